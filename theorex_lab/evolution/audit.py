@@ -29,9 +29,7 @@ class AuditEntry:
     kind: str
     detail: Mapping[str, Any]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The entry as JSON holds it."""
-        return asdict(self)
+    to_dict = asdict  # as JSON holds it
 
 
 def kinds_of(home: Home) -> tuple[str, ...]:
@@ -60,25 +58,18 @@ def audit(
         raise InvalidInput(f"got the kind {unknown[0]!r}; allowed are {', '.join(known)}")
     if limit is not None and limit < 0:
         raise InvalidInput(f"got a limit of {limit} entries; allowed is 0 or more")
-    found: list[SearchFound] = []
     asked = Asked(chosen, EARLIEST if since is None else since, limit, upto=home.journal.last_seq())
-    for part in _parts(home) if limit != 0 else ():
-        found += _told_by(part, home, asked)
-    found.sort(key=lambda pair: pair[0].seq)
-    return [
-        AuditEntry(to_iso(event.at), agent, kind, {**detail, "event_id": event.id})
-        for event, (kind, agent, detail) in found[-(limit or 0) :]
-    ]
+    found = [entry for part in _parts(home) if limit != 0 for entry in _told_by(part, home, asked)]
+    found = sorted(found, key=lambda pair: pair[0].seq)[-(limit or 0) :]
+    told = ((event, agent, kind, {**detail, "event_id": event.id}) for event, (kind, agent, detail) in found)
+    return [AuditEntry(to_iso(event.at), agent, kind, detail) for event, agent, kind, detail in told]
 
 
 def found_in(events: Iterable[Event], take: Callable[[Event], Iterable[Told]], asked: Asked) -> list[SearchFound]:
     """The wanted entries among what these events did, as `take` tells it of one after the other."""
-    found: deque[SearchFound] = deque(maxlen=asked.limit)
-    for event in events:
-        for told in take(event):
-            if told[0] in asked.kinds and event.at >= asked.since:
-                found.append((event, told))
-    return list(found)
+    told = ((event, entry) for event in events for entry in take(event))
+    wanted = (found for found in told if found[1][0] in asked.kinds and found[0].at >= asked.since)
+    return list(deque(wanted, maxlen=asked.limit))
 
 
 def cut(text: str) -> str:
@@ -120,10 +111,6 @@ def _gated(body: Body) -> Body:
     return {name: body.get(name) for name in ("decision", "before", "after", "n", "policy")}
 
 
-def _erasure(body: Body) -> Body:
-    return {"events": len(body["ids"])}
-
-
 def _salvage(body: Body) -> Body:
     lost = ", ".join(f"{first}–{last}" if last > first else f"{first}" for first, last in body["lost"])
     return {"kept": body["events"], "lost": lost or "nothing", "set_aside": body["set_aside"]}
@@ -135,13 +122,8 @@ def _mark(body: Body) -> Body:
 
 # Kind of an event -> the kind of the one entry that it is told as, and what there is to say.
 _TELL: dict[str, tuple[str, Callable[[Body], Body]]] = {
-    "outcome": ("outcome_record", _outcome),
-    "reviewed": ("review", _reviewed),
-    "gated": ("gate", _gated),
-    "erasure": ("erasure", _erasure),
-    "salvaged": ("salvage", _salvage),
-    "pinned": ("pin", _mark),
-    "dismissed": ("dismiss", _mark),
-    "corrected": ("correct", _mark),
-}
+    "outcome": ("outcome_record", _outcome), "reviewed": ("review", _reviewed), "gated": ("gate", _gated),
+    "erasure": ("erasure", lambda body: {"events": len(body["ids"])}), "salvaged": ("salvage", _salvage),
+    "pinned": ("pin", _mark), "dismissed": ("dismiss", _mark), "corrected": ("correct", _mark),
+}  # fmt: skip
 _OWN = AuditPart({kind: (event,) for event, (kind, _) in _TELL.items()}, lambda: _take)

@@ -95,9 +95,7 @@ class TraceReviewRecord:
     observation_id: str | None = None
     confidence: float | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """The record as JSON holds it."""
-        return asdict(self)
+    to_dict = asdict  # as JSON holds it
 
 
 class Reviewer(Protocol):
@@ -163,8 +161,6 @@ def _say_answer(trace: Trace, say: Callable[[str, str], None]) -> None:
     if trace.response:
         say(trace.model, trace.response)
     elif trace.success is False:
-        failed = [attempt for attempt in trace.attempts if not attempt["success"]] or [
-            {"model": trace.model, "error": None}
-        ]
-        for attempt in failed:
+        failed = [attempt for attempt in trace.attempts if not attempt["success"]]
+        for attempt in failed or [{"model": trace.model, "error": None}]:
             say(str(attempt["model"] or "dispatch"), f"model unavailable: {attempt['error'] or trace.error}")

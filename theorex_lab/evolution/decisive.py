@@ -14,20 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from theorex_lab.evolution.failure_signs import (
-    WEIGHTS,
-    RunStep,
-    StepReading,
-    candidates,
-    code_quote,
-    failure_quote,
-    is_claim,
-    is_foreign,
-    line_around,
-    made_up_quote,
-    read_run,
-    sign_values,
-)
+from theorex_lab.evolution import failure_signs as signs
+from theorex_lab.evolution.failure_signs import WEIGHTS, RunStep, StepReading, candidates, is_foreign
 from theorex_lab.text.line import one_line
 
 __all__ = ["WEIGHTS", "FailureClass", "Finding", "Quote", "RunStep", "find_decisive"]
@@ -113,18 +101,13 @@ def find_decisive(steps: Sequence[RunStep], *, task: str = "") -> Finding:
     >>> found.step, found.agent, found.failure_class.value
     (1, 'coder', 'made_up_data')
     """
-    readings = read_run(steps, task)
+    readings = signs.read_run(steps, task)
     chances = _chances_by_signs(readings, task) if carries_over(steps, readings) else _chances_of_last(steps, readings)
     found = max(chances, key=chances.__getitem__)
     failure_class = _classify(readings, found, task)
-    return Finding(
-        step=steps[found].index,
-        agent=steps[found].agent,
-        failure_class=failure_class,
-        confidence=chances[found],
-        evidence=_evidence(steps, readings, found, failure_class),
-        scores=tuple(chances.get(position, 0.0) for position in range(len(steps))),
-    )
+    evidence = _evidence(steps, readings, found, failure_class)
+    scores = tuple(chances.get(position, 0.0) for position in range(len(steps)))
+    return Finding(steps[found].index, steps[found].agent, failure_class, chances[found], evidence, scores)
 
 
 def carries_over(steps: Sequence[RunStep], readings: Sequence[StepReading]) -> bool:
@@ -135,7 +118,8 @@ def carries_over(steps: Sequence[RunStep], readings: Sequence[StepReading]) -> b
 
 def _chances_by_signs(readings: Sequence[StepReading], task: str) -> dict[int, float]:
     """Position → chance; a conditional logit."""
-    raw = [math.fsum(w * x for w, x in zip(WEIGHTS.values(), row, strict=True)) for row in sign_values(readings, task)]
+    rows = signs.sign_values(readings, task)
+    raw = [math.fsum(w * x for w, x in zip(WEIGHTS.values(), row, strict=True)) for row in rows]
     mass = [math.exp(value - max(raw)) for value in raw]
     total = math.fsum(mass)
     return {position: value / total for position, value in zip(candidates(readings), mass, strict=True)}
@@ -174,7 +158,7 @@ def _classify(readings: Sequence[StepReading], found: int, task: str) -> Failure
         return FailureClass.WRONG_PLAN if not reading.is_result else FailureClass.OTHER
     if after_result and before is not None and before.failed and not reading.repairs:
         return FailureClass.TOOL_ERROR_IGNORED
-    if reading.new_facts or reading.approves or is_claim(reading):
+    if reading.new_facts or reading.approves or signs.is_claim(reading):
         return FailureClass.WRONG_EXTRACTION if after_result else FailureClass.UNVERIFIED_ANSWER
     if reading.asks or reading.announces or reading.idle:
         return FailureClass.NO_ANSWER
@@ -186,14 +170,13 @@ def _evidence(
 ) -> tuple[Quote, ...]:
     """What the step said; then the error that followed, or that it passed over."""
     reading = readings[found]
-    quoted = [(found, _telling_line(reading, failure_class))]
+    answer, quoted = reading.answer, [(found, _telling_line(reading, failure_class))]
     if failure_class is FailureClass.TOOL_ERROR_IGNORED:
         earlier = next(k for k in range(found - 1, -1, -1) if readings[k].is_result and readings[k].failed)
-        quoted.append((earlier, failure_quote(readings[earlier].text)))
-    elif reading.answer is not None and readings[reading.answer].failed:
-        quoted.append((reading.answer, failure_quote(readings[reading.answer].text)))
-    elif reading.answer is not None and failure_class is FailureClass.WRONG_CODE:
-        quoted.append((reading.answer, readings[reading.answer].text.strip().splitlines()[-1]))
+        quoted.append((earlier, signs.failure_quote(readings[earlier].text)))
+    elif answer is not None and (readings[answer].failed or failure_class is FailureClass.WRONG_CODE):
+        text, failed = readings[answer].text, readings[answer].failed
+        quoted.append((answer, signs.failure_quote(text) if failed else text.strip().splitlines()[-1]))
     shown = ((k, one_line(line, QUOTE_CHARACTERS)) for k, line in quoted)
     return tuple(Quote(steps[k].index, line) for k, line in shown if line)
 
@@ -201,9 +184,9 @@ def _evidence(
 def _telling_line(reading: StepReading, failure_class: FailureClass) -> str:
     """The line that shows the fault: the made-up datum, the first working line of code, the new fact, or the longest."""
     if failure_class is FailureClass.MADE_UP_DATA:
-        return made_up_quote(reading.text)
+        return signs.made_up_quote(reading.text)
     if reading.has_code and failure_class is FailureClass.WRONG_CODE:
-        return code_quote(reading.text)
+        return signs.code_quote(reading.text)
     if reading.new_facts and not reading.has_code:
-        return line_around(reading.prose, max(0, reading.prose.lower().find(reading.new_facts[0])))
+        return signs.line_around(reading.prose, max(0, reading.prose.lower().find(reading.new_facts[0])))
     return max((line.strip() for line in reading.prose.splitlines()), key=len, default="")

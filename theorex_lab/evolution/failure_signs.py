@@ -94,15 +94,12 @@ def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
     """
     if not steps:
         raise InvalidInput("got a run of 0 steps; allowed is one or more")
-    wrong = [step for step in steps if not isinstance(step.text, str) or not isinstance(step.agent, str)]
-    if wrong:
-        raise InvalidInput(
-            f"got agent {wrong[0].agent!r} and text of type {type(wrong[0].text).__name__} in step {wrong[0].index!r}; allowed are strings"
-        )
+    if wrong := [step for step in steps if not isinstance(step.text, str) or not isinstance(step.agent, str)]:
+        got = f"agent {wrong[0].agent!r} and text of type {type(wrong[0].text).__name__} in step {wrong[0].index!r}"
+        raise InvalidInput(f"got {got}; allowed are strings")
     texts = [cut(step.text) for step in steps]
-    results = [
-        step.tool is not None or bool(_SAYS["result"].match(text)) for step, text in zip(steps, texts, strict=True)
-    ]
+    told = zip(steps, texts, strict=True)
+    results = [step.tool is not None or bool(_SAYS["result"].match(text)) for step, text in told]
     known = set(_words(cut(task)))
     readings = []
     for position, (step, text) in enumerate(zip(steps, texts, strict=True)):
@@ -115,23 +112,17 @@ def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
 def _reading(step: RunStep, text: str, is_result: bool, new_facts: tuple[str, ...], answer: int | None) -> StepReading:
     prose = _SAYS["code_block"].sub(" ", text)
     return StepReading(
-        text=text,
-        prose=prose,
-        has_code="```" in text,
-        is_result=is_result,
-        of_user=step.agent.strip().lower() in _USERS,
-        failed=step.is_error if step.is_error is not None else is_result and bool(_SAYS["failed"].search(text)),
-        idle=_is_idle(text),
-        asks=bool(_SAYS["request"].search(text[-_REQUEST_CHARACTERS:])),
-        announces=bool(_SAYS["announcement"].search(prose[-_ENDING_CHARACTERS:])),
-        done=bool(_SAYS["done"].search(text)),
-        made_up=bool(_SAYS["made_up"].search(text)),
-        placeholder=bool(_SAYS["placeholder"].search(text)),
-        approves="```" not in text and bool(_SAYS["approval"].search(text)),
-        repairs=bool(_SAYS["repair"].search(text[:_BEGINNING_CHARACTERS])),
-        new_facts=new_facts,
-        answer=answer,
-    )
+        text, prose, has_code="```" in text, is_result=is_result, of_user=step.agent.strip().lower() in _USERS,
+        failed=step.is_error if step.is_error is not None else is_result and _says("failed", text), idle=_is_idle(text),
+        asks=_says("request", text[-_REQUEST_CHARACTERS:]), announces=_says("announcement", prose[-_ENDING_CHARACTERS:]),
+        done=_says("done", text), made_up=_says("made_up", text), placeholder=_says("placeholder", text),
+        approves="```" not in text and _says("approval", text), repairs=_says("repair", text[:_BEGINNING_CHARACTERS]),
+        new_facts=new_facts, answer=answer,
+    )  # fmt: skip
+
+
+def _says(name: str, text: str) -> bool:
+    return _SAYS[name].search(text) is not None
 
 
 def candidates(readings: Sequence[StepReading]) -> list[int]:
@@ -151,21 +142,12 @@ def sign_values(readings: Sequence[StepReading], task: str = "") -> list[tuple[f
     rows: list[tuple[float, ...]] = []
     for k in positions:
         reading = readings[k]
-        rows.append(
-            (
-                _FOREIGN_SCALE * (k == 0 and foreign),
-                float(k == 0 and reading.has_code and reading.answer is not None),
-                float(k == first_code),
-                float(k == first_commitment),
-                float(k > 0 and reading.made_up),
-                float(reading.placeholder),
-                float(k == first_claim),
-                math.log1p(len(reading.new_facts)),
-                float(len(reading.text) < BRIEF_CHARACTERS),
-                float(reading.approves),
-                float(reading.repairs),
-            )
-        )
+        rows.append((
+            _FOREIGN_SCALE * (k == 0 and foreign), float(k == 0 and reading.has_code and reading.answer is not None),
+            float(k == first_code), float(k == first_commitment), float(k > 0 and reading.made_up),
+            float(reading.placeholder), float(k == first_claim), math.log1p(len(reading.new_facts)),
+            float(len(reading.text) < BRIEF_CHARACTERS), float(reading.approves), float(reading.repairs),
+        ))  # fmt: skip
     return rows
 
 
@@ -195,9 +177,8 @@ def code_quote(text: str) -> str:
     """The first line of a text's code that is no comment, import or brief bracket; else its first line."""
     block = _SAYS["code_block"].search(text)
     lines = [line.strip() for line in block.group().strip("`").splitlines()[1:]] if block else []
-    working = [
-        line for line in lines if len(line) > 3 and not re.match(r"#|//|import\b|from\b|def\b|class\b|\"\"\"", line)
-    ]
+    idle = re.compile(r"#|//|import\b|from\b|def\b|class\b|\"\"\"")
+    working = [line for line in lines if len(line) > 3 and not idle.match(line)]
     return next(iter(working or lines), "")
 
 
@@ -222,10 +203,9 @@ def _is_idle(text: str) -> bool:
 
 def _answer(texts: Sequence[str], results: Sequence[bool], position: int) -> int | None:
     following = next((k for k in range(position + 1, len(texts)) if not _is_idle(texts[k])), None)
-    answered = (
-        following is not None and results[following] and not texts[following].lower().startswith("there is no code")
-    )
-    return following if answered and not results[position] else None
+    if following is None or results[position] or not results[following]:
+        return None
+    return None if texts[following].lower().startswith("there is no code") else following
 
 
 def _words(text: str) -> list[str]:
@@ -234,11 +214,6 @@ def _words(text: str) -> list[str]:
 
 def _new_facts(text: str, known: set[str]) -> tuple[str, ...]:
     """Numbers, names and quoted words of the prose that hold a word never seen before."""
-    found = dict.fromkeys(
-        match.group().strip(' *"').lower() for match in _SAYS["claim"].finditer(_SAYS["code_block"].sub(" ", text))
-    )
-    return tuple(
-        fact
-        for fact in found
-        if not _SAYS["furniture"].search(fact) and any(word not in known for word in _words(fact))
-    )
+    prose = _SAYS["code_block"].sub(" ", text)
+    found = dict.fromkeys(match.group().strip(' *"').lower() for match in _SAYS["claim"].finditer(prose))
+    return tuple(fact for fact in found if not _says("furniture", fact) and not known.issuperset(_words(fact)))

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from theorex_lab.dispatch.traces import Trace, trace, trace_events
 from theorex_lab.errors import AlreadyThere, InvalidInput
-from theorex_lab.evolution.cases import (
-    PROBLEM_CHARACTERS,
-    Case,
-    Reviewer,
-    ReviewVerdict,
-    TraceReviewRecord,
-    both_ends,
-    case_of,
-)
+from theorex_lab.evolution import cases
+from theorex_lab.evolution.cases import Case, Reviewer, ReviewVerdict, TraceReviewRecord, both_ends, case_of
 from theorex_lab.evolution.fix_words import problem_with
 from theorex_lab.evolution.model_review import UNAVAILABLE
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
@@ -49,13 +43,10 @@ def review_failures(
     rule, StorageError where nothing can be written; what was reviewed before that stands.
     """
     waiting = OutcomeLog(home).queue(agent=agent, again=again)
-    work = _Work(home, reviewer, again)
-    work.tries = _tries(home.journal) if waiting else {}
+    tries = _tries(home.journal) if waiting else {}
+    work = _Work(home, reviewer, again, tries)
     # Two failures on which every model hangs must not block the rest.
-    return [
-        work.review(outcome)
-        for outcome in sorted(waiting, key=lambda outcome: len(work.tries.get(outcome.outcome_id, ())))
-    ]
+    return [work.review(one) for one in sorted(waiting, key=lambda one: len(tries.get(one.outcome_id, ())))]
 
 
 def _tries(journal: Journal) -> dict[str, list[Body]]:
@@ -69,10 +60,9 @@ def _tries(journal: Journal) -> dict[str, list[Body]]:
 class _Work:
     """Reviews one failure at a time."""
 
-    def __init__(self, home: Home, reviewer: Reviewer, again: bool) -> None:
-        self.home, self.reviewer, self.again = home, reviewer, again
+    def __init__(self, home: Home, reviewer: Reviewer, again: bool, tries: dict[str, list[Body]]) -> None:
+        self.home, self.reviewer, self.again, self.tries = home, reviewer, again, tries
         self.names: frozenset[str] = frozenset(getattr(reviewer, "names", ()))
-        self.tries: dict[str, list[Body]] = {}
 
     def review(self, outcome: Outcome) -> TraceReviewRecord:
         # Counted before it is looked whether it still waits: of two processes one then fails to append.
@@ -124,34 +114,27 @@ class _Work:
         outcome, now = case.outcome, self.home.clock.now()
         source = min(("model", *(event.body.get("source", "model") for event in sources)), key=lambda name: TRUST[name])
         text = f"{FIX_TYPE}: {verdict.fix_description}"
-        entry = Entry(text, outcome.agent_id, now, FIX_TYPE, source, outcome.tags, outcome.session,
-                      project_in(sources[:1]))  # fmt: skip
-        fix, _ = new_observation(entry, self.home.settings, now)
+        said = outcome.tags, outcome.session, project_in(sources[:1])
+        fix, _ = new_observation(Entry(text, outcome.agent_id, now, FIX_TYPE, source, *said), self.home.settings, now)
         lineage = tuple(event.id for event in sources)
         fix = fix._replace(body={**fix.body, "concepts": _concepts(fix, verdict)}, lineage=lineage)
         record = _record(outcome, verdict, observation_id=fix.id).to_dict()
         body = {name: value for name, value in record.items() if name not in ("written_to_axon", "problem")}
-        event = new_event(
-            "reviewed", body, agent=outcome.agent_id, session=outcome.session, at=now, lineage=(*lineage, fix.id),
-            event_id=_review_id(outcome.outcome_id, number),
-        )  # fmt: skip
-        return [fix, event]
+        rests_on, made = (*lineage, fix.id), _review_id(outcome.outcome_id, number)
+        whose = {"agent": outcome.agent_id, "session": outcome.session}
+        return [fix, new_event("reviewed", body, **whose, at=now, lineage=rests_on, event_id=made)]
 
     def _failed(self, case: Case, verdict: ReviewVerdict, sources: list[Event]) -> Event:
         outcome = case.outcome
         body = {
-            "outcome_id": outcome.outcome_id,
-            "trace_id": outcome.trace_id,
-            "model_used": verdict.model_used,
-            "problem": one_line(verdict.problem or "", PROBLEM_CHARACTERS),
-            "reply": verdict.reply[:REPLY_CHARACTERS],
+            "outcome_id": outcome.outcome_id, "trace_id": outcome.trace_id, "model_used": verdict.model_used,
+            "problem": one_line(verdict.problem or "", cases.PROBLEM_CHARACTERS), "reply": verdict.reply[:REPLY_CHARACTERS],
             # Whom silence of an endpoint kept from it has not tried.
             "reviewer": "" if verdict.model_used == UNAVAILABLE else verdict.model_used,
-        }
+        }  # fmt: skip
+        whose = {"agent": outcome.agent_id, "session": outcome.session}
         lineage, now = [event.id for event in sources], self.home.clock.now()
-        return new_event(
-            "review_failed", body, agent=outcome.agent_id, session=outcome.session, at=now, lineage=lineage
-        )
+        return new_event("review_failed", body, **whose, at=now, lineage=lineage)
 
 
 def _in_own_words(verdict: ReviewVerdict, case: Case) -> ReviewVerdict:
@@ -185,12 +168,9 @@ def _next_number(journal: Journal, outcome_id: str) -> int:
 
 def _trace_of(views: Views, outcome: Outcome) -> Trace | None:
     """The trace of the last call that was made for the outcome; None where there is none, or it was erased."""
-    if outcome.trace_id is None:
-        return None
-    try:
-        return trace(views, outcome.trace_id)
-    except InvalidInput:  # erased
-        return None
+    with suppress(InvalidInput):  # erased
+        return None if outcome.trace_id is None else trace(views, outcome.trace_id)
+    return None
 
 
 def _sources(views: Views, outcome: Outcome, found: Trace | None) -> list[Event]:
@@ -204,7 +184,6 @@ def _sources(views: Views, outcome: Outcome, found: Trace | None) -> list[Event]
 
 def _record(outcome: Outcome, verdict: ReviewVerdict, *, observation_id: str | None = None) -> TraceReviewRecord:
     names = ("score", "fix_description", "decisive_step", "failure_class", "model_used", "problem", "confidence")
-    return TraceReviewRecord(
-        outcome.outcome_id, outcome.trace_id, written_to_axon=observation_id is not None,
-        observation_id=observation_id, **{name: getattr(verdict, name) for name in names},
-    )  # fmt: skip
+    told = {name: getattr(verdict, name) for name in names}
+    told |= {"written_to_axon": observation_id is not None, "observation_id": observation_id}
+    return TraceReviewRecord(outcome.outcome_id, outcome.trace_id, **told)

@@ -13,17 +13,8 @@ from typing import Any, Literal
 
 from theorex_lab.design import PolicyPart, Proposal
 from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.policy import (
-    KeptPolicy,
-    keep,
-    numbered_events,
-    policies,
-    policy_lock,
-    policy_settings,
-    snapshot,
-    with_changes,
-    write_config,
-)
+from theorex_lab.evolution import policy as store
+from theorex_lab.evolution.policy import KeptPolicy, policy_settings, snapshot, with_changes, write_config
 from theorex_lab.evolution.proposals import digest
 from theorex_lab.evolution.routing_policy import ROUTING
 from theorex_lab.home import Home
@@ -79,9 +70,7 @@ class Gated:
     policy: int | None
     repeated: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON holds it."""
-        return asdict(self)
+    to_dict = asdict  # as JSON holds it
 
 
 def gate(home: Home) -> list[Gated]:
@@ -91,11 +80,8 @@ def gate(home: Home) -> list[Gated]:
     force, appends what the gate said, replaces config.json, and keeps the new policy; a gate that was killed on the way
     is finished by the next one. What a rollback undid is not proposed again. Raises ConfigError, StorageError.
     """
-    found = []
-    with policy_lock(home.folder):
-        for name, part in parts_of(home).items():
-            found.append(_Gate(home, name, part).run())
-    return found
+    with store.policy_lock(home.folder):
+        return [_Gate(home, name, part).run() for name, part in parts_of(home).items()]
 
 
 def score_policy(home: Home) -> dict[str, dict[str, float | int]]:
@@ -122,12 +108,11 @@ class _Gate:
     """One part of the policy before the gate."""
 
     def __init__(self, home: Home, name: str, part: PolicyPart) -> None:
-        self.home, self.name, self.part = home, name, part
-        self.journal = home.journal
-        said = [*numbered_events(self.journal, "gated")]
+        self.home, self.name, self.part, self.journal = home, name, part, home.journal
+        said = [*store.numbered_events(self.journal, "gated")]
         self.number = len(said) + 1
         self.said = [event for event in said if not event.erased and event.body["part"] == name]
-        self.policies = policies(self.journal)
+        self.policies = store.policies(self.journal)
 
     def run(self) -> Gated:
         now = digest(self.home.settings, self.part.settings)
@@ -145,35 +130,26 @@ class _Gate:
     def _proposal(self) -> Proposal:
         proposal = self.part.propose(self.home, self._turned_down())
         if others := proposal.changes.keys() - self.part.settings:
-            raise InvalidInput(
-                f"the part {self.name!r} proposed {sorted(others)}; allowed are {', '.join(self.part.settings)}"
-            )
+            allowed = ", ".join(self.part.settings)
+            raise InvalidInput(f"the part {self.name!r} proposed {sorted(others)}; allowed are {allowed}")
         return proposal
 
     def _settle(self, proposal: Proposal, evidence: str, now: str) -> Gated:
         margin, min_samples = self.home.settings.gate_margin, self.home.settings.gate_min_samples
         before, after = proposal.before or 0.0, proposal.after or 0.0
         decision = decide(before, after, proposal.n, margin=margin, min_samples=min_samples)
-        number, lineage = None, []
+        number, lineage, at = None, [], self.home.clock.now()
         if decision == "accept":
             metrics = {self.name: {"score": proposal.before, "n": proposal.n}}
-            kept = keep(
-                self.journal, self.home.settings, at=self.home.clock.now(), reason=f"in force before gate {self.number}",
-                metrics=metrics,
-            )  # fmt: skip
+            reason = f"in force before gate {self.number}"
+            kept = store.keep(self.journal, self.home.settings, at=at, reason=reason, metrics=metrics)
             number, lineage = kept.number + 1, [kept.event_id]
         body = {
-            "number": self.number,
-            "part": self.name,
-            "decision": decision,
-            **{name: getattr(proposal, name) for name in ("before", "after", "n")},
-            "proposed": proposal.changes,
-            "margin": margin,
-            "policy": number,
-            "evidence": evidence,
-            "against": now,
+            "number": self.number, "part": self.name, "decision": decision, "before": proposal.before,
+            "after": proposal.after, "n": proposal.n, "proposed": proposal.changes, "margin": margin, "policy": number,
+            "evidence": evidence, "against": now,
             "result": digest(with_changes(self.home.settings, proposal.changes), self.part.settings),
-        }
+        }  # fmt: skip
         made, at = derived_event_id("gated", self.number), self.home.clock.now()
         event = new_event("gated", body, agent=SCANNER, at=at, lineage=lineage, event_id=made)
         self.journal.append([event], allow_future=True)
@@ -184,10 +160,8 @@ class _Gate:
     def _put_in_force(self, event: Event) -> None:
         """What an accepted gate leaves to do: config.json, then the policy that says it is done."""
         changes, reason = event.body["proposed"], f"accepted by gate {event.body['number']}"
-        changed, metrics = (
-            with_changes(self.home.settings, changes),
-            {"score": event.body["after"], "n": event.body["n"]},
-        )
+        changed = with_changes(self.home.settings, changes)
+        metrics = {"score": event.body["after"], "n": event.body["n"]}
         write_config(self.home.folder, changes)
         now, at = policy_settings(changed), self.home.clock.now()
         snapshot(self.journal, now, at=at, reason=reason, metrics={self.name: metrics}, lineage=[event.id])
@@ -204,11 +178,8 @@ class _Gate:
         """Digests of accepted policies that somebody rolled back from."""
         restored = [(policy.number, policy.parent or 0) for policy in self.policies if policy.is_rollback]
         accepted = [(event, policy.number) for event in self.said if (policy := self._policy_of(event)) is not None]
-        return frozenset(
-            event.body["result"]
-            for event, number in accepted
-            if any(parent < number < rollback for rollback, parent in restored)
-        )
+        undone = (event for event, number in accepted if any(first < number < last for last, first in restored))
+        return frozenset(event.body["result"] for event in undone)
 
     def _evidence(self) -> str:
         """What the records of this part come to; another record, or another score of one, makes it another."""

@@ -76,26 +76,20 @@ def review_prompt(case: Case) -> str:
         ]
         lines += ["The call:", *fence(told, "call"), "Its steps:", *fence(_told_steps(case.steps), "steps")]
     classes = ", ".join(member.value for member in FailureClass)
-    return "\n".join(
-        [
-            *lines,
-            "Answer with one JSON object and nothing else. Its members:",
-            "score: a number from 0 to 1, how sure you are that the fix would have prevented the failure",
-            "fix_description: one whole sentence in your own words, at most 300 characters, that tells the agent what to do "
-            "next time, without addresses, commands, code or quotes of the steps",
-            "decisive_step: the number of the step that decided the failure, or null",
-            f"failure_class: one of {classes}",
-        ]
-    )
+    return "\n".join([
+        *lines, "Answer with one JSON object and nothing else. Its members:",
+        "score: a number from 0 to 1, how sure you are that the fix would have prevented the failure",
+        "fix_description: one whole sentence in your own words, at most 300 characters, that tells the agent what to do "
+        "next time, without addresses, commands, code or quotes of the steps",
+        "decisive_step: the number of the step that decided the failure, or null", f"failure_class: one of {classes}",
+    ])  # fmt: skip
 
 
 def _told_steps(steps: Sequence[RunStep]) -> list[str]:
-    half = _PROMPT_STEPS // 2
-    few = len(steps) <= _PROMPT_STEPS
-    lines = [
-        f"step {step.index}, {'tool ' if step.tool else ''}{one_line(step.agent, 64)}: {one_line(step.text, _STEP_CHARACTERS)}"
-        for step in (steps if few else [*steps[:half], *steps[-half:]])
-    ]
+    half, few = _PROMPT_STEPS // 2, len(steps) <= _PROMPT_STEPS
+    told = [(step, f"{'tool ' if step.tool else ''}{one_line(step.agent, 64)}") for step in steps]
+    lines = [f"step {step.index}, {who}: {one_line(step.text, _STEP_CHARACTERS)}" for step, who in told]
+    lines = lines if few else [*lines[:half], *lines[-half:]]
     return lines if few else [*lines[:half], f"({len(steps) - 2 * half} steps are left out)", *lines[half:]]
 
 
@@ -145,18 +139,12 @@ def checked_verdict(found: dict[str, Any], model: str, step_count: int) -> Revie
     if not re.search(r"\w", line):
         return replace(empty, problem=f"the fix_description is {_shown(fix)}; allowed is a sentence")
     if _ORDERS.search(line):
-        return replace(
-            empty, problem=f"the fix_description {_shown(line)} gives orders to its reader; allowed is a fix"
-        )
+        problem = f"the fix_description {_shown(line)} gives orders to its reader; allowed is a fix"
+        return replace(empty, problem=problem)
     step, kind = found.get("decisive_step"), found.get("failure_class")
     known = isinstance(step, int) and not isinstance(step, bool) and 0 <= step < step_count
-    return ReviewVerdict(
-        float(min(1, max(0, score))),
-        line,
-        model,
-        step if known else None,
-        kind if isinstance(kind, str) and kind in set(FailureClass) else FailureClass.OTHER.value,
-    )
+    kind = kind if isinstance(kind, str) and kind in set(FailureClass) else FailureClass.OTHER.value
+    return ReviewVerdict(float(min(1, max(0, score))), line, model, step if known else None, kind)
 
 
 def _shown(value: object) -> str:

@@ -86,22 +86,15 @@ class _Night:
 
     def run(self, lease: Lease) -> NightlyReport:
         own = [step for design in self.home.designs for step in design.steps]
-        steps: dict[str, Callable[[], str]] = {
-            "judge": self.judge,
-            "review": self.review,
-            **{step.name: partial(step.run, self.home, self.agent) for step in own if step.before_gate},
-            "gate": self.gate,
-            **{step.name: partial(step.run, self.home, self.agent) for step in own if not step.before_gate},
-            "embed": self.embed,
-            "boot-inject": self.boot_inject,
-        }
+        runs = {step.name: partial(step.run, self.home, self.agent) for step in own}
+        before = {step.name: runs[step.name] for step in own if step.before_gate}
+        after = {step.name: runs[step.name] for step in own if not step.before_gate}
+        steps: dict[str, Callable[[], str]] = {"judge": self.judge, "review": self.review, **before, "gate": self.gate}
+        steps |= {**after, "embed": self.embed, "boot-inject": self.boot_inject}
         report = NightlyReport(True, [self._isolated(lease, name, step) for name, step in steps.items()])
         if not (report.ok and self._as_the_last_night_left_it()):
-            body = {
-                "steps": report.to_dict()["steps"],
-                "fixes": self.fixes,
-                "gate": [result.to_dict() for result in self.gated],
-            }
+            gated = [result.to_dict() for result in self.gated]
+            body = {"steps": report.to_dict()["steps"], "fixes": self.fixes, "gate": gated}
             event = new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())
             lease.append([event])
         return report

@@ -86,11 +86,7 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """The outcome as JSON holds it, its id under two names; concept ids as texts, since they exceed what some readers keep exact."""
-        return {
-            "id": self.outcome_id,
-            **asdict(self),
-            "concept_ids": [str(concept_id) for concept_id in self.concept_ids],
-        }
+        return {"id": self.outcome_id, **asdict(self), "concept_ids": [*map(str, self.concept_ids)]}
 
 
 class Outcomes(View):
@@ -137,8 +133,7 @@ class Outcomes(View):
         """Rows of outcomes (of an agent, from a time on), oldest first."""
         mask = self.rows["seq"] > 0
         if agent is not None:
-            owner = self.agents.find(agent)
-            mask &= self.rows["agent"] == (-1 if owner is None else owner)
+            mask &= self.rows["agent"] == self.agents.find(agent)
         if since is not None:
             mask &= self.rows["at"] >= since
         rows = np.flatnonzero(mask)
@@ -149,12 +144,10 @@ class Outcomes(View):
 
         It is made from the columns at each call, so that a correction takes back what was counted before.
         """
-        table = EvidenceTable()
-        entries = np.flatnonzero(np.isin(self.tagged["outcome"], rows))
-        of = self.tagged["outcome"][entries]
+        table, entries = EvidenceTable(), np.flatnonzero(np.isin(self.tagged["outcome"], rows))
+        agent, success, at = (self.rows[name][self.tagged["outcome"][entries]] for name in ("agent", "success", "at"))
         keys = Coded(self.tagged["tag"][entries], [f"{TAG_PREFIX}{tag}" for tag in self.tags])
-        options = Coded(self.rows["agent"][of], [*self.agents])
-        table.add_columns(keys, options, self.rows["success"][of], self.rows["at"][of])
+        table.add_columns(keys, Coded(agent, [*self.agents]), success, at)
         return table
 
     def queue(self, *, agent: str | None = None, threshold: float = 0.3, again: bool = False) -> NDArray[np.int64]:
@@ -166,8 +159,7 @@ class Outcomes(View):
         silent = self.rows["silent_at"][rows]
         taught = (silent == 0) | (silent >= self.rows["at"][rows])
         waits = ~self.rows["success"][rows] & (self.scores()[rows] <= threshold) & taught
-        chosen: NDArray[np.int64] = rows[waits & (again | ~self.rows["reviewed"][rows])]
-        return chosen
+        return np.asarray(rows[waits & (again | ~self.rows["reviewed"][rows])])
 
     def _row(self, outcome_id: str) -> int:
         # A call may name an outcome before it is recorded; its row waits with seq 0.
@@ -199,21 +191,10 @@ class Outcomes(View):
 
 
 def outcome_event(
-    *,
-    agent: str,
-    decision: str,
-    result: str,
-    success: bool,
-    settings: Settings,
-    at: int,
-    tags: Sequence[str] = (),
-    concept_ids: Sequence[int] = (),
-    explicit_score: float | None = None,
-    thumbs_up: bool | None = None,
-    session: str = "",
-    source: str = "agent",
-    project: str = "",
-) -> Event:
+    *, agent: str, decision: str, result: str, success: bool, settings: Settings, at: int, tags: Sequence[str] = (),
+    concept_ids: Sequence[int] = (), explicit_score: float | None = None, thumbs_up: bool | None = None,
+    session: str = "", source: str = "agent", project: str = "",
+) -> Event:  # fmt: skip
     """The event of one outcome; the concepts of its texts are added to those given.
 
     Raises InvalidInput for anything outside the rules.
@@ -224,16 +205,11 @@ def outcome_event(
     decision, result = kept_text(decision), kept_text(result)
     found = [mention.concept_id for mention in extract(f"{decision}\n{result}")]
     body = {
-        "decision": decision,
-        "result": result,
-        "success": success,
-        "tags": [kept_text(tag) for tag in check_tags(tags)],
+        "decision": decision, "result": result, "success": success, "tags": [kept_text(tag) for tag in check_tags(tags)],
         "concepts": list(dict.fromkeys([*map(int, concept_ids), *found])),
         "explicit": check_score(explicit_score, "explicit score"),
-        "thumbs": None if thumbs_up is None else float(bool(thumbs_up)),
-        "source": source,
-        "project": check_project(project),
-    }
+        "thumbs": None if thumbs_up is None else float(bool(thumbs_up)), "source": source, "project": check_project(project),
+    }  # fmt: skip
     return new_event("outcome", body, agent=check_agent(agent), session=check_session(session), at=at)
 
 
@@ -276,16 +252,9 @@ class OutcomeLog:
             return outcome_event(**{**defaults, **stated})
 
     def record_of_trace(
-        self,
-        trace_id: str,
-        result: str,
-        *,
-        success: bool,
-        agent: str | None = None,
-        decision: str | None = None,
-        keep_secrets: bool = False,
-        **more: Any,
-    ) -> Outcome:
+        self, trace_id: str, result: str, *, success: bool, agent: str | None = None, decision: str | None = None,
+        keep_secrets: bool = False, **more: Any,
+    ) -> Outcome:  # fmt: skip
         """Record how a call went that has ended and was made for no outcome, and return it; as evidence it counts so.
 
         `decision`: the task of the call where none is given; see `outcome_event` for `more`. Raises InvalidInput for a
@@ -295,9 +264,8 @@ class OutcomeLog:
         if agent not in (None, call.agent_id):
             raise InvalidInput(f"got the agent {agent!r}; the call {trace_id} was made by {call.agent_id}")
         if call.outcome_id is not None:
-            raise InvalidInput(
-                f"the call {trace_id} has the outcome {call.outcome_id}; set that right: theorex outcome --id {call.outcome_id}"
-            )
+            advice = f"set that right: theorex outcome --id {call.outcome_id}"
+            raise InvalidInput(f"the call {trace_id} has the outcome {call.outcome_id}; {advice}")
         if call.success is None:
             raise InvalidInput(f"the call {trace_id} has not ended; record how it went once it has")
         (end,) = self.home.journal.read(ids=[derived_event_id("trace ended", trace_id)])
@@ -313,36 +281,24 @@ class OutcomeLog:
         try:
             self.home.journal.append([event])
         except AlreadyThere as error:
-            raise InvalidInput(
-                f"the call {trace_id} has an outcome that was erased, or that another process recorded just now"
-            ) from error
+            problem = "has an outcome that was erased, or that another process recorded just now"
+            raise InvalidInput(f"the call {trace_id} {problem}") from error
         return self.get(event.id)
 
     def correct(
-        self,
-        outcome_id: str,
-        *,
-        success: bool | None = None,
-        explicit_score: float | None = None,
-        thumbs_up: bool | None = None,
-        judge_score: float | None = None,
-        reason: str = "",
-        model: str = "",
-    ) -> Outcome:
+        self, outcome_id: str, *, success: bool | None = None, explicit_score: float | None = None,
+        thumbs_up: bool | None = None, judge_score: float | None = None, reason: str = "", model: str = "",
+    ) -> Outcome:  # fmt: skip
         """Give an outcome later scores, or set right what was recorded; what is None stays as it was.
 
         Raises InvalidInput for an unknown outcome or a score that is no number.
         """
         known = self.get(outcome_id)
         body = {
-            "outcome_id": outcome_id,
-            "success": success,
-            "explicit": check_score(explicit_score, "explicit score"),
-            "thumbs": None if thumbs_up is None else float(thumbs_up),
-            "judge": check_score(judge_score, "judge's score"),
-            "reason": kept_text(reason)[:500],
-            "model": model,
-        }
+            "outcome_id": outcome_id, "success": success, "explicit": check_score(explicit_score, "explicit score"),
+            "thumbs": None if thumbs_up is None else float(thumbs_up), "judge": check_score(judge_score, "judge's score"),
+            "reason": kept_text(reason)[:500], "model": model,
+        }  # fmt: skip
         event = new_event("outcome_scored", body, agent=known.agent_id, at=self.home.clock.now(), lineage=[outcome_id])
         self.home.journal.append([event])
         return self.get(outcome_id)
@@ -353,9 +309,8 @@ class OutcomeLog:
             row = view.ids.find(outcome_id)
             found = self._outcomes(view, [] if row is None or not view.rows["seq"][row] else [row])
         if not found:
-            raise InvalidInput(
-                f"got the outcome id {outcome_id!r}; there is no such outcome: `theorex outcome` gives one"
-            )
+            problem = "there is no such outcome: `theorex outcome` gives one"
+            raise InvalidInput(f"got the outcome id {outcome_id!r}; {problem}")
         return found[0]
 
     def outcomes(
@@ -369,11 +324,8 @@ class OutcomeLog:
     def queue(self, *, agent: str | None = None, again: bool = False) -> list[Outcome]:
         """Failures that wait for a review, oldest first (`again`: also those that were reviewed)."""
         with self.home.views.reading(Outcomes) as view:
-            rows = view.queue(
-                agent=check_agent(agent) if agent is not None else None,
-                threshold=self.home.settings.review_threshold,
-                again=again,
-            )
+            owner = None if agent is None else check_agent(agent)
+            rows = view.queue(agent=owner, threshold=self.home.settings.review_threshold, again=again)
             return self._outcomes(view, rows.tolist())
 
     def pending(self, *, agent: str | None = None) -> list[Outcome]:
@@ -382,41 +334,24 @@ class OutcomeLog:
 
     def _outcomes(self, view: Outcomes, rows: Iterable[int]) -> list[Outcome]:
         chosen = list(rows)
-        seqs = [int(view.rows["seq"][row]) for row in chosen]
-        traces = [int(view.rows["trace_seq"][row]) for row in chosen]
-        decided = [int(view.rows["decided"][row]) for row in chosen]
-        events = {event.seq: event for event in self.home.journal.read(seqs=sorted({*seqs, *traces, *decided} - {0}))}
-        scores = view.scores()
+        columns = [view.rows[name][chosen].tolist() for name in ("seq", "decided", "trace_seq")]
+        seqs = sorted({seq for column in columns for seq in column} - {0})
+        events = {event.seq: event for event in self.home.journal.read(seqs=seqs)}
+        told = zip(chosen, *columns, view.scores()[chosen].tolist(), strict=True)
         return [
-            self._outcome(view, row, events[seq], events.get(trace), events[said], float(scores[row]))
-            for row, seq, trace, said in zip(chosen, seqs, traces, decided, strict=True)
+            _outcome(view.rows, row, events[seq], events[said], events.get(call), score)
+            for row, seq, said, call, score in told
             if seq in events and said in events
         ]
 
-    def _outcome(
-        self, view: Outcomes, row: int, event: Event, trace: Event | None, said: Event, score: float
-    ) -> Outcome:
-        rows, body = view.rows, event.body
-        thumbs = rows["thumbs"][row]
-        return Outcome(
-            outcome_id=event.id,
-            agent_id=event.agent,
-            decision=body["decision"],
-            result=body["result"],
-            success=bool(rows["success"][row]),
-            at=to_iso(event.at),
-            concept_ids=list(body["concepts"]),
-            tags=list(body["tags"]),
-            explicit_score=_or_none(rows["explicit"][row]),
-            thumbs_up=None if np.isnan(thumbs) else bool(thumbs),
-            judge_score=_or_none(rows["judge"][row]),
-            trace_id=body.get("trace_id") if trace is None else trace.body["trace_id"],
-            score=round(score, 6),
-            reviewed=bool(rows["reviewed"][row]),
-            session=event.session,
-            decided_at=said.body.get("decided_at", to_iso(said.at)),
-        )
 
-
-def _or_none(value: float) -> float | None:
-    return None if np.isnan(value) else float(value)
+def _outcome(rows: Table, row: int, event: Event, said: Event, call: Event | None, score: float) -> Outcome:
+    body = event.body
+    explicit, thumbs, judge = (None if np.isnan(rows[name][row]) else float(rows[name][row]) for name in WEIGHTS)
+    return Outcome(
+        event.id, event.agent, body["decision"], body["result"], bool(rows["success"][row]), to_iso(event.at),
+        list(body["concepts"]), list(body["tags"]), explicit, None if thumbs is None else bool(thumbs), judge,
+        trace_id=body.get("trace_id") if call is None else call.body["trace_id"], score=round(score, 6),
+        reviewed=bool(rows["reviewed"][row]), session=event.session,
+        decided_at=said.body.get("decided_at", to_iso(said.at)),
+    )  # fmt: skip

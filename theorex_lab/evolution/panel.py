@@ -15,10 +15,8 @@ if TYPE_CHECKING:
     from theorex_lab.dispatch.llm import ChainAnswer
 
 MOST_SILENCES = 2
-NOBODY_ASKED = (
-    f"nobody was asked: each model of the setting reviewers was silent {MOST_SILENCES} times in a row in this run, or "
-    "none is named"
-)
+_SILENT = f"silent {MOST_SILENCES} times in a row in this run"
+NOBODY_ASKED = f"nobody was asked: each model of the setting reviewers was {_SILENT}, or none is named"
 
 
 class Panel:

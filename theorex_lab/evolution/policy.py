@@ -97,15 +97,9 @@ def policies(journal: Journal) -> list[KeptPolicy]:
 
 
 def snapshot(
-    journal: Journal,
-    settings: Mapping[str, Any],
-    *,
-    at: int,
-    reason: str = "",
-    metrics: Mapping[str, Any] | None = None,
-    parent: KeptPolicy | None = None,
-    lineage: Sequence[str] = (),
-) -> KeptPolicy:
+    journal: Journal, settings: Mapping[str, Any], *, at: int, reason: str = "",
+    metrics: Mapping[str, Any] | None = None, parent: KeptPolicy | None = None, lineage: Sequence[str] = (),
+) -> KeptPolicy:  # fmt: skip
     """Keep a policy (as `policy_settings` gives it) under the next number; `at` in µs UTC.
 
     `parent`: the policy that it came from, by default the newest. Raises InvalidInput for a reason over 500 characters.
@@ -117,13 +111,8 @@ def snapshot(
         number = len(before) + 1
         known = [event for event in before if not event.erased]
         origin = parent or (_policy(known[-1]) if known else None)
-        body: Body = {
-            "number": number,
-            "settings": dict(settings),
-            "metrics": dict(metrics or {}),
-            "reason": reason,
-            "parent": origin.number if origin else None,
-        }
+        body: Body = {"number": number, "settings": dict(settings), "metrics": dict(metrics or {}), "reason": reason}
+        body["parent"] = origin.number if origin else None
         rests_on, made = [*([origin.event_id] if origin else []), *lineage], derived_event_id("policy", number)
         event = new_event("policy", body, agent=SCANNER, at=at, lineage=rests_on, event_id=made)
         try:
@@ -154,11 +143,11 @@ def rollback(journal: Journal, settings: Settings, home: Path, number: int, *, a
         known = policies(journal)
         chosen = next((policy for policy in known if policy.number == number), None)
         if chosen is None:
-            numbers = (
-                ", ".join(str(policy.number) for policy in known) or "none yet: `theorex policy-snapshot` keeps one"
-            )
-            raise InvalidInput(f"got the policy number {number!r}; allowed are {numbers}")
-        changes = _difference(policy_settings(settings), chosen.settings)
+            numbers = ", ".join(str(policy.number) for policy in known)
+            allowed = numbers or "none yet: `theorex policy-snapshot` keeps one"
+            raise InvalidInput(f"got the policy number {number!r}; allowed are {allowed}")
+        now = policy_settings(settings)
+        changes = {key: value for key, value in chosen.settings.items() if key not in now or now[key] != value}
         restored = with_changes(settings, changes)
         if changes:
             keep(journal, settings, at=at, reason=f"in force before the rollback to {number}")
@@ -179,10 +168,6 @@ def write_config(home: Path, changes: Mapping[str, Any]) -> None:
 
 def _rolled_back(number: int) -> str:
     return f"rolled back to {number}"
-
-
-def _difference(now: Mapping[str, Any], wanted: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in wanted.items() if key not in now or now[key] != value}
 
 
 def _policy(event: Event) -> KeptPolicy:

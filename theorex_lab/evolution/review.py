@@ -61,13 +61,10 @@ def look_back(
     success = view.rows["success"][rows]
     tags = _tag_rates(view, rows)
     enough = [tag for tag in tags if tag.n >= MIN_OUTCOMES]
-    return Review(
-        outcomes=len(rows),
-        success_rate=float(success.mean()) if len(rows) else None,
-        tags=tags,
-        top=sorted((tag for tag in enough if tag.rate >= TOP_RATE), key=lambda tag: (-tag.low, tag.tag))[:MOST_LISTED],
-        weak=sorted((tag for tag in enough if tag.rate <= WEAK_RATE), key=lambda tag: (tag.high, tag.tag))[:MOST_LISTED],
-    )  # fmt: skip
+    top = sorted((tag for tag in enough if tag.rate >= TOP_RATE), key=lambda tag: (-tag.low, tag.tag))
+    weak = sorted((tag for tag in enough if tag.rate <= WEAK_RATE), key=lambda tag: (tag.high, tag.tag))
+    rate = float(success.mean()) if len(rows) else None
+    return Review(len(rows), rate, tags, top[:MOST_LISTED], weak[:MOST_LISTED])
 
 
 def rows_between(
@@ -84,16 +81,12 @@ def rows_by_tag(view: Outcomes, rows: NDArray[np.int64]) -> dict[str, NDArray[np
     """tag -> those of `rows`, in their order, that carry it."""
     place = np.full(len(view.rows), -1)
     place[rows] = np.arange(len(rows))
-    places = place[view.tagged["outcome"]]
-    tags = view.tagged["tag"]
+    places, tags = place[view.tagged["outcome"]], view.tagged["tag"]
     chosen = np.flatnonzero(places >= 0)
     chosen = chosen[np.lexsort((places[chosen], tags[chosen]))]
     numbers, starts = np.unique(tags[chosen], return_index=True)
-    bounds = zip(starts.tolist(), [*starts[1:].tolist(), len(chosen)], strict=False)
-    return {
-        view.tags[number]: rows[places[chosen[start:end]]]
-        for number, (start, end) in zip(numbers.tolist(), bounds, strict=True)
-    }
+    parts = np.split(rows[places[chosen]], starts[1:])
+    return {view.tags[number]: part for number, part in zip(numbers.tolist(), parts, strict=False)}
 
 
 def trend(successes: Sequence[bool] | NDArray[np.bool_]) -> str | None:
@@ -121,8 +114,6 @@ def _tag_rates(view: Outcomes, rows: NDArray[np.int64]) -> list[TagRate]:
         before = counts.get(tag, (0, 0))
         counts[tag] = before[0] + int(n), before[1] + int(won)
     own = rows_by_tag(view, rows)
-    found = [
-        TagRate(tag, n, won / n, *wilson_of_one(won, n), trend(view.rows["success"][own[tag]]))
-        for tag, (n, won) in counts.items()
-    ]
+    trends = {tag: trend(view.rows["success"][own[tag]]) for tag in counts}
+    found = [TagRate(tag, n, won / n, *wilson_of_one(won, n), trends[tag]) for tag, (n, won) in counts.items()]
     return sorted(found, key=lambda tag: (-tag.n, tag.tag))

@@ -45,11 +45,8 @@ class HeuristicReviewer:
         if fix and found.confidence < SURE:
             fix = f"Probably the cause: {fix[0].lower()}{fix[1:]}"
         about = f"{case.outcome.decision}\n{case.outcome.result}"
-        problem = None if fix else _NOTHING_FOUND
-        return ReviewVerdict(
-            found.confidence, fix, HEURISTIC, found.step, found.failure_class.value, problem, about=about,
-            confidence=found.confidence,
-        )  # fmt: skip
+        told = found.step, found.failure_class.value, None if fix else _NOTHING_FOUND
+        return ReviewVerdict(found.confidence, fix, HEURISTIC, *told, about=about, confidence=found.confidence)
 
 
 def _is_unanswered(case: Case) -> bool:
@@ -85,9 +82,8 @@ def choose_reviewer(kind: str, settings: Settings) -> tuple[Reviewer, str]:
     """
     if kind not in KINDS:
         raise InvalidInput(f"got the reviewer {kind!r}; allowed are {', '.join(KINDS)}")
-    reached = (
-        next((name for name in settings.reviewers if is_reached(name, settings)), None) if kind == "auto" else None
-    )
+    asked = settings.reviewers if kind == "auto" else ()
+    reached = next((name for name in asked if is_reached(name, settings)), None)
     if kind == HEURISTIC:
         return HeuristicReviewer(), "heuristic: it was asked for"
     if kind == "auto" and reached is None:

@@ -24,12 +24,9 @@ from theorex_lab.evolution.proposals import GAIN_IN_STANDARD_ERRORS, MOST_RECORD
 from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, counted_type, is_heard
+from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, Floats, Integers, counted_type, is_heard
 from theorex_lab.memory.outcome_lookup import outcome_lookup
 from theorex_lab.routing.confidence import best, matrix
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 SETTINGS = ("matrixMinSamples", "matrixSuccessWeight", "matrixHalfLifeDays")
 # What may be proposed.
@@ -44,7 +41,9 @@ def propose(home: Home, turned_down: frozenset[str] = frozenset()) -> Proposal:
     earlier, later = _later_places(len(known))
     if len(later) < home.settings.gate_min_samples:
         return Proposal({}, None, None, len(later))
-    candidates = candidates_of(home.settings, _changes(), SETTINGS, turned_down)
+    pairs = product(SUCCESS_WEIGHTS, MATRIX_HALF_LIVES_DAYS)
+    changes: Any = [{"matrixSuccessWeight": weight, "matrixHalfLifeDays": half_life} for weight, half_life in pairs]
+    candidates = candidates_of(home.settings, changes, SETTINGS, turned_down)
     agrees = agreement(known, earlier, [policy for _, policy in candidates])
     tried = [known[place] for place in earlier]
     best = best_of(shrunk_success(agrees, tried)[0], candidates)
@@ -87,20 +86,11 @@ def calls(views: Views) -> list[Call]:
         types, models = [*view.query_types], [*view.models]
         names = ("started", "ended", "at", "query_type", "model", "state", "latency_ms")
         columns = [table[name][rows].tolist() for name in names]
-    found = [
-        Call(
-            started,
-            end,
-            at,
-            counted_type(types[kind]),
-            models[model],
-            state == SUCCESS and end not in wrong,
-            latency_ms,
-        )
-        for started, end, at, kind, model, state, latency_ms in zip(*columns, strict=True)
-        if end not in heard
-    ]
-    return sorted(call for call in found if call.model)
+    return sorted(
+        Call(start, end, at, counted_type(types[kind]), models[model], state == SUCCESS and end not in wrong, latency)
+        for start, end, at, kind, model, state, latency in zip(*columns, strict=True)
+        if end not in heard and models[model]
+    )
 
 
 def _wrong_and_heard(journal: Journal) -> tuple[set[int], set[int]]:
@@ -126,14 +116,10 @@ def agreement(known: Sequence[Call], asked: range, policies: Sequence[Settings])
     for column, place in enumerate(asked):
         call = known[place]
         while counted < len(by_end) and by_end[counted].ended < call.started:
-            past = by_end[counted]
-            table.add(
-                QUERY_TYPE_PREFIX + past.query_type, past.model, past.success, at=past.at, latency_ms=past.latency_ms
-            )
-            counted += 1
-        for row, policy in enumerate(policies):
-            choice = _choice(table, call, policy)
-            agrees[row, column] = choice in (None, call.model)
+            past, counted = by_end[counted], counted + 1
+            key = QUERY_TYPE_PREFIX + past.query_type
+            table.add(key, past.model, past.success, at=past.at, latency_ms=past.latency_ms)
+        agrees[:, column] = [_choice(table, call, policy) in (None, call.model) for policy in policies]
     return agrees
 
 
@@ -145,7 +131,7 @@ def _choice(table: EvidenceTable, call: Call, policy: Settings) -> str | None:
     return None if found is None else found.model
 
 
-def shrunk_success(agrees: NDArray[np.bool_], asked: Sequence[Call]) -> tuple[Floats, Ints]:
+def shrunk_success(agrees: NDArray[np.bool_], asked: Sequence[Call]) -> tuple[Floats, Integers]:
     """Each policy's mean success over the calls it agrees with, shrunk to the mean of all, and how many those are.
 
     >>> call = Call(1, 2, 0, "code", "quick", True, 5.0)
@@ -157,11 +143,6 @@ def shrunk_success(agrees: NDArray[np.bool_], asked: Sequence[Call]) -> tuple[Fl
     overall = float(success.mean()) if len(asked) else 0.0
     n = agrees.sum(axis=1)
     return (agrees @ success + SHRINKING_CALLS * overall) / (n + SHRINKING_CALLS), n
-
-
-def _changes() -> list[dict[str, Any]]:
-    pairs = product(SUCCESS_WEIGHTS, MATRIX_HALF_LIVES_DAYS)
-    return [{"matrixSuccessWeight": weight, "matrixHalfLifeDays": half_life} for weight, half_life in pairs]
 
 
 def _stands_out(chosen: NDArray[np.bool_], now: NDArray[np.bool_], asked: Sequence[Call]) -> bool:

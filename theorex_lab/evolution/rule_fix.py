@@ -14,10 +14,8 @@ from theorex_lab.text.sections import read_sections
 
 _READ_CHARACTERS = 20_000
 _TOOL_NAME = re.compile(r"[A-Za-z][\w.-]{0,63}")
-_EXIT_CODE = re.compile(
-    r"(?:\b(?:exit|return)[_ ]?code\b|\bexit status\b|\bexited with(?: code| status)?)[\"']?[:= ]{1,3}(-?[1-9]\d{0,2})\b",
-    re.I,
-)
+_CODE = r"(?:\b(?:exit|return)[_ ]?code\b|\bexit status\b|\bexited with(?: code| status)?)"
+_EXIT_CODE = re.compile(rf"{_CODE}[\"']?[:= ]{{1,3}}(-?[1-9]\d{{0,2}})\b", re.I)
 _SECTIONS = read_sections(__file__, "rule_fix.txt")
 _ERRORS, _LESSONS = ([entry.split("\n") for entry in _SECTIONS[name].split("\n\n")] for name in ("errors", "lessons"))
 

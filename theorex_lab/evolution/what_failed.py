@@ -32,13 +32,11 @@ def what_failed(home: Home, wanted: Wanted) -> list[Line]:
         seqs = view.rows["seq"][rows[recent]].tolist()
     found = home.journal.read(seqs=seqs)
     failed = [event for event in found if not home.project or event.body.get("project", "") in ("", home.project)]
-    failed.sort(key=lambda event: (event.at, event.seq))
-    once = {
-        (event.agent, event.body["source"], event.body["decision"], event.body["result"]): event for event in failed
-    }
-    newest = sorted(once.values(), key=lambda event: (event.at, event.seq), reverse=True)
-    trusted = [event for event in newest if _is_trusted(event)][:MOST_FAILURES]
-    heard = [event for event in newest if not _is_trusted(event)][:MOST_FAILURES]
+    once: dict[tuple[str, ...], Event] = {}
+    for event in sorted(failed, key=lambda event: (event.at, event.seq), reverse=True):
+        once.setdefault((event.agent, *(event.body[name] for name in ("source", "decision", "result"))), event)
+    trusted = [event for event in once.values() if _is_trusted(event)][:MOST_FAILURES]
+    heard = [event for event in once.values() if not _is_trusted(event)][:MOST_FAILURES]
     return [_line(event, now) for event in [*trusted, *heard]]
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from theorex_lab.design import FileLayout
 from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange.files import Exported, FileReport, Importing, each_file, upcast_of_file
+from theorex_lab.exchange.files import Exported, Importing, Reports, each_file, upcast_of_file
 from theorex_lab.exchange.flat_files import FlatRecord, append_new, each_noted, read_lines
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
@@ -37,9 +37,7 @@ def _files_of(name: str, path: Path) -> list[Path]:
     return [file] if file.name == name and file.is_file() else []
 
 
-def _take(
-    name: str, kinds: Sequence[str], home: Home, _: Any, path: Path, *, agent: str, trust_own: bool
-) -> list[FileReport]:
+def _take(name: str, kinds: Sequence[str], home: Home, _: Any, path: Path, *, agent: str, trust_own: bool) -> Reports:
     how = Importing(home.settings, home.clock.now(), agent, trust_own)
 
     def take(file: Path, problems: list[str]) -> tuple[int, int]:
@@ -55,8 +53,6 @@ def _event(record: FlatRecord, kinds: Sequence[str], how: Importing) -> Event:
     line = schema.checked(records.DesignLine, record)
     if line.kind not in kinds:
         raise InvalidInput(f"kind is {line.kind!r}; allowed are {', '.join(kinds)}")
-    body = {"v": 1, **kept_value(line.body)}
-    agent = line.agent or how.agent
-    event = Event(0, line.id, line.at, agent, line.session, line.kind, tuple(line.lineage), body)
-    event = upcast_of_file(event)
+    named = line.agent or how.agent, line.session, line.kind, tuple(line.lineage)
+    event = upcast_of_file(Event(0, line.id, line.at, *named, {"v": 1, **kept_value(line.body)}))
     return event if how.trust_own else how.heard(event)

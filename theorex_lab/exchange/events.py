@@ -15,9 +15,10 @@ from __future__ import annotations
 import gzip
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.exchange.files import refuse_to_replace
@@ -100,13 +101,10 @@ def narrowed(home: Home) -> Iterator[Home]:
     events = (event if is_wanted(event) else _gap(event) for event in home.journal.tail(0, erased=True))
     with TemporaryDirectory(prefix="theorex-") as folder:
         make_database(Path(folder) / DATABASE_FILE, map(stored_row, events))
-        other = Home(
-            Path(folder), settings=home.settings, clock=home.clock, embedder=home.embedder, designs=lambda: home.designs
-        )
-        try:
+        given: Any = {name: getattr(home, name) for name in ("settings", "clock", "embedder")}
+        other = Home(Path(folder), **given, designs=lambda: home.designs)
+        with closing(other.journal):
             yield other
-        finally:
-            other.journal.close()
 
 
 def _gap(event: Event) -> Event:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
@@ -59,9 +59,11 @@ class FileReport:
     problems: list[str] = field(default_factory=list)
 
 
-def each_file(
-    path: Path, files: Iterable[Path], take: Callable[[Path, list[str]], tuple[int, int]]
-) -> list[FileReport]:
+Reports = list[FileReport]
+Read = Iterator[tuple[Event, int]]  # what a file's records become, each event with how many of them it stands for
+
+
+def each_file(path: Path, files: Iterable[Path], take: Callable[[Path, list[str]], tuple[int, int]]) -> Reports:
     """What became of these files, which lie below a folder or are the path itself.
 
     take: imports one file and returns how many records were new and how many known; what it could not read it notes from
@@ -82,9 +84,8 @@ def each_file(
 
 
 def read_group(
-    journal: Journal, name: str, files: Iterable[Path], path: Path,
-    read: Callable[[Lines, list[str]], Iterable[tuple[Event, int]]],
-) -> FileReport:  # fmt: skip
+    journal: Journal, name: str, files: Iterable[Path], path: Path, read: Callable[[Lines, list[str]], Read]
+) -> FileReport:
     """What became of these files together, as `each_file`; read: makes events of their objects, which come with places."""
     report = FileReport(name)
     events = read(_objects(files, path, name.partition("/")[0], report.problems), report.problems)
@@ -111,13 +112,10 @@ def _objects(files: Iterable[Path], path: Path, folder: str, problems: list[str]
 
 def refuse_to_replace(files: Iterable[Path]) -> None:
     """Raise FilesThere where one of these is there."""
-    there = [str(path) for path in files if path.exists()]
-    if there:
+    if there := [str(path) for path in files if path.exists()]:
         more = f" and {len(there) - _NAMED_FILES} more" if len(there) > _NAMED_FILES else ""
-        raise FilesThere(
-            f"got files that are there already: {', '.join(there[:_NAMED_FILES])}{more}; import them first and then replace "
-            "them with --replace, or export into an empty folder"
-        )
+        advice = "import them first and then replace them with --replace, or export into an empty folder"
+        raise FilesThere(f"got files that are there already: {', '.join(there[:_NAMED_FILES])}{more}; {advice}")
 
 
 def portable(agent: str) -> str:
@@ -203,10 +201,9 @@ def upcast_of_file(event: Event) -> Event:
     try:
         return upcast(event)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InvalidInput(
-            f"got a {event.kind} of version {event.body.get('v', 1)!r:.80} that cannot be read as version "
-            f"{VERSIONS[event.kind]} ({error!r:.80}); export it once more with the release that wrote it"
-        ) from error
+        got = f"a {event.kind} of version {event.body.get('v', 1)!r:.80} that cannot be read as version"
+        problem = f"{VERSIONS[event.kind]} ({error!r:.80}); export it once more with the release that wrote it"
+        raise InvalidInput(f"got {got} {problem}") from error
 
 
 def heard_id(event_id: str) -> str:

@@ -24,7 +24,7 @@ from theorex_lab.journal.foreign import open_file, read_column, read_file
 from theorex_lab.journal.private import make_file, make_folder, open_private
 
 FlatRecord = dict[str, Any]
-Lines = Iterator[tuple[int | str, FlatRecord]]  # the number of each line and its object
+Lines = Iterable[tuple[int | str, FlatRecord]]  # the number of each line and its object
 T = TypeVar("T")
 MOST_SHOWN = 100  # problems
 _PLACE = re.compile(r"(?P<place>[^:]*:(?: ?(?:node |edge )?\d+:)? )(?P<reason>.*)", re.DOTALL)
@@ -195,14 +195,9 @@ def merged(problems: Iterable[str]) -> list[str]:
     >>> merged(["a.jsonl:1: not JSON", "a.jsonl:2: key is 'x'", "a.jsonl:9: not JSON"])
     ['a.jsonl:1: not JSON (and 1 more like it)', "a.jsonl:2: key is 'x'"]
     """
-    first: dict[str, str] = {}
-    count: dict[str, int] = {}
+    kinds: dict[str, list[str]] = {}
     for problem in problems:
-        found = _PLACE.fullmatch(problem)
-        kind = found["reason"] if found else problem
-        first.setdefault(kind, problem)
-        count[kind] = count.get(kind, 0) + 1
-    shown = list(first)[:MOST_SHOWN]
-    lines = [first[kind] + (f" (and {count[kind] - 1} more like it)" if count[kind] > 1 else "") for kind in shown]
-    left = sum(count.values()) - sum(count[kind] for kind in shown)
-    return [*lines, f"{left} more problems, of {len(first) - len(shown)} other kinds"] if left else lines
+        kinds.setdefault(found["reason"] if (found := _PLACE.fullmatch(problem)) else problem, []).append(problem)
+    first, others = list(kinds.values())[:MOST_SHOWN], list(kinds.values())[MOST_SHOWN:]
+    lines = [one[0] + (f" (and {len(one) - 1} more like it)" if len(one) > 1 else "") for one in first]
+    return [*lines, f"{sum(map(len, others))} more problems, of {len(others)} other kinds"] if others else lines

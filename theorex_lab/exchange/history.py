@@ -37,7 +37,7 @@ from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.evolution.policy import numbered_events
 from theorex_lab.exchange import flat_files as flat
-from theorex_lab.exchange.files import Exported, FileReport, Importing, each_file, file_name, read_group
+from theorex_lab.exchange.files import Exported, Importing, Read, Reports, each_file, file_name, read_group
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
@@ -49,7 +49,7 @@ from theorex_lab.text.doors import kept_value
 TRACES, OUTCOMES, OUTCOME_LINES = "traces", "outcomes", "outcomes.jsonl"
 TOOL_SESSION = "import:traces"
 T = TypeVar("T")
-Read = Iterator[tuple[Event, int]]
+Links = dict[str, str]  # by the id of a trace, the event of the outcome that names it
 
 
 def export_runs(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
@@ -63,16 +63,15 @@ def export_runs(home: Home, _searcher: object, folder: Path, *, agent: str | Non
 
 def export_outcomes(home: Home, *, agent: str | None = None) -> Exported:
     """Write a file an outcome where the setting outcomesDir says. Raises StorageError."""
-    (own,) = places(home.settings)
-    done = Exported(own)
+    done = Exported(own := home.settings.path("outcomes_dir"))
     done.write_each("", _named(_outcome_records(home, agent)), f"{own}/*.json")
     return done
 
 
 def outcomes_in_places(home: Home, *, agent: str | None = None) -> list[Path]:
     """The files that `export_outcomes` writes."""
-    (own,) = places(home.settings)
-    return [own / file_name(outcome.outcome_id) for outcome in OutcomeLog(home).outcomes(agent=agent)]
+    outcomes = OutcomeLog(home).outcomes(agent=agent)
+    return [home.settings.path("outcomes_dir") / file_name(outcome.outcome_id) for outcome in outcomes]
 
 
 def places(settings: Settings) -> list[Path]:
@@ -98,13 +97,13 @@ def _trace_records(views: Views, agent: str | None) -> Iterator[flat.FlatRecord]
         yield {
             **{name: value for name, value in told.items() if value is not None}, "session_id": start.session,
             **{name: start.body[name] for name in ("context_pct", "query_tokens")},
-            "source": start.body.get("source", "model"),
-            "events": [
-                {"id": event.id, **{name: event.body[name] for name in ("tool", "input", "response", "source")},
-                 "at": to_iso(event.at)}
-                for event in tools
-            ],
+            "source": start.body.get("source", "model"), "events": [_tool_record(event) for event in tools],
         }  # fmt: skip
+
+
+def _tool_record(event: Event) -> flat.FlatRecord:
+    named = {name: event.body[name] for name in ("tool", "input", "response", "source")}
+    return {"id": event.id, **named, "at": to_iso(event.at)}
 
 
 def _outcome_records(home: Home, agent: str | None) -> Iterator[flat.FlatRecord]:
@@ -124,9 +123,7 @@ def run_files(path: Path) -> list[Path]:
     return [file for file in named if file.name != OUTCOME_LINES or file.exists()]
 
 
-def import_runs(
-    home: Home, _searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
-) -> list[FileReport]:
+def import_runs(home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
     """Import outcomes, and then traces, each in one transaction; a damaged file is reported. Raises StorageError.
 
     Of traces that failed or were lost no latency is kept. A trace of the original system belongs to the outcome that
@@ -139,13 +136,10 @@ def import_runs(
     for file in run_files(path):
         by_kind.setdefault(_kind(file), []).append(file)
     # A call names its outcome at its start; so the outcomes are read first, and first the lines, which have an order.
-    links: dict[str, str] = {}
+    links: Links = {}
     takers = {OUTCOME_LINES: _import_outcomes, OUTCOMES: _import_outcomes, TRACES: _import_traces}
-    return [
-        read_group(home.journal, _name(files), files, path, partial(take, home, how, links))
-        for kind, take in takers.items()
-        if (files := by_kind.get(kind))
-    ]
+    found = [(by_kind[kind], partial(take, home, how, links)) for kind, take in takers.items() if kind in by_kind]
+    return [read_group(home.journal, _name(files), files, path, take) for files, take in found if files]
 
 
 def _name(files: list[Path]) -> str:
@@ -168,9 +162,7 @@ def _kind(file: Path) -> str | None:
     return next((kind for key, kind in kinds.items() if key in record), None)
 
 
-def _import_outcomes(
-    _home: Home, how: Importing, links: dict[str, str], lines: flat.Lines, problems: list[str]
-) -> Read:
+def _import_outcomes(_home: Home, how: Importing, links: Links, lines: flat.Lines, problems: list[str]) -> Read:
     from theorex_lab.exchange.records import outcome_of
 
     for _, (record, event) in flat.each_noted(problems, lines, _read, partial(outcome_of, how=how)):
@@ -179,7 +171,7 @@ def _import_outcomes(
         yield event, 1
 
 
-def _import_traces(home: Home, how: Importing, links: dict[str, str], lines: flat.Lines, problems: list[str]) -> Read:
+def _import_traces(home: Home, how: Importing, links: Links, lines: flat.Lines, problems: list[str]) -> Read:
     from theorex_lab.exchange.records import trace_of
 
     read = [steps for _, (_, steps) in flat.each_noted(problems, lines, _read, partial(trace_of, how=how, links=links))]
@@ -206,28 +198,25 @@ def _settled(home: Home, steps: list[Event]) -> list[Event]:
 
 # Name of a file -> the kinds of its events. Tasks and policies first: a review names outcomes and sentences alone.
 FILES = {
-    "tasks.jsonl": ("task_submitted", "task_claimed", "task_ended"),
-    "policies.jsonl": ("policy",),
-    "reviews.jsonl": ("reviewed", "review_failed"),
-    "evolution.jsonl": ("nightly",),
-}
+    "tasks.jsonl": ("task_submitted", "task_claimed", "task_ended"), "policies.jsonl": ("policy",),
+    "reviews.jsonl": ("reviewed", "review_failed"), "evolution.jsonl": ("nightly",),
+}  # fmt: skip
 _KINDS = frozenset(kind for kinds in FILES.values() for kind in kinds)
 _TRUST = "tasks, policies, reviews and nights are taken in with --trust-own alone, and only your own"
 
 
 def export_history(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
     """Write the files of history into `folder`, each replaced as a whole. Raises StorageError where one cannot be written."""
-    done, gone = Exported(folder), _gone(home.journal)
-    for name, kinds in FILES.items():
-        chosen = (steps for steps in _own(home.journal, name, kinds) if _is_wanted(steps, agent, gone))
-        done.write(name, (line_of(event) for steps in chosen for event in steps))
+    done = Exported(folder)
+    for name in FILES:
+        done.write(name, (line_of(event) for steps in own_events(home.journal, name, agent) for event in steps))
     return done
 
 
-def own_events(journal: Journal, name: str, agent: str | None) -> list[list[Event]]:
+def own_events(journal: Journal, name: str, agent: str | None) -> Iterator[list[Event]]:
     """The home's own events of a file, those of one task together; of all agents, or of one as an export has it."""
     gone = _gone(journal)
-    return [steps for steps in _own(journal, name, FILES[name]) if _is_wanted(steps, agent, gone)]
+    return (steps for steps in _own(journal, name, FILES[name]) if _is_wanted(steps, agent, gone))
 
 
 def history_files(path: Path) -> list[Path]:
@@ -237,14 +226,12 @@ def history_files(path: Path) -> list[Path]:
     return [path / name for name in FILES if (path / name).exists()]
 
 
-def import_history(
-    home: Home, _searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
-) -> list[FileReport]:
+def import_history(home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
     """Import files of history; each is one transaction, and what is damaged is reported by line. Raises StorageError."""
     how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
 
     def take(file: Path, problems: list[str]) -> tuple[int, int]:
-        return flat.append_new(home.journal, taken(home.journal, flat.read_lines(file, problems), how, problems))
+        return flat.append_new(home.journal, taken(home.journal, how, flat.read_lines(file, problems), problems))
 
     return each_file(path, history_files(path), take)
 
@@ -285,10 +272,9 @@ def _gone(journal: Journal) -> set[str]:
     ids = [event_id for event in journal.tail(0, kinds=[ERASURE]) for event_id in event.body["ids"]]
     gone = {event.agent for event in journal.read(ids=ids, erased=True)}
     for event in journal.tail(0) if gone else ():
-        if event.kind != ERASURE:
-            gone.discard(event.agent)
-            if not gone:
-                break
+        gone -= {event.agent} if event.kind != ERASURE else set()
+        if not gone:
+            break
     return gone
 
 
@@ -302,19 +288,16 @@ def _event(record: flat.FlatRecord, how: Importing, journal: Journal) -> Event:
     return event
 
 
-def taken(
-    journal: Journal, lines: Iterable[tuple[int | str, flat.FlatRecord]], how: Importing, problems: list[str]
-) -> Iterator[tuple[Event, int]]:
+def taken(journal: Journal, how: Importing, lines: flat.Lines, problems: list[str]) -> Read:
     """What lines become, each given with its place; what is wrong with one is noted, and all are where they are not one's own."""
     if not how.trust_own:
         problems += [f": {_TRUST}"] if any(True for _ in lines) else []
         return
     policies = len([*numbered_events(journal, "policy")])
     for place, event in flat.each_noted(problems, lines, _event, how, journal):
-        if event.kind == "policy" and event.body["number"] > policies + 1:
-            problems.append(
-                f":{place}: policy {event.body['number']} follows none; policies are numbered without a gap"
-            )
+        number = event.body["number"] if event.kind == "policy" else 0
+        if number > policies + 1:
+            problems.append(f":{place}: policy {number} follows none; policies are numbered without a gap")
             continue
-        policies = max(policies, event.body["number"] if event.kind == "policy" else 0)
+        policies = max(policies, number)
         yield how.believed(event, problems, place), 1

@@ -18,18 +18,16 @@ from theorex_lab.journal.event import Event
 from theorex_lab.text.doors import kept_value
 
 _Number = Annotated[int, schema.whole(1, schema.LARGEST_STEP)]
-_Line = Annotated[
-    str, Field(max_length=PROBLEM_CHARACTERS, description=f"text of up to {PROBLEM_CHARACTERS} characters")
-]
+_SHORT = Field(max_length=PROBLEM_CHARACTERS, description=f"text of up to {PROBLEM_CHARACTERS} characters")
+_Line = Annotated[str, _SHORT]
 _Object = Annotated[dict[str, Any], Field(description="a JSON object")]
 _Objects = Annotated[list[_Object], Field(description="a list of objects")]
 
 
 def _check_kind(kind: str) -> str:
     if kind not in _MEMBERS:
-        raise InvalidInput(
-            f"kind is {kind!r:.80}; allowed is the kind of an event of tasks, policies, reviews or nights"
-        )
+        allowed = "the kind of an event of tasks, policies, reviews or nights"
+        raise InvalidInput(f"kind is {kind!r:.80}; allowed is {allowed}")
     return kind
 
 
@@ -55,11 +53,8 @@ class _Body(schema.FileRecord):
 _TASK = {"task_id": schema.EventId, "step": _Number}
 _WORKED = {**_TASK, "worker": Annotated[str, BeforeValidator(check_worker)]}
 _STATE = Annotated[Literal["completed", "failed"], Field(description="completed or failed")]
-_REVIEW = {
-    "outcome_id": schema.EventId,
-    "trace_id": Annotated[str | None, Field(description="text or null")],
-    "model_used": schema.Text,
-}
+_CALL = Annotated[str | None, Field(description="text or null")]
+_REVIEW = {"outcome_id": schema.EventId, "trace_id": _CALL, "model_used": schema.Text}
 _FIX = Annotated[str, Field(max_length=2 * FIX_CHARACTERS, description="a sentence")]
 _STEP = Annotated[schema.StepNumber | None, Field(description="the number of a step, or null")]
 # By the kind of an event: what its body must have.
@@ -103,13 +98,12 @@ def read_event(record: FlatRecord, how: Importing) -> Event:
     if "source" in head.model_fields_set:
         raise InvalidInput("another home told it of others, which is no history of this one; it is left out")
     body = {"v": head.v} | {name: value for name, value in record.items() if name not in _Head.model_fields}
-    event = Event(0, head.id, head.timestamp, head.agent_id, head.session_id, head.kind, tuple(head.lineage), body)
-    event = upcast_of_file(event)
+    named = head.agent_id, head.session_id, head.kind, tuple(head.lineage)
+    event = upcast_of_file(Event(0, head.id, head.timestamp, *named, body))
     schema.checked(model := _MODELS[head.kind], event.body)
     _check_whole(event, how)
-    return event._replace(
-        body={name: value for name, value in event.body.items() if name in {"v", *model.model_fields}}
-    )
+    members = {"v", *model.model_fields}
+    return event._replace(body={name: value for name, value in event.body.items() if name in members})
 
 
 def _check_whole(event: Event, how: Importing) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from pathlib import Path
+from typing import Any
 
 from theorex_lab.design import FileLayout
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import history
 from theorex_lab.exchange.events import narrowed
-from theorex_lab.exchange.files import Exported, FileReport, refuse_to_replace
+from theorex_lab.exchange.files import Exported, Reports, refuse_to_replace
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.memory.retrieve import Searcher
@@ -18,21 +20,11 @@ from theorex_lab.text.doors import door
 # In the order in which a folder is read: a review rests on outcomes and traces.
 OWN = (
     FileLayout(
-        names="traces/*.json, outcomes/*.json, outcomes.jsonl",
-        export=history.export_runs,
-        files_of=history.run_files,
-        take=history.import_runs,
-        places=history.places,
-        export_places=history.export_outcomes,
-        in_places=history.outcomes_in_places,
+        "traces/*.json, outcomes/*.json, outcomes.jsonl", history.export_runs, history.run_files, history.import_runs,
+        places=history.places, export_places=history.export_outcomes, in_places=history.outcomes_in_places,
     ),
-    FileLayout(
-        names=", ".join(history.FILES),
-        export=history.export_history,
-        files_of=history.history_files,
-        take=history.import_history,
-    ),
-)
+    FileLayout(", ".join(history.FILES), history.export_history, history.history_files, history.import_history),
+)  # fmt: skip
 
 
 def layouts(home: Home) -> list[FileLayout]:
@@ -67,29 +59,21 @@ def export_home(
         with narrowed(home) as own:
             return export_home(own, Searcher(own), folder, agent=agent, replace=replace)
     if folder is None:
-        placed = [layout for layout in layouts(home) if layout.export_places is not None]
+        placed = [(write, layout.in_places) for layout in layouts(home) if (write := layout.export_places) is not None]
         if not replace:
-            refuse_to_replace(path for layout in placed for path in layout.in_places(home, agent=agent))
-        written = [layout.export_places(home, agent=agent) for layout in placed if layout.export_places is not None]
+            refuse_to_replace(path for _, in_places in placed for path in in_places(home, agent=agent))
+        written = [write(home, agent=agent) for write, _ in placed]
     else:
         if not replace and folder.is_dir():
             refuse_to_replace(sorted(folder.iterdir()))
         written = [layout.export(home, searcher, folder, agent=agent) for layout in layouts(home)]
-    done = Exported(written[0].folder)
-    for exported in written:
-        done.add(exported)
-    return done
+    return reduce(Exported.add, written, Exported(written[0].folder))
 
 
 def import_home(
-    home: Home,
-    searcher: Callable[[], Searcher],
-    path: Path | None,
-    *,
-    agent: str = "main",
-    trust_own: bool = False,
+    home: Home, searcher: Callable[[], Searcher], path: Path | None, *, agent: str = "main", trust_own: bool = False,
     keep_secrets: bool = False,
-) -> list[FileReport]:
+) -> Reports:  # fmt: skip
     """Import the files that any layout has at the path, a folder or one file: memory first, then runs, then history.
 
     Without a path from those of the original system's places, the settings agentAxonDir, sharedAxonPath,
@@ -103,10 +87,9 @@ def import_home(
         found = [(layout, place) for layout, place in places_of(home) if place.exists()]
     else:
         found = [(layout, path) for layout in layouts_of(home, path)]
-    reports: list[FileReport] = []
+    how: Any = {"agent": agent, "trust_own": trust_own}
     with door(keep_secrets=keep_secrets):
-        for layout, place in found:
-            reports += layout.take(home, searcher, place, agent=agent, trust_own=trust_own)
+        reports = [report for layout, place in found for report in layout.take(home, searcher, place, **how)]
     if not reports:
         raise _nothing_at(home, path)
     return reports
@@ -116,7 +99,5 @@ def _nothing_at(home: Home, path: Path | None) -> InvalidInput:
     if path is None:
         looked = ", ".join(str(place) for _, place in places_of(home))
         return InvalidInput(f"got no path, and nothing is in {looked}; give a folder that was exported, or one file")
-    names = ", ".join(layout.names for layout in layouts(home))
-    return InvalidInput(
-        f"got {path}, which is no file and holds none of {names}; give a folder that was exported, or one such file"
-    )
+    wrong = f"is no file and holds none of {', '.join(layout.names for layout in layouts(home))}"
+    return InvalidInput(f"got {path}, which {wrong}; give a folder that was exported, or one such file")

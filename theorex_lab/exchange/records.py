@@ -27,7 +27,6 @@ LABEL_CHARACTERS = 128
 _MODEL_BYTES = 1_024
 _ROW = ("concept_id", "canonical_form", "surface_form", "count")
 
-
 Count = Annotated[int, schema.whole(1)]
 Tone = Annotated[int | float, schema.within(-1, 1)]
 Kept = Annotated[schema.Text, AfterValidator(kept_text)]
@@ -37,6 +36,7 @@ _Model = Annotated[schema.Text, AfterValidator(lambda text: text and check_text(
 _Amount = Annotated[int | float | None, schema.within(0, schema.LARGEST)]
 _Count = Annotated[int | None, schema.whole(0)]
 _Error = Annotated[str | None, Field(description="text")]
+_Row = Annotated[list[Any], Field(min_length=4, max_length=4)]
 _TraceId = Annotated[str, BeforeValidator(check_trace_id)]
 
 
@@ -71,19 +71,15 @@ class Sentence(schema.FileRecord):
     type: schema.Text = DEFAULT_TYPE
     tags: schema.Items
     weight: schema.Share = 1.0
-    concepts: list[Annotated[list[Any], Field(min_length=4, max_length=4)]] = Field(
-        [], description="a list of [id, canonical form, surface form, count]"
-    )
+    concepts: list[_Row] = Field([], description="a list of [id, canonical form, surface form, count]")
     sentiment: Tone = 0.0
     extractor: Count = 1
     project: Project = ""
 
 
-class _Outcome(schema.FileRecord):
+class _Outcome(schema.Stamped):
     """A file of an outcome."""
 
-    id: Any = None
-    agent_id: schema.Agent = "main"
     timestamp: schema.Time = 0
     decision: schema.Text = ""
     result: schema.Text = ""
@@ -166,23 +162,22 @@ def concept_of(record: FlatRecord, how: Importing) -> tuple[int, str, str]:
     """Id, canonical and surface form of a record's concept. The id is that of the canonical form, which comes from the
     surface form where it is missing. Raises InvalidInput.
     """
-    limit, named = how.settings.max_text_bytes, schema.checked(Named, record)
+    named = schema.checked(Named, record)
     label = kept_text(named.canonical_form)
-    surface = check_text(kept_text(named.given("surface_form", label)), limit)
-    _check_label(surface)
-    label = check_text(label, limit) if "canonical_form" in record else _canonical(surface)
-    _check_label(label)
+    surface = _checked_label(kept_text(named.given("surface_form", label)), how)
+    label = _checked_label(label if "canonical_form" in record else _canonical(surface), how)
     # The surface form is what is shown, also once others speak of the concept: a strange file must not choose it freely.
     if not how.trust_own and label not in (" ".join(surface.lower().split()), _canonical(surface)):
         surface = label
     return concept_id(label), label, surface
 
 
-def _check_label(label: str) -> None:
+def _checked_label(label: str, how: Importing) -> str:
+    label = check_text(label, how.settings.max_text_bytes)
     if len(label) > LABEL_CHARACTERS:
-        raise InvalidInput(
-            f"got a label of {len(label)} characters, {label[:32]!r}…; allowed are up to {LABEL_CHARACTERS}"
-        )
+        got = f"a label of {len(label)} characters, {label[:32]!r}…"
+        raise InvalidInput(f"got {got}; allowed are up to {LABEL_CHARACTERS}")
+    return label
 
 
 def _canonical(surface: str) -> str:
@@ -222,18 +217,19 @@ def _mentions(rows: list[list[Any]], how: Importing) -> list[list[Any]]:
     return list(found.values())
 
 
-def start_of(stated: _Trace, agent: str, at: int, session: str, outcome_id: str | None) -> Start:
+def _start_of(stated: _Trace, how: Importing, outcome_id: str | None) -> Start:
     """The START of a trace, also as its END tells of it. Raises InvalidInput."""
     (query_type,) = check_tags([stated.given("query_type", stated.tags[0] if stated.tags else "general")])
+    tags = check_tags([tag for tag in stated.tags if tag != query_type])
+    reasons = (clean(schema.checked(_Reason, {"reason": reason}).reason) for reason in stated.reasons)
     return Start(
-        stated.trace_id, agent, at, stated.task, query_type, stated.model, session,
-        tuple(kept_text(tag) for tag in check_tags([tag for tag in stated.tags if tag != query_type])),
-        tuple(kept_text(clean(schema.checked(_Reason, {"reason": reason}).reason)) for reason in stated.reasons),
-        stated.context_pct, stated.query_tokens, outcome_id,
+        stated.trace_id, stated.given("agent_id", how.agent), stated.start_time, stated.task, query_type, stated.model,
+        stated.session_id, tuple(map(kept_text, tags)), tuple(map(kept_text, reasons)), stated.context_pct,
+        stated.query_tokens, outcome_id,
     )  # fmt: skip
 
 
-def ended(stated: _End, start: Start, at: int) -> End:
+def _ended(stated: _End, start: Start) -> End:
     """The END of a trace. Raises InvalidInput."""
     whole = stated.attempt(lost=stated.lost)
     attempts = [schema.checked(_Attempt, without_nulls(item)).attempt() for item in stated.attempts]
@@ -241,7 +237,7 @@ def ended(stated: _End, start: Start, at: int) -> End:
         attempts = [whole]
     silent = not (whole.success or stated.lost) and all(item.unavailable for item in attempts or [whole])
     return End(
-        start.trace_id, at, whole.success, start.model, whole.tokens, whole.latency_ms, whole.error, stated.response,
+        start.trace_id, stated.end_time, whole.success, start.model, whole.tokens, whole.latency_ms, whole.error, stated.response,
         tuple(attempts), stated.lost, unavailable=silent, prompt_tokens=whole.prompt_tokens,
         completion_tokens=whole.completion_tokens,
     )  # fmt: skip
@@ -279,14 +275,13 @@ def trace_of(record: FlatRecord, how: Importing, links: dict[str, str]) -> list[
     `links`: by the id of a trace, the event of the outcome that names it.
     """
     stated, source = schema.checked(_Trace, record), {"source": how.source(record, "source", "model")}
-    agent, outcome_id = stated.given("agent_id", how.agent), stated.given("outcome_id")
+    outcome_id = stated.given("outcome_id")
     outcome_id = links.get(stated.trace_id, None if outcome_id is None else _outcome_id(outcome_id))
-    start = start_of(stated, agent, stated.start_time, stated.session_id, outcome_id)
+    start = _start_of(stated, how, outcome_id)
     steps = [with_members(start.event(), source)]
     steps += [_tool(without_nulls(event), start, position, how) for position, event in enumerate(stated.events)]
     if "end_time" in record or "success" in record:
-        end = schema.checked(_End, record)
-        steps.append(with_members(ended(end, start, end.end_time).event(start), source))
+        steps.append(with_members(_ended(schema.checked(_End, record), start).event(start), source))
     return steps
 
 
@@ -301,7 +296,6 @@ def _tool(record: FlatRecord, start: Start, position: int, how: Importing) -> Ev
     said = [record.get(key, record.get(f"tool_{key}", "")) for key in ("input", "response")]
     texts = [value if isinstance(value, str) else encode(value) for value in said]
     at, name = stated.given("at", start.at), stated.given("tool", stated.tool_name)
-    event = with_members(
-        ToolUse(start.trace_id, at, name, *texts).event(start), {"source": how.source(record, "source")}
-    )
-    return event._replace(id=schema.event_id_of(stated.id, "tool used", start.trace_id, position), session=TOOL_SESSION)
+    used, made = ToolUse(start.trace_id, at, name, *texts), ("tool used", start.trace_id, position)
+    event = with_members(used.event(start), {"source": how.source(record, "source")})
+    return event._replace(id=schema.event_id_of(stated.id, *made), session=TOOL_SESSION)

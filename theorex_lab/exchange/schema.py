@@ -34,16 +34,15 @@ class FileRecord(BaseModel):
 Model = TypeVar("Model", bound=FileRecord)
 
 
-def within(low: float, high: float) -> FieldInfo:
+def within(low: float, high: float, what: str = "number") -> FieldInfo:
     """The bounds of a number, and how they are told."""
-    bounds: FieldInfo = Field(ge=low, le=high, description=f"a number from {low} to {high}")
+    bounds: FieldInfo = Field(ge=low, le=high, description=f"a {what} from {low} to {high}")
     return bounds
 
 
 def whole(low: int, high: int = LARGEST) -> FieldInfo:
     """The bounds of a whole number, and how they are told."""
-    bounds: FieldInfo = Field(ge=low, le=high, description=f"a whole number from {low} to {high}")
-    return bounds
+    return within(low, high, "whole number")
 
 
 def _time(stated: Any) -> int:
@@ -67,15 +66,22 @@ Truth = Annotated[bool, Field(description="true or false")]
 Items = Annotated[list[Any], Field(default_factory=list, description="a list")]  # empty where it is missing
 Share = Annotated[int | float, within(0, 1)]
 StepNumber = Annotated[int, whole(0, LARGEST_STEP)]
-Time = Annotated[
-    int, BeforeValidator(_time), Field(description="an ISO 8601 time with an offset, of the years 1 to 9999")
-]
+_ISO = Field(description="an ISO 8601 time with an offset, of the years 1 to 9999")
+Time = Annotated[int, BeforeValidator(_time), _ISO]
 TimeOrEarliest = Annotated[int, BeforeValidator(_time_or_earliest)]
 Moment = Annotated[int, whole(EARLIEST, LATEST)]  # in µs UTC
 Agent = Annotated[str, BeforeValidator(check_agent), Field(description="the id of an agent")]
 Session = Annotated[str, BeforeValidator(check_session), Field(description="the id of a session")]
 EventId = Annotated[str, Field(pattern=UUID, description="the id of an event, a UUID in lower case")]
 EventIds = Annotated[list[EventId], Field(default_factory=list, description="a list of event ids")]
+
+
+class Stamped(FileRecord):
+    """A record that says when something was, and whose it is; `id` may be of another system."""
+
+    id: Any = None
+    timestamp: Time
+    agent_id: Agent = "main"
 
 
 def _concept_id(stated: Any) -> int:
@@ -85,15 +91,10 @@ def _concept_id(stated: Any) -> int:
     return int(str(stated))
 
 
-ConceptId = Annotated[
-    int, BeforeValidator(_concept_id), Field(description=f"a whole number below 2^{CONCEPT_BITS}, or its digits")
-]
-
-
-ConceptIds = Annotated[
-    list[ConceptId],
-    Field(default_factory=list, description="a list of concept ids, whole numbers below 2^53 or their digits"),
-]
+_ID = Field(description=f"a whole number below 2^{CONCEPT_BITS}, or its digits")
+_IDS: Any = Field(default_factory=list, description="a list of concept ids, whole numbers below 2^53 or their digits")
+ConceptId = Annotated[int, BeforeValidator(_concept_id), _ID]
+ConceptIds = Annotated[list[ConceptId], _IDS]
 
 
 def event_id_of(stated: Any, *parts: object) -> str:

@@ -18,6 +18,7 @@ from theorex_lab.text.masking import mask
 from theorex_lab.text.paths import shown_path
 
 REST_MICROSECONDS = 3_600_000_000  # a session that has been silent for so long is over
+Problem = Callable[[int, str], None]  # takes the number of a line, and why it cannot be read
 _MOST_UNTIMED = 100  # before the first time of a transcript
 
 
@@ -61,8 +62,7 @@ class Captures:
             body["message"] = ""
         if kind == "tool_used" and ("reads" in said.hook or "edits" in said.hook):
             body["paths"] = {use: _shown(said.hook.get(name)) for use, name in (("read", "reads"), ("edited", "edits"))}
-        own = self.id_of(form, told)
-        at = min(told.at, self.latest)
+        own, at = self.id_of(form, told), min(told.at, self.latest)
         return new_event(kind, body, agent=self.agent, session=session, at=at, event_id=own)
 
     def id_of(self, form: str, told: Timed) -> str:
@@ -79,17 +79,14 @@ class Captures:
         stated = folder_of({"cwd": cwd})
         if not stated:
             return Place("", self.project)
-        first = self._first.setdefault(session, stated)
-        key = first, stated
+        key = first, _ = self._first.setdefault(session, stated), stated
         if key not in self._places:
             below = stated.startswith(first.rstrip("/") + "/") and not os.path.isdir(stated)
             self._places[key] = Place(first if below else stated)
         return self._places[key]
 
 
-def told(
-    found: Transcript, written: int, is_over: Callable[[int], bool], problem: Callable[[int, str], None]
-) -> Iterator[Timed]:
+def told(found: Transcript, written: int, is_over: Callable[[int], bool], problem: Problem) -> Iterator[Timed]:
     """What a transcript tells, in order; a time that is missing is that of what stands beside it, else `written` (µs).
 
     is_over: whether a session is whose last time (µs) this is.  problem: called with the number of each line that cannot
@@ -109,9 +106,7 @@ class _Last:
     stated: bool = False
 
 
-def _said(
-    found: Transcript, problem: Callable[[int, str], None], is_over: Callable[[], bool]
-) -> Iterator[tuple[Utterance, int]]:
+def _said(found: Transcript, problem: Problem, is_over: Callable[[], bool]) -> Iterator[tuple[Utterance, int]]:
     is_text = isinstance(found.reader, SpecStory)
     for line in found.lines:
         try:

@@ -35,14 +35,15 @@ class Claude:
 
     def feed(self, row: Row, number: int, size: int) -> Iterator[Utterance]:
         """See `Reader`."""
-        if row.get("type") == "assistant" and not row.get("isApiErrorMessage"):
-            yield from self._assistant(row, number, size)
-        elif row.get("type") == "user":
-            yield from self._user(row, number)
-        elif row.get("type") == "system":
-            yield from self._system(row, number)
-        elif row.get("type") == "attachment":
-            yield from self._queued(row, number)
+        kind, source = row.get("type"), self._source(row, number)
+        if kind == "assistant" and not row.get("isApiErrorMessage"):
+            yield from self._assistant(row, source, size)
+        elif kind == "user":
+            yield from self._user(row, source)
+        elif kind == "system":
+            yield from self._system(row, source)
+        elif kind == "attachment":
+            yield from self._queued(row, source)
 
     def end(self) -> Iterator[Utterance]:
         """See `Reader`."""
@@ -53,10 +54,10 @@ class Claude:
         named = session if isinstance(session, str) else self._stem
         return Source(named, row.get("uuid", number), row.get("timestamp"), row.get("cwd"))
 
-    def _assistant(self, row: Row, number: int, size: int) -> Iterator[Utterance]:
+    def _assistant(self, row: Row, source: Source, size: int) -> Iterator[Utterance]:
         message, helper = object_of(row.get("message")), _helper(row)
         text = "\n".join(texts_of(message.get("content")))
-        self._turns.says(self._source(row, number), text, helper=helper)
+        self._turns.says(source, text, helper=helper)
         for block in blocks_of(message.get("content")):
             if block.get("type") == "tool_use":
                 self._turns.goes_on(helper)
@@ -64,9 +65,8 @@ class Claude:
         if message.get("stop_reason") in _ENDS:
             yield from self._turns.ended(helper)
 
-    def _user(self, row: Row, number: int) -> Iterator[Utterance]:
+    def _user(self, row: Row, source: Source) -> Iterator[Utterance]:
         content = object_of(row.get("message")).get("content")
-        source = self._source(row, number)
         answers = [block for block in blocks_of(content) if block.get("type") == "tool_result"]
         for block in answers:
             answer = _answer(block, row.get("toolUseResult") if len(answers) == 1 else None)
@@ -82,22 +82,19 @@ class Claude:
             if asked := source.prompt(texts):
                 yield from [*self._turns.ended(), *asked]
 
-    def _system(self, row: Row, number: int) -> Iterator[Utterance]:
+    def _system(self, row: Row, source: Source) -> Iterator[Utterance]:
         if row.get("subtype") == "compact_boundary":
             self._compacted = True
-            yield self._source(row, number).compacting(object_of(row.get("compactMetadata")).get("trigger"))
+            yield source.compacting(object_of(row.get("compactMetadata")).get("trigger"))
         elif row.get("subtype") in _TURN_ENDS:
             yield from self._turns.ended(_helper(row))
 
-    def _queued(self, row: Row, number: int) -> Iterator[Utterance]:
+    def _queued(self, row: Row, source: Source) -> Iterator[Utterance]:
         """A prompt that was given while the agent was at work: its turn goes on."""
         queued = object_of(row.get("attachment"))
-        if (
-            queued.get("type") == "queued_command"
-            and queued.get("commandMode") == "prompt"
-            and not row.get("isSidechain")
-        ):
-            yield from self._source(row, number).prompt(texts_of(queued.get("prompt")))
+        form = queued.get("type"), queued.get("commandMode")
+        if form == ("queued_command", "prompt") and not row.get("isSidechain"):
+            yield from source.prompt(texts_of(queued.get("prompt")))
 
 
 def _helper(row: Row) -> str:

@@ -22,9 +22,8 @@ _BARE = ("message", "function_call", "function_call_output", "local_shell_call",
 _FOLDER = re.compile(r"<cwd>([^<>\n]{1,4096})</cwd>")
 _COPYING_MICROSECONDS = 5_000_000  # after its fork a line without a turn's id is taken for a copy
 _STEM_ID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-_EXIT_CODE = re.compile(
-    r"(?:Exit code: |(?:Chunk ID: [^\n]*\n)?(?:Wall time: [^\n]*\n)?Process exited with code )(-?\d{1,9})\n"
-)
+_UNIFIED = r"(?:Chunk ID: [^\n]*\n)?(?:Wall time: [^\n]*\n)?Process exited with code "
+_EXIT_CODE = re.compile(rf"(?:Exit code: |{_UNIFIED})(-?\d{{1,9}})\n")
 
 
 class Codex:
@@ -34,25 +33,21 @@ class Codex:
 
     def __init__(self, stem: str) -> None:
         found = _STEM_ID.search(stem)
-        self._session, self._named = found[0] if found else stem, False
+        self._session, self._named, self._helper, self._began_at = found[0] if found else stem, False, "", 0
         self._cwd: object = None
         self._at: object = None  # of the line before, for those that state none
-        self._helper = ""
-        self._began_at = 0
         self._copied = False  # whether the lines are those of the session that this one was forked from
         self._calls, self._turns = Calls(), Turns()
         # Prompts of the model's log, until it is known whether the other log has some.
-        self._asked: list[Utterance] = []
-        self._has_prompts = False
+        self._asked, self._has_prompts = list[Utterance](), False
 
     @staticmethod
     def reads(row: Row) -> bool:
         """Whether a line is of this form."""
-        if row.get("type") in _ENVELOPE and "payload" in row:
-            return True
-        return row.get("record_type") == "state" or (row.get("type") in _BARE and "message" not in row) or (
-            "type" not in row and {"id", "timestamp", "instructions"} <= row.keys()
-        )  # fmt: skip
+        if "type" not in row:
+            return row.get("record_type") == "state" or {"id", "timestamp", "instructions"} <= row.keys()
+        wrapped, bare = row["type"] in _ENVELOPE and "payload" in row, row["type"] in _BARE and "message" not in row
+        return wrapped or bare or row.get("record_type") == "state"
 
     def feed(self, row: Row, number: int, size: int) -> Iterator[Utterance]:
         """See `Reader`."""
@@ -86,8 +81,7 @@ class Codex:
             return
         self._began_at = _drawn_at(payload["id"]) or time_of(payload.get("timestamp")) or time_of(at) or 0
         self._copied = bool(payload.get("forked_from_id"))
-        self._session, self._named = payload["id"], True
-        self._cwd = payload.get("cwd")
+        self._session, self._named, self._cwd = payload["id"], True, payload.get("cwd")
         source = payload.get("source")
         self._helper = "helper" if isinstance(source, dict) and "subagent" in source else ""
 
@@ -123,8 +117,7 @@ class Codex:
             self._turns.goes_on(self._helper)
             self._calls.begin(item.get("call_id") or item.get("id"), *_call(item), size)
         elif kind in ("function_call_output", "custom_tool_call_output", "local_shell_call_output"):
-            answer = _answer(item.get("output"))
-            yield self._calls.answered(source, item.get("call_id") or item.get("id"), answer)
+            yield self._calls.answered(source, item.get("call_id") or item.get("id"), _answer(item.get("output")))
 
     def _user(self, item: Row, source: Source) -> None:
         texts = texts_of(item.get("content"), "input_text")
@@ -144,11 +137,7 @@ class Codex:
 
 def _drawn_at(drawn: object) -> int:
     """The time in a UUIDv7, in µs UTC; 0 of anything else."""
-    found = (
-        re.fullmatch(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f-]{17}", drawn)
-        if isinstance(drawn, str)
-        else None
-    )
+    found = re.fullmatch(r"([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[0-9a-f-]{17}", str(drawn))
     return int(found[1] + found[2], 16) * 1_000 if found else 0
 
 

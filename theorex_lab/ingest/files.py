@@ -10,7 +10,7 @@ import re
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -55,18 +55,16 @@ def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
         return {path: path.stat().st_size}
     if not path.is_dir():
         raise InvalidInput(f"got {path}, which is no file or folder; allowed is a transcript, or a folder of them")
-    found: list[Path] = []
-    for folder, _, names in os.walk(path, onerror=lambda error: problems.append(f"{error.filename}: {error.strerror}")):
-        found += [Path(folder) / name for name in names if name.lower().endswith(_SUFFIXES)]
+    walk = os.walk(path, onerror=lambda error: problems.append(f"{error.filename}: {error.strerror}"))
+    found = [Path(folder) / name for folder, _, names in walk for name in names if name.lower().endswith(_SUFFIXES)]
     looked_at = {file: _looked_at(file) for file in sorted(found)}
     return {file: known.st_size for file, known in looked_at.items() if known and stat.S_ISREG(known.st_mode)}
 
 
 def _looked_at(file: Path) -> os.stat_result | None:
-    try:
+    with suppress(OSError):  # removed meanwhile
         return file.lstat()
-    except OSError:  # removed meanwhile
-        return None
+    return None
 
 
 def stem_of(file: Path) -> str:
@@ -88,9 +86,7 @@ def opened(file: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
 def transcript(file: Path, content: BinaryIO) -> Transcript | None:
     """The file with its reader, by what its first lines are like; None where no reader knows them."""
-    lines = lines_of(content)
-    looked_at: list[SourceLine] = []
-    size = 0
+    lines, looked_at, size = lines_of(content), list[SourceLine](), 0
     for line in islice(lines, _LOOKED_AT_LINES):
         looked_at.append(line)
         size += len(line.content or b"")
@@ -144,12 +140,10 @@ def _project_above(file: Path) -> str:
 
 def lines_of(content: BinaryIO) -> Iterator[SourceLine]:
     """The lines of a file; one that is too long is not held."""
-    number = 0
-    while found := content.readline(LONGEST_LINE_BYTES + 1):
-        number += 1
+    for number, found in enumerate(iter(lambda: content.readline(LONGEST_LINE_BYTES + 1), b""), 1):
         if len(found) <= LONGEST_LINE_BYTES or found.endswith(b"\n"):
             yield SourceLine(number, found, found.endswith(b"\n"))
             continue
-        while found and not found.endswith(b"\n"):
-            found = content.readline(1 << 20)
+        while (rest := content.readline(1 << 20)) and not rest.endswith(b"\n"):
+            pass
         yield SourceLine(number, None, whole=True)

@@ -13,9 +13,7 @@ from theorex_lab.ingest.prompts import own_words
 from theorex_lab.ingest.said import Row, Utterance
 
 _TIMES = ("at", "timestamp", "captured_at")
-_TAKEN = tuple(
-    "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop SubagentStop PreCompact SessionEnd".split()
-)
+_TAKEN = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop SubagentStop PreCompact SessionEnd".split()
 
 
 class HookForm:

@@ -60,16 +60,9 @@ class Imported:
 
 
 def import_transcripts(
-    home: Home,
-    path: Path,
-    *,
-    project: str = "",
-    since: str | datetime | None = None,
-    trust_own: bool = False,
-    dry_run: bool = False,
-    agent: str = "main",
-    progress: bool | None = None,
-) -> Imported:
+    home: Home, path: Path, *, project: str = "", since: str | datetime | None = None, trust_own: bool = False,
+    dry_run: bool = False, agent: str = "main", progress: bool | None = None,
+) -> Imported:  # fmt: skip
     """Take in the transcripts of a file or folder, as captures of the hook; what is there already stays as it is.
 
     project: of sessions that name no absolute folder; without it their file's name.  since: leave out what is earlier.
@@ -117,21 +110,14 @@ def read_transcripts(path: Path, *, project: str = "") -> Iterator[tuple[Timed, 
 class _Run:
     """One import: takes files one by one, and writes what is new of them."""
 
-    def __init__(
-        self, home: Home, report: Imported, project: str, agent: str, since: int | None, dry_run: bool
-    ) -> None:
+    def __init__(self, home: Home, report: Imported, project: str, agent: str, since: int | None, dry: bool) -> None:
         self._journal, self._report, self._project, self._since = home.journal, report, project, since
-        self._now = home.clock.now()
-        self._captures = partial(
-            Captures, self._now + FUTURE_TOLERANCE_MICROSECONDS, agent=agent, trust_own=report.trusted,
-            keep_messages=home.settings.keep_messages,
-        )  # fmt: skip
-        self._recorded = Recorded(home.journal)
-        self._dry_run = dry_run
+        self._now, self._dry_run, self._recorded = home.clock.now(), dry, Recorded(home.journal)
+        latest, keep = self._now + FUTURE_TOLERANCE_MICROSECONDS, home.settings.keep_messages
+        self._captures = partial(Captures, latest, agent=agent, trust_own=report.trusted, keep_messages=keep)
         self._seen: set[str] = set()  # by a dry run
         self._sessions: dict[str, set[str]] = defaultdict(set)
-        self._batch: list[tuple[Captures, str, Timed]] = []
-        self._bytes = 0
+        self._batch, self._bytes = list[tuple[Captures, str, Timed]](), 0
 
     def take(self, file: Path, shown: Any) -> None:
         """Read a file to its end; one that is no transcript is left out."""
@@ -144,8 +130,7 @@ class _Run:
                         self._problem(file, 1, "no transcript of a form that is known")
                     return
                 self._report.files += 1
-                lines = _shown(found.lines, raw, shown)
-                self._told(file, found._replace(lines=lines), written)
+                self._told(file, found._replace(lines=_shown(found.lines, raw, shown)), written)
         except BROKEN as error:
             self._problem(file, 0, f"cannot be read further: {error}")
 
@@ -180,8 +165,8 @@ class _Run:
 
     def _told(self, file: Path, found: Transcript, written: int) -> None:
         captures = self._captures(self._project or stem_of(file))
-        everything = told(found, written, self._is_over, lambda number, why: self._problem(file, number, why))
-        for utterance in everything:
+        rested = self._now - REST_MICROSECONDS
+        for utterance in told(found, written, lambda last: last < rested, partial(self._problem, file)):
             if utterance.said.hook["hook_event_name"] not in BODIES:
                 continue
             if self._since is not None and utterance.at < self._since:
@@ -191,9 +176,6 @@ class _Run:
             self._bytes += utterance.size
             if len(self._batch) >= _AT_ONCE or self._bytes >= _BYTES_AT_ONCE:
                 self.write()
-
-    def _is_over(self, last: int) -> bool:
-        return last < self._now - REST_MICROSECONDS
 
     def _count(self, event: Event) -> None:
         self._report.events += 1
@@ -225,7 +207,6 @@ def _shown(lines: Iterator[Any], raw: Any, shown: Any) -> Iterator[Any]:
 def _suggestion(path: Path) -> str:
     """What to say of transcripts in the user's own folder of an agent."""
     place = path.resolve()
-    own = [folder for folder in OWN_FOLDERS if place.is_relative_to(Path(folder).expanduser().resolve())]
-    return (
-        f"these lie in {own[0]}: if you wrote the prompts in them, --trust-own takes them for your word" if own else ""
-    )
+    own = (folder for folder in OWN_FOLDERS if place.is_relative_to(Path(folder).expanduser().resolve()))
+    advice = "if you wrote the prompts in them, --trust-own takes them for your word"
+    return next((f"these lie in {folder}: {advice}" for folder in own), "")

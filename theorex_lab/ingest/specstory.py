@@ -32,12 +32,10 @@ class SpecStory:
     name = "specstory"
 
     def __init__(self, stem: str, cwd: str = "") -> None:
-        self._session, self._at, self._cwd = stem, "", cwd
-        self._role, self._helper = "", ""
-        self._lines: list[str] = []
-        self._size = self._number = 0
+        self._session, self._cwd = stem, cwd
+        self._at = self._role = self._helper = self._kind = self._tool = ""
         self._closing = ""  # how the line ends that ends the block
-        self._kind = self._tool = ""
+        self._lines, self._size, self._number = list[str](), 0, 0
         self._turns, self._answered = Turns(), False
 
     @staticmethod
@@ -54,12 +52,12 @@ class SpecStory:
                 yield from self._tool_used()
         elif header := _HEADER.fullmatch(line):
             yield from self._message()
-            self._begin(header)
+            self._role, self._helper = "user" if header[1] == "User" else "agent", "helper" if header[2] else ""
+            self._at = _time_in(header[3] or "") or self._at
         elif session := _SESSION.fullmatch(line):
             yield from self._message()
             yield from self._turns.all_ended()
-            self._session, self._at, self._number = session[1], _time_in(session[2]), 0
-            self._role = ""
+            self._session, self._at, self._number, self._role = session[1], _time_in(session[2]), 0, ""
         elif line.startswith(("<tool-use", "<details", "<think")):
             yield from self._message()
             self._open(line)
@@ -73,11 +71,6 @@ class SpecStory:
         if not self._closing:
             yield from self._message()
         yield from self._turns.all_ended()
-
-    def _begin(self, header: re.Match[str]) -> None:
-        self._role = "user" if header[1] == "User" else "agent"
-        self._helper = "helper" if header[2] else ""
-        self._at = _time_in(header[3] or "") or self._at
 
     def _take(self, line: str) -> None:
         self._size += len(line) + 1

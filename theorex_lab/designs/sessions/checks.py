@@ -27,9 +27,8 @@ _CLASSES = (
     ("a failed test", re.compile(r"^\s*(?:-+ ?)?FAIL(?:ED)?\b|AssertionError|assert(?:ion)? failed|\d+ failed|Tests?:.*\d+ failed", re.M)),
     ("a linter's finding", re.compile(r"\d+ issues?\b|gofmt|lint", re.I)),
 )  # fmt: skip
-_ERRORS = re.compile(
-    r"^\s*(?:-+ ?)?(?:FAIL(?:ED)?\b|panic:|Traceback \(most|error(?:\[|:)|E   )|\b\d+ (?:failed|errors?)\b", re.M
-)
+_SIGNS = r"FAIL(?:ED)?\b|panic:|Traceback \(most|error(?:\[|:)|E   "
+_ERRORS = re.compile(rf"^\s*(?:-+ ?)?(?:{_SIGNS})|\b\d+ (?:failed|errors?)\b", re.M)
 
 
 class Check(NamedTuple):
@@ -74,10 +73,10 @@ def checks_in(events: Sequence[Event]) -> Iterator[Check]:
 
 def has_failed(event: Event) -> bool | None:
     """Whether a command failed, by its exit code, by `ok`, or by what a check printed; None where that is open."""
-    body = event.body
+    body, ok = event.body, event.body.get("ok")
     code = _EXIT.match(body.get("response", ""))
-    if body.get("ok") is None or body.get("ok") is False or code:
-        return None if body.get("ok") is None else bool(body.get("ok") is False or (code and int(code[1])))
+    if ok is None or ok is False or code:
+        return None if ok is None else bool(ok is False or (code and int(code[1])))
     return bool(family_of(body.get("command", "")) and _ERRORS.search(body.get("response", "")))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from theorex_lab.designs.sessions.checks import Fixed, checks_in, edited, fixed_in, read
 from theorex_lab.designs.sessions.files import shortest_ends
 from theorex_lab.designs.sessions.said import Said
-from theorex_lab.designs.sessions.sentences import Saying, sentences_in
+from theorex_lab.designs.sessions.sentences import sentences_in
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import append_once
@@ -47,25 +47,18 @@ def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
     if not (asked or ended or edits):
         return None
     used = [event_id for _, event_id in asked + ended]
-    commits = [
-        (found[1].strip(), event.id) for event in tools if (found := _COMMIT.search(event.body.get("command", "")))
-    ][-3:]
+    matches = ((_COMMIT.search(event.body.get("command", "")), event.id) for event in tools)
+    commits = [(found[1].strip(), event_id) for found, event_id in matches if found][-3:]
     last = [(found.text, event.id) for event in messages[-1:] for found in sentences_in(event)]
+    used += [*(event.id for event in tools if edited(event)), *(made for _, made in commits)]
     return {
-        "asked": asked,
-        "ended": ended,
+        "asked": asked, "ended": ended,
         "open": [pair for pair in last if _LEFT_OPEN.search(pair[0]) and pair not in ended][:_OPEN],
         "edited": dict(edits.most_common(MOST_FILES)),
-        "read": len({path for event in tools for path in read(event)} - edits.keys()),
-        "checks": _checks(events),
-        "commits": [text for text, _ in commits],
-        "events": [
-            *dict.fromkeys([*used, *(event.id for event in tools if edited(event)), *(made for _, made in commits)])
-        ],
-        "first_at": events[0].at,
-        "last_at": events[-1].at,
-        "source": _least_trusted(events),
-    }
+        "read": len({path for event in tools for path in read(event)} - edits.keys()), "checks": _checks(events),
+        "commits": [text for text, _ in commits], "events": list(dict.fromkeys(used)), "first_at": events[0].at,
+        "last_at": events[-1].at, "source": _least_trusted(events),
+    }  # fmt: skip
 
 
 def _least_trusted(events: Iterable[Event]) -> str:
@@ -76,8 +69,7 @@ def _least_trusted(events: Iterable[Event]) -> str:
 
 def _first(events: Iterable[Event], most: int) -> list[tuple[str, str]]:
     """The first sentences of these events, each with the id of its event."""
-    found: list[tuple[Saying, str]] = [(sentence, event.id) for event in events for sentence in sentences_in(event)]
-    return [(sentence.text, event_id) for sentence, event_id in found if sentence.own][:most]
+    return [(said.text, event.id) for event in events for said in sentences_in(event) if said.own][:most]
 
 
 def _checks(events: Sequence[Event]) -> dict[str, str]:
@@ -85,12 +77,9 @@ def _checks(events: Sequence[Event]) -> dict[str, str]:
     ways: dict[str, list[bool]] = {}
     for check in checks_in(events):
         ways.setdefault(check.family, []).append(check.passed)
-    return {
-        family: "passed"
-        if all(way)
-        else f"failed {way.count(False)} times, {'then passed' if way[-1] else 'at last too'}"
-        for family, way in ways.items()
-    }
+    ends = {family: "then passed" if way[-1] else "at last too" for family, way in ways.items()}
+    told = {family: f"failed {way.count(False)} times, {ends[family]}" for family, way in ways.items()}
+    return {family: "passed" if all(way) else told[family] for family, way in ways.items()}
 
 
 def in_words(digest: dict[str, Any]) -> list[str]:
@@ -98,15 +87,12 @@ def in_words(digest: dict[str, Any]) -> list[str]:
     ends = shortest_ends(digest["edited"])
     files = [ends[path] + (f" ({times} times)" if times > 1 else "") for path, times in digest["edited"].items()]
     asked, ended, left = ([text for text, _ in digest[part]] for part in ("asked", "ended", "open"))
-    parts = [
-        ("Asked: ", " ".join(asked)),
-        ("Edited: ", ", ".join(files)),
-        ("Checked: ", "; ".join(f"{family} {how}" for family, how in digest["checks"].items())),
-        ("Committed: ", "; ".join(digest["commits"])),
-        ("Ended with: ", " ".join(ended)),
-        ("Left open: ", " ".join(left)),
-    ]
-    return [f"{name}{text}" for name, text in parts if text]
+    checks = "; ".join(f"{family} {how}" for family, how in digest["checks"].items())
+    parts = {
+        "Asked": " ".join(asked), "Edited": ", ".join(files), "Checked": checks,
+        "Committed": "; ".join(digest["commits"]), "Ended with": " ".join(ended), "Left open": " ".join(left),
+    }  # fmt: skip
+    return [f"{name}: {text}" for name, text in parts.items() if text]
 
 
 def captures_of(home: Home, agent: str, session: str) -> list[Event]:
@@ -140,11 +126,11 @@ def _keep(home: Home, agent: str, session: str, project: str, events: Sequence[E
     lineage = body.pop("events")
     body |= {"text": " ".join(in_words(body)), "upto": upto, "project": project}
     # The id is made of the seq alone, since a session's id may be a secret that is erased.
-    digest = new_event(
-        "digest", body, agent=agent, session=session, lineage=lineage, at=at, event_id=derived_event_id("digest", upto)
-    )
-    known = {event.id for event in home.journal.read(ids=[_fix_id(fixed) for fixed in fixed_in(events)])}
-    fixes = [_fix_event(fixed, events, project) for fixed in fixed_in(events) if _fix_id(fixed) not in known]
+    made = derived_event_id("digest", upto)
+    digest = new_event("digest", body, agent=agent, session=session, lineage=lineage, at=at, event_id=made)
+    found = {derived_event_id("fixed", fixed.events[-1].id): fixed for fixed in fixed_in(events)}
+    known = {event.id for event in home.journal.read(ids=list(found))}
+    fixes = [_fix_event(made, found[made], events, project) for made in found if made not in known]
     return append_once(home.journal, [digest, *fixes])
 
 
@@ -160,29 +146,22 @@ def digest_idle(home: Home, agent: str | None) -> str:
     return f"{done} sessions in short"
 
 
-def _fix_id(fixed: Fixed) -> str:
-    return derived_event_id("fixed", fixed.events[-1].id)
-
-
-def _fix_event(fixed: Fixed, events: Sequence[Event], project: str) -> Event:
+def _fix_event(made: str, fixed: Fixed, events: Sequence[Event], project: str) -> Event:
     """What turned a check from red to green, in the words of its family and class, and of who said something of it."""
     green = fixed.events[-1]
     messages = (event for event in events if event.seq > green.seq and event.kind in MESSAGES)
     said = [(sentence.worth, sentence.text, event) for event in messages for sentence in sentences_in(event)][:_HEARD]
     about = [found for found in said if _ABOUT_FIX.search(found[1])]
     best = max(about, key=lambda found: found[0], default=None)
-    ends = shortest_ends(fixed.files)
-    text = (
-        f"{fixed.family} failed with {fixed.error} and passed after edits of {', '.join(list(ends.values())[:_FILES])}"
-    )
+    rests_on, told = [*fixed.events, *([best[2]] if best else [])], f": {best[1]}" if best else "."
+    files = ", ".join(list(shortest_ends(fixed.files).values())[:_FILES])
     body = {
         "family": fixed.family, "error": fixed.error, "files": list(fixed.files[:MOST_FILES]), "project": project,
-        "text": f"{text}: {best[1]}" if best else f"{text}.", "source": _least_trusted([*fixed.events, *([best[2]] if best else [])]),
+        "text": f"{fixed.family} failed with {fixed.error} and passed after edits of {files}{told}",
+        "source": _least_trusted(rests_on),
     }  # fmt: skip
-    lineage = [event.id for event in (*fixed.events, *([best[2]] if best else []))]
-    return new_event(
-        "fixed", body, agent=green.agent, session=green.session, lineage=lineage, at=green.at, event_id=_fix_id(fixed)
-    )
+    whose, lineage = {"agent": green.agent, "session": green.session}, [event.id for event in rests_on]
+    return new_event("fixed", body, **whose, lineage=lineage, at=green.at, event_id=made)
 
 
 def agents_of(home: Home) -> list[str]:

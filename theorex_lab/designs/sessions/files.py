@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import part_of
 from theorex_lab.designs.sessions.checks import edited, read
 from theorex_lab.designs.sessions.items import SessionSettings
-from theorex_lab.designs.sessions.said import Said, word_weights
+from theorex_lab.designs.sessions.said import Floats, Ints, Said, word_weights
 from theorex_lab.designs.sessions.sentences import words
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 EDIT_WEIGHT = 2  # reads that an edit counts for
 # The law: sum over days of weight × (age in days + offset)^-agePower; of the laws tried .75 lost least on any of four projects.
@@ -31,6 +28,9 @@ ABOUT_FACTOR, NAME_FACTOR = 3.0, 0.375
 _MOST_TOUCHES = 6  # of one session and file that count in ABOUT_FACTOR
 _NAME_WORD = re.compile(r"[^\W\d_]{3,}")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+
+KEY = ("project", "path", "session", "day")  # of a row
 
 
 class Touches(View):
@@ -46,13 +46,11 @@ class Touches(View):
     def __init__(self) -> None:
         super().__init__()
         self.projects, self.paths, self.sessions = Names(), Names(), Names()
-        self.rows = Table(
-            project="i4", path="i4", session="i4", day="i4", last_at="i8", last_seq="i8", edits="i4", count="i4"
-        )
+        self.rows = Table(**dict.fromkeys((*KEY, "edits", "count"), "i4"), last_at="i8", last_seq="i8")
         self._rows: dict[tuple[int, ...], int] = {}
 
     def _after_load(self) -> None:
-        keys = (self.rows[name].tolist() for name in ("project", "path", "session", "day"))
+        keys = (self.rows[name].tolist() for name in KEY)
         self._rows = {key: row for row, key in enumerate(zip(*keys, strict=True))}
 
     def fold(self, events: Sequence[Event]) -> None:
@@ -66,10 +64,9 @@ class Touches(View):
             self.projects.number(event.body.get("project", "")), self.paths.number(path),
             self.sessions.number(f"{event.agent}/{event.session}"), int(event.at // MICROSECONDS_PER_DAY),
         )  # fmt: skip
-        row = self._rows.get(key)
-        if row is None:
-            row = self._rows[key] = len(self.rows)
-            self.rows.extend(("project", "path", "session", "day"), [key])
+        row = self._rows.setdefault(key, len(self.rows))
+        if row == len(self.rows):
+            self.rows.extend(KEY, [key])
         for column, value in (("last_at", event.at), ("last_seq", event.seq)):
             self.rows[column][row] = max(int(self.rows[column][row]), value)
         self.rows["edits"][row] += edited
@@ -79,9 +76,8 @@ class Touches(View):
         """Rows of these projects (None: all) up to a time."""
         known = self.rows["last_at"] <= now
         if projects is not None:
-            known &= np.isin(
-                self.rows["project"], [n for name in projects if (n := self.projects.find(name)) is not None]
-            )
+            numbers = [number for name in projects if (number := self.projects.find(name)) is not None]
+            known &= np.isin(self.rows["project"], numbers)
         return np.flatnonzero(known)
 
 
@@ -107,10 +103,7 @@ def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
     view = home.views.get(Touches)
     with view.lock:
         rows = view.within([home.project] if home.project else None, now)
-        table = {
-            name: view.rows[name][rows]
-            for name in ("project", "path", "session", "day", "last_at", "last_seq", "edits", "count")
-        }
+        table = {name[1:]: column[rows] for name, column in view.rows.columns("").items()}
         key = table["project"].astype(np.int64) << 32 | table["path"]
         _, first, number = np.unique(key, return_index=True, return_inverse=True)
         names = [(view.projects[int(table["project"][i])], view.paths[int(table["path"][i])]) for i in first]
@@ -152,20 +145,9 @@ def shortest_ends(paths: Iterable[str]) -> dict[str, str]:
     >>> shortest_ends(["a/x.py", "b/x.py", "b/y.py"])
     {'a/x.py': 'a/x.py', 'b/x.py': 'b/x.py', 'b/y.py': 'y.py'}
     """
-    paths = list(dict.fromkeys(paths))
-    seen: dict[str, int] = {}
-    for path in paths:
-        parts = path.lower().split("/")
-        for start in range(len(parts)):
-            end = "/".join(parts[start:])
-            seen[end] = seen.get(end, 0) + 1
-    return {path: _shortest(path, seen) for path in paths}
-
-
-def _shortest(path: str, seen: Mapping[str, int]) -> str:
-    parts = path.split("/")
-    ends = ("/".join(parts[start:]) for start in range(len(parts) - 1, -1, -1))
-    return next((end for end in ends if seen[end.lower()] == 1), path)
+    ends = {path: [path.split("/", start)[-1] for start in range(path.count("/"), -1, -1)] for path in paths}
+    seen = Counter(end.lower() for path in ends for end in ends[path])
+    return {path: next((end for end in ends[path] if seen[end.lower()] == 1), path) for path in ends}
 
 
 def _about(home: Home, query: str, now: int, sessions: Mapping[int, str]) -> dict[int, float]:
@@ -190,9 +172,7 @@ def _named_words(query: str, paths: Sequence[str]) -> Floats:
     """Of each path the idf of the words that it shares with the query, summed."""
     asked = {word.lower() for word in _NAME_WORD.findall(query)}
     parts = [{word.lower() for word in _NAME_WORD.findall(_CAMEL.sub(" ", path))} for path in paths]
-    count: dict[str, int] = {}
-    for word in (word for found in parts for word in found & asked):
-        count[word] = count.get(word, 0) + 1
+    count = Counter(word for found in parts for word in found & asked)
     return np.array([sum(np.log(1 + len(paths) / count[word]) for word in sorted(found & asked)) for found in parts])
 
 

@@ -20,17 +20,12 @@ def digest_id(event: Event) -> str:
     return f"digest.{event.lineage[0] if event.lineage else event.id}"
 
 
-def _digest(event: Event) -> tuple[ItemText, ...]:
-    return (ItemText(digest_id(event), event.body["text"]),)
-
-
-def _fix(event: Event) -> tuple[ItemText, ...]:
-    return (ItemText(event.id, event.body["text"]),)
-
-
 SENTENCE = ItemKind("sentence", {"prompt": _sentences, "turn_ended": _sentences, "turn_message": _sentences})
-DIGEST = ItemKind("session", {"digest": _digest}, hides={"digest": lambda event: (digest_id(event),)})
-FIX = ItemKind("fix", {"fixed": _fix})
+DIGEST = ItemKind(
+    "session", {"digest": lambda event: (ItemText(digest_id(event), event.body["text"]),)},
+    hides={"digest": lambda event: (digest_id(event),)},
+)  # fmt: skip
+FIX = ItemKind("fix", {"fixed": lambda event: (ItemText(event.id, event.body["text"]),)})
 
 
 class SessionSettings(SettingsRecord):

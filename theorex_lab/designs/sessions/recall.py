@@ -40,39 +40,25 @@ def session_reminders(home: Home) -> Iterator[Reminder]:
         found = spoken(view, None, now)
         table, names = view.sentences, ["", *view.projects]
         kept = (table["worth"][found.rows] >= KEPT) | (found.days > 1) | (table["written"][found.rows] > 0)
+        projects, worth = (table[name][found.rows[kept]].tolist() for name in ("project", "worth"))
         pairs = zip(found.rows[kept].tolist(), found.days[kept].tolist(), strict=True)
-        sentences = [
-            (told(view, row, days), names[int(table["project"][row])], float(table["worth"][row]))
-            for row, days in pairs
-        ]
+        sentences = [*zip((told(view, row, days) for row, days in pairs), projects, worth, strict=True)]
     rules = standing_rules(home.in_project(""), now)
     given = {sentence.item for rule in rules for sentence in rule.said}
     for rule in rules:
+        last = rule.last
         for project in sorted(rule.projects):
-            last = rule.last
-            yield Reminder(
-                f"{last.item}@{project}" if len(rule.projects) > 1 else last.item,
-                project,
-                "rule",
-                last.text,
-                _RULE,
-                last.trust,
-                (last.event,),
-            )
-    for sentence, project, worth in sentences:
-        if sentence.item not in given:
-            yield Reminder(
-                sentence.item, project, "sentence", sentence.text, round(worth, 2), sentence.trust, (sentence.event,)
-            )
-    derived = {
-        digest_id(event) if event.kind == "digest" else event.id: event
-        for event in home.journal.tail(0, kinds=["fixed", "digest"])
-    }
-    for item, event in derived.items():
+            item = f"{last.item}@{project}" if len(rule.projects) > 1 else last.item
+            yield Reminder(item, project, "rule", last.text, _RULE, last.trust, (last.event,))
+    for said, number, weight in sentences:
+        if said.item not in given:
+            rests_on = (said.event,)
+            yield Reminder(said.item, names[number], "sentence", said.text, round(weight, 2), said.trust, rests_on)
+    derived = home.journal.tail(0, kinds=["fixed", "digest"])
+    for item, event in {digest_id(event) if event.kind == "digest" else event.id: event for event in derived}.items():
         kind, weight = ("fix", _FIX) if event.kind == "fixed" else ("session", _SESSION)
-        yield Reminder(
-            item, event.body["project"], kind, event.body["text"], weight, TRUST[event.body["source"]], (event.id,)
-        )
+        body = event.body
+        yield Reminder(item, body["project"], kind, body["text"], weight, TRUST[body["source"]], (event.id,))
     yield from _files(home, sorted(set(names)), now)
 
 

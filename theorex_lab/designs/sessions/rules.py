@@ -70,13 +70,10 @@ def standing_rules(home: Home, now: int) -> list[Rule]:
 def taken_back(home: Home, now: int) -> set[str]:
     """The words of rules that stand no more in the home's project."""
     rules = _given(home, now)
-    gone = {
-        sentence.text
-        for rule in rules
-        if rule.taken_back and not rule.stands_in(home.project)
-        for sentence in rule.said
-    }
-    return gone.difference(sentence.text for rule in rules if rule.stands_in(home.project) for sentence in rule.said)
+    gone = [rule for rule in rules if rule.taken_back and not rule.stands_in(home.project)]
+    standing = [rule for rule in rules if rule.stands_in(home.project)]
+    lost, held = ({sentence.text for rule in part for sentence in rule.said} for part in (gone, standing))
+    return lost - held
 
 
 def _given(home: Home, now: int) -> list[Rule]:
@@ -90,11 +87,9 @@ def _given(home: Home, now: int) -> list[Rule]:
         rows, days = found.rows[kept], found.days[kept]
         order = np.lexsort((table["seq"][rows], table["at"][rows]))
         names, closed = ["", *view.projects], home.closed_projects
-        given = [
-            (told(view, int(rows[i]), int(days[i])), project)
-            for i in order.tolist()
-            if (project := names[int(table["project"][rows[i]])]) not in closed
-        ]
+        ordered = zip(rows[order].tolist(), days[order].tolist(), strict=True)
+        placed = ((told(view, row, n), names[int(table["project"][row])]) for row, n in ordered)
+        given = [(said, project) for said, project in placed if project not in closed]
     return _merged(given)
 
 

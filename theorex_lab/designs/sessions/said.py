@@ -70,9 +70,7 @@ class Said(View):
         name = event.session or str(event.at // MICROSECONDS_PER_DAY)
         row = self.sessions.number(f"{event.agent}/{name}")
         if row == len(self.ends):
-            new = self.ends.grow(1)
-            for column, value in (("first_at", event.at), ("first_seq", event.seq)):
-                self.ends[column][new] = value
+            self.ends.add(first_at=event.at, first_seq=event.seq)
         if project := self._project(event.body):
             self.ends["project"][row] = project
         self.ends["last_at"][row] = max(int(self.ends["last_at"][row]), event.at)
@@ -93,14 +91,11 @@ class Said(View):
         body = event.body
         owner, project = self.agents.number(event.agent), self._project(body)
         for found in sentences_in(event):
-            row = self.sentences.grow(1)
-            values = {
-                "seq": event.seq, "number": found.number, "at": event.at, "text": self._text(found.text), "agent": owner,
-                "session": session, "project": project, "trust": TRUST.get(body.get("source", ""), 0), "user": body.get("source") == "user",
-                "own": found.own, "written": event.kind == "observation", "standing": found.standing, "worth": found.worth,
-            }  # fmt: skip
-            for column, value in values.items():
-                self.sentences[column][row] = value
+            self.sentences.add(
+                seq=event.seq, number=found.number, at=event.at, text=self._text(found.text), agent=owner,
+                session=session, project=project, trust=TRUST.get(body.get("source", ""), 0), user=body.get("source") == "user",
+                own=found.own, written=event.kind == "observation", standing=found.standing, worth=found.worth,
+            )  # fmt: skip
             self.events.append(event.id)
 
     def _text(self, text: str) -> int:

@@ -65,12 +65,10 @@ def fix_lines(home: Home, wanted: Wanted) -> list[Line]:
 
 
 def _fix(event: Event, now: int) -> Line:
-    age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
+    text = f"{event.body['text']} ({age_in_words((now - event.at) / MICROSECONDS_PER_DAY)})"
     heard = _heard_from(event.agent, TRUST[event.body["source"]])
     why = f"{event.body['family']} failed and passed in one session"
-    return Line(
-        FIXED_KIND, event.agent, one_line(f"{event.body['text']} ({age})", _LONGEST), heard, (event.id,), (), why
-    )
+    return Line(FIXED_KIND, event.agent, one_line(text, _LONGEST), heard, (event.id,), (), why)
 
 
 def last_lines(home: Home, wanted: Wanted) -> list[Line]:
@@ -99,34 +97,21 @@ def spoken_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
         if told.text in gone:
             continue
         why = "rare words that are still in use" + (", a directive" if told.standing else "")
-        yield Line(
-            SAID,
-            told.agent,
-            _cut(told.text, wanted),
-            _heard_from(told.agent, told.trust),
-            (told.item,),
-            (told.event,),
-            why,
-        )
+        text, heard = _cut(told.text, wanted), _heard_from(told.agent, told.trust)
+        yield Line(SAID, told.agent, text, heard, (told.item,), (told.event,), why)
 
 
 def file_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """The files that will probably be needed, by the shortest ends of their paths; grouped by folder where room is."""
     files = needed_files(home, wanted.now, wanted.query)
-    events = _events_of(home, files)
+    seqs = sorted({file.last_seq for file in files})
+    events = {event.seq: (event.id,) for event in home.journal.read(seqs=seqs)}
     if wanted.tokens >= _FOLDERS_FROM:
         yield from _by_folder(files, events, wanted.now)
         return
     for file in files:
-        yield Line(
-            FILE,
-            "",
-            file.end,
-            None,
-            (),
-            events[file.last_seq],
-            f"score {file.score:.3g}, touched {day_of(file.last_at)}",
-        )
+        why = f"score {file.score:.3g}, touched {day_of(file.last_at)}"
+        yield Line(FILE, "", file.end, None, (), events[file.last_seq], why)
 
 
 def _by_folder(files: Iterable[NeededFile], events: Mapping[int, tuple[str, ...]], now: int) -> Iterator[Line]:
@@ -141,10 +126,6 @@ def _by_folder(files: Iterable[NeededFile], events: Mapping[int, tuple[str, ...]
             text = f"{folder or 'top'}/: {', '.join(file.end for file in some)} ({edited}, last {age})"
             rests_on = tuple(dict.fromkeys(event for file in some for event in events[file.last_seq]))
             yield Line(FOLDER, "", text, None, (), rests_on, f"scores from {some[0].score:.3g}")
-
-
-def _events_of(home: Home, files: Iterable[NeededFile]) -> dict[int, tuple[str, ...]]:
-    return {event.seq: (event.id,) for event in home.journal.read(seqs=sorted({file.last_seq for file in files}))}
 
 
 def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:

@@ -7,15 +7,11 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.designs.sessions.said import Said, word_weights
+from theorex_lab.designs.sessions.said import Floats, Ints, Said, word_weights
 from theorex_lab.designs.sessions.sentences import holder_of, item_id, words
 from theorex_lab.home import Home
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LINE_BYTES = 3  # a list's sign and the line break
 _MOST_WEIGHED = 20_000  # sentences that are weighed against each other; the best of the others follow in their order
@@ -109,11 +105,11 @@ def _rates(view: Said, found: Spoken, weight: Floats) -> Floats:
     if not len(rows):
         return np.zeros(0)
     numbers, first = view.words_of(table["text"][rows])
-    gains = np.add.reduceat(np.append(weight[numbers], 0.0), first) * (np.diff(np.append(first, len(numbers))) > 0)
+    held = np.diff(np.append(first, len(numbers)))
+    gains = np.add.reduceat(np.append(weight[numbers], 0.0), first) * (held > 0)
     size = np.array([len(view.texts[number]) for number in table["text"][rows].tolist()]) + LINE_BYTES
-    short = np.diff(np.append(first, len(numbers))) < _FEWEST_WORDS
     more = (1 + WORTH_FACTOR * table["worth"][rows]) * (1 + AGAIN_FACTOR * (found.days > 1) * table["user"][rows])
-    rates: Floats = gains / size * more * np.where(short, _SHORT_FACTOR, 1.0)
+    rates: Floats = gains / size * more * np.where(held < _FEWEST_WORDS, _SHORT_FACTOR, 1.0)
     return rates * (1 + WRITTEN_FACTOR * table["written"][rows])
 
 
@@ -129,10 +125,9 @@ def _covering(view: Said, rows: Ints, rates: Floats, weight: Floats) -> Iterator
     while heap:
         rate, place = heapq.heappop(heap)
         left = sum(weight[n] for n in held[place] if n not in seen)
-        now = rates[place] * left / total[place]
-        if now < -rate - 1e-12:
-            if now > 0:
-                heapq.heappush(heap, (-float(now), place))
-            continue
-        seen.update(held[place])
-        yield place
+        now = float(rates[place] * left / total[place])
+        if now >= -rate - 1e-12:
+            seen.update(held[place])
+            yield place
+        elif now > 0:
+            heapq.heappush(heap, (-now, place))

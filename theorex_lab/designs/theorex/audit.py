@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
+from typing import Any
 
 import numpy as np
 
@@ -131,13 +132,11 @@ def audit_entries(home: Home, asked: Asked, take: Callable[[Event], Iterable[Tol
     found = found_in(chain(counted, tail(stated, kinds=kinds, upto=asked.upto, lacking=_NEUTRAL)), take, asked)
     unnamed = {int(told[2]["concept_id"]) for _, told in found if told[2].get("label") == ""}
     labels = _labels(home.views.get(Axon), unnamed) if unnamed else {}
-    return [
-        (
-            event,
-            (kind, agent, {**told, "label": labels.get(told["concept_id"], "")} if told.get("label") == "" else told),
-        )
-        for event, (kind, agent, told) in found
-    ]
+
+    def labelled(told: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {**told, "label": labels.get(told["concept_id"], "")} if told.get("label") == "" else told
+
+    return [(event, (kind, agent, labelled(told))) for event, (kind, agent, told) in found]
 
 
 def _labels(axon: Axon, concepts: set[int]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import combinations, groupby
+from itertools import combinations, count, groupby
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,12 +17,14 @@ from theorex_lab.memory.counts import Counts, Links, remaining
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Tier
 from theorex_lab.memory.observation import FIX_TYPE, TRUST
 
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
 GRADUATED_TYPE = "graduated"
 NODE_TYPE = "concept"  # of what was found in a text; another one is of a file that stated it
 # Columns that an imported concept states under their own names.
 _STATED = ("fix_count", "first_seen", "last_seen", "source_weight", "sentiment_sum", "decayed")
-
-
 _LEVELS = ("affirmed", "refused", "heard")
 # Of a concept that was only just named.
 _UNSEEN = {
@@ -35,14 +37,14 @@ _APART = (*_LEVELS, "own_count", "own_fix_count", "own_first_seen", "own_last_se
 class _Mentions(NamedTuple):
     """Mentions of concepts, column by column: which row, how often, when, and in what kind of text."""
 
-    rows: NDArray[np.int64]
-    counts: NDArray[np.int64]
-    at: NDArray[np.int64]
-    type: NDArray[np.int64]
+    rows: Ints
+    counts: Ints
+    at: Ints
+    type: Ints
     trust: NDArray[np.int8]
-    refused: NDArray[np.bool_]
-    weight: NDArray[np.float64]
-    sentiment: NDArray[np.float64]
+    refused: Mask
+    weight: Floats
+    sentiment: Floats
 
 
 class Axon(View):
@@ -66,8 +68,7 @@ class Axon(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.agents, self.types, self.projects = Names(), Names(), Names()
-        self.node_types = Names()
+        self.agents, self.types, self.projects, self.node_types = Names(), Names(), Names(), Names()
         self.node_types.number(NODE_TYPE)
         self.labels, self.surfaces = Strings(), Strings()
         self.concepts = Table(
@@ -85,10 +86,7 @@ class Axon(View):
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in observations, graduations, scans, prunes, and what files stated."""
-        alone = {
-            "scan": self._fold_scan, "prune": self._fold_prune, "graduated": self._fold_graduation,
-            "imported_links": self._fold_imported_links,
-        }  # fmt: skip
+        alone = {"scan": self._scan, "prune": self._prune, "graduated": self._graduate, "imported_links": self._link}
         for kind, run in groupby(events, key=lambda event: event.kind):
             if kind == "observation":
                 self._fold_observations(list(run))
@@ -119,15 +117,14 @@ class Axon(View):
         number = self.agents.find(agent)
         return None if number is None else self._rows().get((number, concept_id))
 
-    def rows_of(self, agents: Iterable[str] | None = None, among: NDArray[np.bool_] | None = None) -> NDArray[np.int64]:
+    def rows_of(self, agents: Iterable[str] | None = None, among: Mask | None = None) -> Ints:
         """Rows of the living concepts of these agents, or of all; with a mask such as `within` gives, of those in it."""
         alive = self.concepts["alive"]
         if agents is not None:
-            numbers = [number for name in agents if (number := self.agents.find(name)) is not None]
-            alive = alive & np.isin(self.concepts["agent"], numbers)
+            alive = alive & np.isin(self.concepts["agent"], numbers_of(self.agents, agents))
         return np.flatnonzero(alive if among is None else alive & among)
 
-    def within(self, projects: Iterable[str] | None, *, alone: bool = False) -> NDArray[np.bool_]:
+    def within(self, projects: Iterable[str] | None, *, alone: bool = False) -> Mask:
         """A mask of the concept rows that were mentioned in one of these projects or without one; None: of all.
 
         `alone`: instead of those that were mentioned in no other project, and never without one.
@@ -136,26 +133,23 @@ class Axon(View):
         if projects is None:
             return mask
         wanted = self._wanted(projects, alone=alone)
-        for table, project in (
-            (self.mentions, self.observations["project"][self.mentions["observation"]]),
-            (self.entered, self.entered["project"]),
-        ):
+        mentioned = self.observations["project"][self.mentions["observation"]]
+        for table, project in ((self.mentions, mentioned), (self.entered, self.entered["project"])):
             mask[table["concept"][~wanted[project] if alone else wanted[project]]] = False
         return mask if alone else ~mask
 
-    def observed_within(self, projects: Iterable[str] | None) -> NDArray[np.bool_]:
+    def observed_within(self, projects: Iterable[str] | None) -> Mask:
         """A mask of the observations that are of one of these projects or of none; None: of all."""
         if projects is None:
             return np.ones(len(self.observations), bool)
         return np.asarray(self._wanted(projects)[self.observations["project"]])
 
-    def _wanted(self, projects: Iterable[str], *, alone: bool = False) -> NDArray[np.bool_]:
-        names = projects if alone else ("", *projects)
+    def _wanted(self, projects: Iterable[str], *, alone: bool = False) -> Mask:
         wanted = np.zeros(len(self.projects), bool)
-        wanted[[number for name in names if (number := self.projects.find(name)) is not None]] = True
+        wanted[numbers_of(self.projects, projects if alone else ("", *projects))] = True
         return wanted
 
-    def asleep(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    def asleep(self) -> tuple[Ints, Ints]:
         """Rows of the concepts that sleep or were pruned, and of the observations all of whose concepts are among them."""
         tier, alive = self.concepts["tier"], self.concepts["alive"]
         gone = (tier == Tier.SLEEPING) | ~alive
@@ -169,10 +163,8 @@ class Axon(View):
     def _rows(self) -> dict[tuple[int, int], int]:
         if self._row_of is None:
             living = self.rows_of()
-            keys = zip(
-                self.concepts["agent"][living].tolist(), self.concepts["concept_id"][living].tolist(), strict=True
-            )
-            self._row_of = dict(zip(keys, living.tolist(), strict=True))
+            agents, ids = (self.concepts[name][living].tolist() for name in ("agent", "concept_id"))
+            self._row_of = dict(zip(zip(agents, ids, strict=True), living.tolist(), strict=True))
         return self._row_of
 
     def _linked(self) -> dict[int, int]:
@@ -187,64 +179,43 @@ class Axon(View):
 
         What is not `counted` came with a file that states its concepts' numbers; its concepts that had `faded` are gone.
         """
-        facts: list[tuple[int, int, int, int, int]] = []  # seq, at, agent, type, project
-        trusts: list[int] = []
-        found: list[int] = []  # concept row of each mention
-        refused: list[bool] = []
-        mentioned_by: list[int] = []  # its event's position in `events`
-        counts: list[int] = []
-        pairs: list[int] = []  # link keys
-        pair_by: list[int] = []
+        facts = list[tuple[int, ...]]()
+        # Of each mention its row, count, whether it refuses, and its event's position; of each link its key and that.
+        found, counts, refused, by, keys, linked_by = (list[int]() for _ in range(6))
         for position, event in enumerate(events):
-            body = event.body
-            agent = self.agents.number(event.agent)
-            project = self.projects.number(body.get("project", ""))
-            facts.append((event.seq, event.at, agent, self.types.number(body["type"]), project))
-            trusts.append(TRUST[body["source"]])
-            mentioned_by += [position] * len(body["concepts"])
+            body, concepts, agent = event.body, event.body["concepts"], self.agents.number(event.agent)
+            numbers = agent, self.types.number(body["type"]), self.projects.number(body.get("project", ""))
+            facts.append((event.seq, event.at, *numbers, TRUST[body["source"]]))
+            by += [position] * len(concepts)
             denied = body.get("refused", ())
-            refused += [concept[0] in denied for concept in body["concepts"]]
+            refused += [concept[0] in denied for concept in concepts]
             if not body.get("counted", True):
-                found += [self._known_row(agent, concept, body["faded"]) for concept in body["concepts"]]
-                counts += [0] * len(body["concepts"])
+                found += [self._known_row(agent, concept, body["faded"]) for concept in concepts]
+                counts += [0] * len(concepts)
                 continue
-            rows = [self._find_row(agent, concept) for concept in body["concepts"]]
+            rows = [self._find_row(agent, concept) for concept in concepts]
             found += rows
-            counts += [concept[3] for concept in body["concepts"]]
-            keys = [one << 32 | other for one, other in combinations(sorted(rows), 2)]
-            pairs += keys
-            pair_by += [position] * len(keys)
-        first = len(self.observations)
-        where = self.observations.extend(("seq", "at", "agent", "type", "project"), facts)
-        self.observations["trust"][where] = trusts
-        fact = np.array(facts, np.int64)
-        by = np.array(mentioned_by, np.int64)
-        self.mentions.put(self.mentions.grow(len(found)), observation=by + first, concept=found)
-        rows_found, number = np.array(found, np.int64), np.array(counts, np.int64)
-        counted = number > 0
-        rows_found, number, by = rows_found[counted], number[counted], by[counted]
-        self._count_mentions(
-            _Mentions(
-                rows=rows_found,
-                counts=number,
-                at=fact[by, 1],
-                type=fact[by, 3],
-                trust=np.array(trusts, np.int8)[by],
-                refused=np.array(refused, np.bool_)[counted],
-                weight=np.array([event.body["weight"] for event in events])[by],
-                sentiment=np.array([event.body["sentiment"] for event in events])[by],
-            )
-        )
-        self._count_links(pairs, fact[:, 1][np.array(pair_by, np.int64)])
+            counts += [concept[3] for concept in concepts]
+            pairs = [one << 32 | other for one, other in combinations(sorted(rows), 2)]
+            keys += pairs
+            linked_by += [position] * len(pairs)
+        first = self.observations.extend(("seq", "at", "agent", "type", "project", "trust"), facts).start
+        at, _, kind, _, trust = np.array(facts, np.int64).T[1:]
+        row, number, event_of = (np.array(numbers, np.int64) for numbers in (found, counts, by))
+        self.mentions.put(self.mentions.grow(len(row)), observation=event_of + first, concept=row)
+        new = number > 0
+        of = event_of[new]
+        weight, sentiment = (np.array([event.body[name] for event in events])[of] for name in ("weight", "sentiment"))
+        said = kind[of], trust[of].astype(np.int8), np.array(refused, bool)[new], weight, sentiment
+        self._count_mentions(_Mentions(row[new], number[new], at[of], *said))
+        if keys:
+            self.link_counts.take_in(np.array(self._find_links(keys), np.int64), at[linked_by])
 
     def _find_row(self, agent: int, concept: Sequence[Any]) -> int:
         """The row of a mentioned concept; a new one gets its identity here and its numbers afterwards."""
-        rows = self._rows()
-        key = (agent, concept[0])
+        rows, key = self._rows(), (agent, concept[0])
         row = rows.get(key)
-        if row is None:
-            row = rows[key] = self._new_row(agent, concept)
-        return row
+        return rows.setdefault(key, self._new_row(agent, concept)) if row is None else row
 
     def _known_row(self, agent: int, concept: Sequence[Any], faded: Sequence[int]) -> int:
         """The living row of a concept whose numbers are known already, else one that is gone."""
@@ -272,7 +243,7 @@ class Axon(View):
         table["type"][rows] = mentions.type  # of a repeated row the last one stays
         table["tier"][touched] = np.where(table["tier"][touched] == Tier.SLEEPING, Tier.NEUTRAL, table["tier"][touched])
 
-    def _believe(self, mentions: _Mentions, touched: NDArray[np.int64]) -> None:
+    def _believe(self, mentions: _Mentions, touched: Ints) -> None:
         """Take in how far each mention is trusted, and count the affirming ones apart."""
         table, own = self.concepts, mentions.trust >= TRUST["agent"]
         affirms = own & ~mentions.refused
@@ -286,50 +257,31 @@ class Axon(View):
         np.maximum.at(table["own_last_seen"], rows, at)
         self._set_trust(touched)
 
-    def _set_trust(self, rows: NDArray[np.int64]) -> None:
+    def _set_trust(self, rows: Ints) -> None:
         """Trust from its parts: a refusal lifts nothing that a stranger said."""
         affirmed, refused, heard = (self.concepts[name][rows] for name in _LEVELS)
         lower = np.where(heard >= 0, heard, np.maximum(refused, 0))
         self.concepts["trust"][rows] = np.where(affirmed >= 0, affirmed, lower)
 
-    def _count_links(self, keys: list[int], at: NDArray[np.int64]) -> None:
-        if not keys:
-            return
-        rows = np.array(self._find_links(keys), np.int64)
-        self.link_counts.take_in(rows, at)
-
     def _find_links(self, keys: Iterable[int]) -> list[int]:
         """The rows of these links; a new one gets its ends here and its numbers afterwards."""
-        links = self._linked()
-        rows = []
-        new: list[int] = []
-        for key in keys:
-            row = links.get(key)
-            if row is None:
-                row = links[key] = len(self.links) + len(new)
-                new.append(key)
-            rows.append(row)
+        links, wanted = self._linked(), list(keys)
+        new = list(dict.fromkeys(key for key in wanted if key not in links))
+        links.update(zip(new, count(len(self.links)), strict=False))
         fresh = np.array(new, np.int64)
         self.links.put(self.links.grow(len(new)), a=fresh >> 32, b=fresh & 0xFFFFFFFF, last_seen=-LATEST)
-        return rows
+        return [links[key] for key in wanted]
 
-    def _fold_graduation(self, event: Event) -> None:
+    def _graduate(self, event: Event) -> None:
         """A concept enters with every mention that short-term memory counted, each at its own time."""
         body = event.body
         row = self._find_row(self.agents.number(event.agent), [body["concept_id"], body["label"], body["surface"]])
         self._enter([row], body.get("project", ""))
-        n = len(body["times"])
-        mentions = _Mentions(
-            rows=np.full(n, row),
-            counts=np.array(body["counts"], np.int64),
-            at=np.array(body["times"], np.int64),
-            type=np.full(n, self.types.number(GRADUATED_TYPE)),
-            trust=np.full(n, TRUST[body["source"]], np.int8),
-            refused=np.zeros(n, np.bool_),
-            weight=np.full(n, body["weight"]),
-            sentiment=np.zeros(n),
-        )
-        self._count_mentions(mentions)
+        counts, at = (np.array(body[name], np.int64) for name in ("counts", "times"))
+        n, kind = len(at), self.types.number(GRADUATED_TYPE)
+        trust, weight = np.full(n, TRUST[body["source"]], np.int8), np.full(n, body["weight"])
+        who = np.full(n, kind), trust, np.zeros(n, bool), weight
+        self._count_mentions(_Mentions(np.full(n, row), counts, at, *who, np.zeros(n)))
 
     def _enter(self, rows: Sequence[int], project: str) -> None:
         self.entered.put(self.entered.grow(len(rows)), concept=rows, project=self.projects.number(project))
@@ -338,26 +290,20 @@ class Axon(View):
         """Distinct concepts as a file stated them; of what was known already the larger number stays."""
         bodies = [event.body for event in events]
         agents = [self.agents.number(event.agent) for event in events]
-        rows = np.array(
-            [self._find_row(agent, body["concepts"][0]) for agent, body in zip(agents, bodies, strict=True)], np.int64
-        )
-        self._enter(rows.tolist(), "")
-        table = self.concepts
+        found = [self._find_row(agent, body["concepts"][0]) for agent, body in zip(agents, bodies, strict=True)]
+        self._enter(found, "")
+        rows, table = np.array(found, np.int64), self.concepts
         stated = {name: np.array([body[name] for body in bodies]) for name in _STATED}
         stated["count"] = np.array([body["concepts"][0][3] for body in bodies])
         stated["type"] = np.array([self.types.number(body["type"]) for body in bodies])
-        stated["trust"] = np.array([TRUST[body["source"]] for body in bodies])
+        stated["tier"] = np.array([Tier[body["tier"]] for body in bodies])
         kind = np.array([self.node_types.number(body.get("node_type", NODE_TYPE)) for body in bodies])
         table["node_type"][rows] = np.where(kind, kind, table["node_type"][rows])
-        tier = np.array([Tier[body["tier"]] for body in bodies])
         before, at = table["last_seen"][rows], stated["last_seen"]
-        last = np.maximum(before, at)
-        new, later = before == -LATEST, at > before
-        more = stated["count"] > table["count"][rows]
-        table["sentiment_sum"][rows] = np.where(more, stated["sentiment_sum"], table["sentiment_sum"][rows])
-        table["type"][rows] = np.where(later, stated["type"], table["type"][rows])
-        wakes = later & (table["tier"][rows] == Tier.SLEEPING)
-        table["tier"][rows] = np.where(new | wakes, tier, table["tier"][rows])
+        last, new, later = np.maximum(before, at), before == -LATEST, at > before
+        more, wakes = stated["count"] > table["count"][rows], later & (table["tier"][rows] == Tier.SLEEPING)
+        for name, takes in (("sentiment_sum", more), ("type", later), ("tier", new | wakes)):
+            table[name][rows] = np.where(takes, stated[name], table[name][rows])
         # An unreadable time of a file is the earliest one; it says nothing about a concept that is known.
         first = np.where(~new & (stated["first_seen"] == EARLIEST), LATEST, stated["first_seen"])
         table["first_seen"][rows] = np.minimum(first, table["first_seen"][rows])
@@ -374,33 +320,27 @@ class Axon(View):
         )
         table["last_seen"][rows] = last
 
-    def _fold_imported_links(self, event: Event) -> None:
-        agent = self.agents.number(event.agent)
-        known = self._rows()
+    def _link(self, event: Event) -> None:
+        agent, known = self.agents.number(event.agent), self._rows()
         keys: dict[int, tuple[int, int]] = {}
-        for one, other, count, last_seen in event.body["links"]:
+        for one, other, n, last_seen in event.body["links"]:
             ends = sorted(row for concept in (one, other) if (row := known.get((agent, concept))) is not None)
             if len(ends) == 2:
-                keys[ends[0] << 32 | ends[1]] = count, last_seen
+                keys[ends[0] << 32 | ends[1]] = n, last_seen
         rows = self._find_links(keys)
         numbers = np.array(list(keys.values()), np.int64).reshape(-1, 2)
         np.maximum.at(self.links["count"], rows, numbers[:, 0])
         np.maximum.at(self.links["last_seen"], rows, numbers[:, 1])
 
-    def _fold_scan(self, event: Event) -> None:
-        body = event.body
-        for agent, tiers in body["tiers"].items():
+    def _scan(self, event: Event) -> None:
+        for agent, tiers in event.body["tiers"].items():
             for tier, concepts in tiers.items():
                 self.concepts["tier"][self._known(agent, concepts)] = Tier[tier]
-        for agent, pairs in body["dropped_links"].items():
-            found, rows = self.agents.find(agent), self._rows()
-            number = -1 if found is None else found
-            ends = ((rows.get((number, one)), rows.get((number, other))) for one, other in pairs)
-            self._drop_links(
-                min(one, other) << 32 | max(one, other) for one, other in ends if one is not None and other is not None
-            )
+        for agent, pairs in event.body["dropped_links"].items():
+            ends = (sorted(self._known(agent, pair)) for pair in pairs)
+            self._drop_links(pair[0] << 32 | pair[1] for pair in ends if len(pair) == 2)
 
-    def _fold_prune(self, event: Event) -> None:
+    def _prune(self, event: Event) -> None:
         for agent, concepts in event.body["concepts"].items():
             rows = self._known(agent, [concept["concept_id"] for concept in concepts])
             self.concepts["alive"][rows] = False
@@ -408,8 +348,7 @@ class Axon(View):
                 del self._rows()[int(self.concepts["agent"][row]), int(self.concepts["concept_id"][row])]
             gone = np.isin(self.links["a"], rows) | np.isin(self.links["b"], rows)
             lost = np.flatnonzero(gone & (self.links["count"] > 0))
-            ends = zip(self.links["a"][lost].tolist(), self.links["b"][lost].tolist(), strict=True)
-            self._drop_links(a << 32 | b for a, b in ends)
+            self._drop_links(((self.links["a"][lost].astype(np.int64) << 32) | self.links["b"][lost]).tolist())
 
     def _known(self, agent: str, concepts: Iterable[int]) -> list[int]:
         return [row for concept in concepts if (row := self.row(agent, concept)) is not None]
@@ -418,6 +357,11 @@ class Axon(View):
         links = self._linked()
         rows = [links.pop(key) for key in keys if key in links]
         self.links["count"][rows] = 0
+
+
+def numbers_of(names: Names, wanted: Iterable[str]) -> list[int]:
+    """The numbers of those of the wanted names that are known."""
+    return [number for name in wanted if (number := names.find(name)) is not None]
 
 
 def _without_repeats(events: Iterable[Event]) -> Iterator[list[Event]]:

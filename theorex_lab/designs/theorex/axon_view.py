@@ -1,4 +1,4 @@
-"""Concepts as they stand now, for people."""
+"""Concepts as they stand now, for people: as tables and graphs, and in a home's status."""
 
 from __future__ import annotations
 
@@ -11,6 +11,26 @@ from theorex_lab.home import Home
 from theorex_lab.memory.rows import table_html
 
 Shown = TypeVar("Shown")
+
+
+def status(home: Home, agent: str | None) -> dict[str, Any]:
+    """Agents with their concepts by tier and hottest concepts, how many concepts and observations, and the decay law.
+
+    Counted is what is of the home's project or of none.
+    """
+    axon = home.views.get(Axon)
+    names, now = [agent] if agent is not None else list(axon.agents), home.clock.now()
+    with axon.lock:
+        found = scores.scores_by_agent(axon, now, home.settings, names, axon.within(home.projects))
+        agents: list[dict[str, Any]] = [
+            {"agent": name, "concepts": len(own.rows), "tiers": own.counts(),
+             "top": [axon.surfaces[row] for row in own.best(5).tolist()]}
+            for name, own in found
+        ]  # fmt: skip
+        observations = int(axon.observed_within(home.projects).sum())
+    concepts = sum(row["concepts"] for row in agents)
+    law = home.settings.decay_law
+    return {"concepts": concepts, "observations": observations, "agents": agents, "decay_law": law}
 
 
 class AxonView:

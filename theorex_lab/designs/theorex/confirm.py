@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.axon import Axon, numbers_of
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
@@ -32,10 +32,9 @@ def confirm(home: Home, observation_id: str) -> Confirmed:
     Repeating it changes nothing. Raises InvalidInput for an id that names none of them, several, or one that was erased.
     """
     event = _named(home.views, observation_id)
-    done = new_event(
-        "confirmed", {"observation_id": event.id}, agent=event.agent, session=event.session, at=home.clock.now(),
-        lineage=[event.id], event_id=_confirmation_id(event.id),
-    )  # fmt: skip
+    body, now, made = {"observation_id": event.id}, home.clock.now(), _confirmation_id(event.id)
+    whose = {"agent": event.agent, "session": event.session}
+    done = new_event("confirmed", body, **whose, at=now, lineage=[event.id], event_id=made)
     try:
         with home.journal.exclusive() as append:
             if not home.journal.read(ids=[event.id]):
@@ -63,15 +62,14 @@ def _confirmation_id(observation_id: str) -> str:
 
 def _named(views: Views, observation_id: str) -> Event:
     with views.reading(Axon) as axon:
-        kinds = [number for name in (FIX_TYPE, AVOID_TYPE) if (number := axon.types.find(name)) is not None]
-        seqs = axon.observations["seq"][np.isin(axon.observations["type"], kinds)].tolist()
+        kinds = np.isin(axon.observations["type"], numbers_of(axon.types, (FIX_TYPE, AVOID_TYPE)))
+        seqs = axon.observations["seq"][kinds].tolist()
     known = views.journal.read(seqs=seqs)
     ends = isinstance(observation_id, str) and len(observation_id) >= _SHORT_CHARACTERS
     found = [event for event in known if ends and event.id.endswith(observation_id)]
     if len(found) != 1:
         what = f"which is the end of {len(found)} ids" if found else "which is no fix that is remembered"
-        raise InvalidInput(
-            f"got the id {observation_id!r:.80}, {what}; allowed is the whole id of a fix, or its last "
-            f"{_SHORT_CHARACTERS} characters, as the context and `theorex trace-review --json` show them"
-        )
+        allowed = f"the whole id of a fix, or its last {_SHORT_CHARACTERS} characters"
+        shown = "as the context and `theorex trace-review --json` show them"
+        raise InvalidInput(f"got the id {observation_id!r:.80}, {what}; allowed is {allowed}, {shown}")
     return found[0]

@@ -11,23 +11,13 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.items import TITLES
 from theorex_lab.designs.theorex.moments import Moment, recent_moments
-from theorex_lab.designs.theorex.scores import scores_of
+from theorex_lab.designs.theorex.scores import Chosen, scores_of
 from theorex_lab.designs.theorex.sentences import plain, sentences
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.home import Home
-from theorex_lab.memory.context import (
-    NOTICE,
-    ChosenLines,
-    Context,
-    as_markdown,
-    escape,
-    fence,
-    items_of,
-    listed,
-    marked_up,
-    sections_of,
-)
+from theorex_lab.memory import context
+from theorex_lab.memory.context import NOTICE, ChosenLines, Context, as_markdown, escape, items_of
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, trusted_first
 from theorex_lab.memory.marks import as_marked
@@ -37,12 +27,9 @@ from theorex_lab.text.paths import shown_path
 
 # Tokens and items of the context that a model is given.
 BUDGETS = {
-    "ministral-3b": (4_096, 15),
-    "qwen3-32b": (6_144, 25),
-    "claude-sonnet": (16_000, 60),
-    "claude-opus": (20_000, 80),
+    "ministral-3b": (4_096, 15), "qwen3-32b": (6_144, 25), "claude-sonnet": (16_000, 60), "claude-opus": (20_000, 80),
     "default": (4_096, 20),
-}
+}  # fmt: skip
 _RECENT, _MOMENT = "recent", "moment"
 _FLASH_FIXES, _FLASH_ACTIVE, _FLASH_RECENT = 5, 10, 5
 _REFS_SHOWN = 5
@@ -59,24 +46,17 @@ def concept_lines(home: Home, wanted: Wanted) -> list[Line]:
     """The concepts of each agent that were mentioned in the home's project, or in none, hottest first."""
     axon = home.views.get(Axon)
     with axon.lock:
-        return _concepts(axon, wanted.now, home.settings, projects=home.projects)
+        return _concepts(axon, wanted.now, home.settings, home.projects)
 
 
 def _concepts(
-    axon: Axon,
-    now: int,
-    settings: Settings,
-    *,
-    agents: Sequence[str] | None = None,
-    projects: Sequence[str] | None = None,
-    lowest: Tier = Tier.MILD,
-) -> list[Line]:
+    axon: Axon, now: int, settings: Settings, projects: Chosen, agents: Chosen = None,
+    tiers: Sequence[Tier] = (Tier.ACTIVE, Tier.MILD),
+) -> list[Line]:  # fmt: skip
     """A line a concept: ACTIVE ones, then MILD ones, hottest first."""
     current = scores_of(axon, now, settings, agents=agents, among=axon.within(projects))
     lines: list[Line] = []
-    for tier in (Tier.ACTIVE, Tier.MILD):
-        if tier < lowest:
-            continue
+    for tier in tiers:
         for position in current.order[current.tier[current.order] == tier].tolist():
             row = int(current.rows[position])
             numbers = {name: int(axon.concepts[name][row]) for name in ("concept_id", "count", "last_seen", "trust")}
@@ -87,7 +67,7 @@ def _concepts(
 def _line(agent: str, label: str, now: int, *, concept_id: int, count: int, last_seen: int, trust: int) -> Line:
     """`label _(age, xN)_`, the times above 3 only; what is not trusted goes into a fence and needs no mark-up."""
     age = age_in_words((now - last_seen) / MICROSECONDS_PER_DAY)
-    return marked_up(CONCEPT, agent, label, f"{age}, x{count}" if count > 3 else age, trust, (str(concept_id),))
+    return context.marked_up(CONCEPT, agent, label, f"{age}, x{count}" if count > 3 else age, trust, (str(concept_id),))
 
 
 def render_for_model(home: Home, model: str, *, agent: str) -> Context:
@@ -110,22 +90,14 @@ def render_for_model(home: Home, model: str, *, agent: str) -> Context:
     kept = room.take(lines, headings=False, most=left)
     kept += room.take_hearsay(lines, headings=False, most=left - len(kept))
     gap = [""] if kept and told.lines else []
-    text = "\n".join(
-        [
-            f"[Boot: {name} | budget: {budget}t | concepts: {len(kept)}]",
-            NOTICE,
-            *sections_of(told),
-            *gap,
-            *listed(kept),
-            "",
-        ]
-    )
+    head = [f"[Boot: {name} | budget: {budget}t | concepts: {len(kept)}]", NOTICE]
+    text = "\n".join([*head, *context.sections_of(told), *gap, *context.listed(kept), ""])
     owners = len({line.owner for line in kept})
     return Context(text, len(kept), told.fixes, owners, count_tokens(text), items_of([*told.lines, *kept]))
 
 
 def _own_and_shared(axon: Axon, shared: SharedWeb, now: int, home: Home, agent: str) -> list[Line]:
-    lines = _concepts(axon, now, home.settings, agents=[agent], projects=home.projects)
+    lines = _concepts(axon, now, home.settings, home.projects, [agent])
     own = {axon.surfaces[row] for row in axon.rows_of([agent], axon.within(home.projects)).tolist()}
     for concept in shared_concepts(axon, shared, now, home.settings):
         if concept.text not in own and Tier[concept.tier] >= Tier.MILD:
@@ -151,34 +123,25 @@ def render_flash(home: Home, session: str, *, agent: str) -> Context:
     with axon.lock, flash.lock, short_term.lock:
         fixes = sentences(axon, home.journal, now, home.settings, projects)
         moments = recent_moments(axon, home.journal, agent=agent, projects=projects)
-        active = _concepts(axon, now, home.settings, agents=[agent], projects=projects, lowest=Tier.ACTIVE)
+        active = _concepts(axon, now, home.settings, projects, [agent], [Tier.ACTIVE])
         recent = _kept_last(short_term, now, agent, projects)
         waiting = len(flash.pending(agent, session))
     fixes = as_marked(home, fixes)
-    said = [
-        *trusted_first(active)[:_FLASH_ACTIVE],
-        *trusted_first(recent)[:_FLASH_RECENT],
-        *(
-            _moment_line(agent, moment, now)
-            for moment in moments
-            if not any(_says(line, moment.story) for line in fixes)
-        ),
-    ]
-    said = as_marked(home, said, as_markdown)
+    new = [moment for moment in moments if not any(_says(line, moment.story) for line in fixes)]
+    said = [*trusted_first(active)[:_FLASH_ACTIVE], *trusted_first(recent)[:_FLASH_RECENT]]
+    said = as_marked(home, [*said, *(_moment_line(agent, moment, now) for moment in new)], as_markdown)
     lines = [f"[Session: {escape(session)} | agent: {agent} | events not flushed: {waiting}]", NOTICE]
     room = Room(BUDGETS["default"][0], used=count_tokens("\n".join(lines)))
     told = _take_sentences(room, fixes, _FLASH_FIXES)
     taken = {*room.take(said), *room.take_hearsay(said)}
-    lines += sections_of(told)
+    lines += context.sections_of(told)
     shown = list(told.lines)
     for kind, title in ((CONCEPT, "Active"), (_RECENT, "Lately"), (_MOMENT, "Moments")):
         kept = [line for line in said if line in taken and line.kind == kind]
         shown += kept
         if kept:
-            lines += [
-                f"## {title}",
-                *(fence([line.text for line in kept], "short-term") if kind == _RECENT else listed(kept)),
-            ]
+            texts = [line.text for line in kept]
+            lines += [f"## {title}", *(context.fence(texts, "short-term") if kind == _RECENT else context.listed(kept))]
     text = "\n".join(lines) + "\n"
     concepts = sum(line.kind == CONCEPT for line in shown)
     return Context(text, concepts, told.fixes, 1, count_tokens(text), items_of(shown))
@@ -192,15 +155,12 @@ def _kept_last(short_term: ShortTerm, now: int, agent: str, projects: Sequence[s
         label = short_term.labels[int(table["surface"][row])]
         highest, item = trust.get(label, (0, str(table["concept_id"][row])))
         trust[label] = max(highest, int(table["trust"][row])), item
-    return [Line(_RECENT, agent, *_heard_label(agent, label, level), (item,)) for label, (level, item) in trust.items()]
+    heard = {label: None if level >= TRUST["agent"] else (agent, level) for label, (level, _) in trust.items()}
+    return [Line(_RECENT, agent, one_line(label), heard[label], (item,)) for label, (_, item) in trust.items()]
 
 
 def _says(line: Line, text: str) -> bool:
     return plain(line.text).startswith(f"{plain(one_line(text))} (")
-
-
-def _heard_label(agent: str, label: str, trust: int) -> tuple[str, tuple[str, int] | None]:
-    return one_line(label), None if trust >= TRUST["agent"] else (agent, trust)
 
 
 def _moment_line(agent: str, moment: Moment, now: int) -> Line:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
-from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.axon import Axon, Ints
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.memory.decay import Tier
 from theorex_lab.search.items import MOMENT_TYPE
@@ -33,9 +31,7 @@ class Drift:
     active: int
     left: list[str]
 
-    def to_dict(self) -> dict[str, Any]:
-        """The drift as JSON holds it."""
-        return asdict(self)
+    to_dict = asdict  # as JSON holds it
 
 
 def drift(axon: Axon, now: int, settings: Settings, *, agent: str) -> Drift:
@@ -67,13 +63,13 @@ def state_of(coverage: float, has_left: bool) -> str:
     return RECOVERING if has_left and coverage >= RECOVERING_FROM else STABLE
 
 
-def _anchors(axon: Axon, agent: str) -> NDArray[np.int64]:
+def _anchors(axon: Axon, agent: str) -> Ints:
     """Rows of the concepts that the agent's moments mention, also of those that were pruned."""
     table = axon.observations
     moments = (table["type"] == axon.types.find(MOMENT_TYPE)) & (table["agent"] == axon.agents.find(agent))
-    rows: NDArray[np.int64] = np.unique(axon.mentions["concept"][moments[axon.mentions["observation"]]])
+    rows: Ints = np.unique(axon.mentions["concept"][moments[axon.mentions["observation"]]])
     return rows
 
 
-def _ids(axon: Axon, rows: NDArray[np.int64]) -> set[int]:
+def _ids(axon: Axon, rows: Ints) -> set[int]:
     return set(axon.concepts["concept_id"][rows].tolist())

@@ -22,9 +22,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
-
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import exchange_write as writing
 from theorex_lab.designs.theorex.axon import Axon
@@ -34,10 +31,9 @@ from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.boot import boot_context
 from theorex_lab.exchange import flat_files as flat
-from theorex_lab.exchange.files import Exported, FileReport, Importing, each_file, file_name, portable
+from theorex_lab.exchange.files import Exported, Importing, Read, Reports, each_file, file_name, portable
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
-from theorex_lab.journal.event import Event
 from theorex_lab.journal.foreign import read_file
 from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.retrieve import Searcher
@@ -47,8 +43,6 @@ AXON, SHARED, STM = "axon.json", "shared-axon.json", "stm.jsonl"
 OBSERVATIONS, MOMENTS = "observations.jsonl", "moments"
 EMBEDDINGS, SHORT_TERM, COLD = "embeddings.jsonl", "short-term", "cold-store.db"
 _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXON}")
-_VECTORS_AT_ONCE = 1_000
-Vector = NDArray[np.float32]
 
 
 def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | None = None) -> Exported:
@@ -72,7 +66,11 @@ def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | N
             done.write(f"{SHORT_TERM}/{day}.jsonl", writing.short_term_records(memory, seqs))
         recent = (record for seqs in days.values() for record in writing.short_term_records(memory, seqs, recent=True))
         done.write(STM, recent)
-    _export_vectors(searcher, memory.agents, done)
+    try:
+        vectors = writing.vector_lines(searcher, memory.agents)
+        done.files[EMBEDDINGS] = flat.write_lines(folder / EMBEDDINGS, vectors)
+    except ModelUnavailable as error:
+        done.notes.append(f"{EMBEDDINGS} was not written: {error}")
     if agent is None:
         text = boot_context(home).text
         done.files[CONTEXT_FILE] = flat.write_lines(folder / CONTEXT_FILE, text.splitlines())
@@ -101,7 +99,8 @@ def _placed(memory: WrittenMemory) -> dict[Path, Callable[[Path], int]]:
     """Each file where the original system looks for it, with what writes it."""
     folder, web, cold = places(memory.settings)
     axons = {folder / owner / "theorex" / AXON: partial(_write_axon, memory, owner) for owner in memory.owners}
-    return {**axons, web: partial(_write_shared, memory), cold: partial(_write_cold, memory)}
+    sleeping = partial(flat.write_cold, records=writing.cold_nodes(memory))
+    return {**axons, web: partial(_write_shared, memory), cold: sleeping}
 
 
 def places(settings: Settings) -> list[Path]:
@@ -128,20 +127,7 @@ def _write_shared(memory: WrittenMemory, path: Path) -> int:
     return flat.write_graph(path, {}, writing.shared_nodes(memory), writing.shared_edges(memory))
 
 
-def _write_cold(memory: WrittenMemory, path: Path) -> int:
-    return flat.write_cold(path, writing.cold_nodes(memory))
-
-
-def _export_vectors(searcher: Searcher, agents: list[str], done: Exported) -> None:
-    try:
-        done.files[EMBEDDINGS] = flat.write_lines(done.folder / EMBEDDINGS, writing.vector_lines(searcher, agents))
-    except ModelUnavailable as error:
-        done.notes.append(f"{EMBEDDINGS} was not written: {error}")
-
-
-def import_files(
-    home: Home, _searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
-) -> list[FileReport]:
+def import_files(home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
     """Import a folder as `export_files` writes it, or the original system's, or one file of either.
 
     `agent` has the records that name nobody. Each file is one transaction:
@@ -179,7 +165,7 @@ def _import_file(home: Home, how: Importing, stated: set[str], file: Path, probl
         done = flat.append_new(home.journal, reading.axon_events(graph, owner, how, problems))
         stated.add(owner)
         return done
-    readers: dict[str, Callable[[], Iterator[tuple[Event, int]]]] = {
+    readers: dict[str, Callable[[], Read]] = {
         SHARED: lambda: reading.shared_events(flat.read_graph(file), _held(home), how, problems),
         COLD: lambda: reading.cold_events(flat.read_cold(file, problems), _held(home), how, problems),
         MOMENTS: lambda: reading.observation_events(_moment(file), stated, how, problems),
@@ -212,10 +198,8 @@ def _kind(file: Path) -> str:
     found = (kind for _, record in flat.read_lines(file, []) for key, kind in kinds.items() if key in record)
     if kind := next(found, None):
         return kind
-    raise InvalidInput(
-        f"got the file {file.name}, in which nothing is known; allowed are {AXON}, {SHARED}, {OBSERVATIONS}, {STM}, "
-        f"or a file with such lines"
-    )
+    allowed = f"{AXON}, {SHARED}, {OBSERVATIONS}, {STM}, or a file with such lines"
+    raise InvalidInput(f"got the file {file.name}, in which nothing is known; allowed are {allowed}")
 
 
 def _folder_agent(file: Path) -> str | None:

@@ -24,11 +24,12 @@ from theorex_lab.designs.theorex.scores import importance_by_concept
 from theorex_lab.dispatch.tasks import TaskBoard
 from theorex_lab.dispatch.traces import Traces
 from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange.files import Exported, FileReport, Importing, file_name, portable, read_group
+from theorex_lab.exchange.files import Exported, Importing, Read, Reports, file_name, portable, read_group
 from theorex_lab.exchange.flat_files import FlatRecord, Lines, each_noted
 from theorex_lab.exchange.history import line_of, own_events, taken
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
 
 FLASH, TASKS, POLICIES = "flash", "a2a", "policy-snapshots"
@@ -37,7 +38,6 @@ _LINES = {TASKS: "tasks.jsonl", POLICIES: "policies.jsonl"}  # where these lie i
 # Members of a flash event, and of the body that they are of.
 PREVIEWS = {"tool_name": "tool", "tool_input_preview": "input", "tool_response_preview": "response"}
 _SCORE_DIGITS = 6
-Read = Iterator[tuple[Event, int]]
 
 
 def export_documents(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
@@ -56,18 +56,14 @@ def document_files(path: Path) -> list[Path]:
     return sorted((file for pattern in wanted for file in path.glob(pattern)), key=_number)
 
 
-def import_documents(
-    home: Home, _searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
-) -> list[FileReport]:
+def import_documents(home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
     """Import documents, those of each folder in one transaction; a damaged one is reported. Raises StorageError."""
     how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
     files = document_files(path)
-    readers = {FLASH: _captures, TASKS: _task_lines, POLICIES: _policy_lines}
-    groups = {name: [file for file in files if _folder_of(file) == name] for name in readers}
-    return [
-        read_group(home.journal, _PATTERNS[name], groups[name], path, partial(read, home, how))
-        for name, read in readers.items() if groups[name]
-    ]  # fmt: skip
+    readers = {FLASH: _captures, TASKS: _task_lines, POLICIES: taken}
+    groups = {name: found for name in readers if (found := [file for file in files if _folder_of(file) == name])}
+    read = {name: partial(readers[name], home.journal, how) for name in groups}
+    return [read_group(home.journal, _PATTERNS[name], groups[name], path, read[name]) for name in groups]
 
 
 def _folder_of(file: Path) -> str:
@@ -80,9 +76,8 @@ def _number(file: Path) -> tuple[int, str]:
 
 
 def _sessions(home: Home, agent: str | None) -> Iterator[tuple[str, FlatRecord]]:
-    flash, axon = home.views.get(Flash), home.views.get(Axon)
+    flash, axon, traces = home.views.get(Flash), home.views.get(Axon), home.views.get(Traces)
     sessions: dict[str, list[FlatRecord]] = {}
-    traces = home.views.get(Traces)
     with traces.lock:
         traced = set(traces.tools["seq"].tolist())
     for name in [agent] if agent is not None else list(flash.agents):
@@ -115,20 +110,19 @@ def _tasks(home: Home, agent: str | None) -> Iterator[tuple[str, FlatRecord]]:
         document = {
             "id": task.id, "from_agent": task.sender, "to_agent": task.to, "task_type": task.type, "payload": task.payload,
             "status": task.state, "submitted_at": to_iso(task.created_at),
-            **({} if task.completed_at is None else {"completed_at": to_iso(task.completed_at)}),
-            **({} if task.result is None else {"result": task.result}), "events": [line_of(event) for event in steps],
+            "completed_at": None if task.completed_at is None else to_iso(task.completed_at), "result": task.result,
         }  # fmt: skip
-        yield f"{portable(task.to)}/{file_name(task.id)}", document
+        told = {name: value for name, value in document.items() if value is not None or name == "payload"}
+        yield f"{portable(task.to)}/{file_name(task.id)}", {**told, "events": [line_of(event) for event in steps]}
 
 
 def _policies(home: Home, agent: str | None) -> Iterator[tuple[str, FlatRecord]]:
     for (event,) in own_events(home.journal, "policies.jsonl", agent):
-        digest = sha256(encode(event.body["settings"]).encode()).hexdigest()
-        number = event.body["number"]
+        digest, number = sha256(encode(event.body["settings"]).encode()).hexdigest(), event.body["number"]
         yield f"{number}.json", {"version": number, "config_hash": digest, **line_of(event)}
 
 
-def _captures(_home: Home, how: Importing, documents: Lines, problems: list[str]) -> Read:
+def _captures(_: Journal, how: Importing, documents: Lines, problems: list[str]) -> Read:
     """What was captured, as heard; with `trust_own` under its own id and source."""
     from theorex_lab.designs.theorex.exchange_read import captured
 
@@ -139,9 +133,9 @@ def _captures(_home: Home, how: Importing, documents: Lines, problems: list[str]
         yield from ((event, 1) for _, event in each_noted(problems, placed, captured, session, how))
 
 
-def _task_lines(home: Home, how: Importing, documents: Lines, problems: list[str]) -> Read:
+def _task_lines(journal: Journal, how: Importing, documents: Lines, problems: list[str]) -> Read:
     lines = [(place, step) for place, document in documents for step in _steps_of(place, document, problems)]
-    return taken(home.journal, lines, how, problems)
+    return taken(journal, how, lines, problems)
 
 
 def _steps_of(place: int | str, document: FlatRecord, problems: list[str]) -> list[FlatRecord]:
@@ -152,8 +146,7 @@ def _steps_of(place: int | str, document: FlatRecord, problems: list[str]) -> li
     sent = {"from": sender, "to": to, "type": document.get("task_type"), "payload": document.get("payload")}
     steps: list[tuple[str, Any, Any, FlatRecord]] = [("task_submitted", sender, document.get("submitted_at"), sent)]
     if state in ("completed", "failed"):
-        ended = document.get("completed_at", document.get("submitted_at"))
-        held = {"worker": str(to)}
+        ended, held = document.get("completed_at", document.get("submitted_at")), {"worker": str(to)}
         try:
             until = to_microseconds(str(ended))
         except InvalidInput:
@@ -161,12 +154,8 @@ def _steps_of(place: int | str, document: FlatRecord, problems: list[str]) -> li
             return []
         steps.append(("task_claimed", to, ended, {**held, "attempt": 1, "lease_until": until}))
         steps.append(("task_ended", to, ended, {**held, "state": state, "result": document.get("result")}))
+    number = document.get("id")
     return [
-        {"id": derived_event_id("task", document.get("id"), step), "kind": kind, "timestamp": at, "agent_id": agent,
-         "task_id": document.get("id"), "step": step, **body}
-        for step, (kind, agent, at, body) in enumerate(steps)
+        {"id": derived_event_id("task", number, step), "kind": kind, "timestamp": at, "agent_id": agent, "task_id": number}
+        | {"step": step, **body} for step, (kind, agent, at, body) in enumerate(steps)
     ]  # fmt: skip
-
-
-def _policy_lines(home: Home, how: Importing, documents: Lines, problems: list[str]) -> Read:
-    return taken(home.journal, documents, how, problems)

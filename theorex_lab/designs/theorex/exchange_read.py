@@ -8,7 +8,7 @@ twice imports it once.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import groupby
@@ -20,11 +20,10 @@ from theorex_lab.clock import EARLIEST
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import NODE_TYPE
 from theorex_lab.designs.theorex.exchange_documents import PREVIEWS
-from theorex_lab.designs.theorex.imported import imported
 from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import records, schema
-from theorex_lab.exchange.files import Importing, heard_id, upcast_of_file
+from theorex_lab.exchange.files import Importing, Read, heard_id, upcast_of_file
 from theorex_lab.exchange.flat_files import FlatRecord, Lines, each_noted, without_nulls
 from theorex_lab.ids import UUID, check_agent, check_session, derived_event_id
 from theorex_lab.journal.event import VERSIONS, Body, Event, encode, new_event
@@ -32,10 +31,10 @@ from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STE
 from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, new_observation
 from theorex_lab.text.doors import kept_text, kept_value
 
+_ANY_SEQ = 2**62
 AT_ONCE = 1_000  # links, or contributions, of one event
 
 _SENTIMENTS = {"positive": 0.5, "neutral": 0.0, "negative": -0.5}
-Read = Iterator[tuple[Event, int]]
 
 
 @lru_cache(maxsize=64)
@@ -47,6 +46,7 @@ def _checked_type(observation_type: str) -> str:
 _Decayed = Annotated[int | float, schema.within(0, schema.LARGEST)]
 _SUM = Field(ge=-schema.LARGEST, le=schema.LARGEST, description="a number from -frequency_count to frequency_count")
 _HALF_LIVES = len(COUNT_HALF_LIVES_DAYS)
+_DECAYED = Field(min_length=_HALF_LIVES, max_length=_HALF_LIVES, description=f"a list of {_HALF_LIVES} numbers from 0")
 
 
 class _Numbered(schema.FileRecord):
@@ -68,9 +68,7 @@ class _Stated(schema.FileRecord):
     node_type: Annotated[schema.Text, AfterValidator(_checked_type)] = NODE_TYPE
     scanned_tier: schema.Text = Tier.NEUTRAL.name
     relevance_tier: schema.Text = Tier.NEUTRAL.name
-    decayed_counts: list[_Decayed] = Field(
-        [], min_length=_HALF_LIVES, max_length=_HALF_LIVES, description=f"a list of {_HALF_LIVES} numbers from 0"
-    )
+    decayed_counts: Annotated[list[_Decayed], _DECAYED] = Field([])
 
 
 class _Own(schema.FileRecord):
@@ -103,10 +101,7 @@ class _Attributes(schema.FileRecord):
     graduated: dict[schema.ConceptId, schema.Time] = Field(default={}, description="an object of concepts and times")
 
 
-class _Sentence(records.Sentence):
-    id: Any = None
-    timestamp: schema.Time
-    agent_id: schema.Agent = "main"
+class _Sentence(schema.Stamped, records.Sentence):
     session_id: schema.Text = ""
     type: schema.Text = Field(DEFAULT_TYPE, alias="observation_type")
     weight: schema.Share = Field(0, alias="source_weight")
@@ -115,11 +110,8 @@ class _Sentence(records.Sentence):
     faded: schema.ConceptIds
 
 
-class _Captured(schema.FileRecord):
-    id: Any = None
-    timestamp: schema.Time
+class _Captured(schema.Stamped):
     kind: Annotated[Literal["tool_used", "prompt"], Field(description="tool_used or prompt")] = "tool_used"
-    agent_id: schema.Agent = "main"
     body: Annotated[dict[str, Any], Field(description="a JSON object")] = Field(default={})
 
 
@@ -146,12 +138,9 @@ class _ToolUsed(schema.FileRecord):
 _BODIES: dict[str, type[schema.FileRecord]] = {"prompt": _Prompt, "tool_used": _ToolUsed}
 
 
-class _Kept(schema.FileRecord):
+class _Kept(schema.Stamped):
     """A record of the short-term memory."""
 
-    id: Any = None
-    timestamp: schema.Time
-    agent_id: schema.Agent = "main"
     session_id: schema.Session = ""
     frequency_count: records.Count = 1
     composite_score: schema.Share
@@ -181,9 +170,8 @@ def axon_events(graph: FlatRecord, agent: str, how: Importing, problems: list[st
     links = [link for _, found in given for _, link in found[:1]]
     noted = each_noted(problems, [("graduated", graph["attributes"])], partial(schema.checked, _Attributes))
     graduated = [[*pair] for _, stated in noted for pair in stated.graduated.items()]
-    for start in range(0, max(len(links), 1), AT_ONCE):
-        part = links[start : start + AT_ONCE]
-        body = {"links": part, "graduated": [] if start else graduated}
+    for number, part in enumerate(_parts(links) or [[]]):
+        body = {"links": part, "graduated": [] if number else graduated}
         yield imported(how, "imported_links", body, agent), len(part)
 
 
@@ -213,10 +201,14 @@ def shared_events(graph: FlatRecord, held: Callable[[str, int], bool], how: Impo
         for agent, (one, other, *numbers) in given_links:
             links.setdefault(agent, []).append([*sorted((one, other)), *numbers])
     for agent in {**concepts, **links}:
-        for name, rows in (("concepts", concepts.get(agent, [])), ("links", links.get(agent, []))):
-            for start in range(0, len(rows), AT_ONCE):
-                part = rows[start : start + AT_ONCE]
-                yield imported(how, "imported_shared", {"concepts": [], "links": [], name: part}, agent), len(part)
+        for part in _parts(concepts.get(agent, [])):
+            yield imported(how, "imported_shared", {"concepts": part, "links": []}, agent), len(part)
+        for part in _parts(links.get(agent, [])):
+            yield imported(how, "imported_shared", {"concepts": [], "links": part}, agent), len(part)
+
+
+def _parts(rows: list[Any]) -> list[list[Any]]:
+    return [rows[start : start + AT_ONCE] for start in range(0, len(rows), AT_ONCE)]
 
 
 def observation_events(lines: Lines, stated: Collection[str], how: Importing, problems: list[str]) -> Read:
@@ -233,11 +225,10 @@ def captured(record: Any, session: str, how: Importing) -> Event:
     at, agent = min(stated.timestamp, how.latest), stated.given("agent_id", how.agent)
     event_id = schema.event_id_of(stated.id, kind, agent, session, at, encode(body))
     # Without a version it is of the original system, which states no more than the previews.
-    whole = upcast_of_file(
-        Event(0, event_id, at, agent, check_session(session), kind, (), {"v": VERSIONS[kind], **body})
-    )
+    version = {"v": VERSIONS[kind]}
+    whole = upcast_of_file(Event(0, event_id, at, agent, check_session(session), kind, (), version | body))
     checked = schema.checked(_BODIES[kind], without_nulls(whole.body)).model_dump()
-    held = whole.body if how.trust_own and "v" in body else {"v": VERSIONS[kind], **checked}
+    held = whole.body if how.trust_own and "v" in body else version | checked
     event = whole._replace(body={**kept_value(held), "source": how.source(body, "source", "tool")})
     how.check_size(event)
     return event if how.trust_own else event._replace(id=heard_id(event_id))
@@ -246,13 +237,11 @@ def captured(record: Any, session: str, how: Importing) -> Event:
 def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read:
     """What flushes kept. Records of one event, which follow one another, become that event again."""
     kept = (found for _, found in each_noted(problems, lines, _kept, how))
-    for (event_id, shared, agent, session, at), group in groupby(
-        kept, key=lambda record: (record[0], {**record[1], "concepts": None}, *record[2:])
-    ):
+    together = groupby(kept, key=lambda record: (record[0], {**record[1], "concepts": None}, *record[2:]))
+    for (event_id, shared, agent, session, at), group in together:
         concepts = [concept for record in group for concept in record[1]["concepts"]]
-        body = {**shared, "concepts": concepts}
+        body, believed = {**shared, "concepts": concepts}, min(at, how.latest)
         made = event_id or derived_event_id("short_term", agent, session, at, encode(body))
-        believed = min(at, how.latest)
         yield new_event("short_term", body, agent=agent, session=session, at=believed, event_id=made), len(concepts)
 
 
@@ -262,7 +251,7 @@ def _placed(what: str, items: list[Any]) -> Iterator[tuple[str, Any]]:
 
 def _node_stated(node: Any, how: Importing) -> tuple[str, Body]:
     """The key of a node, and the body of its concept."""
-    body = _stated(_attributes(node), how)
+    body = _stated(_attributes(node), how)  # refuses what is no object
     return str(node.get("key")), body
 
 
@@ -275,20 +264,16 @@ def _stated(attributes: FlatRecord, how: Importing) -> Body:
     if not -count <= total <= count:
         raise InvalidInput(f"sentiment_sum is {total!r}; allowed is {_SUM.description}, which is {count}")
     return {
-        "concepts": [[*concept, count]],
-        "type": kind,
+        "concepts": [[*concept, count]], "type": kind,
         **({} if stated.node_type == NODE_TYPE else {"node_type": stated.node_type}),
-        "source": how.source(attributes, "trust"),
-        "tier": _tier(stated),
-        "last_seen": stated.last_seen,
+        "source": how.source(attributes, "trust"), "tier": _tier(stated), "last_seen": stated.last_seen,
         "first_seen": stated.given("first_seen", stated.last_seen),
         "fix_count": stated.given("fix_count", count if kind == "trace_fix" else 0),
-        "source_weight": stated.given("source_weight", how.settings.source_weight(how.agent)),
-        "sentiment_sum": total,
+        "source_weight": stated.given("source_weight", how.settings.source_weight(how.agent)), "sentiment_sum": total,
         # Where the file has none, every mention counts as the last one.
         "decayed": stated.given("decayed_counts", [float(count)] * _HALF_LIVES),
         **(_said(attributes["said"], count) if how.trust_own and attributes.get("said") else {}),
-    }
+    }  # fmt: skip
 
 
 def _said(stated: Any, count: int) -> Body:
@@ -318,9 +303,8 @@ def _links(edge: Any, ids: dict[str, int], how: Importing) -> list[tuple[str, li
     attributes = _attributes(edge)
     one, other = (ids.get(str(edge.get(name))) for name in ("source", "target"))
     if one is None or other is None or one == other:
-        raise InvalidInput(
-            f"got ends {edge.get('source')!r} and {edge.get('target')!r}; allowed are two nodes of the file"
-        )
+        ends = f"{edge.get('source')!r} and {edge.get('target')!r}"
+        raise InvalidInput(f"got ends {ends}; allowed are two nodes of the file")
     found = []
     for contribution in _contributions(attributes):
         link = schema.checked(_Link, contribution)
@@ -341,13 +325,8 @@ def _given(node: Any, how: Importing) -> tuple[str, list[tuple[str, Body, Body |
         own = replace(how, agent=agent)
         body = _stated({**attributes, **contribution}, own) if named else None
         numbers = body or _stated({**contribution, "canonical_form": "-"}, own)
-        names = ("fix_count", "first_seen", "last_seen", "source_weight")
-        given = {
-            "concept_id": number,
-            "count": numbers["concepts"][0][3],
-            "trust": TRUST[numbers["source"]],
-            **{name: numbers[name] for name in names},
-        }
+        given = {"concept_id": number, "count": numbers["concepts"][0][3], "trust": TRUST[numbers["source"]]}
+        given |= {name: numbers[name] for name in ("fix_count", "first_seen", "last_seen", "source_weight")}
         found.append((agent, given, None if contribution.get("forgotten") else body))
     return str(node.get("key")), found
 
@@ -380,11 +359,10 @@ def _kept(record: FlatRecord, how: Importing) -> tuple[str, Body, str, str, int]
     concept, stated = records.concept_of(record, how), schema.checked(_Kept, record)
     agent = stated.given("agent_id", how.agent)
     body = {
-        "concepts": [[*concept, stated.frequency_count]],
-        "score": stated.composite_score,
+        "concepts": [[*concept, stated.frequency_count]], "score": stated.composite_score,
         "source": how.source(record, "source"),
         "weight": stated.given("source_weight", how.settings.source_weight(agent)),
-    }
+    }  # fmt: skip
     event = new_event("short_term", body, agent=agent, session=stated.session_id, at=stated.timestamp)
     own = str(stated.id).rpartition(":")[0]
     return own if re.fullmatch(UUID, own) else "", event.body, agent, event.session, event.at
@@ -395,3 +373,30 @@ def _attributes(item: Any) -> FlatRecord:
     if not isinstance(attributes, dict):
         raise InvalidInput(f"got {item!r:.80}; allowed is an object with attributes")
     return attributes
+
+
+def settled(captures: Sequence[Event]) -> list[Event]:
+    """The mark that captures from files wait for no flush: what one kept of them is in the short-term files."""
+    made, first = derived_event_id("flushed", *(event.id for event in captures)), captures[0]
+    whose = {"agent": first.agent, "session": first.session}
+    return [new_event("flushed", {"upto": _ANY_SEQ}, **whose, at=first.at, event_id=made)]
+
+
+def imported(how: Importing, kind: str, body: Body, agent: str) -> Event:
+    """An event whose id is derived from what it says, in which no time is ahead of the clock."""
+    made = derived_event_id(kind, agent, encode(body))
+    return new_event(kind, _not_after(how.latest, body), agent=agent, at=how.now, event_id=made)
+
+
+def _not_after(latest: int, value: Any, key: str = "") -> Any:
+    """A body in which no time is later than `latest` (µs).
+
+    Times stand under last_seen and first_seen, and at the end of links and of graduated concepts.
+    """
+    if isinstance(value, dict):
+        return {name: _not_after(latest, part, name) for name, part in value.items()}
+    if key in ("links", "graduated"):
+        return [[*row[:-1], min(row[-1], latest)] for row in value]
+    if key == "concepts":  # those of the shared web are objects, others hold no times
+        return [_not_after(latest, element) if isinstance(element, dict) else element for element in value]
+    return min(value, latest) if key in ("last_seen", "first_seen") else value

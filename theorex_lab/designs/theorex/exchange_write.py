@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
-from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon
+from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon, numbers_of
 from theorex_lab.designs.theorex.items import MOMENT
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
-from theorex_lab.designs.theorex.short_term import RETENTION_DAYS, ShortTerm
+from theorex_lab.designs.theorex.short_term import RETENTION_DAYS, ShortTerm, counted_upto
 from theorex_lab.exchange.flat_files import FlatRecord
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Table
@@ -51,12 +51,8 @@ class WrittenMemory(NamedTuple):
 
 def axon_attributes(agent: str, short_term: ShortTerm) -> FlatRecord:
     """Attributes of an agent's graph: whose it is, and up to when each graduated concept's records were counted."""
-    table = short_term.graduated
-    mine = table["agent"] == short_term.agents.find(agent)
-    upto: dict[str, int] = {}
-    for concept, at in zip(table["concept_id"][mine].tolist(), table["upto"][mine].tolist(), strict=True):
-        upto[str(concept)] = max(at, upto.get(str(concept), at))
-    return {"agent_id": agent, "graduated": {concept: to_iso(at) for concept, at in sorted(upto.items())}}
+    upto = sorted((str(concept), to_iso(at)) for concept, at in counted_upto(short_term, agent).items())
+    return {"agent_id": agent, "graduated": dict(upto)}
 
 
 def axon_nodes(memory: WrittenMemory, agent: str) -> Iterator[FlatRecord]:
@@ -170,15 +166,12 @@ def shared_edges(memory: WrittenMemory) -> list[FlatRecord]:
         given.setdefault(ends, []).append({**contribution, "last_co_occurrence": to_iso(last_seen)})
         before = numbers.get(ends, (0, last_seen))
         numbers[ends] = before[0] + count, max(before[1], last_seen)
-    return [
-        _edge(*ends, *numbers[ends], contributions=sorted(contributions, key=itemgetter("agent_id")))
-        for ends, contributions in sorted(given.items())
-    ]
+    by_agent = {ends: sorted(given[ends], key=itemgetter("agent_id")) for ends in sorted(given)}
+    return [_edge(*ends, *numbers[ends], contributions=given) for ends, given in by_agent.items()]
 
 
 def _rows_of_agents(view: SharedWeb | ShortTerm, column: NDArray[Any], agents: list[str]) -> list[int]:
-    numbers = [number for name in agents if (number := view.agents.find(name)) is not None]
-    rows: list[int] = np.flatnonzero(np.isin(column, numbers)).tolist()
+    rows: list[int] = np.flatnonzero(np.isin(column, numbers_of(view.agents, agents))).tolist()
     return rows
 
 
@@ -187,9 +180,8 @@ def short_term_days(memory: WrittenMemory) -> dict[str, list[int]]:
     table = memory.short_term.records
     mine = _rows_of_agents(memory.short_term, table["agent"], memory.agents)
     days, seqs = table["at"][mine] // MICROSECONDS_PER_DAY, table["seq"][mine]
-    return {
-        to_iso(int(day) * MICROSECONDS_PER_DAY)[:10]: np.unique(seqs[days == day]).tolist() for day in np.unique(days)
-    }
+    midnights = {int(day) * MICROSECONDS_PER_DAY: np.unique(seqs[days == day]).tolist() for day in np.unique(days)}
+    return {to_iso(at)[:10]: found for at, found in midnights.items()}
 
 
 def short_term_records(memory: WrittenMemory, seqs: list[int], *, recent: bool = False) -> Iterator[FlatRecord]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import groupby
+from itertools import chain, groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,18 +41,17 @@ class Flash(View):
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in tool events and prompts; a flush takes out those of its session up to its seq."""
-        new: list[tuple[int, int, int]] = []
+        table, new = self.events, list[tuple[int, int, int]]()
         for event in events:
             agent, session = self.agents.number(event.agent), self.sessions.number(event.session)
             if event.kind == "flushed":
-                self.events.extend(("seq", "agent", "session"), new)
-                new = []
-                table = self.events
+                table.extend(("seq", "agent", "session"), new)
+                new.clear()
                 gone = (table["agent"] == agent) & (table["session"] == session) & (table["seq"] <= event.body["upto"])
                 table.keep(~gone)
             else:
                 new.append((event.seq, agent, session))
-        self.events.extend(("seq", "agent", "session"), new)
+        table.extend(("seq", "agent", "session"), new)
 
     def pending(self, agent: str, session: str) -> list[int]:
         """Seqs of the agent's events in the session that were not flushed, in order."""
@@ -111,9 +110,8 @@ def score(event: Event, importance: Mapping[int, float], source_weight: float) -
         return Scored(event, (), 0.0)
     known = [importance[mention.concept_id] for mention in concepts if mention.concept_id in importance]
     new_share = (len(concepts) - len(known)) / len(concepts)
-    return Scored(
-        event, concepts, min(1.0, source_weight * max(known, default=0.0) + _NEW_SHARE_WEIGHT * new_share), parts
-    )
+    best = source_weight * max(known, default=0.0) + _NEW_SHARE_WEIGHT * new_share
+    return Scored(event, concepts, min(1.0, best), parts)
 
 
 def echoed(scored: Sequence[Scored], weight: float) -> list[Scored]:
@@ -121,23 +119,19 @@ def echoed(scored: Sequence[Scored], weight: float) -> list[Scored]:
 
     Where nothing is known yet, it is this that tells one event from another.
     """
-    named = Counter(concept.concept_id for one in scored for concept in one.concepts)
-    shares = [
-        sum(named[concept.concept_id] > 1 for concept in one.concepts) / max(1, len(one.concepts)) for one in scored
-    ]
+    ids = [[concept.concept_id for concept in one.concepts] for one in scored]
+    named = Counter(chain.from_iterable(ids))
+    shares = (sum(named[number] > 1 for number in own) / max(1, len(own)) for own in ids)
     return [replace(one, score=min(1.0, one.score + weight * share)) for one, share in zip(scored, shares, strict=True)]
 
 
-def keep_best(
-    scored: Iterable[Scored], *, max_events: int = MAX_EVENTS, max_tokens: float = MAX_TOKENS
-) -> list[Scored]:
+def keep_best(scored: Iterable[Scored], *, max_events: int = MAX_EVENTS, max_tokens: int = MAX_TOKENS) -> list[Scored]:
     """What a session's flash holds after these events came one by one, in their order.
 
     When it is full the lowest score leaves first, of equal ones the oldest; so an incoming lower score does not
     enter. At least one stays, however long it is.
     """
-    held: list[Scored] = []
-    tokens = 0.0
+    held, tokens = list[Scored](), 0.0
     for incoming in scored:
         held.append(incoming)
         tokens += incoming.tokens
@@ -160,8 +154,3 @@ def flushed_upto(journal: Journal) -> dict[tuple[str, str], int]:
         key = event.agent, event.session
         upto[key] = max(upto.get(key, 0), event.body["upto"])
     return upto
-
-
-def taken_in(home: Home) -> dict[tuple[str, str], int]:
-    """`flushed_upto` of a home."""
-    return flushed_upto(home.journal)

@@ -8,7 +8,7 @@ A write is `memory.observation.write_all`. Read this file first: each step is on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
@@ -69,10 +69,10 @@ def flush(home: Home, *, agent: str, session: str, before: int | None = None) ->
     # Two processes that flush at once give this event one id, so that only one of them is heard.
     # The id is made of the seq alone, which says whose session it is: a session's id may be a secret that is erased.
     marker = derived_event_id("flushed", upto)
-    body = {"upto": upto, "kept": len(kept), "let_go": len(waiting) - len(kept)}
+    done = Flushed(len(kept), len(waiting) - len(kept))
+    body = {"upto": upto, "kept": done.kept, "let_go": done.discarded}
     events.append(new_event("flushed", body, agent=agent, session=session, at=home.clock.now(), event_id=marker))
-    done = append_once(home.journal, events)
-    return Flushed(len(kept), len(waiting) - len(kept)) if done else Flushed(0, 0)
+    return done if append_once(home.journal, events) else Flushed(0, 0)
 
 
 def flush_idle(home: Home, agent: str) -> list[Flushed]:
@@ -82,11 +82,9 @@ def flush_idle(home: Home, agent: str) -> list[Flushed]:
     now = home.clock.now()
     today = now - now % MICROSECONDS_PER_DAY
     idle_since = now - round(home.settings.flush_idle_hours * 3_600_000_000)
-    done = []
-    for session, last in home.views.get(Flash).waiting(home, agent):
-        before = None if last <= idle_since else min(today, idle_since)
-        done.append(flush(home, agent=agent, session=session, before=before))
-    return done
+    waiting = home.views.get(Flash).waiting(home, agent)
+    before = {session: None if last <= idle_since else min(today, idle_since) for session, last in waiting}
+    return [flush(home, agent=agent, session=session, before=before[session]) for session in before]
 
 
 def graduate(home: Home, *, agent: str) -> list[str]:
@@ -96,15 +94,12 @@ def graduate(home: Home, *, agent: str) -> list[str]:
     """
     from theorex_lab.designs.theorex.short_term import ShortTerm, graduates, graduation_event
 
-    def decide(view: ShortTerm) -> list[Event]:
-        found, now = graduates(view, home.clock.now(), home.settings, agent=agent), home.clock.now()
-        seqs = [sorted(set(view.records["seq"][graduate.rows].tolist())) for graduate in found]
-        kept = [home.journal.read(seqs=rested_on) for rested_on in seqs]
-        return [
-            graduation_event(view, graduate, events, home.settings, agent=agent, at=now)
-            for graduate, events in zip(found, kept, strict=True)
-            if home.project in ("", project_in(events))
-        ]
+    def decide(view: ShortTerm) -> Iterator[Event]:
+        now = home.clock.now()
+        for graduate in graduates(view, now, home.settings, agent=agent):
+            kept = home.journal.read(seqs=sorted(set(view.records["seq"][graduate.rows].tolist())))
+            if home.project in ("", project_in(kept)):
+                yield graduation_event(view, graduate, kept, home.settings, agent=agent, at=now)
 
     return [str(event.body["label"]) for event in _decided(home.views, ShortTerm, decide)]
 
@@ -117,11 +112,9 @@ def promote(home: Home, *, agent: str, force: Sequence[int] = ()) -> Promoted:
     with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
         among = axon.within(home.projects, alone=True)
         event = promotion(axon, shared, home.clock.now(), home.settings, agent=agent, force=force, among=among)
-    done = event is not None and append_once(home.journal, [event])
+    done = event.body if event is not None and append_once(home.journal, [event]) else {"concepts": (), "links": ()}
     home.views.snapshot_after_step(SharedWeb)
-    if event is None or not done:
-        return Promoted(0, 0)
-    return Promoted(len(event.body["concepts"]), len(event.body["links"]))
+    return Promoted(len(done["concepts"]), len(done["links"]))
 
 
 def scan(home: Home, *, agents: Sequence[str] | None = None) -> Scanned:
@@ -161,7 +154,7 @@ def _decided_on_axon(home: Home, decide: Callable[..., Event | None], agents: Se
     return done
 
 
-def _decided(views: Views, kind: type[V], decide: Callable[[V], list[Event]]) -> list[Event]:
+def _decided(views: Views, kind: type[V], decide: Callable[[V], Iterable[Event]]) -> list[Event]:
     """Append what is decided on a view, while no other process writes.
 
     Else a concept that is mentioned between the two would be put to sleep, pruned with its new count, or would
@@ -170,7 +163,7 @@ def _decided(views: Views, kind: type[V], decide: Callable[[V], list[Event]]) ->
     views.get(kind)  # the bulk is folded before others have to wait
     with views.journal.exclusive() as append:
         with views.reading(kind) as view:
-            events = decide(view)
+            events = list(decide(view))
         for event in events:
             append(event)
     return events

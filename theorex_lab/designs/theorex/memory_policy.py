@@ -16,11 +16,10 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theorex_lab.config import Settings
 from theorex_lab.design import Proposal
-from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.axon import Axon, Floats, Ints
 from theorex_lab.designs.theorex.design import MEMORY_SETTINGS
 from theorex_lab.designs.theorex.scores import needed_scores, scores_of
 from theorex_lab.evolution.outcomes import Outcomes
@@ -31,9 +30,6 @@ from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import Views, fold_into
 from theorex_lab.memory.decay import LAWS, PRODUCT_HALF_LIVES_DAYS
 from theorex_lab.memory.needed_next import Candidates, Standing, line_tokens, name_bytes, needed_next
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 # What may be proposed.
 LAW_NAMES = ("product", "weighted_sum", "recency", "power", "frequency")
@@ -79,14 +75,13 @@ def needs(views: Views) -> list[Need]:
     with views.reading(Outcomes) as view:
         rows = view.select()
         seqs, times = (view.rows[name][rows].tolist() for name in ("seq", "at"))
-        weights = dict(zip(seqs, ((1.0 + view.scores()[rows]) / 2.0).tolist(), strict=True))
-    at = dict(zip(seqs, times, strict=True))
+        known = dict(zip(seqs, zip(times, ((1.0 + view.scores()[rows]) / 2.0).tolist(), strict=True), strict=True))
     found = []
     for start in range(0, len(seqs), _READ_OUTCOMES):
         for event in views.journal.read(seqs=seqs[start : start + _READ_OUTCOMES]):
             if event.body["concepts"]:
-                concepts = np.unique(np.array(event.body["concepts"], np.int64))
-                found.append(Need(event.seq, at[event.seq], concepts, weights[event.seq]))
+                at, weight = known[event.seq]
+                found.append(Need(event.seq, at, np.unique(np.array(event.body["concepts"], np.int64)), weight))
     return found
 
 
@@ -119,7 +114,7 @@ class MemoryReplay:
                 scores[:, column] = needed_scores(policies, partial(self._ranked, known, need.at))
         return scores
 
-    def _ranked(self, known: NDArray[np.intp], now: int, policy: Settings) -> tuple[Standing, Floats]:
+    def _ranked(self, known: Ints, now: int, policy: Settings) -> tuple[Standing, Floats]:
         current = scores_of(self._axon, now, policy)
         count, last, ids = current.among_equals
         candidates = Candidates(current.raw, count, last, ids, self._line_tokens(current.rows))

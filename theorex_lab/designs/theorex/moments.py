@@ -6,7 +6,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
@@ -35,15 +35,9 @@ class Moment:
 
 
 def write_moment(
-    home: Home,
-    story: str,
-    *,
-    agent: str = "main",
-    refs: Sequence[str] = (),
-    session: str = "",
-    source: str = "agent",
+    home: Home, story: str, *, agent: str = "main", refs: Sequence[str] = (), session: str = "", source: str = "agent",
     keep_secrets: bool = False,
-) -> Written:
+) -> Written:  # fmt: skip
     """Write a moment: an observation of type `moment` whose body holds `refs` too; its concepts are the agent's anchors.
 
     Raises InvalidInput for anything outside the rules, and then nothing was written.
@@ -66,10 +60,8 @@ def check_refs(refs: Sequence[str]) -> list[str]:
         raise InvalidInput(f"got the references {refs!r:.80}; allowed is a list of up to {MAX_REFS}")
     for ref in refs:
         if not isinstance(ref, str) or not ref.isprintable() or not 0 < len(ref.strip()) <= MAX_REF_CHARACTERS:
-            raise InvalidInput(
-                f"got the reference {ref!r:.80}; allowed is a file or file:line of 1 to {MAX_REF_CHARACTERS} characters "
-                "on one line"
-            )
+            allowed = f"a file or file:line of 1 to {MAX_REF_CHARACTERS} characters on one line"
+            raise InvalidInput(f"got the reference {ref!r:.80}; allowed is {allowed}")
     return list(dict.fromkeys(map(visible, refs)))
 
 
@@ -87,12 +79,10 @@ def recent_moments(
     rows = np.flatnonzero(mine & axon.observed_within(projects))
     own = table["trust"][rows] >= TRUST["agent"]
     newest = rows[np.lexsort((rows, table["at"][rows], own))][::-1][:limit]
-    events = {event.seq: event for event in journal.read(seqs=table["seq"][newest].tolist())}
-    chosen = [events[seq] for seq in table["seq"][newest].tolist() if seq in events]
-    return [
-        Moment(event.id, event.at, event.body["text"], event.body["source"], tuple(event.body.get("refs", ())))
-        for event in chosen
-    ]
+    seqs = table["seq"][newest].tolist()
+    chosen = sorted(journal.read(seqs=seqs), key=lambda event: seqs.index(event.seq))
+    told = ((event, event.body) for event in chosen)
+    return [Moment(one.id, one.at, body["text"], body["source"], tuple(body.get("refs", ()))) for one, body in told]
 
 
 def changed_files(folder: Path) -> list[str]:
@@ -104,15 +94,12 @@ def changed_files(folder: Path) -> list[str]:
 
     # Settings of the repository must not make git start programs of its choosing.
     command = ["git", "-c", "core.fsmonitor=false", "diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv"]
+    where: dict[str, Any] = {"cwd": folder, "env": {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}}
     try:
-        done = subprocess.run(
-            command, cwd=folder, capture_output=True, timeout=_GIT_SECONDS, check=False,
-            env={**os.environ, "GIT_OPTIONAL_LOCKS": "0"},
-        )  # fmt: skip
+        done = subprocess.run(command, **where, capture_output=True, timeout=_GIT_SECONDS, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise InvalidInput(f"git could not say which files changed: {error}; name them as references") from error
     if done.returncode:
         said = " ".join(done.stderr.decode(errors="replace").split())[:200]
         raise InvalidInput(f"git could not say which files changed: {said}; go into the repository, or name the files")
-    names = done.stdout.decode(errors="replace").split("\0")
-    return [name for name in names if name]
+    return [name for name in done.stdout.decode(errors="replace").split("\0") if name]

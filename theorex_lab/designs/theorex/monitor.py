@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
 
 from theorex_lab.designs.theorex.flash import Flash, text_of
 from theorex_lab.errors import AlreadyThere, InvalidInput
@@ -42,13 +41,11 @@ class Checked:
     written: str | None
     estimated: bool = False
 
-    def to_dict(self) -> dict[str, Any]:
-        """The check as JSON holds it."""
-        return asdict(self)
+    to_dict = asdict  # as JSON holds it
 
 
 def check_context(home: Home, *, session: str, context_pct: float | None = None, agent: str = "main") -> Checked:
-    """Note how full a session's context is (0..100; None: as `estimated_pct` has it), and sum the session up where that is due.
+    """Note how full a session's context is (0..100; None: estimated), and sum the session up where that is due.
 
     It is due from contextAlertPct on, the first time at once and then each time contextCooldownCalls have passed. A
     call is a tool call that was recorded or a check; where every call is checked these are the same ones, so that the
@@ -66,25 +63,20 @@ def check_context(home: Home, *, session: str, context_pct: float | None = None,
             continue  # another process made this check of the chain; the next one sees what it found
 
 
-def estimated_pct(home: Home, *, session: str, agent: str) -> float:
-    """How full a session's context is, in percent (0..100) of contextWindowTokens, estimated from what was captured of it.
-
-    By what its transcript has grown, where turns ended with its size known, else by the captured texts; both since the
-    context was last summarized, and four bytes a token.
-    """
-    return _estimate(home, session, agent)[0]
-
-
 def check_turns(home: Home, *, session: str, agent: str = "main") -> Checked | None:
     """`check_context` for a session with events that were not flushed, where its turns tell how large its transcript is."""
     with home.views.reading(Flash) as flash:
         waiting = flash.pending(agent, session)
-    known = bool(waiting) and _estimate(home, session, agent)[1] > 0
+    known = waiting and _estimate(home, session, agent)[1] > 0
     return check_context(home, session=session, agent=agent) if known else None
 
 
 def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
-    """The percentage, and how large the transcript is, 0 where that is not known."""
+    """How full a session's context is, in percent (0..100) of contextWindowTokens, estimated from what was captured of it.
+
+    By what its transcript has grown, where turns ended with its size known, else by the captured texts; both since the
+    context was last summarized, and four bytes a token. Then how large the transcript is, 0 where that is not known.
+    """
     base = size = texts = 0
     for event in home.journal.tail(0, kinds=RAW_KINDS):
         if (event.agent, event.session) != (agent, session):
@@ -93,16 +85,15 @@ def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
             base, texts = size, 0
         known = event.body.get("transcript_bytes")
         size = known if isinstance(known, int) and known >= 0 else size
-        texts += len(
-            text_of(event.body).encode() if event.kind in Flash.kinds else event.body.get("message", "").encode()
-        )
+        said = text_of(event.body) if event.kind in Flash.kinds else event.body.get("message", "")
+        texts += len(said.encode())
     tokens = (max(size - base, 0) if size else texts) / _BYTES_PER_TOKEN
     return round(min(100.0, 100.0 * tokens / home.settings.context_window_tokens), 1), size
 
 
 def _check(home: Home, now: int, agent: str, session: str, stated_pct: float | None) -> Checked:
     estimated = stated_pct is None
-    context_pct = estimated_pct(home, session=session, agent=agent) if stated_pct is None else float(stated_pct)
+    context_pct = _estimate(home, session, agent)[0] if stated_pct is None else float(stated_pct)
     number, before = _next_check(home.journal, agent, session)
     fired_before = before.get("fired_seq")  # up to where the last summary reaches
     with home.views.reading(Flash) as flash:
@@ -114,15 +105,10 @@ def _check(home: Home, now: int, agent: str, session: str, stated_pct: float | N
     fired = context_pct >= home.settings.context_alert_pct and due
     summary = _summary(home, events, now, agent, session, context_pct) if fired and events else None
     body = {
-        "context_pct": context_pct,
-        "calls": calls,
-        "fired": fired,
-        "written": None if summary is None else summary.id,
-        "checks": 0 if fired else checks,
-        "fired_seq": max(seqs, default=fired_before or 0) if fired else fired_before,
-        "project": home.project,
-        **({"estimated": True} if estimated else {}),
-    }
+        "context_pct": context_pct, "calls": calls, "fired": fired, "written": None if summary is None else summary.id,
+        "checks": 0 if fired else checks, "fired_seq": max(seqs, default=fired_before or 0) if fired else fired_before,
+        "project": home.project, **({"estimated": True} if estimated else {}),
+    }  # fmt: skip
     event_id = _check_id(agent, session, number)
     done = new_event("context_checked", body, agent=agent, session=session, at=now, event_id=event_id)
     home.journal.append([done] if summary is None else [summary, done])
@@ -162,13 +148,11 @@ def _summary(home: Home, events: Sequence[Event], now: int, agent: str, session:
     if tools:
         parts.append("tools: " + ", ".join(f"{one_line(name, 40)} {n}" for name, n in tools.most_common(_TOOLS_NAMED)))
     if concepts:
-        named = (surfaces[number] for number, _ in concepts.most_common(_CONCEPTS_NAMED))
-        parts.append("about: " + ", ".join(named))
+        parts.append("about: " + ", ".join(surfaces[number] for number, _ in concepts.most_common(_CONCEPTS_NAMED)))
     if prompts:
         parts.append(f"asked last: {one_line(prompts[-1].replace(chr(0), ' '), _PROMPT_CHARACTERS)}")
     entry = Entry("; ".join(parts), agent, now, SUMMARY_TYPE, "tool", (), session, home.project)
     event, _ = new_observation(entry, home.settings, now)
     # The words of the summary itself are no concepts of the session.
     own = [concept for concept in event.body["concepts"] if concept[0] in concepts]
-    lineage = tuple(taken.id for taken in events)
-    return event._replace(body={**event.body, "concepts": own}, lineage=lineage)
+    return event._replace(body={**event.body, "concepts": own}, lineage=tuple(taken.id for taken in events))

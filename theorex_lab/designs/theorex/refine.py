@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.designs.theorex.axon import Ints
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.evolution.review import TagRate, look_back, rows_between, rows_by_tag
@@ -54,32 +54,27 @@ def refine(home: Home, *, agent: str, days: float | None = None) -> Refined:
     number of days outside the rules.
     """
     until = home.clock.now()
-    since = until - _window(home.settings.evolve_window_days if days is None else days)
+    days = home.settings.evolve_window_days if days is None else days
+    if not 0 < days <= _MOST_DAYS:
+        raise InvalidInput(f"got {days} days to look back on; allowed is above 0 to {_MOST_DAYS}")
+    since = until - round(days * MICROSECONDS_PER_DAY)
     with home.views.reading(Outcomes) as outcomes:
         review = look_back(outcomes, agent=check_agent(agent), since=since, until=until)
         rows = rows_between(outcomes, agent=agent, since=since, until=until)
         last = int(outcomes.rows["decided"][rows].max()) if len(rows) else 0
         own = rows_by_tag(outcomes, rows)
-        chosen = [_choice(outcomes, tag, own[tag.tag], True) for tag in review.top]
-        chosen += [_choice(outcomes, tag, own[tag.tag], False) for tag in review.weak]
+        tags = [*((tag, True) for tag in review.top), *((tag, False) for tag in review.weak)]
+        chosen = [_choice(outcomes, tag, own[tag.tag], won) for tag, won in tags]
     known = {event.id for event in home.journal.read(ids=[choice.event_id(agent) for choice in chosen], erased=True)}
     new = [choice for choice in chosen if choice.event_id(agent) not in known]
     events = [event for choice in new if (event := _observation(home, agent, choice, until)) is not None]
     refined = Refined(agent, since, until, review.top, review.weak, [event.id for event in events])
     if not events:
         return refined
-    done = new_event(
-        "refined", refined.to_dict(), agent=agent, at=until, lineage=refined.observations,
-        event_id=derived_event_id("refined", agent, last),
-    )  # fmt: skip
+    body, made = refined.to_dict(), derived_event_id("refined", agent, last)
+    done = new_event("refined", body, agent=agent, at=until, lineage=refined.observations, event_id=made)
     # Another process may have refined this very window, or outcomes that were erased stood in it.
     return refined if append_once(home.journal, [*events, done]) else replace(refined, observations=[])
-
-
-def _window(days: float) -> int:
-    if not 0 < days <= _MOST_DAYS:
-        raise InvalidInput(f"got {days} days to look back on; allowed is above 0 to {_MOST_DAYS}")
-    return round(days * MICROSECONDS_PER_DAY)
 
 
 @dataclass(frozen=True)
@@ -96,7 +91,7 @@ class _Choice:
         return derived_event_id("refined tag", agent, self.tag.tag, self.won, self.last)
 
 
-def _choice(view: Outcomes, tag: TagRate, own: NDArray[np.int64], won: bool) -> _Choice:
+def _choice(view: Outcomes, tag: TagRate, own: Ints, won: bool) -> _Choice:
     decisive = own[view.rows["success"][own] == won]
     scores = view.scores()[decisive]
     # The best success or the worst failure, the latest of equals.
@@ -110,10 +105,9 @@ def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | No
     outcomes = {event.seq: event for event in home.journal.read(seqs=choice.seqs)}
     if len(outcomes) < len(choice.seqs):
         return None
-    decision, result = (
-        one_line(outcomes[choice.quoted].body[name], WORDS_CHARACTERS) for name in ("decision", "result")
-    )
-    tag, name = choice.tag, one_line(choice.tag.tag, WORDS_CHARACTERS)
+    tag, quoted = choice.tag, outcomes[choice.quoted].body
+    texts = tag.tag, quoted["decision"], quoted["result"]
+    name, decision, result = (one_line(text, WORDS_CHARACTERS) for text in texts)
     won = round(tag.n * tag.rate)
     if choice.won:
         text = f"What won for {name} ({won} of {tag.n}): {decision}"
@@ -121,8 +115,6 @@ def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | No
         text = f"Avoid for {name} ({tag.n - won} of {tag.n} failed): {decision}. It ended with: {result}"
     # A summary is trusted no further than a model, and than the least of what it was made from.
     source = min(("model", *(event.body["source"] for event in outcomes.values())), key=lambda name: TRUST[name])
-    entry = Entry(text, agent, at, WON_TYPE if choice.won else AVOID_TYPE, source, [tag.tag],
-                  project=project_in(outcomes.values()))  # fmt: skip
-    event, _ = new_observation(entry, home.settings, at)
-    lineage = tuple(outcome.id for outcome in outcomes.values())
-    return event._replace(id=choice.event_id(agent), lineage=lineage)
+    kind, project = WON_TYPE if choice.won else AVOID_TYPE, project_in(outcomes.values())
+    event, _ = new_observation(Entry(text, agent, at, kind, source, [tag.tag], project=project), home.settings, at)
+    return event._replace(id=choice.event_id(agent), lineage=tuple(outcome.id for outcome in outcomes.values()))

@@ -12,26 +12,16 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import to_datetime
 from theorex_lab.config import Settings
-from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.axon import Axon, Floats, Ints, Mask
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import SCANNER
+from theorex_lab.journal.columns import Strings
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.decay import (
-    COUNT_HALF_LIVES_DAYS,
-    LAWS,
-    Items,
-    Law,
-    Product,
-    Tier,
-    link_columns,
-    make_law,
-    rank_order,
-    stored_link_strength,
-    tiers,
-)
+from theorex_lab.memory import decay
+from theorex_lab.memory.decay import Items, Law, Tier
 from theorex_lab.memory.needed_next import Standing
 
-Mask = NDArray[np.bool_]
+Chosen = Sequence[str] | None  # names; None: all
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,16 +32,16 @@ class Scores:
     a sleeping concept stays SLEEPING.  among_equals: count, last_seen and concept_id, which order equal raw scores.
     """
 
-    rows: NDArray[np.int64]
-    raw: NDArray[np.float64]
-    importance: NDArray[np.float64]
+    rows: Ints
+    raw: Floats
+    importance: Floats
     tier: NDArray[np.int8]
-    among_equals: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+    among_equals: tuple[Ints, Ints, Ints]
 
     @cached_property
     def order(self) -> NDArray[np.intp]:
         """Positions in `rows`, best first; sorted when first asked for, since a scan asks for none."""
-        return rank_order(self.raw, *self.among_equals)
+        return decay.rank_order(self.raw, *self.among_equals)
 
     def counts(self) -> dict[str, int]:
         """How many concepts are in each tier."""
@@ -60,11 +50,11 @@ class Scores:
 
     def take(self, positions: NDArray[np.intp]) -> Scores:
         """Those at these positions in `rows`."""
-        count, last_seen, concept_id = (column[positions] for column in self.among_equals)
         columns: Any = {name: getattr(self, name)[positions] for name in ("rows", "raw", "importance", "tier")}
-        return Scores(**columns, among_equals=(count, last_seen, concept_id))
+        equals: Any = tuple(column[positions] for column in self.among_equals)
+        return Scores(**columns, among_equals=equals)
 
-    def best(self, limit: int) -> NDArray[np.int64]:
+    def best(self, limit: int) -> Ints:
         """Rows of the `limit` best, 1 or more, best first; the others are not sorted."""
         leading = self
         if len(self.rows) > limit:
@@ -74,19 +64,19 @@ class Scores:
 
 def law_of(settings: Settings) -> Law:
     """The decay law that the settings name. Raises ConfigError for an unknown law or a parameter out of range."""
-    kind = LAWS.get(settings.decay_law)
+    kind = decay.LAWS.get(settings.decay_law)
     if kind is None:
-        raise ConfigError(f"decayLaw is {settings.decay_law!r}; allowed are {', '.join(sorted(LAWS))}")
+        raise ConfigError(f"decayLaw is {settings.decay_law!r}; allowed are {', '.join(sorted(decay.LAWS))}")
     params = dict(settings.decay_params)
     if "half_life_days" in kind.parameters:
         params.setdefault("half_life_days", settings.half_life_days)
     try:
-        return make_law(settings.decay_law, **params)
+        return decay.make_law(settings.decay_law, **params)
     except InvalidInput as error:
         raise ConfigError(f"decayParams: {error}") from error
 
 
-def links_now(axon: Axon, now: int, settings: Settings) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def links_now(axon: Axon, now: int, settings: Settings) -> tuple[Ints, Floats]:
     """Rows of the links that are present, and their effective strengths."""
     return axon.link_counts.present(now, settings.half_life_days)
 
@@ -95,14 +85,14 @@ def items_of(axon: Axon, now: int, settings: Settings, law: Law) -> Items:
     """What this law reads, for every row of the axon's concepts."""
     counts, links = axon.concept_counts, axon.link_counts
     present, strength = links.present(now, settings.half_life_days)
-    linked = link_columns(len(axon.concepts), links.first[present], links.second[present], strength)
+    linked = decay.link_columns(len(axon.concepts), links.first[present], links.second[present], strength)
     activity: Any = links.activity(present, counts, now) if law.params.get("weight_linked") else 0.0
     return _items(axon, settings, counts.columns(now), *linked, activity)
 
 
-def _scored_items(axon: Axon, now: int, settings: Settings, law: Law, strengths: NDArray[np.float64]) -> Items:
+def _scored_items(axon: Axon, now: int, settings: Settings, law: Law, strengths: Floats) -> Items:
     """`items_of` without the columns that the default law, which every scan runs on, does not read."""
-    if not isinstance(law, Product):
+    if not isinstance(law, decay.Product):
         return items_of(axon, now, settings, law)
     n = len(axon.concepts)
     links: Any = np.flatnonzero(strengths)
@@ -111,36 +101,22 @@ def _scored_items(axon: Axon, now: int, settings: Settings, law: Law, strengths:
     absence = -strengths[links]
     with np.errstate(divide="ignore"):
         np.log1p(absence, out=absence)
-    absent = np.bincount(axon.links["a"][links], weights=absence, minlength=n)
-    absent += np.bincount(axon.links["b"][links], weights=absence, minlength=n)
+    absent = sum(np.bincount(axon.links[end][links], weights=absence, minlength=n) for end in ("a", "b"))
     counts = axon.concept_counts
-    read = {"age_days": counts.age_days(now), "count": counts.count}
-    return _items(axon, settings, read, 1.0 - np.exp(absent))
+    return _items(axon, settings, {"age_days": counts.age_days(now), "count": counts.count}, 1.0 - np.exp(absent))
 
 
-def _items(
-    axon: Axon,
-    settings: Settings,
-    counted: dict[str, Any],
-    link_strength: NDArray[np.float64],
-    mean_link_strength: Any = 0.0,
-    activity: Any = 0.0,
-) -> Items:
+def _items(axon: Axon, settings: Settings, counted: dict[str, Any], *links: Any) -> Items:
+    """links: strength, mean strength and activity; zeros where a law does not read them."""
     only_fixes = axon.concepts["fix_count"] == axon.concepts["count"]
     # A law that reads less than all gets the columns of the others as zeros that take no memory.
-    unread = np.broadcast_to(0.0, (len(only_fixes), len(COUNT_HALF_LIVES_DAYS)))
-    return Items.of(
-        **{"decayed_counts": unread, **counted},
-        link_strength=link_strength,
-        mean_link_strength=mean_link_strength,
-        linked_activity=activity,
-        half_life_cap_days=np.where(only_fixes, settings.fix_half_life_days, np.inf),
-    )
+    unread = np.broadcast_to(0.0, (len(only_fixes), len(decay.COUNT_HALF_LIVES_DAYS)))
+    read = {"decayed_counts": unread, **counted}
+    read |= zip(("link_strength", "mean_link_strength", "linked_activity"), links, strict=False)
+    return Items.of(**read, half_life_cap_days=np.where(only_fixes, settings.fix_half_life_days, np.inf))
 
 
-def scores_of(
-    axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None, among: Mask | None = None
-) -> Scores:
+def scores_of(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None, among: Mask | None = None) -> Scores:
     """Scores and tiers of the living concepts of these agents, or of all, at `now` (µs); of those in the mask `among`."""
     strengths = axon.link_counts.strengths(now, settings.half_life_days)
     return _scores_of(axon, now, settings, axon.rows_of(agents, among), strengths)
@@ -157,31 +133,26 @@ def scores_by_agent(
         yield name, together.take(np.flatnonzero(owner == (-1 if number is None else number)))
 
 
-def _scores_of(
-    axon: Axon, now: int, settings: Settings, rows: NDArray[np.int64], strengths: NDArray[np.float64]
-) -> Scores:
+def _scores_of(axon: Axon, now: int, settings: Settings, rows: Ints, strengths: Floats) -> Scores:
     law = law_of(settings)
     items = _scored_items(axon, now, settings, law, strengths)
     if len(rows) < len(items):
         items = items.take(rows)
-    raw = law.raw(items)
+    raw, table = law.raw(items), axon.concepts
     importance = law.importance(raw)
-    tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
-    table = axon.concepts
+    tier = decay.tiers(importance, settings.active_threshold, settings.mild_threshold)
     tier[table["tier"][rows] == Tier.SLEEPING] = Tier.SLEEPING
-    among_equals = table["count"][rows], table["last_seen"][rows], table["concept_id"][rows]
-    return Scores(rows, raw, importance, tier, among_equals)
+    equals: Any = tuple(table[name][rows] for name in ("count", "last_seen", "concept_id"))
+    return Scores(rows, raw, importance, tier, equals)
 
 
-def needed_scores(
-    policies: Sequence[Settings], ranked: Callable[[Settings], tuple[Standing, NDArray[np.float64]]]
-) -> list[float]:
+def needed_scores(policies: Sequence[Settings], ranked: Callable[[Settings], tuple[Standing, Floats]]) -> list[float]:
     """How high what was needed ranked under each policy, 0..1, as `memory.needed_next` scores it.
 
     ranked: for a policy the needed items' standing among what was known, and the importance of all of that.
     """
     # Policies that differ in their thresholds alone rank alike, and ranking is what takes time.
-    found: dict[object, tuple[Standing, NDArray[np.float64]]] = {}
+    found: dict[object, tuple[Standing, Floats]] = {}
     scores = []
     for policy in policies:
         law = law_of(policy)
@@ -193,9 +164,7 @@ def needed_scores(
     return scores
 
 
-def spread_activation(
-    axon: Axon, seeds: NDArray[np.int64], now: int, settings: Settings, *, hops: int = 2
-) -> NDArray[np.float64]:
+def spread_activation(axon: Axon, seeds: Ints, now: int, settings: Settings, *, hops: int = 2) -> Floats:
     """Activation of every row of the axon's concepts: 1 at the seeds, and over each link times its present strength.
 
     Two hops; a row keeps the strongest activation that reaches it. Transient: it is computed for a query, never stored.
@@ -239,9 +208,7 @@ def changes(event: Event | None) -> tuple[int, int, int]:
     return moved, slept, sum(len(pairs) for pairs in event.body["dropped_links"].values())
 
 
-def scan(
-    axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None, among: Mask | None = None
-) -> Event | None:
+def scan(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None, among: Mask | None = None) -> Event | None:
     """The event of one scan: tier changes, and links grown too weak; None where nothing changes.
 
     What is LESS and was not seen for `sleep_after_days` goes to sleep. A second scan at the same time finds nothing.
@@ -249,8 +216,8 @@ def scan(
     strengths = axon.link_counts.strengths(now, settings.half_life_days)
     current = _scores_of(axon, now, settings, axon.rows_of(agents, among), strengths)
     rows, tier = current.rows, current.tier.copy()
-    age = axon.concept_counts.age_days(now, rows)
-    tier[(tier == Tier.LESS) & (age >= settings.sleep_after_days)] = Tier.SLEEPING
+    unseen = axon.concept_counts.age_days(now, rows) >= settings.sleep_after_days
+    tier[(tier == Tier.LESS) & unseen] = Tier.SLEEPING
     changed = np.flatnonzero(tier != axon.concepts["tier"][rows])
     by_agent: dict[str, dict[str, list[int]]] = {}
     for agent, of_agent in _by_agent(axon, rows[changed]):
@@ -260,14 +227,12 @@ def scan(
         found = codes[np.sort(np.unique(codes, return_index=True)[1])].tolist()
         by_agent[agent] = {Tier(code).name: ids[codes == code].tolist() for code in found}
     dropped = _weak_links(axon, strengths, rows)
-    if not by_agent and not dropped:
-        return None
     body = {"tiers": by_agent, "dropped_links": dropped, "policy": policy(settings)}
-    return new_event("scan", body, agent=SCANNER, at=now)
+    return new_event("scan", body, agent=SCANNER, at=now) if by_agent or dropped else None
 
 
 def prune(
-    axon: Axon, now: int, settings: Settings, *, agents: Sequence[str] | None = None, among: Mask | None = None
+    axon: Axon, now: int, settings: Settings, *, agents: Chosen = None, among: Mask | None = None
 ) -> Event | None:
     """The event of one prune: the LESS concepts unseen for more than `prune_threshold_days`; None where there are none.
 
@@ -278,13 +243,10 @@ def prune(
     rows = current.rows[(current.tier == Tier.LESS) & (age > settings.prune_threshold_days)]
     by_agent: dict[str, list[dict[str, Any]]] = {}
     for row in rows.tolist():
-        by_agent.setdefault(axon.agents[int(axon.concepts["agent"][row])], []).append(
-            {name: axon.concepts[name][row].item() for name in ("concept_id", "count", "first_seen", "last_seen")}
-        )
-    if not by_agent:
-        return None
+        agent, names = axon.agents[int(axon.concepts["agent"][row])], ("concept_id", "count", "first_seen", "last_seen")
+        by_agent.setdefault(agent, []).append({name: axon.concepts[name][row].item() for name in names})
     body = {"concepts": by_agent, "policy": policy(settings)}
-    return new_event("prune", body, agent=SCANNER, at=now)
+    return new_event("prune", body, agent=SCANNER, at=now) if by_agent else None
 
 
 def policy(settings: Settings) -> dict[str, Any]:
@@ -294,12 +256,11 @@ def policy(settings: Settings) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in names}
 
 
-def _weak_links(axon: Axon, strengths: NDArray[np.float64], rows: NDArray[np.int64]) -> dict[str, list[list[int]]]:
+def _weak_links(axon: Axon, strengths: Floats, rows: Ints) -> dict[str, list[list[int]]]:
     """agent -> pairs of concept ids: the links of these concepts that are still there and too weak to stay."""
     among = np.zeros(len(axon.concepts), bool)
     among[rows] = True
-    weak = np.flatnonzero(strengths == 0)
-    weak = weak[axon.links["count"][weak] > 0]
+    weak = np.flatnonzero((strengths == 0) & (axon.links["count"] > 0))
     ends = np.stack([axon.links["a"][weak], axon.links["b"][weak]], axis=1)
     ends = ends[among[ends[:, 0]]]
     pairs = axon.concepts["concept_id"][ends]
@@ -318,26 +279,22 @@ def frame(axon: Axon, current: Scores) -> Any:
     """A pandas DataFrame of the concepts, best first: one row a concept, times as UTC timestamps."""
     import pandas as pd
 
-    rows = current.rows[current.order]
-    table = axon.concepts
-    return pd.DataFrame(
-        {
-            "concept_id": table["concept_id"][rows],
-            "agent_id": [axon.agents[number] for number in table["agent"][rows].tolist()],
-            "canonical_form": [axon.labels[row] for row in rows.tolist()],
-            "surface_form": [axon.surfaces[row] for row in rows.tolist()],
-            "node_type": [axon.node_types[number] for number in table["node_type"][rows].tolist()],
-            "relevance_tier": [Tier(code).name for code in current.tier[current.order].tolist()],
-            "importance_weight": current.importance[current.order],
-            "raw": current.raw[current.order],
-            "frequency_count": table["count"][rows],
-            "first_seen": [to_datetime(at) for at in table["first_seen"][rows].tolist()],
-            "last_seen": [to_datetime(at) for at in table["last_seen"][rows].tolist()],
-            "observation_type": [axon.types[number] for number in table["type"][rows].tolist()],
-            "sentiment": table["sentiment_sum"][rows] / np.maximum(table["count"][rows], 1),
-            "source_weight": table["source_weight"][rows],
-        }
-    )
+    best = current.take(current.order)
+    rows = best.rows
+    table: Any = {name[1:]: column[rows] for name, column in axon.concepts.columns("").items()}
+
+    def named(texts: Strings, numbers: Ints) -> list[str]:
+        return [texts[number] for number in numbers.tolist()]
+
+    return pd.DataFrame({
+        "concept_id": table["concept_id"], "agent_id": named(axon.agents, table["agent"]),
+        "canonical_form": named(axon.labels, rows), "surface_form": named(axon.surfaces, rows),
+        "node_type": named(axon.node_types, table["node_type"]), "relevance_tier": [Tier(code).name for code in best.tier.tolist()],
+        "importance_weight": best.importance, "raw": best.raw, "frequency_count": table["count"],
+        **{name: [to_datetime(at) for at in table[name].tolist()] for name in ("first_seen", "last_seen")},
+        "observation_type": named(axon.types, table["type"]),
+        "sentiment": table["sentiment_sum"] / np.maximum(table["count"], 1), "source_weight": table["source_weight"],
+    })  # fmt: skip
 
 
 def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
@@ -347,8 +304,7 @@ def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
     """
     import networkx as nx
 
-    result = nx.Graph()
-    table = axon.concepts
+    result, table = nx.Graph(), axon.concepts
     several = len(np.unique(table["agent"][current.rows])) > 1
 
     def name(row: int) -> Any:
@@ -361,7 +317,7 @@ def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
     links, strength = links_now(axon, now, settings)
     known = np.isin(axon.links["a"][links], current.rows) & np.isin(axon.links["b"][links], current.rows)
     for link, present in zip(links[known].tolist(), strength[known].tolist(), strict=True):
-        stored = float(stored_link_strength(axon.links["count"][link]))
+        stored = float(decay.stored_link_strength(axon.links["count"][link]))
         ends = (int(axon.links["a"][link]), int(axon.links["b"][link]))
         result.add_edge(name(ends[0]), name(ends[1]), strength=present, stored_strength=stored)
     return result

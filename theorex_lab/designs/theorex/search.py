@@ -7,25 +7,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.axon import Axon, Floats, Ints, Mask
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT
 from theorex_lab.designs.theorex.scores import spread_activation
 from theorex_lab.designs.theorex.shared import SharedConcept, SharedWeb, shared_concepts
+from theorex_lab.journal.columns import Names, Table
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
     from theorex_lab.home import Home
-    from theorex_lab.memory.retrieve import Hits, Searcher
+    from theorex_lab.memory.retrieve import Searcher
     from theorex_lab.search.index import ItemIndex
-
-
-def search_shared(searcher: Searcher, query: str, *, limit: int = 10) -> Hits:
-    """The concepts of the shared web that answer the query best. Raises as `Searcher.search` does."""
-
-    def among(index: ItemIndex) -> NDArray[np.bool_]:
-        return shared_documents(searcher.home, index, np.zeros(len(index.documents), bool))
-
-    return searcher.search_among(query, among, limit=limit, labels=True)
 
 
 def query_shared(searcher: Searcher, query: str, *, limit: int = 10) -> list[SharedConcept]:
@@ -34,7 +26,11 @@ def query_shared(searcher: Searcher, query: str, *, limit: int = 10) -> list[Sha
     Raises as `Searcher.search` does.
     """
     home = searcher.home
-    hits = search_shared(searcher, query, limit=limit) if query else None
+
+    def among(index: ItemIndex) -> Mask:
+        return shared_documents(home, index, np.zeros(len(index.documents), bool))
+
+    hits = searcher.search_among(query, among, limit=limit, labels=True) if query else None
     with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
         found = shared_concepts(axon, shared, home.clock.now(), home.settings)
     if hits is None:
@@ -43,7 +39,7 @@ def query_shared(searcher: Searcher, query: str, *, limit: int = 10) -> list[Sha
     return [known[hit.id] for hit in hits if hit.id in known]
 
 
-def asleep(home: Home, index: ItemIndex) -> NDArray[np.bool_]:
+def asleep(home: Home, index: ItemIndex) -> Mask:
     """A mask of the documents that sleep: concepts by their tier, texts when all of their concepts do."""
     axon, documents = home.views.get(Axon, upto=index.seq), index.documents
     mask = np.zeros(len(documents), bool)
@@ -54,38 +50,32 @@ def asleep(home: Home, index: ItemIndex) -> NDArray[np.bool_]:
         alive = np.zeros(len(axon.concepts), bool)
         alive[axon.rows_of()] = True
         alive[concepts] = False
-        found = (index.agents.find(name) for name in axon.agents)
-        numbers = np.array([len(index.agents) if number is None else number for number in found], np.int64)
-        present = np.sort(_owned(numbers[axon.concepts["agent"][alive]], axon.concepts["concept_id"][alive]))
+        present = np.sort(_owned(index, axon.agents, axon.concepts)[alive])
         sleeping_texts = axon.observations["seq"][observations]
     is_concept = index.of_kinds([CONCEPT.name])
-    wanted = _owned(documents["agent"][is_concept], documents["item"][is_concept])
+    wanted = _keys(documents["agent"][is_concept], documents["item"][is_concept])
     places = np.minimum(np.searchsorted(present, wanted), max(len(present) - 1, 0))
     mask[is_concept] = present[places] != wanted if len(present) else True
     mask |= index.of_kinds([OBSERVATION.name]) & np.isin(documents["seq"], sleeping_texts)
     return mask
 
 
-def shared_documents(home: Home, index: ItemIndex, own: NDArray[np.bool_]) -> NDArray[np.bool_]:
+def shared_documents(home: Home, index: ItemIndex, own: Mask) -> Mask:
     """Documents of promoted concepts, one a concept; none of those that stand among `own` already."""
     documents = index.documents
     mask, is_concept = np.zeros(len(documents), bool), index.of_kinds([CONCEPT.name])
     if not is_concept.any():  # texts are not shared, and search asks for each index
         return mask
     with home.views.reading(SharedWeb) as shared:
-        found = (index.agents.find(name) for name in shared.agents)
-        numbers = np.array([len(index.agents) if number is None else number for number in found], np.int64)
-        given = _owned(numbers[shared.concepts["agent"]], shared.concepts["concept_id"])
+        given = _owned(index, shared.agents, shared.concepts)
     rows = np.flatnonzero(is_concept)
-    rows = rows[np.isin(_owned(documents["agent"][rows], documents["item"][rows]), given)]
+    rows = rows[np.isin(_keys(documents["agent"][rows], documents["item"][rows]), given)]
     rows = rows[~np.isin(documents["item"][rows], documents["item"][own & is_concept])]
     mask[rows[np.unique(documents["item"][rows], return_index=True)[1]]] = True
     return mask
 
 
-def related(
-    home: Home, index: ItemIndex, found: NDArray[np.int64], allowed: NDArray[np.bool_], now: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def related(home: Home, index: ItemIndex, found: Ints, allowed: Mask, now: int) -> tuple[Ints, Floats]:
     """Texts that mention what activation reaches from the concepts of those found, with the mean of what each mentions."""
     with home.views.reading(Axon, upto=index.seq) as axon:
         seqs, observation, concept = axon.observations["seq"], axon.mentions["observation"], axon.mentions["concept"]
@@ -99,6 +89,13 @@ def related(
     return texts[given], reached[rows][given]
 
 
-def _owned(agent: NDArray[Any], concept_id: NDArray[Any]) -> NDArray[np.uint64]:
+def _owned(index: ItemIndex, agents: Names, concepts: Table) -> NDArray[np.uint64]:
+    """The keys of a table's concepts, by the agents' numbers in the index."""
+    found = (index.agents.find(name) for name in agents)
+    numbers = np.array([len(index.agents) if number is None else number for number in found], np.int64)
+    return _keys(numbers[concepts["agent"]], concepts["concept_id"])
+
+
+def _keys(agent: NDArray[Any], concept_id: NDArray[Any]) -> NDArray[np.uint64]:
     """One key for an agent's concept: 53 bits of concept, the agent above them."""
     return (agent.astype(np.uint64) << np.uint64(53)) + concept_id.astype(np.uint64)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.design import Line
-from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.axon import Axon, Mask
 from theorex_lab.designs.theorex.confirm import confirmed, short_id
 from theorex_lab.designs.theorex.items import TITLES
-from theorex_lab.designs.theorex.scores import law_of
+from theorex_lab.designs.theorex.scores import Chosen, law_of
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.decay import Items, Tier, tiers
@@ -23,9 +22,7 @@ from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
 from theorex_lab.text.line import one_line
 
 
-def sentences(
-    axon: Axon, journal: Journal, now: int, settings: Settings, projects: Sequence[str] | None = None
-) -> list[Line]:
+def sentences(axon: Axon, journal: Journal, now: int, settings: Settings, projects: Chosen = None) -> list[Line]:
     """Fixes, then what to avoid: those ACTIVE or MILD by their own age, newest first; of these projects or of none.
 
     Of what to avoid the newest of an agent's tag. What was heard comes last, each with the id by which a person confirms
@@ -44,15 +41,12 @@ def sentences(
     return list(lines.values())
 
 
-def _of_type(
-    axon: Axon, journal: Journal, now: int, settings: Settings, wanted: str, among: NDArray[np.bool_]
-) -> list[Event]:
+def _of_type(axon: Axon, journal: Journal, now: int, settings: Settings, wanted: str, among: Mask) -> list[Event]:
     kind = axon.types.find(wanted)
     if kind is None:
         return []
     table = axon.observations
-    rows = np.flatnonzero((table["type"] == kind) & among)
-    law = law_of(settings)
+    rows, law = np.flatnonzero((table["type"] == kind) & among), law_of(settings)
     age = (now - table["at"][rows]) / MICROSECONDS_PER_DAY
     items = Items.of(age, half_life_cap_days=settings.fix_half_life_days if wanted == FIX_TYPE else math.inf)
     present = tiers(law.importance(law.raw(items)), settings.active_threshold, settings.mild_threshold) >= Tier.MILD

@@ -7,11 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
-from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.axon import Axon, Ints, Mask
 from theorex_lab.designs.theorex.scores import items_of, law_of, policy, scores_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id
@@ -49,20 +48,18 @@ class SharedWeb(View):
     def fold(self, events: Sequence[Event]) -> None:
         """Take in promotions: each sets its agent's contributions. Of what a file states the larger number stays."""
         for event in events:
-            agent, stated = self.agents.number(event.agent), event.kind == "imported_shared"
+            agent, stated, table = self.agents.number(event.agent), event.kind == "imported_shared", self.concepts
             for concept in event.body["concepts"]:
                 row = self._row("concepts", agent, concept["concept_id"])
-                known = stated and self.concepts["count"][row] > 0
+                known = stated and table["count"][row] > 0
                 for name in (*_NUMBERS, "source_weight"):
                     larger = min if name == "first_seen" else max
-                    value = larger(self.concepts[name][row], concept[name]) if known else concept[name]
-                    self.concepts[name][row] = value
-            for a, b, count, last_seen in event.body["links"]:
+                    table[name][row] = larger(table[name][row], concept[name]) if known else concept[name]
+            for a, b, *numbers in event.body["links"]:
                 row = self._row("links", agent, a, b)
-                if stated and self.links["count"][row] > 0:
-                    count = max(count, self.links["count"][row])
-                    last_seen = max(last_seen, self.links["last_seen"][row])
-                self.links.put(row, count=count, last_seen=last_seen)
+                known = stated and self.links["count"][row] > 0
+                for name, value in zip(("count", "last_seen"), numbers, strict=True):
+                    self.links[name][row] = max(value, self.links[name][row]) if known else value
 
     def _after_load(self) -> None:
         self._rows = {}
@@ -70,15 +67,14 @@ class SharedWeb(View):
     def contributed(self, agent: str) -> dict[int, tuple[int, ...]]:
         """concept_id -> (count, fix_count, first_seen, last_seen, trust) of what the agent gave."""
         mine = self.concepts["agent"] == self.agents.find(agent)
-        columns = [self.concepts[name][mine].tolist() for name in _NUMBERS]
-        return dict(zip(self.concepts["concept_id"][mine].tolist(), zip(*columns, strict=True), strict=True))
+        ids, *columns = (self.concepts[name][mine].tolist() for name in ("concept_id", *_NUMBERS))
+        return dict(zip(ids, zip(*columns, strict=True), strict=True))
 
     def contributed_links(self, agent: str) -> dict[tuple[int, int], tuple[int, int]]:
         """(a, b) -> (count, last_seen) of the links that the agent gave."""
         mine = self.links["agent"] == self.agents.find(agent)
-        ends = zip(self.links["a"][mine].tolist(), self.links["b"][mine].tolist(), strict=True)
-        values = zip(self.links["count"][mine].tolist(), self.links["last_seen"][mine].tolist(), strict=True)
-        return dict(zip(ends, values, strict=True))
+        columns = (self.links[name][mine].tolist() for name in ("a", "b", "count", "last_seen"))
+        return {(a, b): (count, last_seen) for a, b, count, last_seen in zip(*columns, strict=True)}
 
     def _row(self, name: str, *key: int) -> int:
         """The row of a key in the table of this name; a new one gets its key here and its numbers afterwards."""
@@ -86,22 +82,14 @@ class SharedWeb(View):
         if name not in self._rows:
             keys = zip(*(table[column].tolist() for column in columns), strict=True)
             self._rows[name] = {known: row for row, known in enumerate(keys)}
-        row = self._rows[name].get(key)
-        if row is None:
-            row = self._rows[name][key] = table.extend(columns, [key]).start
-        return row
+        rows = self._rows[name]
+        return rows[key] if key in rows else rows.setdefault(key, table.extend(columns, [key]).start)
 
 
 def promotion(
-    axon: Axon,
-    shared: SharedWeb,
-    now: int,
-    settings: Settings,
-    *,
-    agent: str,
-    force: Collection[int] = (),
-    among: NDArray[np.bool_] | None = None,
-) -> Event | None:
+    axon: Axon, shared: SharedWeb, now: int, settings: Settings, *, agent: str, force: Collection[int] = (),
+    among: Mask | None = None,
+) -> Event | None:  # fmt: skip
     """The event of one agent's promotion; None where nothing changed since the last.
 
     Promoted are concepts whose importance is strictly above promotionThreshold, and those forced by concept_id, awake or
@@ -111,26 +99,15 @@ def promotion(
     current = scores_of(axon, now, settings, agents=[agent], among=among)
     forced = np.isin(axon.concepts["concept_id"][current.rows], list(force))
     if unknown := set(force).difference(axon.concepts["concept_id"][current.rows][forced].tolist()):
-        raise InvalidInput(
-            f"got the concept ids {', '.join(map(str, sorted(unknown)))}, which {agent} has no concept of; allowed are "
-            "the ids of concepts that its searches give"
-        )
+        got = f"the concept ids {', '.join(map(str, sorted(unknown)))}, which {agent} has no concept of"
+        raise InvalidInput(f"got {got}; allowed are the ids of concepts that its searches give")
     chosen = ((current.importance > settings.promotion_threshold) & (current.tier != Tier.SLEEPING)) | forced
-    rows = current.rows[chosen]
-    hearsay = _hearsay(axon, rows)
-    before = shared.contributed(agent)
-    concepts = [
-        _contribution(axon, row, own_alone=doubtful)
-        for row, doubtful in zip(rows.tolist(), hearsay.tolist(), strict=True)
-        if not doubtful or _is_corroborated(axon, row)
-    ]
-    changed = [
-        concept
-        for concept in concepts
-        if before.get(concept["concept_id"]) != tuple(concept[name] for name in _NUMBERS)
-    ]
-    given = np.fromiter({*before, *(concept["concept_id"] for concept in concepts)}, np.int64)
-    links = _changed_links(axon, shared, agent, current.rows, given)
+    rows, before = current.rows[chosen], shared.contributed(agent)
+    doubtful = zip(rows.tolist(), _hearsay(axon, rows).tolist(), strict=True)
+    concepts = [_contribution(axon, row, heard) for row, heard in doubtful if not heard or _is_corroborated(axon, row)]
+    numbers = {concept["concept_id"]: tuple(concept[name] for name in _NUMBERS) for concept in concepts}
+    changed = [concept for concept in concepts if before.get(concept["concept_id"]) != numbers[concept["concept_id"]]]
+    links = _changed_links(axon, shared, agent, current.rows, np.fromiter({*before, *numbers}, np.int64))
     if not changed and not links:
         return None
     body = {"concepts": changed, "links": links, "policy": policy(settings)}
@@ -138,7 +115,7 @@ def promotion(
     return new_event("promoted", body, agent=agent, at=now, event_id=event_id)
 
 
-def _hearsay(axon: Axon, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _hearsay(axon: Axon, rows: Ints) -> Mask:
     """Whether somebody below the trust of an agent said the concepts of these rows: to this agent or to another."""
     ids, heard = axon.concepts["concept_id"], axon.concepts["heard"] >= 0
     return np.isin(ids[rows], ids[heard & axon.concepts["alive"]])
@@ -149,7 +126,7 @@ def _is_corroborated(axon: Axon, row: int) -> bool:
     return bool(axon.concepts["affirmed"][row] >= 0) and is_worded(axon.labels[row])
 
 
-def _contribution(axon: Axon, row: int, *, own_alone: bool) -> dict[str, Any]:
+def _contribution(axon: Axon, row: int, own_alone: bool) -> dict[str, Any]:
     """What an agent gives of a concept: all of its numbers, or those of the agent's own affirming mentions alone."""
     table = axon.concepts
     names = {name: f"own_{name}" if own_alone else name for name in _NUMBERS}
@@ -158,23 +135,16 @@ def _contribution(axon: Axon, row: int, *, own_alone: bool) -> dict[str, Any]:
     return {"concept_id": int(table["concept_id"][row]), **numbers, "source_weight": float(table["source_weight"][row])}
 
 
-def _changed_links(
-    axon: Axon, shared: SharedWeb, agent: str, own: NDArray[np.int64], given: NDArray[np.int64]
-) -> list[list[int]]:
+def _changed_links(axon: Axon, shared: SharedWeb, agent: str, own: Ints, given: Ints) -> list[list[int]]:
     """The agent's links between given concepts that are new or have grown since they were given."""
-    ids = axon.concepts["concept_id"]
+    ids, links = axon.concepts["concept_id"], axon.links
     inside = np.zeros(len(axon.concepts), bool)
     inside[own] = np.isin(ids[own], given)
-    links = axon.links
-    present = np.flatnonzero((links["count"] > 0) & inside[links["a"]] & inside[links["b"]])
+    present = (links["count"] > 0) & inside[links["a"]] & inside[links["b"]]
+    ends = np.sort(np.stack([ids[links[end][present]] for end in ("a", "b")], axis=1)).tolist()
+    values = zip(ends, links["count"][present].tolist(), links["last_seen"][present].tolist(), strict=True)
     before = shared.contributed_links(agent)
-    changed = []
-    for link in present.tolist():
-        a, b = sorted((int(ids[links["a"][link]]), int(ids[links["b"][link]])))
-        value = (int(links["count"][link]), int(links["last_seen"][link]))
-        if before.get((a, b)) != value:
-            changed.append([a, b, *value])
-    return changed
+    return [[a, b, count, at] for (a, b), count, at in values if before.get((a, b)) != (count, at)]
 
 
 @dataclass(frozen=True)
@@ -199,56 +169,46 @@ def shared_concepts(axon: Axon, shared: SharedWeb, now: int, settings: Settings)
     known = np.array([position for position, row in enumerate(found) if row is not None], np.int64)
     if not len(known):
         return []
-    rows = np.array([found[position] for position in known], np.int64)
-    law = law_of(settings)
+    rows, law = np.array([found[position] for position in known], np.int64), law_of(settings)
     concept, group = np.unique(shared.concepts["concept_id"][known], return_inverse=True)
     items = _own_items(axon, items_of(axon, now, settings, law).take(rows), rows, now)
     items = _joined(items, group, shared.concepts["count"][known])
-    raw = law.raw(items)
-    importance = law.importance(raw)
+    importance = law.importance(raw := law.raw(items))
     tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
     weight = shared.concepts["source_weight"][known]
     # Of each concept the contribution of the highest source weight speaks; of equal ones the latest.
     best = np.lexsort((shared.concepts["last_seen"][known], weight, group))
     speaker = best[np.append(np.flatnonzero(np.diff(group[best])), len(best) - 1)]
-    last_seen = np.full(len(concept), -(2**62))
-    np.maximum.at(last_seen, group, shared.concepts["last_seen"][known])
-    trust = np.zeros(len(concept), np.int64)
-    np.maximum.at(trust, group, shared.concepts["trust"][known])
+    last_seen, trust = np.full(len(concept), -(2**62)), np.zeros(len(concept), np.int64)
+    for name, highest in (("last_seen", last_seen), ("trust", trust)):
+        np.maximum.at(highest, group, shared.concepts[name][known])
     return [
         SharedConcept(
-            concept_id=int(concept[row]),
-            text=axon.surfaces[int(rows[speaker[row]])],
-            count=int(items.count[row]),
-            agent=agents[int(known[speaker[row]])],
-            tier=Tier(int(tier[row])).name,
-            importance=float(importance[row]),
-            last_seen=int(last_seen[row]),
-            trust=int(trust[row]),
+            int(concept[row]), axon.surfaces[int(rows[speaker[row]])], int(items.count[row]),
+            agents[int(known[speaker[row]])], Tier(int(tier[row])).name, float(importance[row]), int(last_seen[row]),
+            int(trust[row]),
         )
         for row in rank_order(raw, items.count, last_seen, concept).tolist()
-    ]
+    ]  # fmt: skip
 
 
-def _own_items(axon: Axon, items: Items, rows: NDArray[np.int64], now: int) -> Items:
+def _own_items(axon: Axon, items: Items, rows: Ints, now: int) -> Items:
     """The items with the age and the share of the counts that the agents' own mentions have, where strangers' came in."""
     table = {name: axon.concepts[name][rows] for name in ("count", "own_count", "own_last_seen")}
     mixed = (axon.concepts["heard"][rows] >= 0) & (table["own_count"] > 0)
     share = np.where(mixed, table["own_count"] / np.maximum(table["count"], 1), 1.0)
-    own_age = (now - table["own_last_seen"]) / MICROSECONDS_PER_DAY
-    age = np.where(mixed, own_age, items.age_days)
+    age = np.where(mixed, (now - table["own_last_seen"]) / MICROSECONDS_PER_DAY, items.age_days)
     return replace(items, age_days=age, decayed_counts=items.decayed_counts * share[:, None])
 
 
-def _joined(items: Items, group: NDArray[np.int64], count: NDArray[np.int64]) -> Items:
+def _joined(items: Items, group: Ints, count: Ints) -> Items:
     """Several agents' rows of a concept as one: counts add up, the latest mention and the strongest links hold."""
     n = int(group.max()) + 1
     age, first_age = np.full(n, np.inf), np.zeros(n)
     np.minimum.at(age, group, items.age_days)
     np.maximum.at(first_age, group, items.first_age_days)
-    strongest = {
-        name: np.zeros(n) for name in ("link_strength", "mean_link_strength", "linked_activity", "half_life_cap_days")
-    }
+    names = ("link_strength", "mean_link_strength", "linked_activity", "half_life_cap_days")
+    strongest = {name: np.zeros(n) for name in names}
     for name, column in strongest.items():
         np.maximum.at(column, group, getattr(items, name))
     decayed = np.zeros((n, items.decayed_counts.shape[1]))

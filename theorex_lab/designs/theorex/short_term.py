@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
+from theorex_lab.designs.theorex.axon import Ints, numbers_of
 from theorex_lab.designs.theorex.flash import Scored
 from theorex_lab.designs.theorex.said import said
 from theorex_lab.ids import derived_event_id
@@ -45,9 +46,7 @@ class ShortTerm(View):
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in what flushes kept, and graduations."""
-        rows: list[tuple[int, ...]] = []
-        scores: list[float] = []
-        done: list[tuple[int, int, int]] = []
+        rows, scores, done = list[tuple[int, ...]](), list[float](), list[tuple[int, int, int]]()
         for event in events:
             body, agent = event.body, self.agents.number(event.agent)
             if event.kind == "graduated":
@@ -70,7 +69,7 @@ class ShortTerm(View):
         self.records["score"][where] = scores
         self.graduated.extend(("agent", "concept_id", "upto"), done)
 
-    def window(self, now: int, *, agent: str, projects: Sequence[str] | None = None) -> NDArray[np.int64]:
+    def window(self, now: int, *, agent: str, projects: Sequence[str] | None = None) -> Ints:
         """Rows of the agent's records that are not older than fourteen days, in order; exactly fourteen stays.
 
         `projects`: of these or of none; None: of all.
@@ -78,9 +77,7 @@ class ShortTerm(View):
         table = self.records
         recent = table["at"] >= now - RETENTION_DAYS * MICROSECONDS_PER_DAY
         if projects is not None:
-            recent &= np.isin(
-                table["project"], [n for name in ("", *projects) if (n := self.projects.find(name)) is not None]
-            )
+            recent &= np.isin(table["project"], numbers_of(self.projects, ("", *projects)))
         rows = np.flatnonzero(recent & (table["at"] <= now) & (table["agent"] == self.agents.find(agent)))
         return rows[np.argsort(table["at"][rows], kind="stable")]
 
@@ -95,11 +92,8 @@ def short_term_events(scored: Scored, weight: float) -> list[Event]:
     for number, (source, concepts) in enumerate(pair for pair in scored.by_source if pair[1]):
         body = {
             "concepts": [[concept.concept_id, concept.label, concept.surface, concept.count] for concept in concepts],
-            "score": round(scored.score, 6),
-            "source": source,
-            "weight": weight,
-            "project": origin.body.get("project", ""),
-        }
+            "score": round(scored.score, 6), "source": source, "weight": weight, "project": origin.body.get("project", ""),
+        }  # fmt: skip
         if TRUST[source] >= TRUST["agent"]:
             refused = refused_concepts(texts[source], concepts)
             body |= {"refused": refused} if refused else {}
@@ -115,7 +109,7 @@ class Graduate:
     """A concept on its way into the axon: rows of the records that count, and the days of its run (since 1970)."""
 
     concept_id: int
-    rows: NDArray[np.int64]
+    rows: Ints
     days: tuple[int, ...]
 
 
@@ -125,34 +119,28 @@ def graduates(view: ShortTerm, now: int, settings: Settings, *, agent: str) -> l
 
     The run lies anywhere in the last fourteen days; records that were counted at an earlier graduation do not count again.
     """
-    table = view.records
-    rows = view.window(now, agent=agent)
-    counted = _counted_upto(view, agent)
+    table, rows, counted = view.records, view.window(now, agent=agent), counted_upto(view, agent)
     found = []
     concepts = table["concept_id"][rows]
     for concept in np.unique(concepts).tolist():
         own = rows[concepts == concept]
-        upto = counted.get(concept, -(2**62))
-        own = own[table["at"][own] > upto]
+        own = own[table["at"][own] > counted.get(concept, -(2**62))]
         # What the agent itself said for a week does not graduate as hearsay because a tool said it too.
         for rows_of_run in (own[table["trust"][own] >= TRUST["agent"]], own):
-            run = _run_of(view, rows_of_run, settings)
-            if run:
+            if run := _run_of(view, rows_of_run, settings):
                 found.append(Graduate(concept, rows_of_run, run))
                 break
     return found
 
 
-def _run_of(view: ShortTerm, rows: NDArray[np.int64], settings: Settings) -> tuple[int, ...]:
+def _run_of(view: ShortTerm, rows: Ints, settings: Settings) -> tuple[int, ...]:
     good = rows[view.records["score"][rows] >= settings.graduation_threshold]
-    return first_run(
-        np.unique(view.records["at"][good] // MICROSECONDS_PER_DAY).tolist(),
-        settings.graduation_days,
-        max(settings.graduation_days, settings.graduation_window_days),
-    )
+    days, fewest = np.unique(view.records["at"][good] // MICROSECONDS_PER_DAY), settings.graduation_days
+    return first_run(days.tolist(), fewest, max(fewest, settings.graduation_window_days))
 
 
-def _counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:
+def counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:
+    """concept_id -> up to when (µs) the agent's records of it were counted as it graduated."""
     mine = view.graduated["agent"] == view.agents.find(agent)
     upto: dict[int, int] = {}
     pairs = zip(view.graduated["concept_id"][mine].tolist(), view.graduated["upto"][mine].tolist(), strict=True)
@@ -180,19 +168,12 @@ def graduation_event(
     view: ShortTerm, graduate: Graduate, kept: Sequence[Event], settings: Settings, *, agent: str, at: int
 ) -> Event:
     """The event of one graduation. `kept` are the short_term events it rests on."""
-    table, rows = view.records, graduate.rows
-    upto = int(table["at"][rows].max())
+    table: dict[str, Any] = {name[1:]: column[graduate.rows] for name, column in view.records.columns("").items()}
     names = {number: name for name, number in TRUST.items()}
     body = {
-        "concept_id": graduate.concept_id,
-        "label": view.labels[int(table["label"][rows[0]])],
-        "surface": view.labels[int(table["surface"][rows[0]])],
-        "times": table["at"][rows].tolist(),
-        "counts": table["count"][rows].tolist(),
-        "days": list(graduate.days),
-        "upto": upto,
-        "source": names[int(table["trust"][rows].min())],
-        "weight": settings.source_weight(agent),
-        "project": project_in(kept),
-    }
+        "concept_id": graduate.concept_id, **{name: view.labels[int(table[name][0])] for name in ("label", "surface")},
+        "times": table["at"].tolist(), "counts": table["count"].tolist(), "days": list(graduate.days),
+        "upto": int(table["at"].max()), "source": names[int(table["trust"].min())],
+        "weight": settings.source_weight(agent), "project": project_in(kept),
+    }  # fmt: skip
     return new_event("graduated", body, agent=agent, at=at, lineage=[event.id for event in kept])
