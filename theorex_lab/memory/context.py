@@ -101,7 +101,7 @@ def choose(
     for share in shares:
         share.take(room, int(wanted.tokens * share.of_budget))
     told = room.take(said, at_most=room.left // 2)
-    heard = room.take_hearsay([*(line for share in shares for line in share.heard()), *said])
+    heard = room.take_hearsay([*(line for share in shares for line in share.heard), *said])
     listed = room.take(known) + room.take_hearsay(known)
     for share in sorted(shares, key=lambda share: -share.of_budget):
         share.take(room, room.left)
@@ -122,13 +122,10 @@ class _Share:
         assert section.share is not None
         self.section, self.of_budget, self._there = section, section.share(wanted.tokens), there
         lines = as_marked(home, list(islice(section.lines(home, wanted), _MOST_LINES)))
-        self._heard = [line for line in lines if not line.trusted]
+        self.heard = [line for line in lines if not line.trusted]
         self._waiting = deque(line for line in lines if line.trusted)
         self.taken: list[Line] = []
         self._kinds: set[str] = set()
-
-    def heard(self) -> list[Line]:
-        return self._heard
 
     def take(self, room: Room, at_most: int) -> None:
         """The next lines that fit into so many tokens; one that does not is passed over, and asked again later."""
@@ -138,8 +135,7 @@ class _Share:
             line = self._waiting.popleft()
             if not self._there.isdisjoint(line.items):
                 continue
-            price = self._price(line)
-            if price > left:
+            if (price := self._price(line)) > left:
                 passed.append(line)
                 continue
             left -= price
@@ -188,9 +184,8 @@ def render(
         lines += ["", f"## {agent}", *listed([line for line in chosen.listed if line.owner == agent])]
     text = "\n".join(lines) + "\n"
     fixes = chosen.fixes + sum(line.kind == FIXED_KIND for block in chosen.blocks for line in block.lines)
-    return Context(
-        text, len(chosen.listed), fixes, len(agents), count_tokens(text), items_of(chosen.lines), tuple(parts)
-    )
+    concepts, items = len(chosen.listed), items_of(chosen.lines)
+    return Context(text, concepts, fixes, len(agents), count_tokens(text), items, tuple(parts))
 
 
 def _parts(chosen: ChosenLines) -> list[tuple[str, tuple[str, ...]]]:
@@ -224,10 +219,8 @@ def shown_blocks(blocks: Sequence[Block]) -> list[str]:
 
 def sections_of(chosen: ChosenLines) -> list[str]:
     """What is said under titles, a section a title, and then what was only heard; all of it in fences."""
-    lines = []
-    for kind, title in chosen.titles.items():
-        lines += _fenced(title, [line for line in chosen.told if line.kind == kind])
-    return lines + _fenced(HEARD, chosen.heard)
+    told = [(title, [line for line in chosen.told if line.kind == kind]) for kind, title in chosen.titles.items()]
+    return [text for title, lines in [*told, (HEARD, chosen.heard)] for text in _fenced(title, lines)]
 
 
 def items_of(lines: Iterable[Line]) -> tuple[str, ...]:

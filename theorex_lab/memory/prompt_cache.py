@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,6 @@ from theorex_lab.memory.reminding import CACHE_FILE, LAYOUT, MANY, PROJECT_BITS,
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
-    from theorex_lab.design import Reminder
     from theorex_lab.home import Home
 
 _LOCK = "recall.lock"
@@ -53,10 +52,9 @@ def fill_cache(home: Home) -> int:
     # The designs are asked under the lock, so that nothing from before an erasure is written after it.
     with exclusive(home.views.folder / _LOCK, wait=True):
         wanted = dict(_rows(home))
-        try:
+        with suppress(sqlite3.Error):
             return _write(path, wanted, home.clock.now())
-        except sqlite3.Error:
-            _remove(path)
+        _remove(path)
         try:
             return _write(path, wanted, home.clock.now())
         except (sqlite3.Error, OSError) as error:
@@ -70,10 +68,7 @@ def remove_cache(home: Home) -> None:
 
 
 def _rows(home: Home) -> Iterable[tuple[str, _Row]]:
-    found: Iterable[Reminder] = (
-        reminder for design in home.designs if design.reminders is not None for reminder in design.reminders(home)
-    )
-    for each in found:
+    for each in (each for design in home.designs if design.reminders for each in design.reminders(home)):
         if text := one_line(each.text):
             weight = min(max(float(each.weight), 0.0), 1e6)
             yield each.id, (each.project, one_line(each.kind, 32) or "other", text, weight, int(each.trust))
@@ -113,7 +108,7 @@ def _bring_up_to_date(cache: sqlite3.Connection, wanted: dict[str, _Row]) -> int
     query = "SELECT id, reminders.number, name, kind, text, weight, trust FROM reminders JOIN projects ON project = projects.number"
     there = {row[0]: (row[1], row[2:]) for row in cache.execute(query)}
     # Where words and project stay the same, FTS5 has nothing to do with it.
-    as_before = {id_ for id_, (_, row) in there.items() if id_ in wanted and _indexed(wanted[id_]) == _indexed(row)}
+    as_before = {id_ for id_, (_, row) in there.items() if id_ in wanted and wanted[id_][0:3:2] == row[0:3:2]}
     gone = [(number, row[2]) for id_, (number, row) in there.items() if id_ not in as_before]
     cache.executemany("INSERT INTO words(words, rowid, text) VALUES ('delete', ?, ?)", gone)
     cache.executemany("DELETE FROM reminders WHERE number = ?", ((number,) for number, _ in gone))
@@ -130,7 +125,3 @@ def _bring_up_to_date(cache: sqlite3.Connection, wanted: dict[str, _Row]) -> int
         cache.execute("INSERT INTO reminders VALUES (?, ?, ?, ?, ?, ?, ?)", (row, id_, number, *rest))
         cache.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (row, rest[1]))
     return len(gone) + len(moved) + len(new)
-
-
-def _indexed(row: tuple[object, ...]) -> tuple[object, object]:
-    return row[0], row[2]
