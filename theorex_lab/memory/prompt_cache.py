@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import StorageError
-from theorex_lab.journal.files import exclusive
+from theorex_lab.journal.files import exclusive, told
 from theorex_lab.journal.private import make_file
 from theorex_lab.memory.reminding import CACHE_FILE, LAYOUT, MANY, PROJECT_BITS, TOKENS
 from theorex_lab.text.line import one_line
@@ -75,11 +75,9 @@ def _rows(home: Home) -> Iterable[tuple[str, _Row]]:
 
 
 def _remove(path: Path) -> None:
-    try:
+    with told(f"cannot remove {path}"):
         for end in ("", "-wal", "-shm", "-journal"):
             path.with_name(path.name + end).unlink(missing_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot remove {path}: {error.strerror}; remove it by hand, and repeat") from error
 
 
 def _write(path: Path, wanted: dict[str, _Row], now: int) -> int:

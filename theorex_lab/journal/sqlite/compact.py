@@ -30,9 +30,8 @@ def compact(journal: SqliteJournal, *, done: str) -> None:
     except StorageError as error:
         raise StorageError(f"{done}, but old bytes are left in {journal.path}: {error}; repeat the command") from error
     if not emptied:
-        raise StorageError(
-            f"{done}, but old bytes are left in the write-ahead log of {journal.path}: {_BUSY} and repeat the command"
-        )
+        left = f"old bytes are left in the write-ahead log of {journal.path}"
+        raise StorageError(f"{done}, but {left}: {_BUSY} and repeat the command")
 
 
 def _checkpoint(connection: sqlite3.Connection) -> bool:
