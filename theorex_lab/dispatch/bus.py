@@ -114,13 +114,10 @@ class End:
 
     def event(self, start: Start) -> Event:
         """The `trace_ended` event."""
-        body = {name: value for name, value in vars(self).items() if name not in ("at", "kept")} | {
-            "query_type": start.query_type,
-            "outcome_id": start.outcome_id,
-            "error": _error(self.error),
-            "response": preview(self.response, RESPONSE_CHARACTERS),
-            "attempts": [{**asdict(attempt), "error": _error(attempt.error)} for attempt in self.attempts],
-        }
+        body = {name: value for name, value in vars(self).items() if name not in ("at", "kept")}
+        body |= {"query_type": start.query_type, "outcome_id": start.outcome_id, "error": _error(self.error)}
+        body["response"] = preview(self.response, RESPONSE_CHARACTERS)
+        body["attempts"] = [{**asdict(attempt), "error": _error(attempt.error)} for attempt in self.attempts]
         return _event("trace_ended", body, start, self.at, lineage=[start.event_id], event_id=self.event_id)
 
 

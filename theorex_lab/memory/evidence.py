@@ -123,7 +123,7 @@ class EvidenceTable(Parts):
         amount; then nothing was counted.
         """
         if success not in (True, False) or not EARLIEST <= at <= LATEST:
-            raise InvalidInput(f"got success {success!r} at {at!r}; allowed is True or False, and a time in µs")
+            raise InvalidInput(f"got success {success!r} at {at!r}; allowed is True or False, in microseconds")
         for amount in (latency_ms, tokens, cost):
             if amount is not None and (amount < 0 or amount == math.inf):
                 raise InvalidInput(f"got {amount!r} as {', '.join(AMOUNTS)}; allowed are finite numbers from 0, None")

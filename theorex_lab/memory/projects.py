@@ -79,7 +79,8 @@ def find_project(home: Home, given: str) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise InvalidInput(f"got the project {given!r}, which several have: name one of {', '.join(sorted(found))}")
+        several = ", ".join(sorted(found))
+        raise InvalidInput(f"got the project {given!r}, as which {several} are known; name one of these")
     nearest = difflib.get_close_matches(str(given), [*known, *short.values()], n=1, cutoff=0)
     near = f"the nearest that is known is {nearest[0]!r}" if nearest else "no project is known yet"
     raise InvalidInput(f"got the project {given!r:.100}; {near}: give that, or leave it out for all")
