@@ -23,7 +23,7 @@ from theorex_lab.journal.columns import Columns, Parts
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.files import exclusive
 from theorex_lab.journal.reach import Erasures
-from theorex_lab.journal.snapshot import Snapshot, drop_snapshots, remove_reached, size_of
+from theorex_lab.journal.snapshot import Snapshot, drop_snapshots, remove_reached, size_of, write_snapshot
 from theorex_lab.journal.sqlite.erase import ERASURE as ERASURE
 
 _BATCH_EVENTS = 2_000
@@ -165,7 +165,7 @@ class Views:
                     "folded": ledger.folded,
                     "written": ledger.written,
                 }
-                written = snapshots.write_snapshot(folder, columns, **details)
+                written = write_snapshot(folder, columns, **details)
                 if self.outdated(view):
                     drop_snapshots(written)
                     return False
