@@ -39,10 +39,9 @@ def route_to_agent(query_type: QueryType, roles: Sequence[RoleSettings], asker: 
         return _choice(chosen, f"operative that takes {query_type}, priority {chosen.priority}{others}")
     orchestrators = [role for role in active if role.role == "orchestrator"]
     if not orchestrators:
-        raise InvalidInput(
-            f"got a query of type {query_type}, which no active agent takes; allowed are types that an operative has among "
-            "its capabilities, or any with an orchestrator: add one to roles in config.json"
-        )
+        allowed = "types that an operative has among its capabilities, or any with an orchestrator"
+        got = f"a query of type {query_type}, which no active agent takes"
+        raise InvalidInput(f"got {got}; allowed are {allowed}: add one to roles in config.json")
     chosen = highest_priority([role for role in orchestrators if query_type in role.capabilities] or orchestrators)
     return _choice(chosen, f"no active operative takes {query_type}; {chosen.agent_id} orchestrates")
 
