@@ -11,7 +11,7 @@ import click
 from theorex_lab.cli import open_lab
 from theorex_lab.config import Settings, describe_settings, read_value, save_part, save_settings
 from theorex_lab.config_record import SettingsRecord, to_camel, to_snake
-from theorex_lab.console import COMMON_OPTIONS, CommandGroup, command, emit, named_home
+from theorex_lab.console import command, emit, group, named_home
 
 
 @command("set", "Change a setting in config.json.")
@@ -41,13 +41,9 @@ def _show() -> None:
     if click.get_current_context().invoked_subcommand is not None:
         return
     lab = open_lab()
-    home = lab.home
-    parts = [
-        describe_settings(home.settings_of(design), before=f"{design.name}.")
-        for design in home.designs
-        if design.settings is not None
-    ]
-    rows = sum(parts, describe_settings(lab.settings))
+    rows = describe_settings(lab.settings)
+    for design in (design for design in lab.home.designs if design.settings is not None):
+        rows += describe_settings(lab.home.settings_of(design), before=f"{design.name}.")
     lines = [f"# {lab.config_file}"]
     for row in rows:
         lines += [_line(row), f"    {row['description']}"]
@@ -92,11 +88,5 @@ def _line(row: dict[str, Any]) -> str:
 # A value such as -1 is a value, and refused as one, not taken for an option.
 set_.context_settings["ignore_unknown_options"] = True
 _KEYS = "\n\nJSON: {file, settings: [{key, value, default, range, unit, source, description}]}"
-config = CommandGroup(
-    "config",
-    {"set": set_, "unset": unset},
-    help=f"Settings stand in config.json in the home, camelCase or snake_case.{_KEYS}",
-    params=[*COMMON_OPTIONS],
-    invoke_without_command=True,
-    callback=_show,
-)
+config = group("config", f"Settings stand in config.json in the home, camelCase or snake_case.{_KEYS}", set_, unset)
+config.invoke_without_command, config.callback = True, _show
