@@ -22,6 +22,10 @@ SIGNALS = ("words", "passage", "around", "vector", "passage_vector", "speaker", 
 R = TypeVar("R", bound=SettingsRecord)
 T = TypeVar("T")
 share = partial(tunable, ge=0, le=1)
+_VECTORS = (
+    "whether the command `search` loads the model for a query's vector; auto: where no text holds most of its words "
+    "(LoCoMo R@10: always .781, auto .774, never .741)"
+)
 days = partial(tunable, unit="days", le=36_500)
 counted = partial(tunable, ge=1, le=1_000_000)
 percent = partial(tunable, unit="percent", ge=0, le=100)
@@ -101,10 +105,7 @@ class Settings(SettingsRecord):
     # auto: where a text holds .6 of the query's words by idf, the vectors of the three best texts by words stand in for the
     # query's, and no model is loaded: for 53 % of LoCoMo's questions. .6 was chosen on five conversations (.010 of R@10 lost) and
     # loses .004 on the other five. Words alone reach .726. A process that lives on always computes the query's vector, unless never.
-    search_vectors: Literal["auto", "always", "never"] = tunable(
-        "auto",
-        "a query's vector; auto: where no text has most of its words (LoCoMo R@10 .774; always .781, never .741)",
-    )
+    search_vectors: Literal["auto", "always", "never"] = tunable("auto", _VECTORS)
     search_weights: dict[str, float] | None = tunable(None, "weights of the signals; `theorex eval search --fit`")
     reciprocal_rank_k: float = tunable(60.0, "k of reciprocal-rank fusion", ge=1, le=10_000)
     search_timeout_seconds: float = tunable(2.0, "longest wait for a query's vector", "seconds", gt=0, le=60)
@@ -232,9 +233,8 @@ def check_settings(values: Mapping[str, Any], *, where: str = "settings") -> Set
             raise ConfigError(f"{where}: sourceWeights.{agent} is {weight}; allowed is 0 to 1")
     for signal, weight in (settings.search_weights or {}).items():
         if signal not in SIGNALS or not 0 <= weight <= 5:
-            raise ConfigError(
-                f"{where}: searchWeights.{signal} is {weight}; allowed are 0 to 5 for {', '.join(SIGNALS)}"
-            )
+            allowed = f"0 to 5 for each of {', '.join(SIGNALS)}"
+            raise ConfigError(f"{where}: searchWeights.{signal} is {weight}; allowed is {allowed}")
     _check_law(settings, where)
     for position, role in enumerate(settings.roles):
         check_agent(role.agent_id)

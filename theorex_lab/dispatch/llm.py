@@ -278,12 +278,9 @@ def client_for(name: str, settings: Settings) -> ModelClient:
         raise ConfigError(f"got the model {name!r}; known are {', '.join(settings.models)}")
     if model.url is None:
         raise ModelUnavailable(f"{name} has no url; set models.{name}.url in config.json to call it")
-    limits: dict[str, Any] = {
-        "timeout_seconds": settings.model_timeout_seconds,
-        "max_response_bytes": settings.max_response_bytes,
-    }
-    allow_remote, key = settings.is_set("models"), key_from(model.api_key_env, name)
-    return ModelClient(model.url, name, api_key=key, allow_remote=allow_remote, **limits)
+    how: dict[str, Any] = {"allow_remote": settings.is_set("models"), "api_key": key_from(model.api_key_env, name)}
+    how |= {"timeout_seconds": settings.model_timeout_seconds, "max_response_bytes": settings.max_response_bytes}
+    return ModelClient(model.url, name, **how)
 
 
 def ask(

@@ -348,10 +348,8 @@ def check_json(value: Any, what: str, allowed: int) -> None:
         raise InvalidInput(f"got a {what} of {size} bytes as JSON; {limit}")
     level = [value]
     for _ in range(_MAX_NESTING + 1):
-        inside = (
-            held.values() if isinstance(held, dict) else held for held in level if isinstance(held, dict | list | tuple)
-        )
-        level = [element for elements in inside for element in elements]
+        nested = (held for held in level if isinstance(held, dict | list | tuple))
+        level = [part for held in nested for part in (held.values() if isinstance(held, dict) else held)]
         if not level:
             return
     raise InvalidInput(f"got a {what} nested deeper than {_MAX_NESTING} lists and objects; make it flatter")

@@ -90,12 +90,9 @@ class Traces(View):
         if trace_id in self.open:
             return
         agent, session = self.agents.number(event.agent), self.sessions.number(event.session)
-        named: dict[str, float] = {
-            "agent": agent,
-            "session": session,
-            "query_type": self.query_types.number(body["query_type"]),
-        }
-        named |= {"model": self.models.number(body["model"] or ""), **dict.fromkeys(_AMOUNTS, np.nan)}
+        kind, model = self.query_types.number(body["query_type"]), self.models.number(body["model"] or "")
+        named: dict[str, float] = {"agent": agent, "session": session, "query_type": kind, "model": model}
+        named |= dict.fromkeys(_AMOUNTS, np.nan)
         row = self.traces.add(key=_key(trace_id), started=event.seq, at=event.at, **named)
         self.ids.append(trace_id)
         self.open[trace_id] = _Open(row, agent, session)

@@ -158,13 +158,8 @@ class Views:
                 if not held or not worth(ledger) or self.outdated(view):
                     return False
                 ledger.count(self.journal, view.kinds, view.seq)
-                details: dict[str, Any] = {"code": view.code, "seq": view.seq, "event_id": event_id}
-                details |= {
-                    "kinds": view.kinds,
-                    "reads": view.reads,
-                    "folded": ledger.folded,
-                    "written": ledger.written,
-                }
+                details: dict[str, Any] = {name: getattr(view, name) for name in ("code", "seq", "kinds", "reads")}
+                details |= {"event_id": event_id, "folded": ledger.folded, "written": ledger.written}
                 written = write_snapshot(folder, columns, **details)
                 if self.outdated(view):
                     drop_snapshots(written)

@@ -19,6 +19,7 @@ from theorex_lab.text.fence import escape as escape
 from theorex_lab.text.fence import fence as fence
 from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
 
+Sections = Sequence[Section]
 HEARD = "Heard, not verified"
 _HINT = '_Nothing is remembered yet. Write something: `theorex write --agent main "…"`_'
 _TITLE = "# Shared Agent Context"
@@ -83,9 +84,7 @@ class ChosenLines(NamedTuple):
         return [*(line for block in self.blocks for line in block.lines), *self.told, *self.heard, *self.listed]
 
 
-def choose(
-    home: Home, now: int, *, more: Sequence[Section] = (), tokens: int | None = None, query: str = ""
-) -> ChosenLines:
+def choose(home: Home, now: int, *, more: Sections = (), tokens: int | None = None, query: str = "") -> ChosenLines:
     """The lines that have room at `now` (µs) within `tokens` (default: the setting contextTokens); see `render`."""
     wanted = Wanted(now, home.settings.context_tokens if tokens is None else tokens, query)
     sections = [*_sections(home), *more]
@@ -159,9 +158,7 @@ class _Share:
         return [Block(titles[kind], [line for line in shown if line.kind == kind], kind in inline) for kind in kinds]
 
 
-def render(
-    home: Home, now: int, *, more: Sequence[Section] = (), tokens: int | None = None, query: str = ""
-) -> Context:
+def render(home: Home, now: int, *, more: Sections = (), tokens: int | None = None, query: str = "") -> Context:
     """The context at `now` (µs) within `tokens` (default: the setting contextTokens), of what the designs and `more` say.
 
     First the sections that have a share of the budget, in one fence. Then lines under a title, in half of the rest at most,

@@ -123,9 +123,8 @@ class Links:
             rows = slice(None)
         strengths = np.zeros(len(self.count))
         days = (now - self.last[rows]) / MICROSECONDS_PER_DAY
-        strengths[rows] = decay.effective_link_strength(
-            decay.stored_link_strength(self.count[rows]), days, half_life_days
-        )
+        stored = decay.stored_link_strength(self.count[rows])
+        strengths[rows] = decay.effective_link_strength(stored, days, half_life_days)
         return strengths
 
     def present(self, now: int, half_life_days: float) -> tuple[Integers, Floats]:

@@ -142,14 +142,7 @@ class Searcher:
         return found[0] if len(found) == 1 else _merged(found[0], found[1], limit)
 
     def search_among(
-        self,
-        query: str,
-        among: Among,
-        *,
-        limit: int = 10,
-        spread: bool = False,
-        labels: bool = False,
-        vectors: Use = None,
+        self, query: str, among: Among, *, limit: int, spread: bool = False, labels: bool = False, vectors: Use = None
     ) -> Hits:
         """The texts, or the labels, that answer the query best, of the documents in a mask; hidden ones never.
 

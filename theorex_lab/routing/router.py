@@ -160,9 +160,7 @@ def _candidates(allowed: dict[str, ModelSettings], preferred: str | None) -> lis
     return [name for name, model in allowed.items() if model.tier in tiers]
 
 
-def _like(
-    found: dict[str, Recalled], query_type: QueryType, candidates: Collection[str], cells: list[Cell]
-) -> list[Cell]:
+def _like(found: dict[str, Recalled], query_type: str, candidates: Collection[str], cells: list[Cell]) -> list[Cell]:
     """How the models did on queries like this one: as cells, drawn to those of the matrix; none where too little is like it."""
     found = {name: recalled for name, recalled in found.items() if name in candidates}
     if all(recalled.weight < LEAST_WEIGHT for recalled in found.values()):

@@ -30,10 +30,9 @@ def naming(own: str, *, any_agent: bool) -> Callable[[str | None], str]:
     def named(agent_id: str | None) -> str:
         name = own if agent_id is None else check_agent(agent_id)
         if name != own and not any_agent:
+            allowed = f"{own!r}, for whom this server was started"
             advice = f"start one for {name!r}, or this one with --any-agent"
-            raise InvalidInput(
-                f"got the agent {name!r}; allowed is {own!r}, for whom this server was started: {advice}"
-            )
+            raise InvalidInput(f"got the agent {name!r}; allowed is {allowed}: {advice}")
         return name
 
     return named

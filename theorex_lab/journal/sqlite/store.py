@@ -229,9 +229,8 @@ class SqliteJournal(Journal):
             return found
         now: Body = json.loads(self._row("SELECT body FROM events WHERE id = ?", event_id)[0])
         if now == stub:
-            raise CorruptJournal(
-                f"{self._segments.folder / stub['archived']} lacks the event {event_id}; {connections.WAYS_OUT}"
-            )
+            segment = self._segments.folder / stub["archived"]
+            raise CorruptJournal(f"{segment} lacks the event {event_id}; {connections.WAYS_OUT}")
         return now  # it was erased meanwhile
 
     def connection(self) -> sqlite3.Connection:
