@@ -106,7 +106,9 @@ class Settings(SettingsRecord):
     # query's, and no model is loaded: for 53 % of LoCoMo's questions. .6 was chosen on five conversations (.010 of R@10 lost) and
     # loses .004 on the other five. Words alone reach .726. A process that lives on always computes the query's vector, unless never.
     search_vectors: Literal["auto", "always", "never"] = tunable("auto", _VECTORS)
-    search_weights: dict[str, float] | None = tunable(None, "weights of the signals; `theorex eval search --fit`")
+    search_weights: dict[str, float] | None = tunable(
+        None, "weights of search's signals, 0 to 5, in the place of its own; `theorex eval search --fit` fits them"
+    )
     reciprocal_rank_k: float = tunable(60.0, "k of reciprocal-rank fusion", ge=1, le=10_000)
     search_timeout_seconds: float = tunable(2.0, "longest wait for a query's vector", "seconds", gt=0, le=60)
     lm_studio_url: str = tunable("http://localhost:1234", "OpenAI-compatible endpoint; used for vectors once it is set")
@@ -114,14 +116,16 @@ class Settings(SettingsRecord):
     lm_studio_api_key_env: str | None = tunable(None, "environment variable that holds the endpoint's key")
     onnx_model_path: str | None = tunable(None, "local ONNX sentence model")
     onnx_tokenizer_path: str | None = tunable(None, "tokenizer.json that belongs to it")
-    embed_threads: int = tunable(1, "threads of the sentence model; two take twice the work", "threads", ge=1, le=64)
+    embed_threads: int = tunable(1, "threads of the sentence model; two double the CPU time", "threads", ge=1, le=64)
 
     # Which model is asked, and how.
     models: dict[str, ModelSettings] = tunable(DEFAULT_MODELS, "the order decides within a tier", inner=ModelSettings)
     roles: list[RoleSettings] = tunable(DEFAULT_ROLES, "agents' abilities; the order breaks ties", inner=RoleSettings)
     battery_threshold: float = share(0.2, "charge below which no large model runs on battery")
     matrix_min_samples: int = counted(5, "runs that a cell of the matrix needs to be usable", unit="runs")
-    matrix_success_weight: float = share(1.0, "weight of success in a cell's score, the rest is speed")
+    matrix_success_weight: float = share(
+        1.0, "weight of success in a cell's score, the rest is speed; 1: speed and cost break ties alone"
+    )
     matrix_half_life_days: float | None = days(None, "time in which evidence for a model halves; none: never", gt=0)
     recall_calls: int = tunable(150, "calls like a query that advise a model; 0: none", "calls", ge=0, le=10_000)
     dispatch_context_pct: float = percent(50.0, "share of the context in use from which a task is handed to a model")
