@@ -131,7 +131,9 @@ class Settings(SettingsRecord):
     dispatch_context_pct: float = percent(50.0, "share of the context in use from which a task is handed to a model")
     model_timeout_seconds: float = tunable(30.0, "longest wait for one model", "seconds", gt=0, le=3_600)
     max_response_bytes: int = tunable(4 << 20, "longest answer of a model to be read", "bytes", ge=1 << 10, le=1 << 28)
-    task_lease_seconds: float = tunable(300.0, "time that a worker has for a task", "seconds", gt=0, le=864_000)
+    task_lease_seconds: float = tunable(
+        300.0, "time of a worker until a task is queued again", "seconds", gt=0, le=864_000
+    )
 
     # How failures are learnt from.
     reviewers: list[str] = tunable(["qwen3-32b", "ministral-3b"], "models that review failures, asked in this order")

@@ -378,9 +378,8 @@ class Lab:
         from theorex_lab.memory.projects import projects_view
         from theorex_lab.routing.recall import Recall
 
-        indexes = self.home.item_view, self.home.label_view
-        own: tuple[type[View], ...] = (*indexes, projects_view(self.home), evidence_view(self.home), Traces)
-        own += (Recall, Tasks, Outcomes, Marks)
+        own: tuple[type[View], ...] = (self.home.item_view, self.home.label_view, projects_view(self.home), Traces)
+        own += (evidence_view(self.home), Recall, Tasks, Outcomes, Marks)
         found = verify(self.views, (*own, *(view for design in self.home.designs for view in design.views())))
         if not self.home.project or found.problems:
             return found

@@ -11,7 +11,7 @@ import click
 from theorex_lab.cli import open_lab
 from theorex_lab.config import Settings, describe_settings, read_value, save_part, save_settings
 from theorex_lab.config_record import SettingsRecord, to_camel, to_snake
-from theorex_lab.console import command, emit, group, named_home
+from theorex_lab.console import COMMON_OPTIONS, CommandGroup, command, emit, named_home
 
 
 @command("set", "Change a setting in config.json.")
@@ -88,5 +88,6 @@ def _line(row: dict[str, Any]) -> str:
 # A value such as -1 is a value, and refused as one, not taken for an option.
 set_.context_settings["ignore_unknown_options"] = True
 _KEYS = "\n\nJSON: {file, settings: [{key, value, default, range, unit, source, description}]}"
-config = group("config", f"Settings stand in config.json in the home, camelCase or snake_case.{_KEYS}", set_, unset)
-config.invoke_without_command, config.callback = True, _show
+_ABOUT = f"Settings stand in config.json in the home, camelCase or snake_case.{_KEYS}"
+_how: dict[str, Any] = {"help": _ABOUT, "params": [*COMMON_OPTIONS], "invoke_without_command": True}
+config = CommandGroup("config", {"set": set_, "unset": unset}, callback=_show, **_how)
