@@ -93,7 +93,7 @@ class Settings(SettingsRecord):
     flush_threshold: float = share(0.5, "flash score from which a flush keeps an event")
     graduation_threshold: float = share(0.5, "best score of the day that a concept needs on days in a row")
     graduation_days: int = tunable(2, "different days after which a concept graduates", "days", ge=1, le=14)
-    graduation_window_days: int = tunable(14, "their window; up to graduationDays: days in a row", "days", ge=1, le=14)
+    graduation_window_days: int = tunable(14, "window for graduationDays; if not longer, in a row", "days", ge=1, le=14)
     flash_echo_weight: float = share(0.25, "weight in the flash score of concepts that the session's other events name")
     flush_idle_hours: float = tunable(6.0, "silence after which a night flushes a session", "hours", ge=0, le=8_760)
     keep_messages: bool = tunable(True, "keep the last message of an agent's turns, from hooks and transcripts")
@@ -130,7 +130,7 @@ class Settings(SettingsRecord):
     recall_calls: int = tunable(150, "calls like a query that advise a model; 0: none", "calls", ge=0, le=10_000)
     dispatch_context_pct: float = percent(50.0, "share of the context in use from which a task is handed to a model")
     model_timeout_seconds: float = tunable(30.0, "longest wait for one model", "seconds", gt=0, le=3_600)
-    max_response_bytes: int = tunable(4 << 20, "longest answer of a model to be read", "bytes", ge=1 << 10, le=1 << 28)
+    max_response_bytes: int = tunable(4 << 20, "longest answer of a model to read", "bytes", ge=1 << 10, le=1 << 28)
     task_lease_seconds: float = tunable(
         300.0, "time of a worker until a task is queued again", "seconds", gt=0, le=864_000
     )
@@ -142,7 +142,9 @@ class Settings(SettingsRecord):
     gate_margin: float = tunable(0.02, "relative gain that a new policy must show", ge=0, le=10)
     gate_min_samples: int = counted(5, "held-back outcomes below which the gate holds", unit="outcomes")
     context_alert_pct: float = percent(50.0, "use of the context from which it is summed up")
-    context_window_tokens: int = tunable(200_000, "a model's context, to tell its use", "tokens", ge=1_000, le=10**8)
+    context_window_tokens: int = tunable(
+        200_000, "a model's context, to estimate its use", "tokens", ge=1_000, le=10**8
+    )
     context_cooldown_calls: int = counted(20, "calls until it may be summed up again", unit="calls")
     drift_window_days: float = days(7.0, "time in which anchors that faded count as drift", gt=0)
 
