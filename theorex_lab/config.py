@@ -193,8 +193,7 @@ def load_settings(file: Path, *, preset: str | None = None) -> Settings:
         return check_settings({**values, "preset": preset}, where=str(file))
     if not values:
         return Settings()
-    known = remembered(file, content, _rules())
-    if known is not None:
+    if (known := remembered(file, content, _rules())) is not None:
         return Settings.of_checked(known)
     settings = check_settings(values, where=str(file))
     remember(file, content, _rules(), settings.model_dump(exclude_unset=True))
@@ -206,8 +205,7 @@ def part_of(settings: Settings, name: str, record: type[R], file: Path) -> R:
 
     What was checked before is not checked again, as in `load_settings`. Raises ConfigError for what is wrong in them.
     """
-    values = settings.designs.get(name, {})
-    if not values:
+    if not (values := settings.designs.get(name, {})):
         return record()
     where = file.with_name(f"{file.name}.{name}")
     content, rules = json.dumps(values).encode(), _fields(record)
@@ -264,8 +262,7 @@ def _check_model(name: str, known: Collection[str], what: str) -> None:
 
 def _check_law(settings: Settings, where: str) -> None:
     """The law must be known, and its parameters, with the half-life among them where it has one, in their ranges."""
-    allowed = LAW_PARAMETERS.get(settings.decay_law)
-    if allowed is None:
+    if (allowed := LAW_PARAMETERS.get(settings.decay_law)) is None:
         known = ", ".join(sorted(LAW_PARAMETERS))
         raise ConfigError(f"{where}: decayLaw is {settings.decay_law!r}; allowed are {known}")
     given: dict[str, float] = dict(settings.decay_params)

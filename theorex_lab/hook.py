@@ -86,8 +86,7 @@ def take(payload: bytes | None, home: str) -> str:
         return "what came in is not JSON, or nested too deeply; it was refused"
     if not isinstance(event, dict):
         return "what came in is not a JSON object; it was refused"
-    name = event.get("hook_event_name")
-    if name == "SessionStart":
+    if (name := event.get("hook_event_name")) == "SessionStart":
         return _show_context(home, event)
     from theorex_lab.memory.captured import BODIES
 

@@ -34,8 +34,7 @@ def checkout_root(folder: str) -> str:
     """
     folder = place = os.path.realpath(folder)
     while not os.path.exists(os.path.join(place, ".git")):
-        above = os.path.dirname(place)
-        if above == place:
+        if (above := os.path.dirname(place)) == place:
             return folder
         place = above
     return place

@@ -102,8 +102,7 @@ def main() -> NoReturn:
         sys.stdout = None
         sys.exit(1)
     except (MemoryError, OSError, ImportError, RuntimeError) as error:
-        problem = _of_the_machine(error)
-        if not problem:
+        if not (problem := _of_the_machine(error)):
             raise
         console.fail(problem, as_json=as_json)
     sys.exit(0)

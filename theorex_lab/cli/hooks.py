@@ -58,8 +58,7 @@ def install_hooks(settings: str, servers: str | None, agent: str | None, remove:
         plans.append(_plan(servers, enter))
         if plans[0].path == plans[1].path:
             raise InvalidInput(f"got the settings file {servers!r} for --mcp; allowed is another file")
-    changed = [plan for plan in plans if plan.after != plan.before]
-    if not changed:
+    if not (changed := [plan for plan in plans if plan.after != plan.before]):
         found = "nothing of ours" if remove else "all is there already"
         emit(_result(plans), f"{_names(plans)}: {found}; nothing was changed")
         return

@@ -116,8 +116,7 @@ def schedule(kind: str, at: str) -> None:
 
     JSON: {kind, files}
     """
-    found = _TIME.fullmatch(at)
-    if found is None:
+    if (found := _TIME.fullmatch(at)) is None:
         raise click.BadParameter(f"got {at!r}; allowed are 00:00 to 23:59", param_hint="--at")
     home = str(Path(named_home()).expanduser().absolute())
     words = [*_theorex(), "--home", home, "nightly", "--agent", ALL]

@@ -157,8 +157,7 @@ class EventBus:
         if isinstance(message, Start):
             return self._started(message)
         if isinstance(message, ToolUse):
-            start = self._open.get(message.trace_id)
-            if start is not None:
+            if (start := self._open.get(message.trace_id)) is not None:
                 self._hand_on(message, start)
             return start is not None
         return self._ended(message)
@@ -174,8 +173,7 @@ class EventBus:
         return True
 
     def _ended(self, end: End) -> bool:
-        start = self._open.pop(end.trace_id, None)
-        if start is None:
+        if (start := self._open.pop(end.trace_id, None)) is None:
             return False
         try:
             self._hand_on(end, start)

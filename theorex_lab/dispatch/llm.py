@@ -273,8 +273,7 @@ def client_for(name: str, settings: Settings) -> ModelClient:
     Traceback (most recent call last):
     theorex_lab.errors.ModelUnavailable: claude-sonnet has no url; set models.claude-sonnet.url in config.json to call it
     """
-    model = settings.models.get(name)
-    if model is None:
+    if (model := settings.models.get(name)) is None:
         raise ConfigError(f"got the model {name!r}; known are {', '.join(settings.models)}")
     if model.url is None:
         raise ModelUnavailable(f"{name} has no url; set models.{name}.url in config.json to call it")

@@ -130,8 +130,7 @@ def local_endpoint(home: Path | str) -> ModelSettings | None:
 
 def with_local_model(settings: Settings, home: Path | str) -> Settings:
     """The settings, with the offline model after the configured ones where it runs."""
-    local = local_endpoint(home)
-    if local is None:
+    if (local := local_endpoint(home)) is None:
         return settings
     return settings.model_copy(update={"models": {**settings.models, MODEL: local}})
 

@@ -128,8 +128,7 @@ def _given_up(start: Event, folder: Path, at: int) -> Iterator[str]:
     if not isinstance(owner, dict):
         yield LOST
         return
-    alive = lives(owner)
-    if alive is None:
+    if (alive := lives(owner)) is None:
         waited_seconds = (at - start.at) / 1e6
         yield OUT_OF_SIGHT if waited_seconds > start.body["lost_after_seconds"] else ""
         return

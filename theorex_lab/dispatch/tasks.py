@@ -342,8 +342,7 @@ def check_json(value: Any, what: str, allowed: int) -> None:
 
     >>> check_json({"of": "the week"}, "payload", 100)
     """
-    size = len(encode(value).encode())
-    if size > allowed:
+    if (size := len(encode(value).encode())) > allowed:
         limit = f"allowed are up to {allowed} (setting maxTextBytes): shorten it, or name a file in it"
         raise InvalidInput(f"got a {what} of {size} bytes as JSON; {limit}")
     level = [value]

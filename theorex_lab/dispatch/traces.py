@@ -86,8 +86,7 @@ class Traces(View):
 
     def _start(self, event: Event) -> None:
         body = event.body
-        trace_id = body["trace_id"]
-        if trace_id in self.open:
+        if (trace_id := body["trace_id"]) in self.open:
             return
         agent, session = self.agents.number(event.agent), self.sessions.number(event.session)
         kind, model = self.query_types.number(body["query_type"]), self.models.number(body["model"] or "")
@@ -99,8 +98,7 @@ class Traces(View):
 
     def _end(self, event: Event) -> None:
         body = event.body
-        opened = self.open.pop(body["trace_id"], None)
-        if opened is None:
+        if (opened := self.open.pop(body["trace_id"], None)) is None:
             return
         failure = UNAVAILABLE if body.get("unavailable") else FAILURE
         state = LOST if body["lost"] else SUCCESS if body["success"] else failure
@@ -176,8 +174,7 @@ def trace(views: Views, trace_id: str) -> Trace:
         near = _nearest(views.get(Traces), trace_id)
         raise InvalidInput(f"got the trace id {trace_id!r}, which is not in the journal; {near}")
     start, *end = steps
-    outcome_id = start.body["outcome_id"]
-    if outcome_id is None:
+    if (outcome_id := start.body["outcome_id"]) is None:
         afterwards = views.journal.read(ids=[outcome_id_of(trace_id)])
         outcome_id = next((event.id for event in afterwards), None)
     return _trace(start, end[0] if end else None, tools, outcome_id)

@@ -139,8 +139,7 @@ class Names(Strings):
 
     def number(self, name: str) -> int:
         """The number of `name`, given out on first sight."""
-        known = self._numbers.get(name)
-        if known is None:
+        if (known := self._numbers.get(name)) is None:
             known = self._numbers[name] = len(self)
             self.append(name)
         return known

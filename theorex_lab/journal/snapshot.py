@@ -146,8 +146,7 @@ def _manifest(path: Path) -> dict[str, Any] | None:
 
 def _read(path: Path) -> Snapshot | None:
     """A snapshot with its columns; None where it is not whole."""
-    content = _manifest(path)
-    if content is None:
+    if (content := _manifest(path)) is None:
         return None
     try:
         columns = {name: _open_column(path / f"{name}.npy", noted) for name, noted in content["columns"].items()}

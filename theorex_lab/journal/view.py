@@ -71,8 +71,7 @@ class Views:
         Hold its `lock` while reading from it where other threads use the same home, as `reading` does.
         """
         with self._lock:
-            view = self._open.get(kind)
-            if view is None:
+            if (view := self._open.get(kind)) is None:
                 view = self._open[kind] = self._from_snapshot(kind)
         assert isinstance(view, kind)
         with view.lock:
@@ -205,13 +204,11 @@ class Views:
 
     def _refresh(self, view: View) -> int:
         """Fold what came since; where something that was folded before was erased, begin at a snapshot before that."""
-        last = self.journal.last_seq()
-        if last == view.seq:
+        if (last := self.journal.last_seq()) == view.seq:
             return 0
         if view.seq:
             erasures = Erasures.after(self.journal, view.seq, upto=last)
-            reached = erasures.reach(view.kinds, view.seq)
-            if reached:
+            if reached := erasures.reach(view.kinds, view.seq):
                 remove_reached(self.folder / view.name, erasures, wait=False)
             if reached or last < view.seq:
                 fresh = self._from_snapshot(type(view))

@@ -120,8 +120,7 @@ def _paths(tool: str, given: object, place: Place) -> dict[str, list[str]]:
     """The project's paths in a tool's input, from the root of the agent's checkout, by what the tool does to them."""
     from theorex_lab.journal.event import paths_by_use
 
-    named = _named(tool, given)
-    if not named:
+    if not (named := _named(tool, given)):
         return paths_by_use(tool, ())
     from theorex_lab.text.masking import mask
 

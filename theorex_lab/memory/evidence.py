@@ -127,8 +127,7 @@ class EvidenceTable(Parts):
         for amount in (latency_ms, tokens, cost):
             if amount is not None and (amount < 0 or amount == math.inf):
                 raise InvalidInput(f"got {amount!r} as {', '.join(AMOUNTS)}; allowed are finite numbers from 0, None")
-        row = self.row(key, option)
-        if row is None:
+        if (row := self._rows.get((key, option))) is None:
             _check_texts(key, option)
             row = self._new_row(key, option)
             self._reach_memory()
@@ -356,8 +355,7 @@ def _pairs(keys: Coded, options: Coded) -> tuple[Callable[[slice], Integers], In
         pair += options.codes[part].astype(np.int64, copy=False)
         return pair
 
-    possible = len(keys.names) * len(options.names)
-    if possible <= _DENSE * len(keys.codes):
+    if (possible := len(keys.names) * len(options.names)) <= _DENSE * len(keys.codes):
         return pair_of, np.arange(possible)
     pairs, places = np.unique(pair_of(slice(None)), return_inverse=True)
     return lambda part: places[part], pairs

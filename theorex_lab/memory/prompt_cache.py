@@ -82,8 +82,7 @@ def _remove(path: Path) -> None:
 
 def _write(path: Path, wanted: dict[str, _Row], now: int) -> int:
     """The difference between the cache and what is wanted, in one transaction."""
-    is_new = not path.exists()
-    if is_new:
+    if is_new := not path.exists():
         make_file(str(path))
     with closing(sqlite3.connect(path, isolation_level=None)) as cache:
         if is_new:
@@ -91,8 +90,7 @@ def _write(path: Path, wanted: dict[str, _Row], now: int) -> int:
         elif cache.execute("PRAGMA user_version").fetchone()[0] != LAYOUT:
             raise sqlite3.DatabaseError("another layout")
         cache.execute("BEGIN IMMEDIATE")
-        changed = _bring_up_to_date(cache, wanted)
-        if changed:
+        if changed := _bring_up_to_date(cache, wanted):
             limit = max(FREQUENT, int(FREQUENT_SHARE * len(wanted)))
             # Beforehand, since FTS5 counts them by reading each.
             cache.execute("DELETE FROM rarity")

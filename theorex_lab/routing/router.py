@@ -195,8 +195,7 @@ def _confidence_matrix(
     cells: list[Cell], settings: Settings, query_type: QueryType, candidates: Collection[str], preferred: str | None
 ) -> _Step:
     """The best usable cell's model, unless a preference stands that the evidence does not clearly speak against."""
-    found = best(cells, query_type, candidates, success_weight=settings.matrix_success_weight)
-    if found is None:
+    if (found := best(cells, query_type, candidates, success_weight=settings.matrix_success_weight)) is None:
         return _Step(None, 0.0, _why_nothing(cells, query_type, settings.matrix_min_samples))
     return _proposed(found, cells, query_type, preferred, "scores")
 

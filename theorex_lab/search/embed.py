@@ -325,8 +325,7 @@ def choose_embedder(
         if not (onnx_model and onnx_tokenizer):
             raise ConfigError(f"got the ONNX model {onnx_model} and tokenizer {onnx_tokenizer}; set both or neither")
         return OnnxEmbedder(onnx_model, onnx_tokenizer, threads=threads), f"configured ONNX model {onnx_model}"
-    bundled = bundled_embedder(threads=threads)
-    if bundled is not None:
+    if (bundled := bundled_embedder(threads=threads)) is not None:
         return bundled, "bundled MiniLM of the embeddings extra"
     return HashedNgramEmbedder(), "hashed character n-grams (lexical): the embeddings extra is not installed"
 

@@ -78,8 +78,7 @@ def key_from(variable: str | None, whose: str) -> str | None:
     """
     if variable is None:
         return None
-    key = os.environ.get(variable, "").strip()
-    if not key:
+    if not (key := os.environ.get(variable, "").strip()):
         raise ModelUnavailable(f"{whose} takes its key from ${variable}, which is not set")
     if not _KEY.fullmatch(key):
         raise ModelUnavailable(f"{whose} takes its key from ${variable}, which holds more than visible ASCII; mend it")

@@ -163,8 +163,7 @@ class Guard:
         host = headers.get("host", "")
         if not _is_listed(host, self.rules.hosts):
             raise RequestRefused(421, "the Host header names another server; --allowed-host adds a name")
-        origin = headers.get("origin")
-        if origin is not None:
+        if (origin := headers.get("origin")) is not None:
             scheme, separator, name = origin.partition("://")
             if not separator or scheme not in ("http", "https") or not _is_listed(name, self.rules.hosts):
                 raise RequestRefused(403, "requests from pages of other origins are refused")

@@ -79,8 +79,7 @@ class _Server(MCPServer[Any]):
 
     async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
         idle.called.set()
-        tool = self._tool_manager.get_tool(name)
-        if tool is None:
+        if (tool := self._tool_manager.get_tool(name)) is None:
             names = ", ".join(tool.name for tool in await self.list_tools())
             raise MCPError(INVALID_PARAMS, f"there is no tool {name[:64]!r}; the tools are {names}")
         known = tool.parameters["properties"]

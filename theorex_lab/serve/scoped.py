@@ -49,7 +49,6 @@ def scoped(lab: Lab, project: str | None, *, new: bool = False) -> Lab:
 def noted(lab: Lab, how: str, agent: str, given: Given | Context, query: str = "") -> list[str]:
     """Note what is given to the agent; what stood in the way."""
     told: Given = given if isinstance(given, dict) else {"items": list(given.items), "tokens": given.tokens}
-    problem = note_recalled(lab.home, how, query=query, agent=agent, **told)
-    if problem:
+    if problem := note_recalled(lab.home, how, query=query, agent=agent, **told):
         print(f"theorex: {problem}", file=sys.stderr)  # noqa: T201 - the server's own output, for who runs it
     return [problem] if problem else []

@@ -246,8 +246,7 @@ def _classify_url(piece: str) -> tuple[_Token, ...]:
 
 def _classify_latin(piece: str) -> tuple[_Token, ...]:
     """The tokens of one piece of Latin letters, digits and joining signs."""
-    lower = piece.lower()
-    if lower in lex.word_kinds():
+    if (lower := piece.lower()) in lex.word_kinds():
         return _classify_word(piece, lower)
     if lower in ("'s", "’s"):
         return _mark(lex.DETERMINER)
@@ -275,8 +274,7 @@ def _classify_latin(piece: str) -> tuple[_Token, ...]:
 
 
 def _classify_word(piece: str, lower: str) -> tuple[_Token, ...]:
-    kind = lex.word_kinds().get(lower)
-    if kind is None:
+    if (kind := lex.word_kinds().get(lower)) is None:
         return (_unknown_word(piece, lower),)
     shape = _LOWER if piece == lower else _CAPITALISED
     if kind >= lex.NOUN and 1 < len(piece) <= 6 and piece.isupper():

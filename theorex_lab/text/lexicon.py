@@ -137,8 +137,7 @@ def kind_by_form(word: str) -> int:
     """
     if word.endswith(_ALL_SUFFIXES) and (len(word) >= _SHORTEST_DERIVED or "'" in word):
         return next(kind for suffixes, kind in _SUFFIX_KINDS if word.endswith(suffixes))
-    prefixed = _PREFIXED.fullmatch(word)
-    if prefixed:
+    if prefixed := _PREFIXED.fullmatch(word):
         kind = word_kinds().get(prefixed[1], NOUN)
         return kind if kind >= VERB else NOUN
     return NOUN
@@ -150,8 +149,7 @@ def singular(word: str) -> str:
     >>> [singular(word) for word in ("caches", "queries", "indices", "redis", "classes", "status")]
     ['cache', 'query', 'index', 'redis', 'class', 'status']
     """
-    irregular = _IRREGULAR_PLURALS.get(word)
-    if irregular is not None:
+    if (irregular := _IRREGULAR_PLURALS.get(word)) is not None:
         return irregular
     if len(word) <= 3 or not word.endswith("s") or word.endswith(("ss", "us", "is", "'s")) or word in _SAME_IN_PLURAL:
         return word

@@ -23,8 +23,7 @@ def compact(journal: SqliteJournal, *, done: str) -> None:
         with journal.explained():
             connection = journal.connection()
             # A log that cannot be emptied now cannot be afterwards either, and the rewriting would double it.
-            emptied = _checkpoint(connection)
-            if emptied:
+            if emptied := _checkpoint(connection):
                 connection.execute("VACUUM")
                 emptied = _checkpoint(connection)
     except StorageError as error:

@@ -224,8 +224,7 @@ class SqliteJournal(Journal):
             from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 
             self._segments = Segments(self.path.parent / ARCHIVE_FOLDER)
-        found = self._segments.body(stub["archived"], event_id)
-        if found is not None:
+        if (found := self._segments.body(stub["archived"], event_id)) is not None:
             return found
         now: Body = json.loads(self._row("SELECT body FROM events WHERE id = ?", event_id)[0])
         if now == stub:
