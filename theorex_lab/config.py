@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -20,6 +21,14 @@ Weight = float
 SIGNALS = ("words", "passage", "around", "vector", "passage_vector", "speaker", "asked", "length")  # see search.blend
 R = TypeVar("R", bound=SettingsRecord)
 T = TypeVar("T")
+share = partial(tunable, ge=0, le=1)
+_VECTORS = (
+    "whether the command `search` loads the model for a query's vector; auto: where no text holds most of its words "
+    "(LoCoMo R@10: always .781, auto .774, never .741)"
+)
+days = partial(tunable, unit="days", le=36_500)
+counted = partial(tunable, ge=1, le=1_000_000)
+percent = partial(tunable, unit="percent", ge=0, le=100)
 ModelTier = Literal["small", "medium", "large"]
 QueryType = Literal["code", "math", "retrieval", "synthesis", "creative", "safety", "general"]
 
@@ -66,108 +75,64 @@ class Settings(SettingsRecord):
     # How a memory fades.
     decay_law: str = tunable("product", "decay law that scores an item; `theorex tune` fits one")
     decay_params: dict[str, float] = tunable({}, "parameters of the decay law beyond the half-life")
-    half_life_days: float = tunable(14.0, "time in which recency halves", unit="days", gt=0, le=36_500)
-    fix_half_life_days: float = tunable(
-        7.0, "upper bound on the half-life of what was only ever a trace_fix", unit="days", gt=0, le=36_500
-    )
-    active_threshold: float = tunable(0.6, "importance from which an item is ACTIVE", ge=0, le=1)
-    mild_threshold: float = tunable(0.3, "importance from which an item is MILD, else LESS", ge=0, le=1)
-    sleep_after_days: float = tunable(
-        30.0, "a LESS item unseen this long is put to sleep by a scan", unit="days", ge=0, le=36_500
-    )
-    prune_threshold_days: float = tunable(
-        30.0, "prune takes LESS items unseen longer than this", unit="days", ge=0, le=36_500
-    )
+    half_life_days: float = days(14.0, "time in which recency halves", gt=0)
+    fix_half_life_days: float = days(7.0, "upper bound on the half-life of what was only ever a trace_fix", gt=0)
+    active_threshold: float = share(0.6, "importance from which an item is ACTIVE")
+    mild_threshold: float = share(0.3, "importance from which an item is MILD, else LESS")
+    sleep_after_days: float = days(30.0, "a LESS item unseen this long is put to sleep by a scan", ge=0)
+    prune_threshold_days: float = days(30.0, "prune takes LESS items unseen longer than this", ge=0)
 
     # What is taken in and given back.
-    max_text_bytes: int = tunable(65_536, "longest text that is accepted", unit="bytes of UTF-8", ge=1, le=16_777_216)
+    max_text_bytes: int = tunable(65_536, "longest text that is accepted", "bytes of UTF-8", ge=1, le=16_777_216)
     source_weights: dict[str, Weight] = tunable({}, "credibility of an agent, 0 to 1; 0.7 where none is given")
-    context_tokens: int = tunable(2_000, "budget of the boot context", unit="tokens", ge=50, le=1_000_000)
+    context_tokens: int = tunable(2_000, "budget of the boot context", "tokens", ge=50, le=1_000_000)
     context_designs: list[str] = tunable([], "designs whose sections the context has; none named: those that lead")
     recall_on_prompt: bool = tunable(True, "give what fits a prompt to the agent that is about to answer it")
-    recall_tokens: int = tunable(300, "budget of what a prompt is given", unit="tokens", ge=0, le=100_000)
-    promotion_threshold: float = tunable(0.5, "importance above which a concept is promoted", ge=0, le=1)
-    flush_threshold: float = tunable(0.5, "flash score from which a flush keeps an event", ge=0, le=1)
-    graduation_threshold: float = tunable(
-        0.5, "best score of the day that a concept needs on days in a row", ge=0, le=1
-    )
-    graduation_days: int = tunable(2, "different days after which a concept graduates", unit="days", ge=1, le=14)
-    graduation_window_days: int = tunable(
-        14, "window in which these days lie; not above graduationDays: days in a row", unit="days", ge=1, le=14
-    )
-    flash_echo_weight: float = tunable(
-        0.25, "weight in the flash score of the concepts that other events of the session name too", ge=0, le=1
-    )
-    flush_idle_hours: float = tunable(
-        6.0, "time without an event after which a night flushes a session", unit="hours", ge=0, le=8_760
-    )
+    recall_tokens: int = tunable(300, "budget of what a prompt is given", "tokens", ge=0, le=100_000)
+    promotion_threshold: float = share(0.5, "importance above which a concept is promoted")
+    flush_threshold: float = share(0.5, "flash score from which a flush keeps an event")
+    graduation_threshold: float = share(0.5, "best score of the day that a concept needs on days in a row")
+    graduation_days: int = tunable(2, "different days after which a concept graduates", "days", ge=1, le=14)
+    graduation_window_days: int = tunable(14, "window for graduationDays; if not longer, in a row", "days", ge=1, le=14)
+    flash_echo_weight: float = share(0.25, "weight in the flash score of concepts that the session's other events name")
+    flush_idle_hours: float = tunable(6.0, "silence after which a night flushes a session", "hours", ge=0, le=8_760)
     keep_messages: bool = tunable(True, "keep the last message of an agent's turns, from hooks and transcripts")
-    evolve_window_days: float = tunable(7.0, "outcomes that a review looks back on", unit="days", ge=1, le=3_650)
+    evolve_window_days: float = tunable(7.0, "outcomes that a review looks back on", "days", ge=1, le=3_650)
 
     # Search.
-    fusion: Literal["standardised", "reciprocal_rank"] = tunable(
-        "standardised", "how lexical and vector results are put together"
-    )
-    search_floor: float = tunable(
-        0.35, "score below which a text does not come back; 0 gives the nearest, whatever they are", ge=0, le=1
-    )
+    fusion: Literal["standardised", "reciprocal_rank"] = tunable("standardised", "how words and vectors are combined")
+    search_floor: float = share(0.35, "score below which a text does not come back; 0: the nearest, whatever they are")
     # auto: where a text holds .6 of the query's words by idf, the vectors of the three best texts by words stand in for the
     # query's, and no model is loaded: for 53 % of LoCoMo's questions. .6 was chosen on five conversations (.010 of R@10 lost) and
     # loses .004 on the other five. Words alone reach .726. A process that lives on always computes the query's vector, unless never.
-    search_vectors: Literal["auto", "always", "never"] = tunable(
-        "auto",
-        "whether the command `search` loads the model for a query's vector; auto: where no text holds most of its words "
-        "(LoCoMo R@10: always .781, auto .774, never .741)",
-    )
+    search_vectors: Literal["auto", "always", "never"] = tunable("auto", _VECTORS)
     search_weights: dict[str, float] | None = tunable(
         None, "weights of search's signals, 0 to 5, in the place of its own; `theorex eval search --fit` fits them"
     )
     reciprocal_rank_k: float = tunable(60.0, "k of reciprocal-rank fusion", ge=1, le=10_000)
-    search_timeout_seconds: float = tunable(
-        2.0, "longest wait for the query's vector before a search goes on without", unit="seconds", gt=0, le=60
-    )
+    search_timeout_seconds: float = tunable(2.0, "longest wait for a query's vector", "seconds", gt=0, le=60)
     lm_studio_url: str = tunable("http://localhost:1234", "OpenAI-compatible endpoint; used for vectors once it is set")
     lm_studio_embed_model: str = tunable("nomic-embed-text-v1.5", "embedding model asked of the endpoint")
     lm_studio_api_key_env: str | None = tunable(None, "environment variable that holds the endpoint's key")
     onnx_model_path: str | None = tunable(None, "local ONNX sentence model")
     onnx_tokenizer_path: str | None = tunable(None, "tokenizer.json that belongs to it")
-    embed_threads: int = tunable(
-        1, "threads of the local sentence model; two take twice the processor time", unit="threads", ge=1, le=64
-    )
+    embed_threads: int = tunable(1, "threads of the sentence model; two double the CPU time", "threads", ge=1, le=64)
 
     # Which model is asked, and how.
-    models: dict[str, ModelSettings] = tunable(
-        DEFAULT_MODELS, "models by name; the order decides within a tier", inner=ModelSettings
+    models: dict[str, ModelSettings] = tunable(DEFAULT_MODELS, "the order decides within a tier", inner=ModelSettings)
+    roles: list[RoleSettings] = tunable(DEFAULT_ROLES, "agents' abilities; the order breaks ties", inner=RoleSettings)
+    battery_threshold: float = share(0.2, "charge below which no large model runs on battery")
+    matrix_min_samples: int = counted(5, "runs that a cell of the matrix needs to be usable", unit="runs")
+    matrix_success_weight: float = share(
+        1.0, "weight of success in a cell's score, the rest is speed; 1: speed and cost break ties alone"
     )
-    roles: list[RoleSettings] = tunable(
-        DEFAULT_ROLES, "agents with their capabilities; the order breaks ties", inner=RoleSettings
-    )
-    battery_threshold: float = tunable(0.2, "charge below which no large model runs on battery", ge=0, le=1)
-    matrix_min_samples: int = tunable(
-        5, "runs that a cell of the matrix needs to be usable", unit="runs", ge=1, le=1_000_000
-    )
-    matrix_success_weight: float = tunable(
-        1.0, "weight of success in a cell's score, the rest is speed; 1: speed and cost break ties alone", ge=0, le=1
-    )
-    matrix_half_life_days: float | None = tunable(
-        None, "time in which evidence for a model halves; none: it never ages", unit="days", gt=0, le=36_500
-    )
-    recall_calls: int = tunable(
-        150,
-        "earlier calls most like a query that say which model does best on it; 0: none",
-        unit="calls",
-        ge=0,
-        le=10_000,
-    )
-    dispatch_context_pct: float = tunable(
-        50.0, "share of the context in use from which a task is handed to a model", unit="percent", ge=0, le=100
-    )
-    model_timeout_seconds: float = tunable(30.0, "longest wait for one model", unit="seconds", gt=0, le=3_600)
-    max_response_bytes: int = tunable(
-        4_194_304, "longest answer of a model that is read", unit="bytes", ge=1_024, le=268_435_456
-    )
+    matrix_half_life_days: float | None = days(None, "time in which evidence for a model halves; none: never", gt=0)
+    recall_calls: int = tunable(150, "calls like a query that advise a model; 0: none", "calls", ge=0, le=10_000)
+    dispatch_context_pct: float = percent(50.0, "share of the context in use from which a task is handed to a model")
+    model_timeout_seconds: float = tunable(30.0, "longest wait for one model", "seconds", gt=0, le=3_600)
+    max_response_bytes: int = tunable(4 << 20, "longest answer of a model to read", "bytes", ge=1 << 10, le=1 << 28)
     task_lease_seconds: float = tunable(
-        300.0, "time a worker has for a task before it is queued again", unit="seconds", gt=0, le=864_000
+        300.0, "time of a worker until a task is queued again", "seconds", gt=0, le=864_000
     )
 
     lease_seconds: float = tunable(
@@ -179,25 +144,17 @@ class Settings(SettingsRecord):
     )
 
     # How failures are learnt from.
-    reviewers: list[str] = tunable(
-        ["qwen3-32b", "ministral-3b"], "models that review failures, in the order they are asked"
-    )
-    review_timeout_seconds: float = tunable(45.0, "longest wait for one reviewer", unit="seconds", gt=0, le=3_600)
-    review_threshold: float = tunable(0.3, "score up to which a failure is reviewed", ge=0, le=1)
+    reviewers: list[str] = tunable(["qwen3-32b", "ministral-3b"], "models that review failures, asked in this order")
+    review_timeout_seconds: float = tunable(45.0, "longest wait for one reviewer", "seconds", gt=0, le=3_600)
+    review_threshold: float = share(0.3, "score up to which a failure is reviewed")
     gate_margin: float = tunable(0.02, "relative gain that a new policy must show", ge=0, le=10)
-    gate_min_samples: int = tunable(
-        5, "held-back outcomes below which the gate holds", unit="outcomes", ge=1, le=1_000_000
-    )
-    context_alert_pct: float = tunable(
-        50.0, "use of the context from which it is summed up", unit="percent", ge=0, le=100
-    )
+    gate_min_samples: int = counted(5, "held-back outcomes below which the gate holds", unit="outcomes")
+    context_alert_pct: float = percent(50.0, "use of the context from which it is summed up")
     context_window_tokens: int = tunable(
-        200_000, "context of a model, by which the use of it is estimated", unit="tokens", ge=1_000, le=100_000_000
+        200_000, "a model's context, to estimate its use", "tokens", ge=1_000, le=10**8
     )
-    context_cooldown_calls: int = tunable(20, "calls until it may be summed up again", unit="calls", ge=1, le=1_000_000)
-    drift_window_days: float = tunable(
-        7.0, "time in which anchors that faded count as drift", unit="days", gt=0, le=36_500
-    )
+    context_cooldown_calls: int = counted(20, "calls until it may be summed up again", unit="calls")
+    drift_window_days: float = days(7.0, "time in which anchors that faded count as drift", gt=0)
 
     # Where import and export look by default.
     agent_axon_dir: str = tunable("~/.openclaw/agents", "folder of the agents' axon.json files")
@@ -209,9 +166,7 @@ class Settings(SettingsRecord):
     designs: dict[str, dict[str, Any]] = tunable({}, "settings of designs that bring some, by the design's name")
 
     # The house.
-    snapshot_after_events: int = tunable(
-        2_000, "a view that had to fold this many new events writes a snapshot", unit="events", ge=1, le=10_000_000
-    )
+    snapshot_after_events: int = tunable(2_000, "new events after which a view is saved", "events", ge=1, le=10_000_000)
 
     def _take(self, given: Mapping[str, Any]) -> None:
         super()._take({**PRESETS[given.get("preset", "none")], **given})
@@ -246,8 +201,7 @@ def load_settings(file: Path, *, preset: str | None = None) -> Settings:
         return check_settings({**values, "preset": preset}, where=str(file))
     if not values:
         return Settings()
-    known = remembered(file, content, _rules())
-    if known is not None:
+    if (known := remembered(file, content, _rules())) is not None:
         return Settings.of_checked(known)
     settings = check_settings(values, where=str(file))
     remember(file, content, _rules(), settings.model_dump(exclude_unset=True))
@@ -259,8 +213,7 @@ def part_of(settings: Settings, name: str, record: type[R], file: Path) -> R:
 
     What was checked before is not checked again, as in `load_settings`. Raises ConfigError for what is wrong in them.
     """
-    values = settings.designs.get(name, {})
-    if not values:
+    if not (values := settings.designs.get(name, {})):
         return record()
     where = file.with_name(f"{file.name}.{name}")
     content, rules = json.dumps(values).encode(), _fields(record)
@@ -286,19 +239,16 @@ def check_settings(values: Mapping[str, Any], *, where: str = "settings") -> Set
 
     settings = Settings.of_checked(validated(Settings, values, where=where))
     if settings.mild_threshold > settings.active_threshold:
-        raise ConfigError(
-            f"{where}: mildThreshold is {settings.mild_threshold}; allowed is up to activeThreshold "
-            f"({settings.active_threshold})"
-        )
+        at_most = f"activeThreshold ({settings.active_threshold})"
+        raise ConfigError(f"{where}: mildThreshold is {settings.mild_threshold}; allowed is up to {at_most}")
     for agent, weight in settings.source_weights.items():
         check_agent(agent)
         if not 0 <= weight <= 1:
             raise ConfigError(f"{where}: sourceWeights.{agent} is {weight}; allowed is 0 to 1")
     for signal, weight in (settings.search_weights or {}).items():
         if signal not in SIGNALS or not 0 <= weight <= 5:
-            raise ConfigError(
-                f"{where}: searchWeights.{signal} is {weight}; allowed is 0 to 5 for each of {', '.join(SIGNALS)}"
-            )
+            allowed = f"0 to 5 for each of {', '.join(SIGNALS)}"
+            raise ConfigError(f"{where}: searchWeights.{signal} is {weight}; allowed is {allowed}")
     _check_law(settings, where)
     for position, role in enumerate(settings.roles):
         check_agent(role.agent_id)
@@ -320,11 +270,9 @@ def _check_model(name: str, known: Collection[str], what: str) -> None:
 
 def _check_law(settings: Settings, where: str) -> None:
     """The law must be known, and its parameters, with the half-life among them where it has one, in their ranges."""
-    allowed = LAW_PARAMETERS.get(settings.decay_law)
-    if allowed is None:
-        raise ConfigError(
-            f"{where}: decayLaw is {settings.decay_law!r}; allowed are {', '.join(sorted(LAW_PARAMETERS))}"
-        )
+    if (allowed := LAW_PARAMETERS.get(settings.decay_law)) is None:
+        known = ", ".join(sorted(LAW_PARAMETERS))
+        raise ConfigError(f"{where}: decayLaw is {settings.decay_law!r}; allowed are {known}")
     given: dict[str, float] = dict(settings.decay_params)
     if "half_life_days" in allowed:
         given.setdefault("half_life_days", settings.half_life_days)
@@ -420,18 +368,12 @@ def describe_settings(settings: SettingsRecord, *, before: str = "") -> list[dic
 
     kind = type(settings)
     values, defaults = (record.model_dump(by_alias=True) for record in (settings, kind()))
-    return [
-        {
-            "key": before + to_camel(name),
-            "value": values[to_camel(name)],
-            "default": defaults[to_camel(name)],
-            "range": allowed(kind, name),
-            "unit": field.unit,
-            "source": settings.source(name),
-            "description": field.what,
-        }
-        for name, field in kind.tunables.items()
-    ]
+    rows = []
+    for name, field in kind.tunables.items():
+        key = to_camel(name)
+        row = {"key": before + key, "value": values[key], "default": defaults[key], "range": allowed(kind, name)}
+        rows.append({**row, "unit": field.unit, "source": settings.source(name), "description": field.what})
+    return rows
 
 
 def _rules() -> str:
@@ -440,6 +382,4 @@ def _rules() -> str:
 
 
 def _fields(*kinds: type[SettingsRecord]) -> str:
-    return str(
-        [(name, tunable.annotation, tunable.bounds) for kind in kinds for name, tunable in kind.tunables.items()]
-    )
+    return str([(name, field.annotation, field.bounds) for kind in kinds for name, field in kind.tunables.items()])

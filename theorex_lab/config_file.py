@@ -87,8 +87,7 @@ def _seal(content: bytes, rules: str, values: bytes) -> str:
 
 def _read(file: Path) -> bytes:
     """The bytes of a regular file: a pipe would be waited for, and a device may never end."""
-    kind = stat.S_IFMT(file.stat().st_mode)
-    if kind != stat.S_IFREG:
+    if (kind := stat.S_IFMT(file.stat().st_mode)) != stat.S_IFREG:
         what = _KINDS.get(kind, "a device")
         raise ConfigError(f"{file} is {what}; allowed is a regular file: remove it to use the defaults")
     return file.read_bytes()

@@ -42,8 +42,7 @@ def check_params(law: str, allowed: Mapping[str, Parameter], given: Mapping[str,
     """Raises InvalidInput naming every parameter that `law` does not have, and every value outside its range."""
     wrong = []
     for name, value in given.items():
-        spec = allowed.get(name)
-        if spec is None:
+        if (spec := allowed.get(name)) is None:
             wrong.append(f"{name} = {value!r} (allowed names: {', '.join(allowed) or 'none'})")
         elif isinstance(value, bool) or not isinstance(value, Real):
             wrong.append(f"{name} = {value!r} (allowed: a number, {spec.allowed})")

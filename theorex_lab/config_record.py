@@ -23,9 +23,7 @@ class Tunable(NamedTuple):
     annotation: str = ""
 
 
-def tunable(
-    default: Any = REQUIRED, what: str = "", *, unit: str = "", inner: type[SettingsRecord] | None = None, **bounds: Any
-) -> Any:
+def tunable(default: Any = REQUIRED, what: str = "", unit: str = "", *, inner: Any = None, **bounds: Any) -> Any:
     """A field of a record; `unit` and `what` are shown by `theorex config`."""
     return Tunable(default, what, unit, bounds, inner)
 
@@ -43,11 +41,8 @@ class SettingsRecord:
 
     def __init_subclass__(cls) -> None:
         fields = {name: vars(cls).get(name, Tunable(REQUIRED)) for name in cls.__annotations__}
-        cls.tunables = {
-            name: field._replace(annotation=cls.__annotations__[name])
-            for name, field in fields.items()
-            if isinstance(field, Tunable)
-        }
+        found = {name: field for name, field in fields.items() if isinstance(field, Tunable)}
+        cls.tunables = {name: field._replace(annotation=cls.__annotations__[name]) for name, field in found.items()}
 
     def __init__(self, **values: Any) -> None:
         if values or any(tunable.default is REQUIRED for tunable in self.tunables.values()):

@@ -14,9 +14,7 @@ from theorex_lab.config_presets import PresetName
 from theorex_lab.config_record import REQUIRED, SettingsRecord, Tunable, to_camel, to_snake
 from theorex_lab.errors import ConfigError
 
-_STRICT = ConfigDict(
-    alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True, strict=True, allow_inf_nan=False
-)
+_STRICT = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", strict=True, allow_inf_nan=False)
 
 
 _MODELS: dict[type[SettingsRecord], type[BaseModel]] = {}
@@ -24,10 +22,9 @@ _MODELS: dict[type[SettingsRecord], type[BaseModel]] = {}
 
 def _model(kind: type[SettingsRecord]) -> type[BaseModel]:
     """The pydantic model of a record; annotations are texts, which pydantic reads among the names of this module."""
-    if kind in _MODELS:
-        return _MODELS[kind]
-    fields: dict[str, Any] = {name: (tunable.annotation, _field(tunable)) for name, tunable in kind.tunables.items()}
-    _MODELS[kind] = create_model(kind.__name__, __config__=_STRICT, __module__=__name__, **fields)
+    if kind not in _MODELS:
+        fields: dict[str, Any] = {name: (held.annotation, _field(held)) for name, held in kind.tunables.items()}
+        _MODELS[kind] = create_model(kind.__name__, __config__=_STRICT, __module__=__name__, **fields)
     return _MODELS[kind]
 
 

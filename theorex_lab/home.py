@@ -74,15 +74,13 @@ class Home:
         found = tuple(self._find_designs())
         for design in found:
             if not _NAME.fullmatch(design.name):
-                raise InvalidInput(
-                    f"got a design named {design.name!r}; allowed are 1 to 32 of a-z 0-9 _ starting with a letter"
-                )
+                allowed = "1 to 32 of a-z 0-9 _ starting with a letter"
+                raise InvalidInput(f"got a design named {design.name!r}; allowed are {allowed}")
         names = [name for design in found for name in (design.name, *design.kinds)]
         items = [CORRECTION.name, *(kind.name for kind in item_kinds(found))]
         if twice := [name for known in (names, items) for name in known if known.count(name) > 1]:
-            raise InvalidInput(
-                f"got two designs with {twice[0]!r}; allowed is one of each name, of each kind of event and of items"
-            )
+            allowed = "one of each name, of each kind of event and of items"
+            raise InvalidInput(f"got two designs with {twice[0]!r}; allowed is {allowed}")
         for design in found:
             register_kinds(design.kinds, design.upcasters)
         return found
@@ -173,16 +171,12 @@ class Home:
         if self._given_embedder is not None:
             return self._given_embedder, "it was handed in"
         settings = self.settings
-        named = settings.is_set("lm_studio_url")
-        return choose_embedder(
-            url=settings.lm_studio_url if named else None,
-            model=settings.lm_studio_embed_model if named else None,
-            api_key_env=settings.lm_studio_api_key_env,
-            onnx_model=settings.path("onnx_model_path") if settings.onnx_model_path else None,
-            onnx_tokenizer=settings.path("onnx_tokenizer_path") if settings.onnx_tokenizer_path else None,
-            allow_remote=named,  # naming a host in the config is the consent
-            threads=settings.embed_threads,
-        )
+        how: dict[str, Any] = {"api_key_env": settings.lm_studio_api_key_env, "threads": settings.embed_threads}
+        if settings.is_set("lm_studio_url"):  # naming a host in the config is the consent
+            how |= {"url": settings.lm_studio_url, "model": settings.lm_studio_embed_model, "allow_remote": True}
+        for name in ("onnx_model", "onnx_tokenizer"):
+            how[name] = settings.path(f"{name}_path") if getattr(settings, f"{name}_path") else None
+        return choose_embedder(**how)
 
     def __repr__(self) -> str:
         return f"Home({str(self.folder)!r})"
@@ -208,9 +202,7 @@ def check_given(clock: Clock | None, settings: Settings | None, embedder: Embedd
     if clock is not None and (isinstance(clock, type) or not callable(getattr(clock, "now", None))):
         raise InvalidInput(f"got {clock!r:.100} for a clock; allowed is an object whose now() tells the time in µs UTC")
     if settings is not None and not isinstance(settings, Settings):
-        raise InvalidInput(
-            f"got {settings!r:.100} for settings; allowed is a Settings, such as Settings(half_life_days=7)"
-        )
+        raise InvalidInput(f"got {settings!r:.100} for settings; allowed is such as Settings(half_life_days=7)")
     if embedder is not None:
         from theorex_lab.search.checks import check_embedder
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from theorex_lab.journal.sqlite.store import SqliteJournal
 
     T = TypeVar("T")
+    HookEvent = Mapping[str, Any]
 
 DEFAULT_HOME = "~/.theorex"
 DEFAULT_AGENT = "main"
@@ -85,8 +86,7 @@ def take(payload: bytes | None, home: str) -> str:
         return "what came in is not JSON, or nested too deeply; it was refused"
     if not isinstance(event, dict):
         return "what came in is not a JSON object; it was refused"
-    name = event.get("hook_event_name")
-    if name == "SessionStart":
+    if (name := event.get("hook_event_name")) == "SessionStart":
         return _show_context(home, event)
     from theorex_lab.memory.captured import BODIES
 
@@ -107,9 +107,7 @@ def _agent() -> tuple[str, str]:
         return "", f"THEOREX_AGENT: {error}"
 
 
-def _capture(
-    home: str, kind: str, body_of: Callable[[Mapping[str, Any]], dict[str, Any]], event: Mapping[str, Any], agent: str
-) -> str:
+def _capture(home: str, kind: str, body_of: Callable[..., dict[str, Any]], event: HookEvent, agent: str) -> str:
     """Append what the event says; at the end of a session, and before it is summarized, see to what it leaves."""
     from theorex_lab.ids import session_of
 
@@ -146,7 +144,8 @@ def _remind(home: str, journal: SqliteJournal, body: Mapping[str, Any], agent: s
         text, items, given = rendered(fitting(cache, query, project, session), tokens)
         if text:
             _print(text.encode())
-            event = _recalled("prompt", journal, items, given, agent, session, project, query)
+            who = {"agent": agent, "session": session, "project": project}
+            event = _recalled("prompt", journal, items, given, query=query, **who)
             note_given(cache, session, items, event.at)
 
     return _with_cache(home, give, None)[1]
@@ -168,22 +167,10 @@ def _with_cache(home: str, act: Callable[[Connection], T], nothing: T) -> tuple[
         return nothing, f"{CACHE_FILE}: {error}; the next flush or night rebuilds it"
 
 
-def _recalled(
-    how: str,
-    journal: SqliteJournal,
-    items: list[str],
-    tokens: int,
-    agent: str,
-    session: str,
-    project: str,
-    query: str = "",
-) -> Event:
+def _recalled(how: str, journal: SqliteJournal, items: list[str], tokens: int, **about: str) -> Event:
     from theorex_lab.memory.recalled import recalled_event
 
-    event = recalled_event(
-        how, query=query, items=items, tokens=tokens, agent=agent, session=session, project=project,
-        at=journal.clock.now(),
-    )  # fmt: skip
+    event = recalled_event(how, items=items, tokens=tokens, at=journal.clock.now(), **about)
     journal.append([event])
     return event
 
@@ -247,15 +234,9 @@ def _start(home: str, words: list[str]) -> None:
 
     with open(_log_path(home), "ab", opener=open_private) as log:
         # In the home, not in the agent's folder: `python -m` would import modules that lie there.
-        subprocess.Popen(
-            [sys.executable, "-m", "theorex_lab", *words],
-            cwd=home,
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=log,
-            start_new_session=True,
-            creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),
-        )
+        command, flags = [sys.executable, "-m", "theorex_lab", *words], getattr(subprocess, "DETACHED_PROCESS", 0)
+        files: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
+        subprocess.Popen(command, cwd=home, **files, start_new_session=True, creationflags=flags)
 
 
 def _read(stream: BinaryIO) -> bytes | None:
@@ -291,9 +272,8 @@ def _show_context(home: str, event: Mapping[str, Any]) -> str:
 
     project, problem = project_of(event), ""
     names = (f"{project}.md", NO_PROJECT_FILE)
-    paths = (
-        [os.path.join(home, CONTEXTS_FOLDER, name) for name in names] if project else [os.path.join(home, CONTEXT_FILE)]
-    )
+    own = [os.path.join(home, CONTEXTS_FOLDER, name) for name in names]
+    paths = own if project else [os.path.join(home, CONTEXT_FILE)]
     path, given, tokens = next(filter(os.path.isfile, paths), ""), ("", list[str](), 0), 0
     text, items = _context_in(home, path) if path else b"", list[str]()
     if path != paths[0] or NOTHING_YET in text:
@@ -338,7 +318,8 @@ def _note_start(home: str, event: Mapping[str, Any], items: list[str], tokens: i
         return problem
     session, journal = session_of(event.get("session_id")), _open(home)
     try:
-        at = _recalled("session_start", journal, items, tokens, agent, session, project).at
+        who = {"agent": agent, "session": session, "project": project}
+        at = _recalled("session_start", journal, items, tokens, **who).at
     finally:
         journal.close()
 

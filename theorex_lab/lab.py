@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, cast
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings, check_settings
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     from theorex_lab.search.embed import Embedder
 
 DEFAULT_HOME = "~/.theorex"
+FilePath = str | Path | None
 
 
 class Lab:
@@ -89,10 +90,9 @@ class Lab:
         check_given(clock, settings, embedder)
         for design in designs or ():  # a write, which asks for no designs, may be one of theirs
             register_kinds(design.kinds, design.upcasters)
-        self.home = Home(
-            Path(home).expanduser(), journal=journal, settings=settings, clock=clock, embedder=embedder,
-            designs=_installed if designs is None else lambda: designs, project=project,
-        )  # fmt: skip
+        own: dict[str, Any] = {"journal": journal, "settings": settings, "clock": clock, "embedder": embedder}
+        found = _installed if designs is None else lambda: designs
+        self.home = Home(Path(home).expanduser(), **own, designs=found, project=project)
         self._faces: dict[str, Any] = {}  # by design
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
@@ -216,8 +216,7 @@ class Lab:
     @property
     def sessions(self) -> Sessions:
         """The design of sessions: rules, files and sessions in short."""
-        found: Sessions = self.design("sessions")
-        return found
+        return cast("Sessions", self.design("sessions"))
 
     @property
     def facts(self) -> FactsMemory:
@@ -228,8 +227,7 @@ class Lab:
     @property
     def theorex(self) -> Theorex:
         """The design Theorex: flush, graduate, promote, scan, prune, and what an agent knows now."""
-        found: Theorex = self.design("theorex")
-        return found
+        return cast("Theorex", self.design("theorex"))
 
     def write_all(
         self, entries: Sequence[Entry], *, imported: bool = False, keep_secrets: bool = False
@@ -259,10 +257,8 @@ class Lab:
         In a lab of a project what is of it or of none, and the shared web, unless `all_projects`.
         """
         projects = None if all_projects else self.home.projects
-        return self.searcher.search(
-            query, agents=agents, limit=limit, cold=cold, tag=tag, spread=spread, kinds=kinds, projects=projects,
-            vectors=vectors,
-        )  # fmt: skip
+        how: dict[str, Any] = {"limit": limit, "cold": cold, "tag": tag, "spread": spread, "kinds": kinds}
+        return self.searcher.search(query, agents=agents, projects=projects, vectors=vectors, **how)
 
     def context(self, query: str = "", *, tokens: int | None = None) -> Context:
         """What the next session, or one that begins with this prompt, would be given within `tokens` (default: contextTokens)."""
@@ -302,13 +298,10 @@ class Lab:
             check_agent(agent)
         parts = [design.status(self.home, agent) for design in self.home.designs if design.status is not None]
         embedder, reason = self.chosen_embedder
-        return {
-            "home": str(self.folder),
-            "project": self.home.project,
-            "events": self._captured() if self.home.project else self.journal.last_seq(),
-            **{name: value for part in reversed(parts) for name, value in part.items()},
-            "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason},
-        }
+        events = self._captured() if self.home.project else self.journal.last_seq()
+        told = {"home": str(self.folder), "project": self.home.project, "events": events}
+        told |= {name: value for part in reversed(parts) for name, value in part.items()}
+        return {**told, "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason}}
 
     def route(
         self,
@@ -327,10 +320,8 @@ class Lab:
         from theorex_lab.dispatch.local_model import with_local_model
         from theorex_lab.routing.router import route_in
 
-        settings = with_local_model(self.settings, self.folder)
-        return route_in(
-            self.home, query, settings, agent=agent, power=power, urgent=urgent, context_pct=context_pct, query_tokens=query_tokens
-        )  # fmt: skip
+        how = {"agent": agent, "urgent": urgent, "context_pct": context_pct, "query_tokens": query_tokens}
+        return route_in(self.home, query, with_local_model(self.settings, self.folder), power=power, **how)
 
     def matrix(
         self, *, half_life_days: float | None = None, min_samples: int | None = None, heard: bool = False
@@ -395,9 +386,8 @@ class Lab:
         from theorex_lab.memory.projects import projects_view
         from theorex_lab.routing.recall import Recall
 
-        own: tuple[type[View], ...] = (
-            self.home.item_view, self.home.label_view, projects_view(self.home), Traces, evidence_view(self.home), Recall, Tasks, Outcomes, Marks,
-        )  # fmt: skip
+        own: tuple[type[View], ...] = (self.home.item_view, self.home.label_view, projects_view(self.home), Traces)
+        own += (evidence_view(self.home), Recall, Tasks, Outcomes, Marks)
         found = verify(self.views, (*own, *(view for design in self.home.designs for view in design.views())))
         if not self.home.project or found.problems:
             return found
@@ -438,10 +428,8 @@ class Lab:
         """
         from theorex_lab.journal.sqlite.archive import archive
 
-        upto = self.home.taken_in()
-        return archive(
-            in_file(self.journal), before, consolidated=upto, agent=SCANNER, at=self.clock.now(), project=project
-        )
+        journal, upto, now = in_file(self.journal), self.home.taken_in(), self.clock.now()
+        return archive(journal, before, consolidated=upto, agent=SCANNER, at=now, project=project)
 
     def backup(self, file: str | Path, *, replace: bool = False) -> Backup:
         """Copy journal, archived segments and settings into one file; see `journal.sqlite.backup`."""
@@ -449,28 +437,20 @@ class Lab:
 
         return backup(in_file(self.journal), Path(file).expanduser(), replace=replace)
 
-    def export_files(
-        self, folder: str | Path | None = None, *, agent: str | None = None, replace: bool = False
-    ) -> Exported:
+    def export_files(self, folder: FilePath = None, *, agent: str | None = None, replace: bool = False) -> Exported:
         """Write the memory, of all agents or of one, as files for other programs; see `exchange.home_files.export_home`."""
         from theorex_lab.exchange.home_files import export_home
 
         return export_home(self.home, self.searcher, _path(folder), agent=agent, replace=replace)
 
     def import_files(
-        self,
-        path: str | Path | None = None,
-        *,
-        agent: str = "main",
-        trust_own: bool = False,
-        keep_secrets: bool = False,
+        self, path: FilePath = None, *, agent: str = "main", trust_own: bool = False, keep_secrets: bool = False
     ) -> list[FileReport]:
         """Take in a folder or a file that was exported; see `exchange.home_files.import_home`."""
         from theorex_lab.exchange.home_files import import_home
 
-        return import_home(
-            self.home, lambda: self.searcher, _path(path), agent=agent, trust_own=trust_own, keep_secrets=keep_secrets
-        )
+        how = {"trust_own": trust_own, "keep_secrets": keep_secrets}
+        return import_home(self.home, lambda: self.searcher, _path(path), agent=agent, **how)
 
     def export_events(self, file: str | Path, **how: Any) -> int:
         """Write the journal, or an agent's events, into one file of lines; see `exchange.events.export_events`."""
@@ -520,7 +500,7 @@ class Lab:
         sweep_forgotten(self.folder / "vectors", self.views, self.home.item_view)
 
 
-def _path(given: str | Path | None) -> Path | None:
+def _path(given: FilePath) -> Path | None:
     return None if given is None else Path(given).expanduser()
 
 
@@ -578,11 +558,8 @@ class Agent:
         from theorex_lab.dispatch.worker import DispatchTask
 
         number = new_event_id(self.lab.clock.now())
-        given = DispatchTask(
-            number, self.name, task, context_pct, query_tokens, tags, outcome_id, trace_id=trace_id, session=session,
-            keep_secrets=keep_secrets,
-        )  # fmt: skip
-        return self.lab.dispatcher.dispatch(given)
+        about = query_tokens, tags, outcome_id, trace_id, session, keep_secrets
+        return self.lab.dispatcher.dispatch(DispatchTask(number, self.name, task, context_pct, *about))
 
     @property
     def axon(self) -> AxonView:

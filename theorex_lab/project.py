@@ -34,8 +34,7 @@ def checkout_root(folder: str) -> str:
     """
     folder = place = os.path.realpath(folder)
     while not os.path.exists(os.path.join(place, ".git")):
-        above = os.path.dirname(place)
-        if above == place:
+        if (above := os.path.dirname(place)) == place:
             return folder
         place = above
     return place
@@ -67,9 +66,7 @@ def project_at(checkout: str) -> str:
 def check_project(project: str) -> str:
     """Return `project`, '' for none, or raise InvalidInput where it is outside the rule."""
     if not isinstance(project, str) or (project and not re.fullmatch(_NAME, project)):
-        raise InvalidInput(
-            f"got the project {project!r}; allowed are up to 64 of A-Z a-z 0-9 . _ -, or an existing folder"
-        )
+        raise InvalidInput(f"got the project {project!r}; allowed are up to 64 of A-Z a-z 0-9 . _ -, or a folder")
     return project
 
 

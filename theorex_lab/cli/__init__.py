@@ -68,11 +68,10 @@ def _project_called(lab: Lab, name: str) -> str:
         raise
 
 
-@click.group(
-    cls=Root,
-    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
-    params=[*console.COMMON_OPTIONS],
-)
+_SHOWN = {"help_option_names": ["-h", "--help"], "show_default": True}
+
+
+@click.group(cls=Root, context_settings=_SHOWN, params=[*console.COMMON_OPTIONS])
 @click.version_option(package_name="theorex-lab")
 @click.pass_context
 def theorex(ctx: click.Context, /, **_: Any) -> None:
@@ -103,8 +102,7 @@ def main() -> NoReturn:
         sys.stdout = None
         sys.exit(1)
     except (MemoryError, OSError, ImportError, RuntimeError) as error:
-        problem = _of_the_machine(error)
-        if not problem:
+        if not (problem := _of_the_machine(error)):
             raise
         console.fail(problem, as_json=as_json)
     sys.exit(0)
@@ -115,10 +113,8 @@ def _of_the_machine(error: Exception) -> str:
     reason = str(error)
     is_memory = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
     if is_memory or any(hint in reason for hint in _NO_ROOM):
-        return (
-            "there is too little memory for this; what was written before is whole: allow more (ulimit -v), close "
-            "other programs, or ask for less at once"
-        )
+        advice = "allow more (ulimit -v), close other programs, or ask for less at once"
+        return f"there is too little memory for this; what was written before is whole: {advice}"
     if not isinstance(error, OSError):
         return ""
     where = f"{error.filename}: " if error.filename is not None else ""

@@ -21,9 +21,7 @@ _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA
 @click.option("--rounds", type=click.IntRange(1, 1_000), default=5, help="How often each is measured.")
 @click.option("--scale", type=click.Choice(["10k", "100k"]), default="10k", help="Rows of data.")
 @click.option("--list", "list_only", is_flag=True, help="Name the rows and measure nothing.")
-@click.option(
-    "--output", metavar="F", default=None, help="Write the table, or with --json the object, into this file too."
-)
+@click.option("--output", metavar="F", help="Write the table, or with --json the object, into this file too.")
 def bench(names: tuple[str, ...], rounds: int, scale: str, list_only: bool, output: str | None) -> None:
     """Without a ROW all of them. Processor time of ours and of a peer, turn by turn in one run, as a ratio; below 1 ours takes less.
 

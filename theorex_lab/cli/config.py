@@ -41,13 +41,9 @@ def _show() -> None:
     if click.get_current_context().invoked_subcommand is not None:
         return
     lab = open_lab()
-    home = lab.home
-    parts = [
-        describe_settings(home.settings_of(design), before=f"{design.name}.")
-        for design in home.designs
-        if design.settings is not None
-    ]
-    rows = sum(parts, describe_settings(lab.settings))
+    rows = describe_settings(lab.settings)
+    for design in (design for design in lab.home.designs if design.settings is not None):
+        rows += describe_settings(lab.home.settings_of(design), before=f"{design.name}.")
     lines = [f"# {lab.config_file}"]
     for row in rows:
         lines += [_line(row), f"    {row['description']}"]
@@ -92,11 +88,6 @@ def _line(row: dict[str, Any]) -> str:
 # A value such as -1 is a value, and refused as one, not taken for an option.
 set_.context_settings["ignore_unknown_options"] = True
 _KEYS = "\n\nJSON: {file, settings: [{key, value, default, range, unit, source, description}]}"
-config = CommandGroup(
-    "config",
-    {"set": set_, "unset": unset},
-    help=f"Settings stand in config.json in the home, camelCase or snake_case.{_KEYS}",
-    params=[*COMMON_OPTIONS],
-    invoke_without_command=True,
-    callback=_show,
-)
+_ABOUT = f"Settings stand in config.json in the home, camelCase or snake_case.{_KEYS}"
+_how: dict[str, Any] = {"help": _ABOUT, "params": [*COMMON_OPTIONS], "invoke_without_command": True}
+config = CommandGroup("config", {"set": set_, "unset": unset}, callback=_show, **_how)

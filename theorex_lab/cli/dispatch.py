@@ -14,16 +14,12 @@ from theorex_lab.console.number import PERCENT, TOKENS
 from theorex_lab.console.options import SESSION
 from theorex_lab.serve.signals import ended_in_order
 
+_CONTEXT = "Percent of the agent's context in use; nothing is called below dispatchContextPct."
+
 
 @command("dispatch")
 @agent_option("Whose task it is; default $THEOREX_AGENT, else main.")
-@click.option(
-    "--context",
-    "context_pct",
-    type=PERCENT,
-    default=50.0,
-    help="Percent of the agent's context in use; nothing is called below dispatchContextPct.",
-)
+@click.option("--context", "context_pct", type=PERCENT, default=50.0, help=_CONTEXT)
 @click.option("--tokens", "query_tokens", type=TOKENS, help="Length of the task; default: estimated.")
 @click.option("--tag", "tags", multiple=True, help="A tag; `urgent` asks for a quick answer; may be repeated.")
 @click.option("--outcome-id", metavar="ID", help="The outcome that the trace is linked to; its failure is the call's.")
@@ -84,18 +80,13 @@ def model(action: str, port: int | None) -> None:
 
 def _timeline(trace: dict[str, Any]) -> list[str]:
     """A trace in the order of what happened, for people; each step is one line, so that no text can pass for a step."""
-    lines = [
-        one_row(f"{trace['id']}  agent {trace['agent_id']}  {', '.join(trace['tags'])}"),
-        one_row(f"{trace['start_time']}  started: {trace['task']}"),
-        *(one_row(f"    {reason}") for reason in trace["reasons"]),
-        *(one_row(f"{event['at']}  {event['tool']}: {event['input']}") for event in trace["events"]),
-    ]
+    lines = [f"{trace['id']}  agent {trace['agent_id']}  {', '.join(trace['tags'])}"]
+    lines += [f"{trace['start_time']}  started: {trace['task']}", *(f"    {reason}" for reason in trace["reasons"])]
+    lines += [f"{event['at']}  {event['tool']}: {event['input']}" for event in trace["events"]]
     for attempt in trace["attempts"]:
         went = f"answered in {attempt['latency_ms']:.0f} ms" if attempt["success"] else f"failed: {attempt['error']}"
-        lines.append(one_row(f"    {attempt['model']} {went}"))
-    if trace["end_time"] is None:
-        return [*lines, "still under way"]
+        lines.append(f"    {attempt['model']} {went}")
     ended = "lost" if trace["lost"] else "answered" if trace["success"] else "failed"
     detail = f"{trace['model']}, {trace['total_tokens']} tokens" if trace["error"] is None else trace["error"]
-    lines.append(one_row(f"{trace['end_time']}  {ended}: {detail}"))
-    return [*lines, trace["response"]] if trace["response"] else lines
+    lines.append("still under way" if trace["end_time"] is None else f"{trace['end_time']}  {ended}: {detail}")
+    return [*map(one_row, lines), *filter(None, [trace["response"]])]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -66,13 +66,9 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     promoted = [lab.theorex.promote(agent=agent_name) for agent_name in names]
     concepts, links = sum(promotion.concepts for promotion in promoted), sum(promotion.links for promotion in promoted)
     context = lab.boot_inject()
-    result = {
-        "reviews": [review.to_dict() for review in reviews],
-        "reviewer": reason,
-        "refined": [refinement.to_dict() for refinement in refined],
-        "promoted": {"concepts": concepts, "links": links},
-        "context": {"path": str(lab.context_file), "concepts": context.concepts, "fixes": context.fixes},
-    }
+    result: dict[str, Any] = {"reviews": [review.to_dict() for review in reviews], "reviewer": reason}
+    result |= {"refined": [each.to_dict() for each in refined], "promoted": {"concepts": concepts, "links": links}}
+    result["context"] = {"path": str(lab.context_file), "concepts": context.concepts, "fixes": context.fixes}
     lines = [*_told(reviews, reason), *map(_refined_line, refined), f"promoted: {concepts} concepts, {links} links"]
     lines.append(f"context: {context.concepts} concepts and {context.fixes} fixes in {lab.context_file}")
     emit(result, "\n".join(lines))
@@ -94,15 +90,11 @@ def _sure(review: TraceReviewRecord) -> str:
 
 def _told(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
     """The reviews for people: what was written, and what waits on and why, each reason once."""
-    lines = [f"reviewer: {reason}"]
-    lines += [
-        f"{review.outcome_id}  {review.failure_class}, {review.score:.2f} by {review.model_used}{_sure(review)}: {review.fix_description}"
-        for review in reviews
-        if review.written_to_axon
-    ]
-    lines += each_once(
-        (review.outcome_id, f"by {review.model_used or 'nobody'}: not written: {review.problem}")
-        for review in reviews
-        if not review.written_to_axon
-    )
-    return lines if reviews else [*lines, "no failure waits for a review"]
+    lines, left = [f"reviewer: {reason}"], []
+    for review in reviews:
+        if review.written_to_axon:
+            about = f"{review.failure_class}, {review.score:.2f} by {review.model_used}{_sure(review)}"
+            lines.append(f"{review.outcome_id}  {about}: {review.fix_description}")
+        else:
+            left.append((review.outcome_id, f"by {review.model_used or 'nobody'}: not written: {review.problem}"))
+    return [*lines, *each_once(left)] if reviews else [*lines, "no failure waits for a review"]

@@ -73,19 +73,14 @@ def export(folder: Path | None, agent: str | None, replace: bool, events: Path |
 @click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for exports of your own.")
 @click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
 @click.option(
-    "--transcripts", metavar="PATH", type=_PATH, help="Take in sessions that coding agents kept: a file or a folder."
+    "--transcripts", metavar="PATH", type=_PATH, help="Take in sessions of coding agents: a file or a folder."
 )
-@click.option(
-    "--project", metavar="P", default="", help="With --transcripts: of sessions that name no absolute folder."
-)
+@click.option("--project", metavar="P", default="", help="With --transcripts: of sessions without an absolute folder.")
 @click.option("--since", metavar="ISO", help="With --transcripts: leave out what is earlier.")
 @click.option("--dry-run", is_flag=True, help="With --transcripts: say what would come in; nothing is kept.")
 @click.argument("path", metavar="[PATH]", required=False, type=_PATH)
 @keeps_secrets
-def import_(
-    path: Path | None, agent: str, trust_own: bool, strict: bool, transcripts: Path | None,
-    project: str, since: str | None, dry_run: bool,
-) -> None:  # fmt: skip
+def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, transcripts: Path | None, **of: Any) -> None:
     """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
 
     Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come
@@ -102,10 +97,9 @@ def import_(
     if transcripts is not None:
         if path is not None or current().keeps_secrets:
             raise click.UsageError("--transcripts PATH goes without another PATH and --keep-secrets")
-        how = {"project": project, "since": since, "trust_own": trust_own, "dry_run": dry_run, "agent": agent}
-        _import_transcripts(transcripts, strict=strict, **how)
+        _import_transcripts(transcripts, strict=strict, trust_own=trust_own, agent=agent, **of)
         return
-    if project or since is not None or dry_run:
+    if any(of.values()):
         raise click.UsageError("--project, --since and --dry-run are of --transcripts PATH")
     lab = open_lab()
     reports = lab.import_files(path, agent=agent, trust_own=trust_own)
@@ -118,13 +112,11 @@ def import_(
     _tell(result, lines, problems, failed=strict or not imported + skipped)
 
 
-def _tell(
-    result: dict[str, Any], lines: list[str], problems: list[str], *, failed: bool, dry_run: bool = False
-) -> None:
+def _tell(result: dict[str, Any], lines: list[str], problems: list[str], *, failed: bool, dry: bool = False) -> None:
     """What came in and what did not; where problems mean that it `failed`, the command ends with them."""
     if problems and failed:
         fail("; ".join(problems), **result)
-    emit(result, "\n".join([*lines, *problems, *["(a dry run: nothing was kept)"] * dry_run]))
+    emit(result, "\n".join([*lines, *problems, *["(a dry run: nothing was kept)"] * dry]))
 
 
 def _export_events(folder: Path | None, file: Path, **how: Any) -> None:
@@ -146,7 +138,7 @@ def _import_transcripts(path: Path, *, strict: bool, **how: Any) -> None:
     lines[0] += f", {report.skipped} recorded by the hook" if report.skipped else ""
     for name, counts in sorted(report.projects.items()):
         lines.append(f"          {name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
-    _tell(report.to_dict(), lines, report.problems, failed=strict, dry_run=how["dry_run"])
+    _tell(report.to_dict(), lines, report.problems, failed=strict, dry=how["dry_run"])
 
 
 @contextmanager

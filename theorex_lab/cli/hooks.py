@@ -14,7 +14,7 @@ from difflib import unified_diff
 from functools import partial
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import click
 
@@ -54,13 +54,11 @@ def install_hooks(settings: str, servers: str | None, agent: str | None, remove:
     hook, entry = hook_command(home, agent), server_entry(home, agent)
     plans = [_plan(settings, partial(_without, uninstall) if remove else partial(install, hook=hook))]
     if servers is not None:
-        plans.append(
-            _plan(servers, partial(_without, uninstall_server) if remove else partial(install_server, entry=entry))
-        )
+        enter = partial(_without, uninstall_server) if remove else partial(install_server, entry=entry)
+        plans.append(_plan(servers, enter))
         if plans[0].path == plans[1].path:
             raise InvalidInput(f"got the settings file {servers!r} for --mcp; allowed is another file")
-    changed = [plan for plan in plans if plan.after != plan.before]
-    if not changed:
+    if not (changed := [plan for plan in plans if plan.after != plan.before]):
         found = "nothing of ours" if remove else "all is there already"
         emit(_result(plans), f"{_names(plans)}: {found}; nothing was changed")
         return
@@ -105,13 +103,10 @@ def _names(plans: list[_Plan]) -> str:
 
 def _result(plans: list[_Plan], written: Mapping[Path, Path | None] = MappingProxyType({})) -> dict[str, Any]:
     """The report on the settings, and under `mcp` on the servers (None if not asked for)."""
-    parts = []
-    for plan in plans:
-        kept = written.get(plan.path)
-        backup = None if kept is None else str(kept)
-        parts.append(
-            {"file": str(plan.path), "changed": plan.path in written, "backup": backup, "diff": plan.difference}
-        )
+    parts: list[dict[str, Any]] = []
+    for path, diff in ((plan.path, plan.difference) for plan in plans):
+        backup = None if (kept := written.get(path)) is None else str(kept)
+        parts.append({"file": str(path), "changed": path in written, "backup": backup, "diff": diff})
     return {**parts[0], "mcp": parts[1] if len(parts) > 1 else None}
 
 
@@ -206,8 +201,7 @@ def uninstall_server(text: str | None) -> str:
 
 
 def _servers(found: dict[str, Any]) -> dict[str, Any]:
-    servers: dict[str, Any] = _checked(found.get(_SERVERS, {}), dict, f"`{_SERVERS}` in the file")
-    return servers
+    return cast(dict[str, Any], _checked(found.get(_SERVERS, {}), dict, f"`{_SERVERS}` in the file"))
 
 
 def _checked(value: Any, kind: type, where: str) -> Any:
@@ -224,8 +218,7 @@ def _object(text: str | None) -> dict[str, Any]:
         raise
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the file is not JSON ({error}); repair it first, nothing was changed") from error
-    checked: dict[str, Any] = _checked(found, dict, "the JSON of the file")
-    return checked
+    return cast(dict[str, Any], _checked(found, dict, "the JSON of the file"))
 
 
 def _settings(text: str | None) -> dict[str, Any]:
@@ -248,9 +241,7 @@ def _written(value: dict[str, Any], text: str | None) -> str:
         after = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
         after.encode()
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(
-            f"the file cannot be written again ({error}); repair it first, nothing was changed"
-        ) from error
+        raise InvalidInput(f"the file cannot be written again ({error}); repair it first, all is as it was") from error
     return (after.replace("\n", "\r\n") if "\r\n" in text else after) + text[len(content) :]
 
 
@@ -281,11 +272,9 @@ def _strip(settings: dict[str, Any], event: str) -> None:
     """Take our entries out from under an event; a group, an event and `hooks` that held nothing else go with them."""
     if not _ours(settings, event):
         return
-    settings["hooks"][event] = [
-        {**group, "hooks": others} if len(others) < len(_entries(group)) else group
-        for group in settings["hooks"][event]
-        if (others := [entry for entry in _entries(group) if not _shell(entry)]) or not _entries(group)
-    ]
+    groups = [(group, [entry for entry in _entries(group) if not _shell(entry)]) for group in settings["hooks"][event]]
+    left = [(group, others) for group, others in groups if others or not _entries(group)]
+    settings["hooks"][event] = [{**group, "hooks": others} if others else group for group, others in left]
     if not settings["hooks"][event]:
         del settings["hooks"][event]
     if not settings["hooks"]:
@@ -310,14 +299,11 @@ def _without(take: Callable[[str | None], str], text: str | None) -> str | None:
     return left if left == text or _object(left) else None
 
 
-def _backup(path: Path, number: int) -> Path:
-    return path.with_name(f"{path.name}.theorex-backup-{number}")
-
-
-def _last_backup(path: Path) -> int:
-    """The number of the newest backup, 0 where there is none."""
-    ends = (other.name.removeprefix(f"{path.name}.theorex-backup-") for other in path.parent.glob("*.theorex-backup-*"))
-    return max((int(end) for end in ends if end.isdecimal()), default=0)
+def _next_backup(path: Path) -> Path:
+    """Where a backup goes: after the newest one, the first is number 1."""
+    begin = f"{path.name}.theorex-backup-"
+    ends = (other.name.removeprefix(begin) for other in path.parent.glob("*.theorex-backup-*"))
+    return path.with_name(f"{begin}{1 + max((int(end) for end in ends if end.isdecimal()), default=0)}")
 
 
 def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
@@ -329,7 +315,7 @@ def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if before is not None:
             mode = path.stat().st_mode & 0o7777
-            backup = _backup(path, _last_backup(path) + 1)
+            backup = _next_backup(path)
             write_atomically(backup, before.encode(), mode=mode)
         if after is None:
             path.unlink()

@@ -111,12 +111,9 @@ def status(agent: str | None) -> None:
     """
     lab = open_lab()
     result = lab.status(agent=agent) | {"vectors": lab.searcher.vectors.told()}
-    lines = [
-        f"home      {result['home']}",
-        f"events    {result['events']}   observations {result['observations']}   concepts {result['concepts']}",
-        f"law       {result['decay_law']}",
-        f"embedder  {result['embedder']['id']} ({result['embedder']['reason']}); {result['vectors']}",
-    ]
+    counts = f"events    {result['events']}   observations {result['observations']}   concepts {result['concepts']}"
+    lines = [f"home      {result['home']}", counts, f"law       {result['decay_law']}"]
+    lines.append(f"embedder  {result['embedder']['id']} ({result['embedder']['reason']}); {result['vectors']}")
     for row in result["agents"]:
         tiers = "  ".join(f"{tier} {count}" for tier, count in row["tiers"].items() if count) or "nothing yet"
         lines += [f"{row['agent']}: {tiers}", f"    hottest: {', '.join(row['top'])}"]
@@ -135,10 +132,8 @@ def boot_inject(output: str | None) -> None:
     file = Path(output) if output is not None else lab.context_file
     context = lab.boot_inject(file)
     counts = {name: getattr(context, name) for name in ("concepts", "fixes", "agents", "tokens")}
-    emit(
-        {"path": str(file), **counts},
-        f"{file}: {context.concepts} concepts, {context.fixes} fixes, {context.tokens} tokens",
-    )
+    text = f"{file}: {context.concepts} concepts, {context.fixes} fixes, {context.tokens} tokens"
+    emit({"path": str(file), **counts}, text)
 
 
 @command("embed")

@@ -49,10 +49,10 @@ def policy_list() -> None:
     lab = open_lab()
     now = policy_settings(lab.settings)
     rows = [{**policy.to_dict(), "in_force": policy.settings == now} for policy in policies(lab.journal)]
-    lines = [
-        f"{'*' if row['in_force'] else ' '} {row['number']:>4}  {row['at'][:19]}  {_metrics(row['metrics'])}  {one_row(row['reason'])}"
-        for row in rows
-    ]
+    lines = []
+    for row in rows:
+        kept = f"{'*' if row['in_force'] else ' '} {row['number']:>4}  {row['at'][:19]}"
+        lines.append(f"{kept}  {_metrics(row['metrics'])}  {one_row(row['reason'])}")
     emit({"policies": rows}, "\n".join([*lines, "* as the settings are now"]) if rows else "no policy was kept yet")
 
 
@@ -120,26 +120,21 @@ def schedule(kind: str, at: str) -> None:
 
     JSON: {kind, files}
     """
-    found = _TIME.fullmatch(at)
-    if found is None:
+    if (found := _TIME.fullmatch(at)) is None:
         raise click.BadParameter(f"got {at!r}; allowed are 00:00 to 23:59", param_hint="--at")
     home = str(Path(named_home()).expanduser().absolute())
     words = [*_theorex(), "--home", home, "nightly", "--agent", ALL]
     if any(character in word for word in words for character in "\r\n"):
         raise InvalidInput(f"got the home {home!r}; allowed is a path without line breaks")
-    text = _cron(words, *found.groups())
-    emit({"kind": kind, "files": {"crontab": text}}, text.rstrip("\n"))
+    hour, minute = map(int, found.groups())
+    text = f"{minute} {hour} * * * {shlex.join(words)}".replace("%", r"\%")  # a bare % would end the command
+    emit({"kind": kind, "files": {"crontab": f"{text}\n"}}, text)
 
 
 def _theorex() -> list[str]:
     """The absolute command of this environment."""
     script = Path(sys.executable).with_name("theorex")
     return [str(script)] if script.is_file() else [sys.executable, "-m", "theorex_lab"]
-
-
-def _cron(words: list[str], hour: str, minute: str) -> str:
-    """A line of a crontab, where a bare % would end the command."""
-    return f"{int(minute)} {int(hour)} * * * {shlex.join(words)}".replace("%", r"\%") + "\n"
 
 
 def _metrics(metrics: dict[str, Any]) -> str:

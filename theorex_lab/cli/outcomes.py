@@ -48,11 +48,11 @@ def outcome(
 
     JSON: {id, outcome_id, score}, with --judge also judge_score and problem
     """
-    given: dict[str, Any] = {
-        "success": _either(succeeded, failed, "--success", "--fail"),
-        "explicit_score": score,
-        "thumbs_up": _either(up, down, "--thumbs-up", "--thumbs-down"),
-    }
+    success, thumb = (
+        _either(succeeded, failed, "--success", "--fail"),
+        _either(up, down, "--thumbs-up", "--thumbs-down"),
+    )
+    given: dict[str, Any] = {"success": success, "explicit_score": score, "thumbs_up": thumb}
     if outcome_id is not None and (decision or result or tags or session or trace_id):
         raise click.UsageError("With --id only --success, --fail, --score, --thumbs-up, --thumbs-down and --judge go.")
     if outcome_id is not None and not judged and all(value is None for value in given.values()):
@@ -106,9 +106,7 @@ def judge(agent: str | None, pending: bool) -> None:
     judged = [{key: getattr(outcome, key) for key in keys} for outcome in found.judged]
     problems = [{"outcome_id": outcome_id, "problem": problem} for outcome_id, problem in found.problems.items()]
     left = len(lab.outcomes.pending(agent=agent))
-    lines = [
-        f"{outcome.outcome_id}  judge {outcome.judge_score:.2f}, score {outcome.score:.2f}" for outcome in found.judged
-    ]
+    lines = [f"{each.outcome_id}  judge {each.judge_score:.2f}, score {each.score:.2f}" for each in found.judged]
     lines += each_once((outcome_id, f"not judged: {problem}") for outcome_id, problem in found.problems.items())
     emit({"judged": judged, "pending": left, "problems": problems}, "\n".join([*lines, f"{left} pending"]))
 
@@ -132,11 +130,9 @@ def evolve_status(agent: str | None, count: int) -> None:
         review = look_back(view, agent=agent)
         reviewed = int(view.rows["reviewed"][view.select(agent=agent)].sum())
     queue = len(lab.outcomes.queue(agent=agent))
-    result = {
-        "outcomes": review.outcomes, "success_rate": review.success_rate,
-        "tags": [asdict(tag) for tag in review.tags], "queue": queue, "reviewed": reviewed,
-        "recent": [outcome.to_dict() for outcome in recent],
-    }  # fmt: skip
+    result: dict[str, Any] = {"outcomes": review.outcomes, "success_rate": review.success_rate}
+    result |= {"tags": [asdict(tag) for tag in review.tags], "queue": queue, "reviewed": reviewed}
+    result["recent"] = [outcome.to_dict() for outcome in recent]
     rate = "" if review.success_rate is None else f", {review.success_rate:.0%} of them successes"
     lines = [f"{review.outcomes} outcomes{rate}; {queue} failures wait for a review, {reviewed} were reviewed"]
     for tag in review.tags:

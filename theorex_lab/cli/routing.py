@@ -125,9 +125,7 @@ def matrix_build() -> None:
 
 @command("matrix-show")
 @click.option("--half-life", "half_life_days", type=DAYS, metavar="DAYS", help="Default matrixHalfLifeDays.")
-@click.option(
-    "--min-samples", type=click.IntRange(min=1), help="Runs that make a cell usable; default matrixMinSamples."
-)
+@click.option("--min-samples", type=click.IntRange(min=1), help="Runs of a usable cell; default matrixMinSamples.")
 def matrix_show(**how: Any) -> None:
     """A call succeeds where a model answered, unless its outcome says later that it went wrong. Cells without enough runs
     are dimmed: they have no score and are not used. Runs that were imported without --trust-own stand below; no query is

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -63,11 +64,8 @@ def mcp_start(
     file = Path(token_file).expanduser() if token_file else file_of(lab.folder, name)
     token = read_token(check_token_file(file, lab.folder, name))
     if allow_remote and host not in ("127.0.0.1", "localhost", "::1"):
-        click.echo(
-            f"theorex: warning: whoever reaches {host} and has the token reads and writes this memory, and the "
-            "connection is not encrypted",
-            err=True,
-        )
+        who = f"whoever reaches {host} and has the token reads and writes this memory"
+        click.echo(f"theorex: warning: {who}, and the connection is not encrypted", err=True)
 
     def started(address: str) -> None:
         emit({"url": address, "agent": name, "token_file": str(file)}, f"{address}  (agent {name}, token in {file})")
@@ -76,7 +74,5 @@ def mcp_start(
         if signal.SIGTERM in ending() and hasattr(signal, "SIGHUP") and signal.SIGHUP in ending():
             # The server knows SIGTERM: it takes no more requests, answers those under way, and hands the signal on.
             signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
-        serve_http(
-            lab, token, agent=name, any_agent=any_agent, host=host, port=port, allow_remote=allow_remote,
-            hosts=list(hosts), started=started,
-        )  # fmt: skip
+        where: dict[str, Any] = {"host": host, "port": port, "allow_remote": allow_remote, "hosts": list(hosts)}
+        serve_http(lab, token, **where, started=started, agent=name, any_agent=any_agent)

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
 
 import click
 
@@ -45,11 +45,8 @@ class Command(click.Command):
 
 def merge_options(ctx: click.Context) -> None:
     """Lay the options given here over those given before."""
-    given = ctx.ensure_object(dict)
-    for option in COMMON_OPTIONS:
-        value = ctx.params.pop(str(option.name), None)
-        if value is not None:
-            given[option.name] = value
+    values = {str(option.name): ctx.params.pop(str(option.name), None) for option in COMMON_OPTIONS}
+    ctx.ensure_object(dict).update({name: value for name, value in values.items() if value is not None})
 
 
 class CommandGroup(click.Group):
@@ -77,9 +74,8 @@ class CommandGroup(click.Group):
 
 def group(name: str, about: str, *commands: click.Command) -> CommandGroup:
     """The commands under one name."""
-    return CommandGroup(
-        name, {str(command.name): command for command in commands}, help=about, params=[*COMMON_OPTIONS]
-    )
+    named = {str(command.name): command for command in commands}
+    return CommandGroup(name, named, help=about, params=[*COMMON_OPTIONS])
 
 
 def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], Command]:
@@ -90,8 +86,7 @@ def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], Comman
     """
 
     def declare(function: Callable[..., Any]) -> Command:
-        details = cleandoc(function.__doc__ or "")
-        text = "\n\n".join(filter(None, [about, details]))
+        text = "\n\n".join(filter(None, [about, cleandoc(function.__doc__ or "")]))
         made = click.command(name=name, cls=Command, help=text, short_help=about)(function)
         assert isinstance(made, Command)
         return made
@@ -101,8 +96,7 @@ def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], Comman
 
 def given_options() -> dict[str, Any]:
     """The common options as they were given, and what else the running command hands on."""
-    found: dict[str, Any] = click.get_current_context().ensure_object(dict)
-    return found
+    return cast(dict[str, Any], click.get_current_context().ensure_object(dict))
 
 
 def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -171,8 +165,7 @@ def named_clock() -> Clock:
 
 def named_preset() -> str | None:
     """The preset that the options name."""
-    preset: str | None = given_options().get("preset")
-    return preset
+    return cast("str | None", given_options().get("preset"))
 
 
 def open_lab() -> Any:

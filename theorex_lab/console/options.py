@@ -13,7 +13,5 @@ SESSION = click.option("--session", default="", show_default=False, help="The se
 LIMIT = click.option("-k", "limit", type=RESULTS, default=10, help="How many results at most.")
 PICTURE = click.option("--picture", metavar="FILE", help="Draw the scores into this PNG file.")
 SEED = click.option("--seed", type=click.IntRange(min=0), default=0, help="Seed of intervals and of what is drawn.")
-REVIEWER = click.option(
-    "--reviewer", type=click.Choice(["auto", "heuristic", "model"]), default="auto",
-    help="auto: a model where one of the setting `reviewers` accepts a connection, else by rules.",
-)  # fmt: skip
+_AUTO = "auto: a model where one of the setting `reviewers` accepts a connection, else by rules."
+REVIEWER = click.option("--reviewer", type=click.Choice(["auto", "heuristic", "model"]), default="auto", help=_AUTO)

@@ -114,13 +114,10 @@ class End:
 
     def event(self, start: Start) -> Event:
         """The `trace_ended` event."""
-        body = {name: value for name, value in vars(self).items() if name not in ("at", "kept")} | {
-            "query_type": start.query_type,
-            "outcome_id": start.outcome_id,
-            "error": _error(self.error),
-            "response": preview(self.response, RESPONSE_CHARACTERS),
-            "attempts": [{**asdict(attempt), "error": _error(attempt.error)} for attempt in self.attempts],
-        }
+        body = {name: value for name, value in vars(self).items() if name not in ("at", "kept")}
+        body |= {"query_type": start.query_type, "outcome_id": start.outcome_id, "error": _error(self.error)}
+        body["response"] = preview(self.response, RESPONSE_CHARACTERS)
+        body["attempts"] = [{**asdict(attempt), "error": _error(attempt.error)} for attempt in self.attempts]
         return _event("trace_ended", body, start, self.at, lineage=[start.event_id], event_id=self.event_id)
 
 
@@ -160,8 +157,7 @@ class EventBus:
         if isinstance(message, Start):
             return self._started(message)
         if isinstance(message, ToolUse):
-            start = self._open.get(message.trace_id)
-            if start is not None:
+            if (start := self._open.get(message.trace_id)) is not None:
                 self._hand_on(message, start)
             return start is not None
         return self._ended(message)
@@ -177,8 +173,7 @@ class EventBus:
         return True
 
     def _ended(self, end: End) -> bool:
-        start = self._open.pop(end.trace_id, None)
-        if start is None:
+        if (start := self._open.pop(end.trace_id, None)) is None:
             return False
         try:
             self._hand_on(end, start)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from theorex_lab.search.wire import Deadline, HttpReply
 
 ChatMessage = dict[str, str]
+Prompt = str | list[ChatMessage]
+Clients = MutableMapping[str, "ModelClient"] | None
 Check = Callable[[Any], Any]
 ROLES = ("system", "user", "assistant")
 _LONGEST_TIMEOUT_SECONDS = 86_400.0
@@ -135,17 +137,14 @@ class ModelClient:
         if not model:
             raise ConfigError("got an empty model name; give the name that the endpoint knows")
         if max_response_bytes <= 0 or attempts < 1:
-            raise ConfigError(
-                f"got a limit of {max_response_bytes} bytes and {attempts} attempts; allowed is 1 or more"
-            )
+            got = f"a limit of {max_response_bytes} bytes and {attempts} attempts"
+            raise ConfigError(f"got {got}; allowed is 1 or more")
         self.url = endpoint_url(url, "chat/completions", what=f"{model} model", allow_remote=allow_remote)
-        self.base_url = url
-        self.model = model
+        self.base_url, self.model = url, model
         self._timeout_seconds = _checked_timeout(timeout_seconds)
         self._max_response_bytes = max_response_bytes
         self._api_key = checked_key(api_key, model)
-        self._max_tokens = max_tokens
-        self._temperature = temperature
+        self._defaults = {"max_tokens": max_tokens, "temperature": temperature}
         self._attempts = attempts
         self._sleep = sleep or time.sleep
         # Waits of processes that failed together must differ, whatever seed an experiment uses.
@@ -162,16 +161,7 @@ class ModelClient:
         """Close the connections."""
         self._client.close()
 
-    def complete(
-        self,
-        prompt: str | list[ChatMessage],
-        *,
-        json_schema: dict[str, Any] | None = None,
-        max_tokens: int | None = None,
-        temperature: float | None = None,
-        seed: int | None = None,
-        timeout_seconds: float | None = None,
-    ) -> Completion:
+    def complete(self, prompt: Prompt, **options: Unpack[CallOptions]) -> Completion:
         """Ask the model once; `timeout_seconds` bounds the whole call, with all its tries and waits.
 
         `prompt`: one user message, or messages {"role": system|user|assistant, "content": text}. With `json_schema` the
@@ -181,14 +171,9 @@ class ModelClient:
         """
         from theorex_lab.search.wire import Deadline
 
-        body: dict[str, Any] = {
-            "model": self.model,
-            "messages": _messages(prompt),
-            "max_tokens": self._max_tokens if max_tokens is None else max_tokens,
-            "temperature": self._temperature if temperature is None else temperature,
-        }
-        if seed is not None:
-            body["seed"] = seed
+        json_schema, timeout_seconds = options.pop("json_schema", None), options.pop("timeout_seconds", None)
+        body: dict[str, Any] = {"model": self.model, "messages": _messages(prompt), **self._defaults}
+        body |= {name: value for name, value in options.items() if value is not None}
         check = None
         if json_schema is not None:
             check = _compiled(json_schema)
@@ -221,9 +206,8 @@ class ModelClient:
 
         headers = authorization(self._api_key)
         started = time.perf_counter()
-        reply = post(
-            self._client, self.url, body, deadline=deadline, limit_bytes=self._max_response_bytes, headers=headers
-        )
+        limit = self._max_response_bytes
+        reply = post(self._client, self.url, body, deadline=deadline, limit_bytes=limit, headers=headers)
         latency_ms = (time.perf_counter() - started) * 1000
         if reply.status == 429 or 500 <= reply.status < 600:
             self._put_off(reply)
@@ -234,9 +218,8 @@ class ModelClient:
     def _put_off(self, reply: HttpReply) -> NoReturn:
         text = f"{self.url} answered with the status {reply.status}: {self._excerpt(reply.content)}"
         wait = reply.headers.get("Retry-After", "")
-        if not re.fullmatch(r"[0-9]{1,9}", wait):
-            raise _Busy(text, None)
-        raise _Busy(f"{text}; it asks for {wait} s", float(wait))
+        states = re.fullmatch(r"[0-9]{1,9}", wait)
+        raise _Busy(f"{text}; it asks for {wait} s", float(wait)) if states else _Busy(text, None)
 
     def _completion(self, reply: HttpReply, latency_ms: float, check: Check | None) -> Completion:
         try:
@@ -251,15 +234,9 @@ class ModelClient:
         cut = finish_reason == "length"
         if not text or text.isspace():
             self._reject(f"an empty text{', cut at max_tokens' if cut else ''}")
-        return Completion(
-            text=encodable(text),
-            model=self.model,
-            prompt_tokens=_count(usage, "prompt_tokens"),
-            completion_tokens=_count(usage, "completion_tokens"),
-            latency_ms=latency_ms,
-            cut=cut,
-            data=None if check is None else self._checked_json(text, check, cut),
-        )
+        tokens = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
+        data = None if check is None else self._checked_json(text, check, cut)
+        return Completion(encodable(text), self.model, *tokens, latency_ms, cut, data)
 
     def _checked_json(self, text: str, check: Check, cut: bool) -> Any:
         from fastjsonschema import JsonSchemaValueException
@@ -296,28 +273,17 @@ def client_for(name: str, settings: Settings) -> ModelClient:
     Traceback (most recent call last):
     theorex_lab.errors.ModelUnavailable: claude-sonnet has no url; set models.claude-sonnet.url in config.json to call it
     """
-    model = settings.models.get(name)
-    if model is None:
+    if (model := settings.models.get(name)) is None:
         raise ConfigError(f"got the model {name!r}; known are {', '.join(settings.models)}")
     if model.url is None:
         raise ModelUnavailable(f"{name} has no url; set models.{name}.url in config.json to call it")
-    return ModelClient(
-        model.url,
-        name,
-        timeout_seconds=settings.model_timeout_seconds,
-        max_response_bytes=settings.max_response_bytes,
-        api_key=key_from(model.api_key_env, name),
-        allow_remote=settings.is_set("models"),
-    )
+    how: dict[str, Any] = {"allow_remote": settings.is_set("models"), "api_key": key_from(model.api_key_env, name)}
+    how |= {"timeout_seconds": settings.model_timeout_seconds, "max_response_bytes": settings.max_response_bytes}
+    return ModelClient(model.url, name, **how)
 
 
 def ask(
-    names: Sequence[str],
-    prompt: str | list[ChatMessage],
-    settings: Settings,
-    *,
-    clients: MutableMapping[str, ModelClient] | None = None,
-    **options: Unpack[CallOptions],
+    names: Sequence[str], prompt: Prompt, settings: Settings, *, clients: Clients = None, **options: Unpack[CallOptions]
 ) -> ChainAnswer:
     """Ask the models of `names` in order until one answers; a timeout holds for each of them.
 
@@ -364,7 +330,7 @@ def _cost(name: str, completion: Completion, settings: Settings) -> float | None
     return completion.tokens * settings.models[name].cost_per_million_tokens / 1e6
 
 
-def _messages(prompt: str | list[ChatMessage]) -> list[ChatMessage]:
+def _messages(prompt: Prompt) -> list[ChatMessage]:
     messages = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt
     if not isinstance(messages, list) or not messages:
         raise InvalidInput(f"got a prompt of the type {type(prompt).__name__}; allowed is a text or a list of messages")

@@ -105,8 +105,7 @@ def stop(home: Path | str) -> Running | None:
     if not (folder / STATE_FILE).exists():
         return None
     with exclusive(folder / _LOCK_FILE, wait=True):
-        state = _alive(folder)
-        if state is not None:
+        if (state := _alive(folder)) is not None:
             _end(state)
         (folder / STATE_FILE).unlink(missing_ok=True)
     return state
@@ -131,8 +130,7 @@ def local_endpoint(home: Path | str) -> ModelSettings | None:
 
 def with_local_model(settings: Settings, home: Path | str) -> Settings:
     """The settings, with the offline model after the configured ones where it runs."""
-    local = local_endpoint(home)
-    if local is None:
+    if (local := local_endpoint(home)) is None:
         return settings
     return settings.model_copy(update={"models": {**settings.models, MODEL: local}})
 
@@ -162,11 +160,8 @@ def _launch(folder: Path, port: int) -> Running:
     command = [sys.executable, "-P", "-m", __name__, "--port", str(port)]
     log = os.open(folder / LOG_FILE, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:
-        redirections = [
-            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-            (os.POSIX_SPAWN_DUP2, log, 1),
-            (os.POSIX_SPAWN_DUP2, log, 2),
-        ]
+        redirections: list[Any] = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
+        redirections += [(os.POSIX_SPAWN_DUP2, log, 1), (os.POSIX_SPAWN_DUP2, log, 2)]
         pid = os.posix_spawn(command[0], command, os.environ, file_actions=redirections, setsid=True)
     finally:
         os.close(log)

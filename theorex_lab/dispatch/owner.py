@@ -91,9 +91,8 @@ class Owner:
                 draft.rename(_lock_file(self._folder, self._lock))
         except OSError as error:
             self._held.close()
-            raise StorageError(
-                f"cannot lock {draft}: {error.strerror}; make the folder one that can be written"
-            ) from error
+            advice = "make the folder one that can be written"
+            raise StorageError(f"cannot lock {draft}: {error.strerror}; {advice}") from error
 
     def _give_back(self) -> None:
         with suppress(OSError):  # without its lock a file that stays says nothing, and the next who opens removes it
@@ -129,8 +128,7 @@ def _given_up(start: Event, folder: Path, at: int) -> Iterator[str]:
     if not isinstance(owner, dict):
         yield LOST
         return
-    alive = lives(owner)
-    if alive is None:
+    if (alive := lives(owner)) is None:
         waited_seconds = (at - start.at) / 1e6
         yield OUT_OF_SIGHT if waited_seconds > start.body["lost_after_seconds"] else ""
         return

@@ -7,8 +7,8 @@ whichever process appends step k first has taken it, and every other one is told
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,13 +31,9 @@ _MAX_NESTING = 64  # what was written at a shallow point of a program must be re
 _TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _WORKER = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _TASK_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-_A2A_NAMES = {
-    "from_agent": "from",
-    "to_agent": "to",
-    "task_type": "type",
-    "status": "state",
-    "submitted_at": "created_at",
-}
+_A2A_NAMES = {"from_agent": "from", "to_agent": "to", "task_type": "type", "status": "state"}
+_A2A_NAMES |= {"submitted_at": "created_at"}
+Name = str | None
 _TIMES = ("created_at", "claimed_at", "lease_until", "completed_at")
 
 
@@ -66,9 +62,7 @@ class Task:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON: the sender is `from`, times are ISO 8601; what A2A calls otherwise stands under both names."""
-        values = {
-            ("from" if field.name == "sender" else field.name): getattr(self, field.name) for field in fields(self)
-        }
+        values = {"from" if name == "sender" else name: value for name, value in vars(self).items()}
         values |= {name: to_iso(values[name]) for name in _TIMES if values[name] is not None}
         return values | {name: values[own] for name, own in _A2A_NAMES.items()}
 
@@ -98,10 +92,8 @@ class Tasks(View):
     def __init__(self) -> None:
         super().__init__()
         self.agents = Names()
-        self.tasks = Table(
-            id="S36", to="i4", state="i1", step="i4", attempt="i4",
-            seq="i8", step_seq="i8", claimed_at="i8", lease_until="i8",
-        )  # fmt: skip
+        times = dict.fromkeys(("seq", "step_seq", "claimed_at", "lease_until"), "i8")
+        self.tasks = Table(id="S36", to="i4", state="i1", step="i4", attempt="i4", **times)
         self._open: dict[str, int] = {}  # task id -> row, of those that are not finished
 
     def fold(self, events: Sequence[Event]) -> None:
@@ -205,8 +197,8 @@ class TaskBoard:
             payload = kept_value(payload)
         now = self.home.clock.now()
         task_id = new_event_id(now)
-        body = {"from": check_agent(sender), "to": check_agent(to), "type": task_type, "payload": payload,
-                "project": self.home.project}  # fmt: skip
+        body = {"from": check_agent(sender), "to": check_agent(to), "type": task_type, "payload": payload}
+        body["project"] = self.home.project
         self.home.journal.append([_step("task_submitted", task_id, 0, body, agent=sender, at=now)])
         return task_id
 
@@ -255,9 +247,7 @@ class TaskBoard:
 
         return self._follow(task_id, worker, "task_claimed", renewed)
 
-    def complete(
-        self, task_id: str, result: Any = None, *, worker: str | None = None, keep_secrets: bool = False
-    ) -> Task:
+    def complete(self, task_id: str, result: Any = None, *, worker: Name = None, keep_secrets: bool = False) -> Task:
         """Report a task as done. result: a JSON value of up to maxTextBytes.  worker: by default the agent asked.
 
         After the end of the lease this is accepted as long as nobody has claimed the task again: the work is done, and
@@ -311,16 +301,14 @@ class TaskBoard:
             raise InvalidInput(f"the task {task_id} is {STATES[standing.state]}; what is finished stays as it is")
         if not standing.attempt:
             raise InvalidInput(f"the task {task_id} is submitted and nobody holds it; claim it first")
-        found = self.home.journal.read(seqs=[standing.step_seq])
-        if not found:
+        if not (found := self.home.journal.read(seqs=[standing.step_seq])):
             raise _unknown(task_id)
         claim = found[0]
         name = claim.agent if worker is None else check_worker(worker)
         if claim.body["worker"] != name:
             what = "claim it first" if standing.state == SUBMITTED else "leave it to that worker"
-            raise InvalidInput(
-                f"got the worker {name!r}; the task {task_id} was claimed by {claim.body['worker']!r}: {what}"
-            )
+            holds = f"the task {task_id} was claimed by {claim.body['worker']!r}"
+            raise InvalidInput(f"got the worker {name!r}; {holds}: {what}")
         return claim
 
     def _standing(self, task_id: str, now: int) -> _Standing:
@@ -334,20 +322,16 @@ class TaskBoard:
             return view.standing(row, now)
 
     def _task(self, task_id: str, now: int) -> Task:
-        found = self._read([self._standing(task_id, now)])
-        if not found:
-            raise _unknown(task_id)
-        return found[0]
+        for task in self._read([self._standing(task_id, now)]):
+            return task
+        raise _unknown(task_id)
 
     def _read(self, found: Sequence[_Standing]) -> list[Task]:
         """The tasks with their texts, without those erased meanwhile."""
         seqs = {seq for standing in found for seq in (standing.seq, standing.step_seq)}
         events = {event.seq: event for event in self.home.journal.read(seqs=sorted(seqs))}
-        return [
-            _as_task(standing, events[standing.seq], events[standing.step_seq])
-            for standing in found
-            if standing.seq in events and standing.step_seq in events
-        ]
+        there = [standing for standing in found if standing.seq in events and standing.step_seq in events]
+        return [_as_task(standing, events[standing.seq], events[standing.step_seq]) for standing in there]
 
     def _check_json(self, value: Any, what: str) -> None:
         check_json(value, what, self.home.settings.max_text_bytes)
@@ -358,15 +342,13 @@ def check_json(value: Any, what: str, allowed: int) -> None:
 
     >>> check_json({"of": "the week"}, "payload", 100)
     """
-    size = len(encode(value).encode())
-    if size > allowed:
-        raise InvalidInput(
-            f"got a {what} of {size} bytes as JSON; allowed are up to {allowed} (setting maxTextBytes): shorten it, or "
-            "name a file in it"
-        )
+    if (size := len(encode(value).encode())) > allowed:
+        limit = f"allowed are up to {allowed} (setting maxTextBytes): shorten it, or name a file in it"
+        raise InvalidInput(f"got a {what} of {size} bytes as JSON; {limit}")
     level = [value]
     for _ in range(_MAX_NESTING + 1):
-        level = [element for held in level if isinstance(held, dict | list | tuple) for element in _inside(held)]
+        nested = (held for held in level if isinstance(held, dict | list | tuple))
+        level = [part for held in nested for part in (held.values() if isinstance(held, dict) else held)]
         if not level:
             return
     raise InvalidInput(f"got a {what} nested deeper than {_MAX_NESTING} lists and objects; make it flatter")
@@ -383,10 +365,6 @@ def check_type(task_type: str) -> str:
     return task_type
 
 
-def _inside(held: dict[str, Any] | list[Any] | tuple[Any, ...]) -> Iterable[Any]:
-    return held.values() if isinstance(held, dict) else held
-
-
 def _step(kind: str, task_id: str, step: int, body: Body, *, agent: str, at: int) -> Event:
     """The event of a task's step, derived from the step before it."""
     lineage = [derived_event_id("task", task_id, step - 1)] if step else []
@@ -397,22 +375,13 @@ def _step(kind: str, task_id: str, step: int, body: Body, *, agent: str, at: int
 
 def _as_task(standing: _Standing, sent: Event, last: Event) -> Task:
     held, ended = standing.state == WORKING, standing.state in (COMPLETED, FAILED)
-    body = sent.body
-    return Task(
-        id=body["task_id"],
-        sender=body["from"],
-        to=body["to"],
-        type=body["type"],
-        payload=body["payload"],
-        state=STATES[standing.state],
-        attempt=standing.attempt,
-        created_at=sent.at,
-        claimed_at=standing.claimed_at if held or ended else None,
-        lease_until=standing.lease_until if held else None,
-        completed_at=last.at if ended else None,
-        worker=last.body["worker"] if held or ended else None,
-        result=last.body["result"] if ended else None,
-    )
+    task_id, sender, to, kind, payload = (sent.body[name] for name in ("task_id", "from", "to", "type", "payload"))
+    task = Task(task_id, sender, to, kind, payload, STATES[standing.state], standing.attempt, sent.at)
+    if held or ended:
+        task = replace(task, claimed_at=standing.claimed_at, worker=last.body["worker"])
+    if ended:
+        return replace(task, completed_at=last.at, result=last.body["result"])
+    return replace(task, lease_until=standing.lease_until) if held else task
 
 
 def check_worker(worker: str) -> str:

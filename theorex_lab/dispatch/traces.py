@@ -50,10 +50,9 @@ class Traces(View):
         super().__init__()
         self.ids, self.agents, self.sessions = Strings(), Names(), Names()
         self.query_types, self.models = Names(), Names()
-        self.traces = Table(
-            key="u8", started="i8", ended="i8", at="i8", agent="i4", session="i4", query_type="i4", model="i4", state="i1",
-            latency_ms="f8", tokens="f8", prompt_tokens="f8", completion_tokens="f8",
-        )  # fmt: skip
+        names = dict.fromkeys(("agent", "session", "query_type", "model"), "i4")
+        seqs, amounts = dict.fromkeys(("started", "ended", "at"), "i8"), dict.fromkeys(_AMOUNTS, "f8")
+        self.traces = Table(key="u8", **seqs, **names, state="i1", **amounts)
         self.tools = Table(trace="i8", seq="i8")
         self.open: dict[str, _Open] = {}  # by id, in the order of their STARTs
 
@@ -87,29 +86,24 @@ class Traces(View):
 
     def _start(self, event: Event) -> None:
         body = event.body
-        trace_id = body["trace_id"]
-        if trace_id in self.open:
+        if (trace_id := body["trace_id"]) in self.open:
             return
         agent, session = self.agents.number(event.agent), self.sessions.number(event.session)
-        row = self.traces.add(
-            key=_key(trace_id), started=event.seq, at=event.at, agent=agent, session=session,
-            query_type=self.query_types.number(body["query_type"]), model=self.models.number(body["model"] or ""),
-            **dict.fromkeys(_AMOUNTS, np.nan),
-        )  # fmt: skip
+        kind, model = self.query_types.number(body["query_type"]), self.models.number(body["model"] or "")
+        named: dict[str, float] = {"agent": agent, "session": session, "query_type": kind, "model": model}
+        named |= dict.fromkeys(_AMOUNTS, np.nan)
+        row = self.traces.add(key=_key(trace_id), started=event.seq, at=event.at, **named)
         self.ids.append(trace_id)
         self.open[trace_id] = _Open(row, agent, session)
 
     def _end(self, event: Event) -> None:
         body = event.body
-        opened = self.open.pop(body["trace_id"], None)
-        if opened is None:
+        if (opened := self.open.pop(body["trace_id"], None)) is None:
             return
         failure = UNAVAILABLE if body.get("unavailable") else FAILURE
-        self.traces.put(
-            opened.row, ended=event.seq, state=LOST if body["lost"] else SUCCESS if body["success"] else failure,
-            model=self.models.number(body["model"]),
-            **{name: np.nan if body.get(name) is None else body[name] for name in _AMOUNTS},
-        )  # fmt: skip
+        state = LOST if body["lost"] else SUCCESS if body["success"] else failure
+        amounts = {name: np.nan if body.get(name) is None else body[name] for name in _AMOUNTS}
+        self.traces.put(opened.row, ended=event.seq, state=state, model=self.models.number(body["model"]), **amounts)
 
     def _use_tool(self, event: Event) -> None:
         trace_id = event.body.get("trace_id")
@@ -180,8 +174,7 @@ def trace(views: Views, trace_id: str) -> Trace:
         near = _nearest(views.get(Traces), trace_id)
         raise InvalidInput(f"got the trace id {trace_id!r}, which is not in the journal; {near}")
     start, *end = steps
-    outcome_id = start.body["outcome_id"]
-    if outcome_id is None:
+    if (outcome_id := start.body["outcome_id"]) is None:
         afterwards = views.journal.read(ids=[outcome_id_of(trace_id)])
         outcome_id = next((event.id for event in afterwards), None)
     return _trace(start, end[0] if end else None, tools, outcome_id)
@@ -269,46 +262,27 @@ def _statistic(view: Traces, rows: NDArray[np.int64]) -> Statistic:
     n, successes = len(ended), int(np.count_nonzero(table["state"][ended] == SUCCESS))
     low, high = wilson(successes, n)
     latency, *tokens = (column[~np.isnan(column)] for column in (table[name][ended] for name in _AMOUNTS))
-    median, late = np.percentile(latency, [50, 95]).tolist() if len(latency) else (np.nan, np.nan)
-    return Statistic(
-        view.query_types[int(table["query_type"][rows[0]])],
-        view.models[int(table["model"][rows[0]])],
-        n,
-        successes / n if n else np.nan,
-        float(low),
-        float(high),
-        int(np.count_nonzero(state == LOST)),
-        int(np.count_nonzero(state == UNAVAILABLE)),
-        median,
-        late,
-        *(float(part.mean()) if len(part) else np.nan for part in tokens),
-    )
+    late = np.percentile(latency, [50, 95]).tolist() if len(latency) else (np.nan, np.nan)
+    means = (float(part.mean()) if len(part) else np.nan for part in tokens)
+    key = view.query_types[int(table["query_type"][rows[0]])], view.models[int(table["model"][rows[0]])]
+    lost, unavailable = (int(np.count_nonzero(state == kind)) for kind in (LOST, UNAVAILABLE))
+    rate = successes / n if n else np.nan
+    return Statistic(*key, n, rate, float(low), float(high), lost, unavailable, *late, *means)
 
 
 def _trace(start: Event, end: Event | None, tools: Sequence[Event], outcome_id: str | None) -> Trace:
     asked: Body = start.body
     answered: Body = {} if end is None else end.body
+    known: dict[str, Any] = {name: answered.get(name) for name in (*_AMOUNTS, "success", "error")}
+    known |= {name: answered.get(name, False) for name in ("lost", "unavailable")}
+    known |= {name: tuple(asked[name]) for name in ("tags", "reasons")}
+    texts = [{name: tool.body[name] for name in ("tool", "input", "response")} for tool in tools]
     return Trace(
-        id=asked["trace_id"],
-        agent_id=start.agent,
-        model=str((answered or asked)["model"] or ""),
-        start_time=to_iso(start.at),
-        end_time=None if end is None else to_iso(end.at),
-        total_tokens=answered.get("tokens"),
-        **{name: answered.get(name) for name in ("prompt_tokens", "completion_tokens", "latency_ms", "success", "error")},
-        lost=answered.get("lost", False),
-        unavailable=answered.get("unavailable", False),
-        tags=tuple(asked["tags"]),
-        query_type=asked["query_type"],
-        task=asked["task"],
-        response=answered.get("response", ""),
-        events=tuple(
-            {"tool": tool.body["tool"], "input": tool.body["input"], "response": tool.body["response"], "at": to_iso(tool.at)}
-            for tool in tools
-        ),
-        outcome_id=outcome_id,
-        attempts=tuple(answered.get("attempts", ())),
-        reasons=tuple(asked["reasons"]),
+        id=asked["trace_id"], agent_id=start.agent, model=str((answered or asked)["model"] or ""), outcome_id=outcome_id,
+        start_time=to_iso(start.at), end_time=None if end is None else to_iso(end.at), query_type=asked["query_type"],
+        task=asked["task"], response=answered.get("response", ""), attempts=tuple(answered.get("attempts", ())),
+        events=tuple({**said, "at": to_iso(tool.at)} for said, tool in zip(texts, tools, strict=True)),
+        total_tokens=known.pop("tokens"), **known,
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from theorex_lab.dispatch.owner import Owner, close_lost, lost_after_seconds
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id, new_event_id
-from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
 from theorex_lab.routing.heuristic import estimated_tokens
 from theorex_lab.text.doors import door, kept_text
@@ -174,9 +174,8 @@ class Dispatcher:
             check_trace_id(task.outcome_id, "outcome")
         # Refused now, not after the model has answered.
         tags = task.tags if isinstance(task.tags, str) else ["general", *task.tags]
-        new_observation(
-            Entry("answer", task.agent_id, source="model", tags=tags, session=task.session), self.home.settings, now
-        )
+        answer = Entry("answer", task.agent_id, source="model", tags=tags, session=task.session)
+        new_observation(answer, self.home.settings, now)
         task = replace(task, task=visible(task.task))
         if task.trace_id is None:
             return replace(task, trace_id=new_event_id(now))
@@ -196,16 +195,15 @@ class Dispatcher:
 
         if not self._is_due(task):
             limit = self.home.settings.dispatch_context_pct
-            error = (
-                f"nothing was called: {task.context_pct:g} % of the context is in use, dispatchContextPct is {limit:g}"
-            )
+            used = f"{task.context_pct:g} % of the context is in use"
+            error = f"nothing was called: {used}, dispatchContextPct is {limit:g}"
             return DispatchResult(task.id, "", "", None, False, False, None, error)
         settings = with_local_model(self.home.settings, self.home.folder)
         decision = self._route(task, settings)
         names, reasons = _callable(decision, settings)
         with self._owner.alive(self.home.clock.now()) as owner:
-            longest_seconds = len(names) * settings.model_timeout_seconds
-            start = self._start(task, decision, reasons, owner, longest_seconds)
+            given_up = lost_after_seconds(len(names) * settings.model_timeout_seconds)
+            start = self._start(task, decision, reasons=reasons, owner=owner, lost_after_seconds=given_up)
             self.bus.publish(start)
             try:
                 end = self._end(start, self._ask(names, task.task, settings))
@@ -216,39 +214,21 @@ class Dispatcher:
                     self.bus.publish(End(start.trace_id, self.home.clock.now(), success=False, error=what))
                 raise
         written = recorded and bool(end.kept)
-        return DispatchResult(
-            task.id, end.model, end.response, end.latency_ms, end.success, written, end.trace_id, end.error, reasons
-        )
+        said = end.model, end.response, end.latency_ms, end.success
+        return DispatchResult(task.id, *said, written, end.trace_id, end.error, reasons)
 
     def _route(self, task: DispatchTask, settings: Settings) -> Decision:
         from theorex_lab.routing.router import route_in
 
-        urgent, tokens = URGENT in task.tags, _query_tokens(task)
-        return route_in(
-            self.home, task.task, settings, agent=task.agent_id, power=self._power, urgent=urgent, query_tokens=tokens
-        )
+        how = {"agent": task.agent_id, "urgent": URGENT in task.tags, "query_tokens": _query_tokens(task)}
+        return route_in(self.home, task.task, settings, power=self._power, **how)
 
-    def _start(
-        self, task: DispatchTask, decision: Decision, reasons: tuple[str, ...], owner: Body, longest_seconds: float
-    ) -> Start:
+    def _start(self, task: DispatchTask, decision: Decision, **known: Any) -> Start:
         assert task.trace_id is not None
-        return Start(
-            task.trace_id,
-            task.agent_id,
-            self.home.clock.now(),
-            task.task,
-            decision.query_type,
-            model=decision.model or "",
-            session=task.session,
-            tags=tuple(map(kept_text, task.tags)),
-            reasons=reasons,
-            context_pct=float(task.context_pct),
-            query_tokens=_query_tokens(task),
-            outcome_id=task.outcome_id,
-            owner=owner,
-            lost_after_seconds=lost_after_seconds(longest_seconds),
-            project=self.home.project,
-        )
+        asked = task.trace_id, task.agent_id, self.home.clock.now(), task.task, decision.query_type
+        known |= {"session": task.session, "tags": tuple(map(kept_text, task.tags)), "outcome_id": task.outcome_id}
+        known |= {"context_pct": float(task.context_pct), "query_tokens": _query_tokens(task)}
+        return Start(*asked, model=decision.model or "", project=self.home.project, **known)
 
     def _ask(self, names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswer:
         from theorex_lab.dispatch.llm import ChainAnswer, ask
@@ -317,8 +297,7 @@ def _check_words(task: DispatchTask) -> None:
     try:
         size = len(task.task.encode())
     except UnicodeEncodeError as error:
-        raise InvalidInput(
-            f"got half a surrogate pair at position {error.start} of the task; allowed is whole Unicode text"
-        ) from error
+        got = f"half a surrogate pair at position {error.start} of the task"
+        raise InvalidInput(f"got {got}; allowed is whole Unicode text") from error
     if size > LARGEST_TASK_BYTES:
         raise InvalidInput(f"got a task of {size} bytes; allowed are up to {LARGEST_TASK_BYTES}: send its parts")

@@ -126,7 +126,5 @@ def check_time(event: Event, now: int, *, allow_future: bool) -> None:
     if not EARLIEST <= event.at <= LATEST:
         raise InvalidInput(f"got an event at {event.at} µs; allowed are the years 1 to 9999")
     if not allow_future and event.at > now + FUTURE_TOLERANCE_MICROSECONDS:
-        raise InvalidInput(
-            f"got an event dated {to_iso(event.at)}, more than 5 minutes ahead of the clock; set the clock right, or "
-            "import it"
-        )
+        ahead = f"got an event dated {to_iso(event.at)}, more than 5 minutes ahead of the clock"
+        raise InvalidInput(f"{ahead}; set the clock right, or import it")

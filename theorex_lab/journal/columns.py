@@ -117,10 +117,8 @@ class Strings:
         """The blob (uint8) and its offsets (int64), named `prefix.blob` and `prefix.offsets`."""
         encoded = [text.encode() for text in self._new]
         ends = self._offsets[-1] + np.cumsum([len(text) for text in encoded], dtype=np.int64)
-        return {
-            f"{prefix}.blob": np.concatenate([self._blob, np.frombuffer(b"".join(encoded), np.uint8)]),
-            f"{prefix}.offsets": np.concatenate([self._offsets, ends]),
-        }
+        blob = np.concatenate([self._blob, np.frombuffer(b"".join(encoded), np.uint8)])
+        return {f"{prefix}.blob": blob, f"{prefix}.offsets": np.concatenate([self._offsets, ends])}
 
     def load(self, prefix: str, columns: Columns) -> None:
         """Take over columns written by `columns`; they may be maps of files."""
@@ -141,8 +139,7 @@ class Names(Strings):
 
     def number(self, name: str) -> int:
         """The number of `name`, given out on first sight."""
-        known = self._numbers.get(name)
-        if known is None:
+        if (known := self._numbers.get(name)) is None:
             known = self._numbers[name] = len(self)
             self.append(name)
         return known

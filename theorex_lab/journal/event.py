@@ -66,9 +66,7 @@ VERSIONS: dict[str, int] = {
 # What hooks append as it happens; once flushed it may be archived.
 RAW_KINDS = ("tool_used", "prompt", "turn_ended", "turn_message", "compacting", "session_ended", "recalled")
 # The tools whose paths were written to; the names are folded as `tool_key` does.
-_EDITING = frozenset(
-    {"edit", "write", "multiedit", "notebookedit", "applypatch", "searchreplace", "writefile", "editfile", "createfile"}
-)
+_EDITING = frozenset("edit write multiedit notebookedit applypatch searchreplace writefile editfile createfile".split())
 
 
 def _owner_out_of_sight(body: Body) -> Body:
@@ -130,11 +128,9 @@ def tells_no_answer(error: str | None) -> bool:
 
 def _no_answer_apart(body: Body) -> Body:
     """Version 1 told a call without any answer from one that failed by the words of its errors alone."""
-    attempts = [
-        {**attempt, "unavailable": not attempt["success"] and tells_no_answer(attempt.get("error"))}
-        for attempt in body["attempts"]
-    ]
-    silent = all(attempt["unavailable"] for attempt in attempts) if attempts else tells_no_answer(body.get("error"))
+    failed = [not attempt["success"] and tells_no_answer(attempt.get("error")) for attempt in body["attempts"]]
+    attempts = [{**old, "unavailable": lost} for old, lost in zip(body["attempts"], failed, strict=True)]
+    silent = all(failed) if failed else tells_no_answer(body.get("error"))
     return {**body, "attempts": attempts, "unavailable": silent and not (body["success"] or body["lost"])}
 
 
@@ -142,6 +138,10 @@ def _tokens_in_one(body: Body) -> Body:
     """Version 2 stated the tokens of prompt and answer in one sum."""
     apart = {"prompt_tokens": None, "completion_tokens": None}
     return {**body, **apart, "attempts": [{**each, **apart} for each in body["attempts"]]}
+
+
+def _segments_without_hash(body: Body) -> Body:
+    return {**body, "segments": [{name: old[name] for name in ("name", "events")} for old in body["segments"]]}
 
 
 def without_project(body: Body) -> Body:
@@ -158,17 +158,12 @@ UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
     ("turn_ended", 1): lambda body: {**body, "message": "", "source": "agent", "subagent": False, "project": ""},
     ("trace_started", 1): _owner_out_of_sight,
     ("trace_started", 2): without_project,
-    **dict.fromkeys(
-        [(kind, 1) for kind in ("prompt", "session_ended", "observation", "task_submitted", "outcome")], without_project
-    ),
+    **{(kind, 1): without_project for kind in "prompt session_ended observation task_submitted outcome".split()},
     ("review_failed", 1): _by_its_model,
     ("reviewed", 1): lambda body: {**body, "confidence": None},  # what the rules gave was the score, and not calibrated
     ("trace_ended", 1): _no_answer_apart,
     ("trace_ended", 2): _tokens_in_one,
-    ("archived", 1): lambda body: {
-        **body,
-        "segments": [{"name": segment["name"], "events": segment["events"]} for segment in body["segments"]],
-    },
+    ("archived", 1): _segments_without_hash,
 }
 
 
@@ -188,14 +183,11 @@ def register_kinds(
     readable = {**(upcasters or {}), **UPCASTERS}
     for kind, version in kinds.items():
         if (known := VERSIONS.get(kind, version)) != version:
-            raise InvalidInput(
-                f"got version {version} of the event kind {kind!r}; allowed is {known}, which is known already"
-            )
+            got = f"got version {version} of the event kind {kind!r}"
+            raise InvalidInput(f"{got}; allowed is {known}, which is known already")
         if lacking := [step for step in range(1, version) if (kind, step) not in readable]:
-            raise InvalidInput(
-                f"got the event kind {kind!r} in version {version}, and nothing that turns version {lacking[0]} into the "
-                "next; give an upcaster for each older version"
-            )
+            got = f"got the event kind {kind!r} in version {version}, and nothing that reads version {lacking[0]}"
+            raise InvalidInput(f"{got}; give an upcaster for each older version")
     VERSIONS.update(kinds)
     UPCASTERS.update(readable)
 
@@ -240,16 +232,9 @@ def new_event(
     """
     if kind not in VERSIONS:
         raise InvalidInput(f"got the event kind {kind!r}; allowed are {', '.join(sorted(VERSIONS))}")
-    return Event(
-        seq=0,
-        id=event_id or new_event_id(at),
-        at=at,
-        agent=check_agent(agent),
-        session=check_session(session),
-        kind=kind,
-        lineage=tuple(lineage),
-        body={"v": VERSIONS[kind], **visible_value(body)},
-    )
+    who = check_agent(agent), check_session(session)
+    content = {"v": VERSIONS[kind], **visible_value(body)}
+    return Event(0, event_id or new_event_id(at), at, *who, kind, tuple(lineage), content)
 
 
 def encode(value: object) -> str:
@@ -258,9 +243,8 @@ def encode(value: object) -> str:
         text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         text.encode()
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInput(
-            f"the event cannot be stored: {error}; allowed are JSON values without NaN, in text without lone surrogates"
-        ) from error
+        allowed = "JSON values without NaN, in text without lone surrogates"
+        raise InvalidInput(f"the event cannot be stored: {error}; allowed are {allowed}") from error
     return text
 
 
@@ -274,10 +258,8 @@ def upcast(event: Event) -> Event:
     if version == current or current is None or event.erased:
         return event
     if version > current:
-        raise NewerVersion(
-            f"event {event.id} ({event.kind}) has version {version}, this release reads up to {current}; "
-            "install the release that wrote it, or a later one"
-        )
+        what = f"event {event.id} ({event.kind}) has version {version}, this release reads up to {current}"
+        raise NewerVersion(f"{what}; install the release that wrote it, or a later one")
     body = event.body
     for step in range(version, current):
         body = {**UPCASTERS[event.kind, step](body), "v": step + 1}

@@ -11,16 +11,22 @@ from theorex_lab.journal.private import make_folder, open_private
 TYPE_CHECKING = False  # what type checkers take for true; agents start a process for every event
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 
 @contextmanager
-def writing(place: object, advice: str) -> Iterator[None]:
-    """Within, what the system refuses is told as a StorageError that names the place and says what to do."""
+def told(what: str, advice: str = "remove it by hand, and repeat") -> Iterator[None]:
+    """Within, what the system refuses is told as a StorageError that says what cannot be done, why, and what to do."""
     try:
         yield
     except OSError as error:
-        raise StorageError(f"{place} cannot be written: {error.strerror}; {advice}") from error
+        raise StorageError(f"{what}: {error.strerror}; {advice}") from error
+
+
+def writing(place: object, advice: str) -> AbstractContextManager[None]:
+    """As `told`, of a place that cannot be written."""
+    return told(f"{place} cannot be written", advice)
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> None:

@@ -68,18 +68,14 @@ def read_column(path: Path, table: str, columns: tuple[str, ...], wanted: str) -
             for (data,) in connection.execute(f"SELECT CAST({wanted} AS BLOB) FROM main.{table} NOT INDEXED"):
                 held += _SMALLEST_ROW_BYTES + len(data or b"")
                 if held > 4 * size:  # a number is longer written out than it is stored
-                    raise InvalidInput(
-                        f"got {path}, whose rows hold more than fits into its {size} bytes; it is damaged"
-                    )
+                    raise InvalidInput(f"got {path}, whose rows hold more than its {size} bytes can; it is damaged")
                 yield data or b""
     except sqlite3.DatabaseError as error:
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith(_OUT_OF_REACH):
             raise StorageError(f"cannot read {path}: {error}; check the path and its permissions") from error
-        raise InvalidInput(
-            f"got {path}, which holds no table {table}: {error}; allowed is a SQLite file with rows of up to "
-            f"{LARGEST_ROW_BYTES} bytes"
-        ) from error
+        allowed = f"a SQLite file with rows of up to {LARGEST_ROW_BYTES} bytes"
+        raise InvalidInput(f"got {path}, which holds no table {table}: {error}; allowed is {allowed}") from error
 
 
 def _refuse_other(path: Path, mode: int) -> None:
@@ -98,10 +94,8 @@ def _address(path: Path) -> str:
 
 def _check_table(path: Path, connection: sqlite3.Connection, table: str, columns: tuple[str, ...]) -> None:
     wanted = f"the table {table}({', '.join(columns)})"
-    found = connection.execute(
-        "SELECT type, rootpage FROM main.sqlite_master WHERE name = ? COLLATE NOCASE AND type IN ('table', 'view')",
-        [table],
-    ).fetchall()
+    named = "name = ? COLLATE NOCASE AND type IN ('table', 'view')"
+    found = connection.execute(f"SELECT type, rootpage FROM main.sqlite_master WHERE {named}", [table]).fetchall()
     if not found:
         raise InvalidInput(f"got {path}, a database without {wanted}")
     if found[0][0] != "table" or not found[0][1]:  # a virtual table has no page of its own

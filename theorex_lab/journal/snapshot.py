@@ -17,7 +17,7 @@ import numpy as np
 from theorex_lab.errors import StorageError
 from theorex_lab.journal.cadence import Ledger
 from theorex_lab.journal.columns import Columns
-from theorex_lab.journal.files import exclusive, sync_folder, write_atomically
+from theorex_lab.journal.files import exclusive, sync_folder, told, write_atomically
 from theorex_lab.journal.private import make_folder, open_private
 from theorex_lab.journal.reach import Erasures
 
@@ -39,9 +39,9 @@ class Snapshot(NamedTuple):
     event_id: str
     kinds: list[str]
     reads: list[str]
-    folded: int
-    written: int
     columns: Columns
+    folded: int = 0
+    written: int = 0
 
     def ledger(self) -> Ledger:
         """The ledger of a view that was taken from this snapshot."""
@@ -55,22 +55,14 @@ def size_of(columns: Columns) -> int:
 
 
 def write_snapshot(
-    folder: Path,
-    columns: Columns,
-    *,
-    code: int,
-    seq: int,
-    event_id: str,
-    kinds: Sequence[str],
-    reads: Sequence[str] = (),
-    folded: int = 0,
-    written: int = 0,
+    folder: Path, columns: Columns, *, kinds: Sequence[str], reads: Sequence[str] = (), **details: Any
 ) -> Path:
     """Write `columns` to `folder/<code>-<seq>`, manifest last, and remove what is older or was left by a crash.
 
-    See `Snapshot`. A sound snapshot that is there already is left as it is. To be called under the lock of `folder`.
+    `details`: code, seq and event_id, perhaps folded and written; see `Snapshot`. A sound snapshot that is there already is left as it is. To be called under the lock of `folder`.
     """
-    final = folder / f"{code}-{seq:012d}"
+    snapshot = Snapshot(kinds=list(kinds), reads=list(reads or kinds), columns=columns, **details)
+    final = folder / f"{snapshot.code}-{snapshot.seq:012d}"
     if _read(final) is not None:
         return final
     for left in folder.glob(".draft-*"):
@@ -79,8 +71,7 @@ def write_snapshot(
     make_folder(str(draft))
     try:
         listed = {name: _write_column(draft / f"{name}.npy", array) for name, array in columns.items()}
-        content = {"code": code, "seq": seq, "event_id": event_id, "kinds": list(kinds),
-                   "reads": list(reads or kinds), "folded": folded, "written": written, "columns": listed}  # fmt: skip
+        content = {**snapshot._asdict(), "columns": listed}
         manifest = {"content": content, "crc": _content_checksum(content)}
         write_atomically(draft / "manifest.json", json.dumps(manifest).encode())
         if final.exists():
@@ -100,10 +91,7 @@ def open_snapshots(folder: Path, code: int) -> Iterator[Snapshot]:
     Columns are copy-on-write maps: changing them changes no file. A snapshot that is incomplete or whose bytes do
     not have the noted checksums is passed over.
     """
-    for path in _snapshots(folder, code):
-        found = _read(path)
-        if found is not None:
-            yield found
+    yield from filter(None, map(_read, _snapshots(folder, code)))
 
 
 def newest_seq(folder: Path, code: int) -> int:
@@ -120,20 +108,15 @@ def remove_reached(folder: Path, erasures: Erasures, *, wait: bool) -> None:
     """
     if not folder.exists():
         return
-    try:
-        with exclusive(folder / "lock", wait=wait) as held:
-            if not held:
-                return
-            for left in folder.glob(".draft-*"):
-                drop_snapshots(left)
-            for path in _snapshots(folder, code=None):
-                manifest = _manifest(path)
-                if manifest is None or erasures.reach(manifest.get("kinds"), manifest["seq"]):
-                    drop_snapshots(path)
-    except OSError as error:
-        raise StorageError(
-            f"cannot remove what is in {folder}: {error.strerror}; remove it by hand, and repeat"
-        ) from error
+    with told(f"cannot remove what is in {folder}"), exclusive(folder / "lock", wait=wait) as held:
+        if not held:
+            return
+        for left in folder.glob(".draft-*"):
+            drop_snapshots(left)
+        for path in _snapshots(folder, code=None):
+            manifest = _manifest(path)
+            if manifest is None or erasures.reach(manifest.get("kinds"), manifest["seq"]):
+                drop_snapshots(path)
 
 
 def drop_snapshots(folder: Path) -> None:
@@ -163,8 +146,7 @@ def _manifest(path: Path) -> dict[str, Any] | None:
 
 def _read(path: Path) -> Snapshot | None:
     """A snapshot with its columns; None where it is not whole."""
-    content = _manifest(path)
-    if content is None:
+    if (content := _manifest(path)) is None:
         return None
     try:
         columns = {name: _open_column(path / f"{name}.npy", noted) for name, noted in content["columns"].items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,21 +16,14 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from theorex_lab.errors import StorageError
+from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.cadence import Ledger
 from theorex_lab.journal.columns import Columns, Parts
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.files import exclusive
 from theorex_lab.journal.reach import Erasures
-from theorex_lab.journal.snapshot import (
-    Snapshot,
-    drop_snapshots,
-    newest_seq,
-    open_snapshots,
-    remove_reached,
-    size_of,
-    write_snapshot,
-)
+from theorex_lab.journal.snapshot import Snapshot, drop_snapshots, remove_reached, size_of, write_snapshot
 from theorex_lab.journal.sqlite.erase import ERASURE as ERASURE
 
 _BATCH_EVENTS = 2_000
@@ -78,8 +71,7 @@ class Views:
         Hold its `lock` while reading from it where other threads use the same home, as `reading` does.
         """
         with self._lock:
-            view = self._open.get(kind)
-            if view is None:
+            if (view := self._open.get(kind)) is None:
                 view = self._open[kind] = self._from_snapshot(kind)
         assert isinstance(view, kind)
         with view.lock:
@@ -158,17 +150,16 @@ class Views:
             return False
         try:
             with exclusive(folder / "lock", wait=False) as held:
-                if held and newest_seq(folder, view.code) > ledger.snapshot_seq:
+                if held and snapshots.newest_seq(folder, view.code) > ledger.snapshot_seq:
                     self._take_note(type(view), ledger)
                 # Once an erasure is in the journal, nothing that was folded before it is written; and whoever erases waits
                 # for this lock. Where there are no locks, the second look finds it.
                 if not held or not worth(ledger) or self.outdated(view):
                     return False
                 ledger.count(self.journal, view.kinds, view.seq)
-                written = write_snapshot(
-                    folder, columns, code=view.code, seq=view.seq, event_id=event_id, kinds=view.kinds,
-                    reads=view.reads, folded=ledger.folded, written=ledger.written,
-                )  # fmt: skip
+                details: dict[str, Any] = {name: getattr(view, name) for name in ("code", "seq", "kinds", "reads")}
+                details |= {"event_id": event_id, "folded": ledger.folded, "written": ledger.written}
+                written = write_snapshot(folder, columns, **details)
                 if self.outdated(view):
                     drop_snapshots(written)
                     return False
@@ -188,7 +179,7 @@ class Views:
 
     def _newest_snapshot(self, kind: type[View]) -> Snapshot | None:
         """The newest snapshot that is of this journal, holds what is read now, and nothing that was erased since."""
-        for found in open_snapshots(self.folder / kind.name, kind.code):
+        for found in snapshots.open_snapshots(self.folder / kind.name, kind.code):
             # The journal may have been replaced, by an older backup for instance.
             if self.journal.event_id(found.seq) == found.event_id:
                 erasures = Erasures.after(self.journal, found.seq)
@@ -213,13 +204,11 @@ class Views:
 
     def _refresh(self, view: View) -> int:
         """Fold what came since; where something that was folded before was erased, begin at a snapshot before that."""
-        last = self.journal.last_seq()
-        if last == view.seq:
+        if (last := self.journal.last_seq()) == view.seq:
             return 0
         if view.seq:
             erasures = Erasures.after(self.journal, view.seq, upto=last)
-            reached = erasures.reach(view.kinds, view.seq)
-            if reached:
+            if reached := erasures.reach(view.kinds, view.seq):
                 remove_reached(self.folder / view.name, erasures, wait=False)
             if reached or last < view.seq:
                 fresh = self._from_snapshot(type(view))
@@ -231,9 +220,9 @@ class Views:
 def fold_into(view: View, journal: Journal, upto: int) -> int:
     """Fold the events after the view's seq up to `upto`; returns how many seqs that were."""
     start = view.seq
-    events = journal.tail(start, kinds=view.kinds, upto=upto)
+    events = iter(journal.tail(start, kinds=view.kinds, upto=upto))
     with _collector_paused():
-        for batch in _batches(events):
+        while batch := list(islice(events, _BATCH_EVENTS)):
             view.fold(batch)
             view.seq = batch[-1].seq
     view.seq = upto
@@ -252,20 +241,11 @@ def _collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _batches(events: Iterable[Event]) -> Iterator[list[Event]]:
-    iterator = iter(events)
-    while batch := list(islice(iterator, _BATCH_EVENTS)):
-        yield batch
-
-
 def differing_columns(one: View, other: View) -> list[str]:
     """Names of the columns in which two views differ; floating-point ones may differ by rounding."""
     mine, theirs = one.columns(), other.columns()
-    return sorted(
-        name
-        for name in mine.keys() | theirs.keys()
-        if name not in mine or name not in theirs or not _same(mine[name], theirs[name])
-    )
+    shared = mine.keys() & theirs.keys()
+    return sorted((mine.keys() ^ theirs.keys()) | {name for name in shared if not _same(mine[name], theirs[name])})
 
 
 def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:

@@ -39,9 +39,7 @@ _SHELLS = frozenset(
 )
 _EXIT_CODES = ("exit_code", "exitCode", "returnCode", "return_code", "returncode")
 _DONE = frozenset({"ok", "success", "succeeded", "completed", "complete", "done", "finished"})
-_FAILED = frozenset(
-    {"error", "failed", "failure", "cancelled", "canceled", "interrupted", "killed", "timeout", "timed_out"}
-)
+_FAILED = frozenset("error failed failure cancelled canceled interrupted killed timeout timed_out".split())
 
 
 def folder_of(event: HookEvent) -> str:
@@ -49,11 +47,7 @@ def folder_of(event: HookEvent) -> str:
     folder = event.get("cwd")
     if not isinstance(folder, str) or len(folder) > _PATH_CHARACTERS or "\0" in folder or not os.path.isabs(folder):
         return ""
-    try:
-        folder.encode()
-    except UnicodeEncodeError:
-        return ""
-    return folder
+    return folder if folder.encode(errors="ignore").decode() == folder else ""  # no lone surrogates
 
 
 class Place:
@@ -86,17 +80,10 @@ def tool_used(event: HookEvent, place: Place | None = None) -> Body:
     response = event.get("error") if event.get("tool_response") is None else event["tool_response"]
     name = preview(event.get("tool_name"), TOOL_CHARACTERS)
     trace_id = _trace_id()
-    return {
-        "tool": name,
-        "input": preview(given, INPUT_CHARACTERS),
-        "response": preview(response, RESPONSE_CHARACTERS),
-        "source": "tool",
-        "ok": succeeded(event),
-        "paths": _paths(name, given, place),
-        "command": _command(name, given, place),
-        "project": place.project,
-        **({"trace_id": trace_id} if trace_id else {}),
-    }
+    texts = {"input": preview(given, INPUT_CHARACTERS), "response": preview(response, RESPONSE_CHARACTERS)}
+    did = {"ok": succeeded(event), "paths": _paths(name, given, place), "command": _command(name, given, place)}
+    started_for = {"trace_id": trace_id} if trace_id else {}
+    return {"tool": name, **texts, "source": "tool", **did, "project": place.project, **started_for}
 
 
 def succeeded(event: HookEvent) -> bool | None:
@@ -124,21 +111,16 @@ def succeeded(event: HookEvent) -> bool | None:
 
 def _states_failure(signs: HookEvent) -> bool:
     status = signs.get("status")
-    codes = [signs.get(name) for name in _EXIT_CODES]
-    return (
-        signs.get("success") is False
-        or any(signs.get(name) is True for name in ("is_error", "isError", "interrupted"))
-        or any(isinstance(code, int) and code != 0 for code in codes)
-        or (isinstance(status, str) and status.lower() in _FAILED)
-    )
+    flags = any(signs.get(name) is True for name in ("is_error", "isError", "interrupted"))
+    codes = any(isinstance(code := signs.get(name), int) and code != 0 for name in _EXIT_CODES)
+    return flags or codes or signs.get("success") is False or (isinstance(status, str) and status.lower() in _FAILED)
 
 
 def _paths(tool: str, given: object, place: Place) -> dict[str, list[str]]:
     """The project's paths in a tool's input, from the root of the agent's checkout, by what the tool does to them."""
     from theorex_lab.journal.event import paths_by_use
 
-    named = _named(tool, given)
-    if not named:
+    if not (named := _named(tool, given)):
         return paths_by_use(tool, ())
     from theorex_lab.text.masking import mask
 
@@ -210,11 +192,8 @@ def _trace_id() -> str:
 
 def prompt(event: HookEvent, place: Place | None = None) -> Body:
     """What a person asked."""
-    return {
-        "text": preview(event.get("prompt"), PROMPT_CHARACTERS),
-        "source": "user",
-        "project": _project(event, place),
-    }
+    text = preview(event.get("prompt"), PROMPT_CHARACTERS)
+    return {"text": text, "source": "user", "project": _project(event, place)}
 
 
 def turn_ended(event: HookEvent, place: Place | None = None) -> Body:
@@ -222,14 +201,11 @@ def turn_ended(event: HookEvent, place: Place | None = None) -> Body:
 
     transcript_bytes: how large the agent's transcript is by then, where that is known.
     """
-    size = None if event.get("hook_event_name") == "SubagentStop" else _transcript_bytes(event)
-    return {
-        "message": preview(event.get("last_assistant_message"), MESSAGE_CHARACTERS),
-        "source": "agent",
-        "subagent": event.get("hook_event_name") == "SubagentStop",
-        "project": _project(event, place),
-        **({} if size is None else {"transcript_bytes": size}),
-    }
+    message = preview(event.get("last_assistant_message"), MESSAGE_CHARACTERS)
+    subagent = event.get("hook_event_name") == "SubagentStop"
+    body = {"message": message, "source": "agent", "subagent": subagent, "project": _project(event, place)}
+    size = None if subagent else _transcript_bytes(event)
+    return body if size is None else {**body, "transcript_bytes": size}
 
 
 def transcript_of(event: HookEvent) -> str:

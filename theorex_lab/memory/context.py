@@ -19,6 +19,7 @@ from theorex_lab.text.fence import escape as escape
 from theorex_lab.text.fence import fence as fence
 from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
 
+Sections = Sequence[Section]
 HEARD = "Heard, not verified"
 _HINT = '_Nothing is remembered yet. Write something: `theorex write --agent main "…"`_'
 _TITLE = "# Shared Agent Context"
@@ -83,9 +84,7 @@ class ChosenLines(NamedTuple):
         return [*(line for block in self.blocks for line in block.lines), *self.told, *self.heard, *self.listed]
 
 
-def choose(
-    home: Home, now: int, *, more: Sequence[Section] = (), tokens: int | None = None, query: str = ""
-) -> ChosenLines:
+def choose(home: Home, now: int, *, more: Sections = (), tokens: int | None = None, query: str = "") -> ChosenLines:
     """The lines that have room at `now` (µs) within `tokens` (default: the setting contextTokens); see `render`."""
     wanted = Wanted(now, home.settings.context_tokens if tokens is None else tokens, query)
     sections = [*_sections(home), *more]
@@ -101,7 +100,7 @@ def choose(
     for share in shares:
         share.take(room, int(wanted.tokens * share.of_budget))
     told = room.take(said, at_most=room.left // 2)
-    heard = room.take_hearsay([*(line for share in shares for line in share.heard()), *said])
+    heard = room.take_hearsay([*(line for share in shares for line in share.heard), *said])
     listed = room.take(known) + room.take_hearsay(known)
     for share in sorted(shares, key=lambda share: -share.of_budget):
         share.take(room, room.left)
@@ -122,13 +121,10 @@ class _Share:
         assert section.share is not None
         self.section, self.of_budget, self._there = section, section.share(wanted.tokens), there
         lines = as_marked(home, list(islice(section.lines(home, wanted), _MOST_LINES)))
-        self._heard = [line for line in lines if not line.trusted]
+        self.heard = [line for line in lines if not line.trusted]
         self._waiting = deque(line for line in lines if line.trusted)
         self.taken: list[Line] = []
         self._kinds: set[str] = set()
-
-    def heard(self) -> list[Line]:
-        return self._heard
 
     def take(self, room: Room, at_most: int) -> None:
         """The next lines that fit into so many tokens; one that does not is passed over, and asked again later."""
@@ -138,8 +134,7 @@ class _Share:
             line = self._waiting.popleft()
             if not self._there.isdisjoint(line.items):
                 continue
-            price = self._price(line)
-            if price > left:
+            if (price := self._price(line)) > left:
                 passed.append(line)
                 continue
             left -= price
@@ -163,9 +158,7 @@ class _Share:
         return [Block(titles[kind], [line for line in shown if line.kind == kind], kind in inline) for kind in kinds]
 
 
-def render(
-    home: Home, now: int, *, more: Sequence[Section] = (), tokens: int | None = None, query: str = ""
-) -> Context:
+def render(home: Home, now: int, *, more: Sections = (), tokens: int | None = None, query: str = "") -> Context:
     """The context at `now` (µs) within `tokens` (default: the setting contextTokens), of what the designs and `more` say.
 
     First the sections that have a share of the budget, in one fence. Then lines under a title, in half of the rest at most,
@@ -188,9 +181,8 @@ def render(
         lines += ["", f"## {agent}", *listed([line for line in chosen.listed if line.owner == agent])]
     text = "\n".join(lines) + "\n"
     fixes = chosen.fixes + sum(line.kind == FIXED_KIND for block in chosen.blocks for line in block.lines)
-    return Context(
-        text, len(chosen.listed), fixes, len(agents), count_tokens(text), items_of(chosen.lines), tuple(parts)
-    )
+    concepts, items = len(chosen.listed), items_of(chosen.lines)
+    return Context(text, concepts, fixes, len(agents), count_tokens(text), items, tuple(parts))
 
 
 def _parts(chosen: ChosenLines) -> list[tuple[str, tuple[str, ...]]]:
@@ -224,10 +216,8 @@ def shown_blocks(blocks: Sequence[Block]) -> list[str]:
 
 def sections_of(chosen: ChosenLines) -> list[str]:
     """What is said under titles, a section a title, and then what was only heard; all of it in fences."""
-    lines = []
-    for kind, title in chosen.titles.items():
-        lines += _fenced(title, [line for line in chosen.told if line.kind == kind])
-    return lines + _fenced(HEARD, chosen.heard)
+    told = [(title, [line for line in chosen.told if line.kind == kind]) for kind, title in chosen.titles.items()]
+    return [text for title, lines in [*told, (HEARD, chosen.heard)] for text in _fenced(title, lines)]
 
 
 def items_of(lines: Iterable[Line]) -> tuple[str, ...]:

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from theorex_lab.errors import StorageError
-from theorex_lab.journal.files import exclusive, write_atomically, writing
+from theorex_lab.journal.files import exclusive, told, write_atomically, writing
 from theorex_lab.journal.private import make_folder
 from theorex_lab.memory.recalled import note_of, note_text
 
@@ -55,11 +54,8 @@ def remove_context(file: Path, locks: Path) -> None:
 
     Raises StorageError where that fails.
     """
-    try:
-        with exclusive(locks / _LOCK, wait=True):
-            # With two dots: the drafts of the note.
-            drafts = (draft for dots in ("", ".") for draft in file.parent.glob(f"{dots}.{file.name}.*"))
-            for path in (file, *drafts):
-                path.unlink(missing_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot remove {file}: {error.strerror}; remove it by hand, and repeat") from error
+    with told(f"cannot remove {file}"), exclusive(locks / _LOCK, wait=True):
+        # With two dots: the drafts of the note.
+        drafts = (draft for dots in ("", ".") for draft in file.parent.glob(f"{dots}.{file.name}.*"))
+        for path in (file, *drafts):
+            path.unlink(missing_ok=True)

@@ -14,21 +14,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.clock import LATEST, MICROSECONDS_PER_DAY
-from theorex_lab.memory.decay import (
-    COUNT_HALF_LIVES_DAYS,
-    LINK_CAP,
-    LINK_DROP_BELOW,
-    Floats,
-    effective_link_strength,
-    linked_activity,
-    stored_link_strength,
-)
+from theorex_lab.memory import decay
+from theorex_lab.memory.decay import Floats
 
 Integers = NDArray[np.int64]
 Positions = Any  # an array of rows, or a slice of them
 
-_HALF_LIVES_DAYS = np.array(COUNT_HALF_LIVES_DAYS)
-_LINK_HALF_LIVES = math.log2(LINK_CAP / LINK_DROP_BELOW)  # after so many even the strongest link is gone
+_HALF_LIVES_DAYS = np.array(decay.COUNT_HALF_LIVES_DAYS)
+_LINK_HALF_LIVES = math.log2(decay.LINK_CAP / decay.LINK_DROP_BELOW)  # after so many even the strongest link is gone
 
 
 def remaining(days: ArrayLike) -> Floats:
@@ -95,12 +88,8 @@ class Counts:
     def columns(self, now: int, rows: Positions = slice(None)) -> dict[str, Any]:
         """What the laws read of these items by themselves, by the names of `Items.of`."""
         age = self.age_days(now, rows)
-        return {
-            "age_days": age,
-            "count": self.count[rows],
-            "first_age_days": self.first_age_days(now, rows),
-            "decayed_counts": self.decayed[rows] * remaining(age),
-        }
+        columns = {"age_days": age, "count": self.count[rows], "first_age_days": self.first_age_days(now, rows)}
+        return {**columns, "decayed_counts": self.decayed[rows] * remaining(age)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +123,8 @@ class Links:
             rows = slice(None)
         strengths = np.zeros(len(self.count))
         days = (now - self.last[rows]) / MICROSECONDS_PER_DAY
-        strengths[rows] = effective_link_strength(stored_link_strength(self.count[rows]), days, half_life_days)
+        stored = decay.stored_link_strength(self.count[rows])
+        strengths[rows] = decay.effective_link_strength(stored, days, half_life_days)
         return strengths
 
     def present(self, now: int, half_life_days: float) -> tuple[Integers, Floats]:
@@ -150,4 +140,4 @@ class Links:
     def activity(self, rows: Integers, counts: Counts, now: int) -> Floats:
         """`linked_activity` of every item over these links."""
         ends = self.first[rows], self.second[rows]
-        return linked_activity(len(counts.count), *ends, self.count[rows], counts.count, counts.age_days(now))
+        return decay.linked_activity(len(counts.count), *ends, self.count[rows], counts.count, counts.age_days(now))

@@ -23,7 +23,6 @@ Floats = NDArray[np.float64]
 
 COUNT_HALF_LIVES_DAYS = (0.1, 0.5, 2.0, 7.0, 30.0, 120.0)
 PRODUCT_HALF_LIVES_DAYS = (1.0, 3.0, 7.0, 14.0, 30.0, 60.0, 120.0)
-TRACE_FIX_HALF_LIFE_DAYS = 7.0
 ACTIVE_THRESHOLD = 0.6
 MILD_THRESHOLD = 0.3
 LINK_FIRST = 0.1
@@ -59,10 +58,8 @@ def tiers(
     ['ACTIVE', 'MILD', 'LESS', 'NEUTRAL']
     """
     if not 0.0 <= mild_threshold <= active_threshold <= 1.0:
-        raise InvalidInput(
-            f"got active_threshold {active_threshold!r} and mild_threshold {mild_threshold!r}; "
-            "allowed is 0 <= mild_threshold <= active_threshold <= 1"
-        )
+        got = f"active_threshold {active_threshold!r} and mild_threshold {mild_threshold!r}"
+        raise InvalidInput(f"got {got}; allowed is 0 <= mild_threshold <= active_threshold <= 1")
     values = np.asarray(importance, dtype=np.float64)
     codes = np.where(values >= mild_threshold, Tier.MILD, Tier.LESS).astype(np.int8)
     codes[values >= active_threshold] = Tier.ACTIVE
@@ -76,8 +73,7 @@ def rank_order(raw: ArrayLike, count: ArrayLike, last_seen: ArrayLike, ids: Arra
     >>> rank_order([1.0, 2.0, 1.0], [1, 1, 3], [0, 0, 0], ["a", "b", "c"]).tolist()
     [1, 2, 0]
     """
-    keys = (np.asarray(ids), -np.asarray(last_seen), -np.asarray(count), -np.asarray(raw))
-    return np.lexsort(keys)
+    return np.lexsort((np.asarray(ids), -np.asarray(last_seen), -np.asarray(count), -np.asarray(raw)))
 
 
 def stored_link_strength(co_count: ArrayLike) -> Floats:
@@ -135,6 +131,10 @@ def link_columns(n: int, first: ArrayLike, second: ArrayLike, strength: ArrayLik
     return 1.0 - absent, mean
 
 
+_ACTIVITY = ("link_strength", "mean_link_strength", "linked_activity", "group_activity")
+_WITHOUT_HISTORY: dict[str, ArrayLike] = {**dict.fromkeys(_ACTIVITY, 0.0), "half_life_cap_days": math.inf}
+
+
 @dataclass(frozen=True, eq=False)
 class Items:
     """What the laws read of n items: float64 columns of length n, `decayed_counts` of shape (n, 6).
@@ -178,39 +178,25 @@ class Items:
 
     @classmethod
     def of(
-        cls,
-        age_days: ArrayLike,
-        count: ArrayLike = 1.0,
-        *,
-        first_age_days: ArrayLike | None = None,
-        decayed_counts: ArrayLike | None = None,
-        link_strength: ArrayLike = 0.0,
-        mean_link_strength: ArrayLike = 0.0,
-        linked_activity: ArrayLike = 0.0,
-        group_activity: ArrayLike = 0.0,
-        half_life_cap_days: ArrayLike = math.inf,
+        cls, age_days: ArrayLike, count: ArrayLike = 1.0, *, decayed_counts: ArrayLike | None = None, **more: ArrayLike
     ) -> Items:
         """Columns from arrays or single numbers; without a history every mention counts as the last one.
+
+        Raises InvalidInput for a column that there is not.
 
         >>> Items.of([0.0, 7.0], count=[1, 2]).decayed_counts[:, 3].tolist()
         [1.0, 1.0]
         """
+        if unknown := more.keys() - {field.name for field in fields(cls)}:
+            raise InvalidInput(f"got the columns {', '.join(sorted(unknown))}; allowed are those of `Items`")
         age = np.atleast_1d(np.asarray(age_days, dtype=np.float64))
         mentions = _column(count, len(age))
         if decayed_counts is None:
             known_age = np.maximum(np.nan_to_num(age, nan=math.inf), 0.0)
             decayed_counts = mentions[:, None] * np.exp2(-known_age[:, None] / np.array(COUNT_HALF_LIVES_DAYS))
-        return cls(
-            age_days=age,
-            first_age_days=age if first_age_days is None else _column(first_age_days, len(age)),
-            count=mentions,
-            decayed_counts=np.asarray(decayed_counts, dtype=np.float64),
-            link_strength=_column(link_strength, len(age)),
-            mean_link_strength=_column(mean_link_strength, len(age)),
-            linked_activity=_column(linked_activity, len(age)),
-            group_activity=_column(group_activity, len(age)),
-            half_life_cap_days=_column(half_life_cap_days, len(age)),
-        )
+        others = {**_WITHOUT_HISTORY, "first_age_days": age, **more}
+        columns = {name: _column(values, len(age)) for name, values in others.items()}
+        return cls(age_days=age, count=mentions, decayed_counts=np.asarray(decayed_counts, dtype=np.float64), **columns)
 
     def __len__(self) -> int:
         return len(self.age_days)
@@ -415,9 +401,7 @@ class MultiScale(LogisticLaw):
     """
 
     name = "multi_scale"
-    weight_names: ClassVar[tuple[str, ...]] = tuple(
-        name for name in LAW_PARAMETERS["multi_scale"] if name.startswith("weight_")
-    )
+    weight_names: ClassVar = tuple(name for name in LAW_PARAMETERS["multi_scale"] if name.startswith("weight_"))
 
     def _raw(self, items: Items) -> Floats:
         scores = np.zeros(len(items))
@@ -440,9 +424,8 @@ def multi_scale_features(items: Items) -> Floats:
     return np.log(1.0 + np.maximum(np.column_stack(_multi_scale_signals(items)), 0.0))
 
 
-LAWS: dict[str, type[Law]] = {
-    law.name: law for law in (Product, WeightedSum, PowerLaw, Constant, Recency, Frequency, MultiScale)
-}
+_LAWS: tuple[type[Law], ...] = (Product, WeightedSum, PowerLaw, Constant, Recency, Frequency, MultiScale)
+LAWS = {law.name: law for law in _LAWS}
 
 
 def make_law(name: str, **params: float) -> Law:

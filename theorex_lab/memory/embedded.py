@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Sequence
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 
@@ -183,14 +184,14 @@ class EmbeddedTexts:
     def _in_time(self, query: str) -> Matrix:
         """The query's vector; the model of this process is waited for, others not beyond the timeout of the settings."""
         if isinstance(self.embedder, OnnxEmbedder):
-            return self._of_query(query)
+            return cast(Matrix, self._checked([query])[0])
         answer: Matrix | ModelUnavailable = ModelUnavailable(f"{self.embedder.id} failed")
         answered = threading.Event()
 
         def ask() -> None:
             nonlocal answer
             try:
-                answer = self._of_query(query)
+                answer = self._checked([query])[0]
             except ModelUnavailable as error:
                 answer = error
             finally:
@@ -205,10 +206,6 @@ class EmbeddedTexts:
             raise answer
         return answer
 
-    def _of_query(self, query: str) -> Matrix:
-        vector: Matrix = self._checked([query])[0]
-        return vector
-
     def _checked(self, texts: Sequence[str]) -> Matrix:
         """Vectors from the embedder. Raises ModelUnavailable where they are not one a text, finite, and of length one."""
         matrix = np.asarray(self.embedder.embed(texts), np.float32)
@@ -218,9 +215,7 @@ class EmbeddedTexts:
         lengths = np.linalg.norm(matrix, axis=1)
         wrong = np.flatnonzero(~((np.abs(lengths - 1.0) < _OFF_LENGTH) | (lengths == 0.0)))
         if len(wrong):
-            raise ModelUnavailable(
-                f"{self.embedder.id} gave a vector of length {lengths[wrong[0]]}; allowed is 1 (or 0)"
-            )
+            raise ModelUnavailable(f"{self.embedder.id} gave a vector of length {lengths[wrong[0]]}; allowed is 1, 0")
         return matrix
 
 

@@ -123,16 +123,11 @@ class EvidenceTable(Parts):
         amount; then nothing was counted.
         """
         if success not in (True, False) or not EARLIEST <= at <= LATEST:
-            raise InvalidInput(
-                f"got success {success!r} at {at!r}; allowed is True or False, at a time in microseconds"
-            )
+            raise InvalidInput(f"got success {success!r} at {at!r}; allowed is True or False, in microseconds")
         for amount in (latency_ms, tokens, cost):
             if amount is not None and (amount < 0 or amount == math.inf):
-                raise InvalidInput(
-                    f"got {amount!r} as {', '.join(AMOUNTS)}; allowed are finite numbers from 0, or None"
-                )
-        row = self._rows.get((key, option))
-        if row is None:
+                raise InvalidInput(f"got {amount!r} as {', '.join(AMOUNTS)}; allowed are finite numbers from 0, None")
+        if (row := self._rows.get((key, option))) is None:
             _check_texts(key, option)
             row = self._new_row(key, option)
             self._reach_memory()
@@ -203,16 +198,10 @@ class EvidenceTable(Parts):
         with np.errstate(invalid="ignore"):
             means = sums[:, _FIRST_AMOUNT::2] / sums[:, _FIRST_AMOUNT + 1 :: 2]
         counts = sums[:, :2] * weight
-        return Cells(
-            [pair[0] for pair, _ in chosen],
-            [pair[1] for pair, _ in chosen],
-            counts[:, 0],
-            counts[:, 1],
-            means[:, 0],
-            means[:, 1],
-            means[:, 2],
-            last,
-        )
+        keys, options = ([pair[place] for pair, _ in chosen] for place in (0, 1))
+        n, successes = counts.T
+        latency_ms, tokens, cost = means.T
+        return Cells(keys, options, n, successes, latency_ms, tokens, cost, last)
 
     def _after_load(self) -> None:
         keys, options = [*self._keys], [*self._options]
@@ -275,9 +264,8 @@ class EvidenceView(View):
         for event in events:
             for prefix, runs in self.readers.get(event.kind, ()):
                 for key, option, success, *amounts in runs(event):
-                    self.table.add(
-                        prefix + key, option, success, at=event.at, **dict(zip(AMOUNTS, amounts, strict=True))
-                    )
+                    stated = dict(zip(AMOUNTS, amounts, strict=True))
+                    self.table.add(prefix + key, option, success, at=event.at, **stated)
             if event.kind == "trace_ended":
                 self._count(event)
             elif said := verdicts.verdict_of(event):
@@ -295,15 +283,8 @@ class EvidenceView(View):
         for attempt in body["attempts"]:
             if attempt.get("unavailable"):
                 continue
-            self.table.add(
-                key,
-                attempt["model"],
-                attempt["success"],
-                at=event.at,
-                latency_ms=attempt["latency_ms"],
-                tokens=attempt["tokens"],
-                cost=attempt["cost"],
-            )
+            stated = {name: attempt[name] for name in AMOUNTS}
+            self.table.add(key, attempt["model"], attempt["success"], at=event.at, **stated)
             if outcome_id and attempt["success"]:
                 self._judge(outcome_id, key, attempt["model"], event.at)
 
@@ -328,11 +309,9 @@ def _with_readers(designs: tuple[Design, ...]) -> type[EvidenceView]:
     for design in designs:
         for kind, runs in design.evidence.items():
             readers.setdefault(kind, []).append((f"{design.name}/", runs))
-    reads = [f"{design.name}:{kind}" for design in designs for kind in design.evidence]
+    reads = *EvidenceView.kinds, *(f"{design.name}:{kind}" for design in designs for kind in design.evidence)
     kinds = tuple(dict.fromkeys([*EvidenceView.kinds, *readers]))
-    return type(
-        "DesignEvidence", (EvidenceView,), {"kinds": kinds, "readers": readers, "reads": (*EvidenceView.kinds, *reads)}
-    )
+    return type("DesignEvidence", (EvidenceView,), {"kinds": kinds, "readers": readers, "reads": reads})
 
 
 def counted_type(query_type: str) -> str:
@@ -359,9 +338,8 @@ def _weight(last: Integers, now: int | None, half_life_days: float | None) -> Fl
     if half_life_days is None:
         return 1.0
     if now is None or not 0 < half_life_days < math.inf:
-        raise InvalidInput(
-            f"got half_life_days = {half_life_days!r} at now = {now!r}; allowed is a number of days above 0, with now in µs"
-        )
+        got = f"half_life_days = {half_life_days!r} at now = {now!r}"
+        raise InvalidInput(f"got {got}; allowed is a number of days above 0, with now in µs")
     # Four steps, since a route takes this at every call.
     return np.exp2(np.minimum(last - now, 0) / (MICROSECONDS_PER_DAY * half_life_days))
 
@@ -377,8 +355,7 @@ def _pairs(keys: Coded, options: Coded) -> tuple[Callable[[slice], Integers], In
         pair += options.codes[part].astype(np.int64, copy=False)
         return pair
 
-    possible = len(keys.names) * len(options.names)
-    if possible <= _DENSE * len(keys.codes):
+    if (possible := len(keys.names) * len(options.names)) <= _DENSE * len(keys.codes):
         return pair_of, np.arange(possible)
     pairs, places = np.unique(pair_of(slice(None)), return_inverse=True)
     return lambda part: places[part], pairs
@@ -426,8 +403,6 @@ def _amounts(name: str, given: ArrayLike | None, count: int) -> Floats | None:
         return None
     values = np.asarray(given, np.float64)
     if values.ndim != 1 or (len(values) and (np.fmin.reduce(values) < 0 or np.fmax.reduce(values) == np.inf)):
-        raise InvalidInput(
-            f"got {name} {given!r:.80}; allowed is a list of finite numbers from 0, NaN where not stated"
-        )
+        raise InvalidInput(f"got {name} {given!r:.80}; allowed are finite numbers from 0, NaN where not stated")
     _same_length(name, len(values), count)
     return values

@@ -12,7 +12,7 @@ from theorex_lab.clock import to_microseconds
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.project import check_project
 from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.visible import visible
@@ -26,9 +26,7 @@ DEFAULT_TYPE = "discovery"
 FIX_TYPE = "trace_fix"
 AVOID_TYPE = "avoid"  # what lost: found by its words, but it makes none of its concepts more important
 # The types that have a meaning here, or are usual; any other word is allowed too.
-TYPES = (
-    "decision", DEFAULT_TYPE, FIX_TYPE, AVOID_TYPE, "change", "feature", "moment", "summary", "graduated",
-)  # fmt: skip
+TYPES = ("decision", DEFAULT_TYPE, FIX_TYPE, AVOID_TYPE, *"change feature moment summary graduated".split())
 _TYPE = re.compile(r"[a-z][a-z0-9_]{0,31}")
 _MAX_TAGS, _MAX_TAG_CHARACTERS = 32, 64
 
@@ -76,13 +74,11 @@ def check_text(text: str, max_bytes: int) -> str:
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
-        raise InvalidInput(
-            f"got half a surrogate pair at position {error.start} of the text; allowed is whole Unicode text"
-        ) from error
+        at = error.start
+        raise InvalidInput(f"got half a surrogate pair at position {at}; allowed is whole Unicode text") from error
     if size > max_bytes:
-        raise InvalidInput(
-            f"got a text of {size} bytes; allowed are up to {max_bytes} (setting maxTextBytes): cut it, or write its parts"
-        )
+        allowed = f"up to {max_bytes} (setting maxTextBytes): cut it, or write its parts"
+        raise InvalidInput(f"got a text of {size} bytes; allowed are {allowed}")
     return text
 
 
@@ -96,26 +92,18 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
 
     source, at = entry.source, entry.at
     text = check_text(entry.text, settings.max_text_bytes)
-    if not isinstance(entry.observation_type, str) or not _TYPE.fullmatch(entry.observation_type):
-        raise InvalidInput(
-            f"got the observation type {entry.observation_type!r}; allowed are 1 to 32 of a-z 0-9 _ starting with a letter"
-        )
+    if not isinstance(kind := entry.observation_type, str) or not _TYPE.fullmatch(kind):
+        raise InvalidInput(f"got the observation type {kind!r}; allowed are 1 to 32 of a-z 0-9 _, a letter first")
     if source not in TRUST:
         raise InvalidInput(f"got the source {source!r}; allowed are {', '.join(TRUST)}")
     text = kept_text(text)
     # A fix is usually announced as one; the announcement is no concept.
     mentions = [] if entry.observation_type == AVOID_TYPE else extract(text.removeprefix(f"{FIX_TYPE}:"))
-    body = {
-        "text": text,
-        "type": entry.observation_type,
-        "source": source,
-        "tags": [kept_text(tag) for tag in check_tags(entry.tags)],
-        "concepts": [[mention.concept_id, mention.label, mention.surface, mention.count] for mention in mentions],
-        "extractor": EXTRACTOR_VERSION,
-        "sentiment": sentiment(text),
-        "weight": settings.source_weight(entry.agent),
-        "project": check_project(entry.project),
-    }
+    tags = [kept_text(tag) for tag in check_tags(entry.tags)]
+    concepts = [[mention.concept_id, mention.label, mention.surface, mention.count] for mention in mentions]
+    body: Body = {"text": text, "type": entry.observation_type, "source": source, "tags": tags, "concepts": concepts}
+    body |= {"extractor": EXTRACTOR_VERSION, "sentiment": sentiment(text)}
+    body |= {"weight": settings.source_weight(entry.agent), "project": check_project(entry.project)}
     if TRUST[source] >= TRUST["agent"] and (refused := refused_concepts(text, mentions)):
         body["refused"] = refused
     moment = now if at is None else at if isinstance(at, int) else to_microseconds(at)
@@ -136,13 +124,10 @@ def write_all(home: Home, entries: Sequence[Entry], *, imported: bool = False) -
     They are on disk when this returns. Raises InvalidInput, and then nothing was written.
     """
     now = home.clock.now()
-    made = [observed(_located(entry, home.project), home.settings, now) for entry in entries]
+    located = (entry if entry.project else replace(entry, project=home.project) for entry in entries)
+    made = [observed(entry, home.settings, now) for entry in located]
     home.journal.append([event for event, _ in made], allow_future=imported)
     return [written for _, written in made]
-
-
-def _located(entry: Entry, project: str) -> Entry:
-    return replace(entry, project=project) if project and not entry.project else entry
 
 
 def check_tags(tags: Sequence[str]) -> list[str]:
@@ -156,9 +141,8 @@ def check_tags(tags: Sequence[str]) -> list[str]:
     checked = [check_text(tag, 4 * _MAX_TAG_CHARACTERS) for tag in tags]
     for tag in checked:
         if len(tag) > _MAX_TAG_CHARACTERS or tag != tag.strip():
-            raise InvalidInput(
-                f"got the tag {tag!r}; allowed are up to {_MAX_TAG_CHARACTERS} characters without space at the ends"
-            )
+            allowed = f"up to {_MAX_TAG_CHARACTERS} characters without space at the ends"
+            raise InvalidInput(f"got the tag {tag!r}; allowed are {allowed}")
     return list(dict.fromkeys(checked))
 
 

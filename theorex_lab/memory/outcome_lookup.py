@@ -37,8 +37,7 @@ NOTHING_SAID = OutcomeVerdict(False, EARLIEST)
 
 def verdict_of(event: Event) -> tuple[str, OutcomeVerdict] | None:
     """The outcome's id and what an event of KINDS says of it; None where it says nothing, as a mere score does."""
-    success = event.body.get("success")
-    if success is None:
+    if (success := event.body.get("success")) is None:
         return None
     outcome_id = event.id if event.kind == "outcome" else event.body["outcome_id"]
     # An imported outcome states a correction of before as its own, with the time of that.
@@ -51,8 +50,7 @@ def outcome_lookup(journal: Journal) -> Callable[[Event], bool]:
     said: dict[str, OutcomeVerdict] = {}
     afterwards: dict[str, str] = {}  # the outcome that was recorded of a trace
     for event in journal.tail(0, kinds=KINDS):
-        found = verdict_of(event)
-        if found is not None:
+        if (found := verdict_of(event)) is not None:
             said[found[0]] = found[1]
         if "trace_id" in event.body:
             afterwards[event.body["trace_id"]] = event.id
@@ -90,8 +88,7 @@ class Verdicts(Parts):
         changes = []
         for answer in self._answers_of.get(outcome, ()):
             at = int(self._answers["at"][answer])
-            change = verdict.allows(at) - before.allows(at)
-            if change:
+            if change := verdict.allows(at) - before.allows(at):
                 changes.append((int(self._answers["cell"][answer]), change))
         return changes
 
@@ -109,8 +106,7 @@ class Verdicts(Parts):
             self._answers_of.setdefault(outcome, []).append(row)
 
     def _outcome(self, outcome_id: str) -> int:
-        outcome = self._outcomes.number(outcome_id)
-        if outcome == len(self._said):
+        if (outcome := self._outcomes.number(outcome_id)) == len(self._said):
             where = self._said.grow(1)
             self._said["success"][where], self._said["at"][where] = NOTHING_SAID
         return outcome

@@ -24,8 +24,7 @@ class Projects(View):
     name = "projects"
     code = 1
     kinds = (
-        "observation", "outcome", "trace_started", "task_submitted", "tool_used", "prompt", "turn_ended", "session_ended",
-        *MARKS,
+        *"observation outcome trace_started task_submitted tool_used prompt turn_ended session_ended".split(), *MARKS
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -80,9 +79,8 @@ def find_project(home: Home, given: str) -> str:
     if len(found) == 1:
         return found[0]
     if found:
-        raise InvalidInput(
-            f"got the project {given!r}, as which {', '.join(sorted(found))} are known; name one of these"
-        )
+        several = ", ".join(sorted(found))
+        raise InvalidInput(f"got the project {given!r}, as which {several} are known; name one of these")
     nearest = difflib.get_close_matches(str(given), [*known, *short.values()], n=1, cutoff=0)
     near = f"the nearest that is known is {nearest[0]!r}" if nearest else "no project is known yet"
     raise InvalidInput(f"got the project {given!r:.100}; {near}: give that, or leave it out for all")

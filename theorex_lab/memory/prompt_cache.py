@@ -7,19 +7,18 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import StorageError
-from theorex_lab.journal.files import exclusive
+from theorex_lab.journal.files import exclusive, told
 from theorex_lab.journal.private import make_file
 from theorex_lab.memory.reminding import CACHE_FILE, LAYOUT, MANY, PROJECT_BITS, TOKENS
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
-    from theorex_lab.design import Reminder
     from theorex_lab.home import Home
 
 _LOCK = "recall.lock"
@@ -53,10 +52,9 @@ def fill_cache(home: Home) -> int:
     # The designs are asked under the lock, so that nothing from before an erasure is written after it.
     with exclusive(home.views.folder / _LOCK, wait=True):
         wanted = dict(_rows(home))
-        try:
+        with suppress(sqlite3.Error):
             return _write(path, wanted, home.clock.now())
-        except sqlite3.Error:
-            _remove(path)
+        _remove(path)
         try:
             return _write(path, wanted, home.clock.now())
         except (sqlite3.Error, OSError) as error:
@@ -70,27 +68,21 @@ def remove_cache(home: Home) -> None:
 
 
 def _rows(home: Home) -> Iterable[tuple[str, _Row]]:
-    found: Iterable[Reminder] = (
-        reminder for design in home.designs if design.reminders is not None for reminder in design.reminders(home)
-    )
-    for each in found:
+    for each in (each for design in home.designs if design.reminders for each in design.reminders(home)):
         if text := one_line(each.text):
             weight = min(max(float(each.weight), 0.0), 1e6)
             yield each.id, (each.project, one_line(each.kind, 32) or "other", text, weight, int(each.trust))
 
 
 def _remove(path: Path) -> None:
-    try:
+    with told(f"cannot remove {path}"):
         for end in ("", "-wal", "-shm", "-journal"):
             path.with_name(path.name + end).unlink(missing_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot remove {path}: {error.strerror}; remove it by hand, and repeat") from error
 
 
 def _write(path: Path, wanted: dict[str, _Row], now: int) -> int:
     """The difference between the cache and what is wanted, in one transaction."""
-    is_new = not path.exists()
-    if is_new:
+    if is_new := not path.exists():
         make_file(str(path))
     with closing(sqlite3.connect(path, isolation_level=None)) as cache:
         if is_new:
@@ -98,8 +90,7 @@ def _write(path: Path, wanted: dict[str, _Row], now: int) -> int:
         elif cache.execute("PRAGMA user_version").fetchone()[0] != LAYOUT:
             raise sqlite3.DatabaseError("another layout")
         cache.execute("BEGIN IMMEDIATE")
-        changed = _bring_up_to_date(cache, wanted)
-        if changed:
+        if changed := _bring_up_to_date(cache, wanted):
             limit = max(FREQUENT, int(FREQUENT_SHARE * len(wanted)))
             # Beforehand, since FTS5 counts them by reading each.
             cache.execute("DELETE FROM rarity")
@@ -113,7 +104,7 @@ def _bring_up_to_date(cache: sqlite3.Connection, wanted: dict[str, _Row]) -> int
     query = "SELECT id, reminders.number, name, kind, text, weight, trust FROM reminders JOIN projects ON project = projects.number"
     there = {row[0]: (row[1], row[2:]) for row in cache.execute(query)}
     # Where words and project stay the same, FTS5 has nothing to do with it.
-    as_before = {id_ for id_, (_, row) in there.items() if id_ in wanted and _indexed(wanted[id_]) == _indexed(row)}
+    as_before = {id_ for id_, (_, row) in there.items() if id_ in wanted and wanted[id_][0:3:2] == row[0:3:2]}
     gone = [(number, row[2]) for id_, (number, row) in there.items() if id_ not in as_before]
     cache.executemany("INSERT INTO words(words, rowid, text) VALUES ('delete', ?, ?)", gone)
     cache.executemany("DELETE FROM reminders WHERE number = ?", ((number,) for number, _ in gone))
@@ -130,7 +121,3 @@ def _bring_up_to_date(cache: sqlite3.Connection, wanted: dict[str, _Row]) -> int
         cache.execute("INSERT INTO reminders VALUES (?, ?, ?, ?, ?, ?, ?)", (row, id_, number, *rest))
         cache.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (row, rest[1]))
     return len(gone) + len(moved) + len(new)
-
-
-def _indexed(row: tuple[object, ...]) -> tuple[object, object]:
-    return row[0], row[2]

@@ -17,19 +17,11 @@ _LARGEST_NOTE_BYTES = 1 << 20
 
 
 def recalled_event(
-    how: str,
-    *,
-    query: str = "",
-    items: Iterable[str] = (),
-    tokens: int = 0,
-    agent: str,
-    session: str = "",
-    project: str = "",
-    at: int,
+    how: str, *, query: str = "", items: Iterable[str] = (), tokens: int = 0, project: str = "", at: int, **by: str
 ) -> Event:
     """An event `recalled`: what was given to an agent. It counts nowhere as a mention.
 
-    how: by which door, as "session_start".  query: what was asked, '' for nothing; masked and cut to 500 characters.
+    by: agent, and session.  how: by which door, as "session_start".  query: what was asked, '' for nothing; masked and cut to 500 characters.
     items: ids of what was given, as far as they are known.  tokens: how long it was.  at: µs.
     Raises InvalidInput for an agent or session outside the rules.
 
@@ -38,14 +30,9 @@ def recalled_event(
     """
     from theorex_lab.text.preview import preview
 
-    body = {
-        "how": how,
-        "query": preview(query, QUERY_CHARACTERS),
-        "items": list(items),
-        "tokens": tokens,
-        "project": project,
-    }
-    return new_event("recalled", body, agent=agent, session=session, at=at)
+    body = {"how": how, "query": preview(query, QUERY_CHARACTERS), "items": list(items), "tokens": tokens}
+    body["project"] = project
+    return new_event("recalled", body, at=at, **by)
 
 
 def note_of(file: str) -> str:

@@ -66,11 +66,9 @@ def fitting(cache: sqlite3.Connection, prompt: str, project: str, session: str) 
             scores[row] = scores.get(row, 0.0) - score
             fits[row] = fits.get(row, 0.0) + counts
     found = sorted((row for row in scores if fits[row] >= 1.5), key=lambda row: -scores[row])[:_MOST_FOUND]
-    rows = cache.execute(
-        "SELECT number, weight, id, kind, text, trust FROM reminders LEFT JOIN given ON item = id AND session = ? "
-        f"WHERE item IS NULL AND number IN ({','.join('?' * len(found))})",
-        (session, *found),
-    ).fetchall()
+    new = f"WHERE item IS NULL AND number IN ({','.join('?' * len(found))})"
+    known = f"SELECT number, weight, id, kind, text, trust FROM reminders LEFT JOIN given ON item = id AND session = ? {new}"
+    rows = cache.execute(known, (session, *found)).fetchall()
     rows.sort(key=lambda row: (-scores[row[0]] * (1 + row[1]) ** 0.5, row[0]))
     told = [row for row in rows if fits[row[0]] >= 2 or row[3] == "file"]
     return [row[2:] for row in told if row[4] not in prompt]  # what the prompt says itself is no news
@@ -113,20 +111,13 @@ def first_rows(cache: sqlite3.Connection, project: str) -> list[Row]:
 
 
 def _by_kind(cache: sqlite3.Connection, number: int) -> list[Row]:
-    kinds, kind = [], ""
-    while found := cache.execute(
-        "SELECT min(kind) FROM reminders WHERE project = ? AND kind > ?", (number, kind)
-    ).fetchone()[0]:
+    kinds, kind, after = [], "", "SELECT min(kind) FROM reminders WHERE project = ? AND kind > ?"
+    while found := cache.execute(after, (number, kind)).fetchone()[0]:
         kinds.append(kind := found)
     kinds.sort(key=lambda kind: (*FIRST, kind).index(kind))
-    return [
-        row
-        for kind in kinds
-        for row in cache.execute(
-            "SELECT id, kind, text, trust FROM reminders WHERE project = ? AND kind = ? ORDER BY weight DESC LIMIT ?",
-            (number, kind, FIRST.get(kind, _MOST_OF_OTHERS)),
-        )
-    ]
+    query = "SELECT id, kind, text, trust FROM reminders WHERE project = ? AND kind = ? ORDER BY weight DESC LIMIT ?"
+    asked = ((number, kind, FIRST.get(kind, _MOST_OF_OTHERS)) for kind in kinds)
+    return [row for given in asked for row in cache.execute(query, given)]
 
 
 def _project(cache: sqlite3.Connection, project: str) -> int:

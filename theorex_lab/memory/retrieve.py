@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from theorex_lab.design import SearchPart
 from theorex_lab.errors import InvalidInput
@@ -19,7 +18,8 @@ from theorex_lab.memory.embedded import EmbeddedTexts
 from theorex_lab.memory.observation import check_text
 from theorex_lab.memory.rows import Rows
 from theorex_lab.search.blend import WordScores, blend, likeliest, shown, weights_for, word_scores
-from theorex_lab.search.fuse import best_first, fuse_reciprocal_rank
+from theorex_lab.search.embed import Matrix
+from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, fuse_reciprocal_rank
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import CORRECTION
 from theorex_lab.search.lexical import tokenize
@@ -27,6 +27,9 @@ from theorex_lab.search.passages import Passages
 
 MAX_RESULTS = 1_000
 VectorUse = Literal["auto", "always", "never"]
+Use = VectorUse | None
+Among = Callable[[ItemIndex], Mask]
+Vector = Matrix | None
 _CANDIDATES = 100  # of each signal; what stands deeper in all does not reach the top ten
 _HOLDS_ALL = 0.8  # of the query's words, by idf
 _SUFFICES = 0.6  # of them, in one text: then no model is loaded for a search that may go without
@@ -79,9 +82,9 @@ _Row = tuple[Hit, str, Mapping[str, float]]  # with its event's id, and why
 class _Ranked(NamedTuple):
     """Documents, best first, their scores 0..1, by signal what it added to each, and the share of the query's words that one holds."""
 
-    documents: NDArray[np.int64]
-    scores: NDArray[np.float64]
-    parts: Mapping[str, NDArray[np.float64]]
+    documents: Ids
+    scores: Scores
+    parts: Mapping[str, Scores]
     held: float = 0.0
 
 
@@ -90,7 +93,7 @@ class Searcher:
 
     def __init__(self, home: Home) -> None:
         self.home, self.vectors = home, EmbeddedTexts(home)
-        self._awake_at: dict[str, tuple[Table, int, NDArray[np.bool_]]] = {}
+        self._awake_at: dict[str, tuple[Table, int, Mask]] = {}
         self._passages: tuple[Table, int, Passages] | None = None
 
     def search(
@@ -104,7 +107,7 @@ class Searcher:
         spread: bool = False,
         kinds: Sequence[str] | None = None,
         projects: Sequence[str] | None = None,
-        vectors: VectorUse | None = None,
+        vectors: Use = None,
     ) -> Hits:
         """The items that answer the query best: of these agents and what they share (or of all), with this tag (or any).
 
@@ -120,7 +123,7 @@ class Searcher:
         if kinds is not None:
             self._check_kinds(kinds)
 
-        def among(index: ItemIndex) -> NDArray[np.bool_]:
+        def among(index: ItemIndex) -> Mask:
             allowed = index.allowed(agents=agents, tag=tag, projects=projects)
             if tag is None and not (agents is None and projects is None):
                 for part in self._parts:
@@ -141,14 +144,7 @@ class Searcher:
         return found[0] if len(found) == 1 else _merged(found[0], found[1], limit)
 
     def search_among(
-        self,
-        query: str,
-        among: Callable[[ItemIndex], NDArray[np.bool_]],
-        *,
-        limit: int = 10,
-        spread: bool = False,
-        labels: bool = False,
-        vectors: VectorUse | None = None,
+        self, query: str, among: Among, *, limit: int, spread: bool = False, labels: bool = False, vectors: Use = None
     ) -> Hits:
         """The texts, or the labels, that answer the query best, of the documents in a mask; hidden ones never.
 
@@ -181,9 +177,7 @@ class Searcher:
             found = list(self._hits(index, ranked, limit))
         return _hits_of(query, found, notes)
 
-    def _ranked(
-        self, index: ItemIndex, query: str, vector: NDArray[np.float32] | None, allowed: NDArray[np.bool_], wanted: int
-    ) -> _Ranked:
+    def _ranked(self, index: ItemIndex, query: str, vector: Vector, allowed: Mask, wanted: int) -> _Ranked:
         """The documents that fit the query, best first."""
         documents, columns, held = self._candidates(index, query, vector, allowed, wanted)
         if not len(documents):
@@ -200,7 +194,7 @@ class Searcher:
         added = {name: part[rows] for name, part in parts.items()}
         return _Ranked(ids, shown(ordered), added, float(held.max()))
 
-    def signals(self, query: str) -> tuple[list[str], Mapping[str, NDArray[np.float64]]]:
+    def signals(self, query: str) -> tuple[list[str], Mapping[str, Scores]]:
         """The events of the texts that may answer a query, and the signals of each, as `search.blend.blend` takes them."""
         vector, _ = self.vectors.vector_of(query)
         index = self.home.views.get(self.home.item_view)
@@ -214,8 +208,8 @@ class Searcher:
         return [ids[seq] for seq in seqs], columns
 
     def _candidates(
-        self, index: ItemIndex, query: str, vector: NDArray[np.float32] | None, allowed: NDArray[np.bool_], wanted: int
-    ) -> tuple[NDArray[np.int64], dict[str, NDArray[np.float64]], NDArray[np.float64]]:
+        self, index: ItemIndex, query: str, vector: Vector, allowed: Mask, wanted: int
+    ) -> tuple[Ids, dict[str, Scores], Scores]:
         """The documents that one of the signals puts among the first, their signals, and the share of the words they hold."""
         passages = self._passages_of(index)
         scored = word_scores(index.lexical, tokenize(query), passages)
@@ -227,26 +221,15 @@ class Searcher:
         return documents, columns, scored.held[documents]
 
     def _signals(
-        self,
-        index: ItemIndex,
-        query: str,
-        vector: NDArray[np.float32] | None,
-        documents: NDArray[np.int64],
-        passages: Passages,
-        scored: WordScores,
-    ) -> dict[str, NDArray[np.float64]]:
+        self, index: ItemIndex, query: str, vector: Vector, documents: Ids, passages: Passages, scored: WordScores
+    ) -> dict[str, Scores]:
         """By signal, a value a candidate."""
         sides = [passages.before(documents), passages.after(documents)] if passages.any else []
         around = sum((np.where(side >= 0, scored.words[side], 0.0) for side in sides), np.zeros(len(documents)))
-        asked = index.documents["asked"][documents].astype(float)
-        columns = {
-            "words": scored.words[documents],
-            "passage": scored.passage[documents],
-            "around": around,
-            "speaker": _named(index, query)[index.documents["speaker"][documents]],
-            "asked": asked,
-            "length": np.log1p(index.lexical.lengths[documents].astype(float)),
-        }
+        speaker = _named(index, query)[index.documents["speaker"][documents]]
+        columns = {"words": scored.words[documents], "passage": scored.passage[documents], "around": around}
+        columns |= {"speaker": speaker, "asked": index.documents["asked"][documents].astype(float)}
+        columns["length"] = np.log1p(index.lexical.lengths[documents].astype(float))
         if vector is not None:
             near = np.stack([documents, *sides])
             known, matrix = self.vectors.of(np.maximum(near, 0).ravel())
@@ -260,7 +243,7 @@ class Searcher:
             columns["passage_vector"] = np.where(known[0], together @ vector / lengths, np.nan).astype(float)
         return columns
 
-    def _spread(self, index: ItemIndex, ranked: _Ranked, allowed: NDArray[np.bool_], limit: int) -> _Ranked:
+    def _spread(self, index: ItemIndex, ranked: _Ranked, allowed: Mask, limit: int) -> _Ranked:
         """With the texts that belong to the first of those found, weaker than the best of them."""
         if not len(ranked.documents):
             return ranked
@@ -298,11 +281,10 @@ class Searcher:
         for kind in kinds:
             if kind not in known:
                 near = "".join(difflib.get_close_matches(kind, known, n=1, cutoff=0))
-                raise InvalidInput(
-                    f"got the item kind {kind!r}; allowed are {', '.join(known) or 'none'}; {near!r} is nearest"
-                )
+                there = ", ".join(known) or "none"
+                raise InvalidInput(f"got the item kind {kind!r}; allowed are {there}; {near!r} is nearest")
 
-    def _awake(self, index: ItemIndex) -> NDArray[np.bool_]:
+    def _awake(self, index: ItemIndex) -> Mask:
         """A mask of the documents that do not sleep, kept until something is appended."""
         table, seq, mask = self._awake_at.get(index.name, (None, 0, np.zeros(0, bool)))
         if table is not index.documents or seq != index.seq:
@@ -319,17 +301,15 @@ class Searcher:
         seqs = index.documents["seq"][documents]
         events = {event.seq: event for event in self.home.journal.read(seqs=seqs.tolist())}
         for row, (document, seq) in enumerate(zip(documents.tolist(), seqs.tolist(), strict=True)):
-            event = events.get(seq)
-            item = index.item_of(document, event) if event is not None else None
-            if event is None or item is None:  # erased since the index was looked into
-                continue
+            if (event := events.get(seq)) is None or (item := index.item_of(document, event)) is None:
+                continue  # erased since the index was looked into
             why = {name: round(float(part[row]), 4) for name, part in ranked.parts.items() if part[row]}
             score = round(float(ranked.scores[row]), 6)
             hit = Hit(item.item_id, index.kind_of(document), item.text, event.agent, score, item.about, event.at)
             yield hit, event.id, why
 
 
-def _named(index: ItemIndex, query: str) -> NDArray[np.float64]:
+def _named(index: ItemIndex, query: str) -> Scores:
     """By number of a speaker, and at the end of nobody, 1 where the query names the speaker, else 0."""
     words = set(_WORD.findall(query))
     found = [float(any(word in words for word in _WORD.findall(name) if len(word) > 2)) for name in index.speakers]
@@ -343,6 +323,5 @@ def _merged(texts: Hits, labels: Hits, limit: int) -> Hits:
 
 
 def _hits_of(query: str, rows: Sequence[_Row], notes: Sequence[str]) -> Hits:
-    return Hits(
-        query, tuple(row[0] for row in rows), tuple(notes), tuple(row[1] for row in rows), tuple(row[2] for row in rows)
-    )
+    hits, events, why = zip(*rows, strict=True) if rows else ((), (), ())
+    return Hits(query, hits, tuple(notes), events, why)

@@ -86,6 +86,4 @@ class Rows(Sequence[R]):
 
 def table_html(frame: pd.DataFrame) -> str:
     """The table of a frame for a notebook: numbers with four significant digits, the middle of a long one left out."""
-    return frame.to_html(
-        index=False, escape=True, na_rep="–", max_rows=MOST_SHOWN, float_format=lambda value: f"{value:,.4g}"
-    )
+    return frame.to_html(index=False, na_rep="–", max_rows=MOST_SHOWN, float_format=lambda value: f"{value:,.4g}")

@@ -49,12 +49,8 @@ def keep_messages(home: Home, transcript: Path, *, agent: str, session: str) -> 
 
 def _turns(home: Home, agent: str, session: str) -> list[Event]:
     """The agent's own turns of the session that ended, in order."""
-    events = home.journal.tail(0, kinds=["turn_ended"])
-    return [
-        event
-        for event in events
-        if not event.erased and (event.agent, event.session) == (agent, session) and not event.body.get("subagent")
-    ]
+    ended = (event for event in home.journal.tail(0, kinds=["turn_ended"]) if not event.body.get("subagent"))
+    return [event for event in ended if not event.erased and (event.agent, event.session) == (agent, session)]
 
 
 def _lacks(turn: Event) -> bool:
@@ -72,21 +68,10 @@ def _matched(turns: Sequence[Event], messages: Sequence[_Message]) -> Iterator[t
 
 
 def _message_event(turn: Event, text: str) -> Event:
-    body = {
-        "turn": turn.id,
-        "text": preview(text, MESSAGE_CHARACTERS),
-        "source": "agent",
-        "project": turn.body.get("project", ""),
-    }
-    return new_event(
-        "turn_message",
-        body,
-        agent=turn.agent,
-        session=turn.session,
-        at=turn.at,
-        lineage=[turn.id],
-        event_id=derived_event_id("turn_message", turn.id),
-    )
+    body = {"turn": turn.id, "text": preview(text, MESSAGE_CHARACTERS), "source": "agent"}
+    body["project"] = turn.body.get("project", "")
+    made_by = {"agent": turn.agent, "session": turn.session, "event_id": derived_event_id("turn_message", turn.id)}
+    return new_event("turn_message", body, at=turn.at, lineage=[turn.id], **made_by)
 
 
 def _tail(transcript: Path) -> bytes:

@@ -14,6 +14,8 @@ from theorex_lab.memory.evidence import QUERY_TYPES as QUERY_TYPES
 from theorex_lab.memory.intervals import wilson_of_one
 from theorex_lab.memory.rows import Rows
 
+Span = tuple[float, float]
+Models = Collection[str] | None
 MIN_SAMPLES = 5
 SUCCESS_ALONE = 1.0
 FULL_CONFIDENCE_SAMPLES = 20
@@ -88,9 +90,8 @@ def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: fl
     [('careful', 0.54), ('quick', 0.88)]
     """
     if not 0 <= min_samples < math.inf or not 0 <= success_weight <= 1:
-        raise InvalidInput(
-            f"got min_samples {min_samples!r} and success_weight {success_weight!r}; allowed are numbers from 0, and 0 to 1"
-        )
+        got = f"min_samples {min_samples!r} and success_weight {success_weight!r}"
+        raise InvalidInput(f"got {got}; allowed are numbers from 0, and 0 to 1")
     # Plain numbers: there are some dozens of cells, and numpy pays from hundreds on.
     runs, successes = cells.n.tolist(), cells.successes.tolist()
     latencies, tokens, costs = cells.latency_ms.tolist(), cells.tokens.tolist(), cells.cost.tolist()
@@ -106,21 +107,13 @@ def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: fl
         if usable[row]:
             speed = 1.0 - _scaled(latencies[row], spans.get(key))
             score = success_weight * rates[row] + (1.0 - success_weight) * speed
-        found.append(
-            Cell(
-                key.removeprefix(QUERY_TYPE_PREFIX), model, runs[row], rates[row], low, high, latencies[row],
-                tokens[row], costs[row], score, confidence_of(runs[row]), usable[row],
-            )
-        )  # fmt: skip
+        did = model, runs[row], rates[row], low, high, latencies[row], tokens[row], costs[row], score
+        found.append(Cell(key.removeprefix(QUERY_TYPE_PREFIX), *did, confidence_of(runs[row]), usable[row]))
     return MatrixResult(sorted(found, key=lambda cell: cell[:2]))
 
 
 def best(
-    cells: Iterable[Cell],
-    query_type: str,
-    allowed_models: Collection[str] | None = None,
-    *,
-    success_weight: float = SUCCESS_ALONE,
+    cells: Iterable[Cell], query_type: str, allowed_models: Models = None, *, success_weight: float = SUCCESS_ALONE
 ) -> Cell | None:
     """The usable cell of a query type with the highest score; of equals the one with more runs, then by name.
 
@@ -131,11 +124,8 @@ def best(
     all). None where no cell is usable.
     """
     wanted = counted_type(query_type)
-    found = [
-        cell
-        for cell in cells
-        if cell.usable and cell.query_type == wanted and (allowed_models is None or cell.model in allowed_models)
-    ]
+    found = [cell for cell in cells if cell.usable and cell.query_type == wanted]
+    found = [cell for cell in found if allowed_models is None or cell.model in allowed_models]
     highest = min(found, key=lambda cell: (-cell.score, -cell.n, cell.model), default=None)
     if highest is None or success_weight < SUCCESS_ALONE:
         return highest
@@ -159,11 +149,9 @@ def by_speed_and_cost(cell: Cell) -> tuple[float, float, float, float, str]:
     return latency_ms, cost, -cell.success_rate, -cell.n, cell.model
 
 
-def _latency_spans(
-    keys: Sequence[str], latencies_ms: Sequence[float], usable: Sequence[bool]
-) -> dict[str, tuple[float, float]]:
+def _latency_spans(keys: Sequence[str], latencies_ms: Sequence[float], usable: Sequence[bool]) -> dict[str, Span]:
     """The shortest and the longest latency that is known of the usable cells of each key, ms."""
-    spans: dict[str, tuple[float, float]] = {}
+    spans: dict[str, Span] = {}
     for key, latency_ms, counts in zip(keys, latencies_ms, usable, strict=True):
         if counts and not math.isnan(latency_ms):
             shortest, longest = spans.get(key, (math.inf, 0.0))
@@ -171,7 +159,7 @@ def _latency_spans(
     return spans
 
 
-def _scaled(latency_ms: float, span: tuple[float, float] | None) -> float:
+def _scaled(latency_ms: float, span: Span | None) -> float:
     """Latency from 0 (the shortest of its type) to 1 (the longest); 1 where it is not known."""
     if span is None or math.isnan(latency_ms):
         return 1.0

@@ -31,18 +31,15 @@ def route_to_agent(query_type: QueryType, roles: Sequence[RoleSettings], asker: 
     'no active operative takes safety; main orchestrates'
     """
     active = [role for role in roles if role.active]
-    operatives = [role for role in active if role.role == "operative" and query_type in role.capabilities]
-    if operatives:
+    if operatives := [role for role in active if role.role == "operative" and query_type in role.capabilities]:
         own = [role for role in operatives if role.agent_id == asker]
         chosen = highest_priority(own or operatives)
         others = f", before {len(operatives) - 1} other" if len(operatives) > 1 else ""
         return _choice(chosen, f"operative that takes {query_type}, priority {chosen.priority}{others}")
-    orchestrators = [role for role in active if role.role == "orchestrator"]
-    if not orchestrators:
-        raise InvalidInput(
-            f"got a query of type {query_type}, which no active agent takes; allowed are types that an operative has among "
-            "its capabilities, or any with an orchestrator: add one to roles in config.json"
-        )
+    if not (orchestrators := [role for role in active if role.role == "orchestrator"]):
+        allowed = "types that an operative has among its capabilities, or any with an orchestrator"
+        got = f"a query of type {query_type}, which no active agent takes"
+        raise InvalidInput(f"got {got}; allowed are {allowed}: add one to roles in config.json")
     chosen = highest_priority([role for role in orchestrators if query_type in role.capabilities] or orchestrators)
     return _choice(chosen, f"no active operative takes {query_type}; {chosen.agent_id} orchestrates")
 

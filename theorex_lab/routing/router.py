@@ -27,11 +27,9 @@ if TYPE_CHECKING:
     from theorex_lab.home import Home
 
 # Sizes to try, by the size that is wanted.
-FALLBACK_TIERS: dict[ModelTier, tuple[ModelTier, ...]] = {
-    "large": ("large", "medium", "small"),
-    "medium": ("medium", "small", "large"),
-    "small": ("small", "medium", "large"),
-}
+_SMALL_FIRST: tuple[ModelTier, ...] = ("small", "medium", "large")
+FALLBACK_TIERS = {"large": _SMALL_FIRST[::-1], "medium": ("medium", "small", "large"), "small": _SMALL_FIRST}
+Charge = Power | None
 PREFERENCE_CONFIDENCE = 1.0  # a preference is a setting, not an estimate
 LEAST_WEIGHT = 1.0  # of the runs that are recalled of a model; fewer say nothing
 # How many recalled runs the matrix counts for; chosen with `recall.NEARNESS`.
@@ -68,9 +66,7 @@ class _Step(NamedTuple):
 _LIKE_CALLS_KNOWN = _Step(None, 0.0, "not needed; recall takes it into account")
 
 
-def route_in(
-    home: Home, query: str, settings: Settings | None = None, *, power: Power | None = None, **how: Any
-) -> Decision:
+def route_in(home: Home, query: str, settings: Settings | None = None, *, power: Charge = None, **how: Any) -> Decision:
     """`route` by what a home has recorded; `settings` None: its own; `power` None: read from the machine; `how` as there."""
     from theorex_lab.routing.energy import read_power
 
@@ -120,7 +116,8 @@ def route(
     preferred = role.model if role.model in allowed else None
     candidates = _candidates(allowed, preferred) if urgent else [*allowed]
     cells = [] if evidence is None else _cells(evidence, settings, now, query_type)
-    like = _like(recall, settings, query, query_type, candidates, cells)
+    alike = recall.like(query, settings.recall_calls) if recall is not None and settings.recall_calls else {}
+    like = _like(alike, query_type, candidates, cells)
     recalled = _recall(like, settings, query_type, preferred)
     known = _confidence_matrix(cells, settings, query_type, candidates, preferred) if not like else _LIKE_CALLS_KNOWN
     decided = next((step for step in (recalled, known, role._replace(model=preferred)) if step.model), None)
@@ -133,14 +130,10 @@ def route(
         model = next(iter(ordered), None)
         heuristic += f": {_found(model, allowed, advice.tier)}"
     said = (role.reason, energy, recalled.reason, known.reason, heuristic)
-    return Decision(
-        query_type,
-        advice.tier if model is None else allowed[model].tier,
-        model,
-        confidence,
-        [f"{step}: {reason}" for step, reason in zip(_STEPS, said, strict=True)],
-        sorted((name for name in ordered if name != model), key=lambda name: allowed[name].url is None),
-    )
+    tier = advice.tier if model is None else allowed[model].tier
+    reasons = [f"{step}: {reason}" for step, reason in zip(_STEPS, said, strict=True)]
+    fallbacks = sorted((name for name in ordered if name != model), key=lambda name: allowed[name].url is None)
+    return Decision(query_type, tier, model, confidence, reasons, fallbacks)
 
 
 def _role_preference(settings: Settings, query_type: QueryType, asker: str | None) -> _Step:
@@ -167,25 +160,15 @@ def _candidates(allowed: dict[str, ModelSettings], preferred: str | None) -> lis
     return [name for name, model in allowed.items() if model.tier in tiers]
 
 
-def _like(
-    recall: Recall | None,
-    settings: Settings,
-    query: str,
-    query_type: QueryType,
-    candidates: Collection[str],
-    cells: list[Cell],
-) -> list[Cell]:
+def _like(found: dict[str, Recalled], query_type: str, candidates: Collection[str], cells: list[Cell]) -> list[Cell]:
     """How the models did on queries like this one: as cells, drawn to those of the matrix; none where too little is like it."""
-    found = recall.like(query, settings.recall_calls) if recall is not None and settings.recall_calls else {}
     found = {name: recalled for name, recalled in found.items() if name in candidates}
     if all(recalled.weight < LEAST_WEIGHT for recalled in found.values()):
         return []
     usable = {cell.model: cell for cell in cells if cell.usable and cell.model in candidates}
-    return [
-        _drawn(found.get(name, NOTHING_RECALLED), usable.get(name), query_type, name)
-        for name in candidates
-        if name in usable or (name in found and found[name].weight >= LEAST_WEIGHT)
-    ]
+    recalled = {name: found.get(name, NOTHING_RECALLED) for name in candidates}
+    told = [name for name in candidates if name in usable or recalled[name].weight >= LEAST_WEIGHT]
+    return [_drawn(recalled[name], usable.get(name), query_type, name) for name in told]
 
 
 def _drawn(recalled: Recalled, cell: Cell | None, query_type: str, model: str) -> Cell:
@@ -194,9 +177,8 @@ def _drawn(recalled: Recalled, cell: Cell | None, query_type: str, model: str) -
     low, high = wilson_of_one(successes, n)
     held = cell or Cell(query_type, model, 0.0, math.nan, 0.0, 1.0, math.nan, math.nan, math.nan, math.nan, 0.0, False)
     rate = successes / n
-    return held._replace(
-        n=n, success_rate=rate, low=low, high=high, score=rate, confidence=confidence_of(n), usable=True
-    )
+    sure = confidence_of(n)
+    return held._replace(n=n, success_rate=rate, low=low, high=high, score=rate, confidence=sure, usable=True)
 
 
 def _recall(like: list[Cell], settings: Settings, query_type: QueryType, preferred: str | None) -> _Step:
@@ -213,8 +195,7 @@ def _confidence_matrix(
     cells: list[Cell], settings: Settings, query_type: QueryType, candidates: Collection[str], preferred: str | None
 ) -> _Step:
     """The best usable cell's model, unless a preference stands that the evidence does not clearly speak against."""
-    found = best(cells, query_type, candidates, success_weight=settings.matrix_success_weight)
-    if found is None:
+    if (found := best(cells, query_type, candidates, success_weight=settings.matrix_success_weight)) is None:
         return _Step(None, 0.0, _why_nothing(cells, query_type, settings.matrix_min_samples))
     return _proposed(found, cells, query_type, preferred, "scores")
 
@@ -229,9 +210,8 @@ def _proposed(found: Cell, cells: list[Cell], where: str, preferred: str | None,
     if own is None:
         return _Step(None, 0.0, f"{facts}, but too few runs of {preferred} are known: the preference stands")
     if own.high < found.low:
-        against = (
-            f"{preferred} is clearly worse ({own.low:.0%} to {own.high:.0%}, not {found.low:.0%} to {found.high:.0%})"
-        )
+        rates = f"{own.low:.0%} to {own.high:.0%}, not {found.low:.0%} to {found.high:.0%}"
+        against = f"{preferred} is clearly worse ({rates})"
         return _Step(found.model, found.confidence, f"{facts}; {against}: the preference is overruled")
     return _Step(None, 0.0, f"{facts}, but the intervals of success overlap: the preference for {preferred} stands")
 

@@ -19,25 +19,10 @@ from theorex_lab.search.passages import Passages
 # words: BM25 of the text.  passage: of its passage.  around: of the texts before and after it.  vector: cosine of the text.
 # passage_vector: of the mean of the text and those before and after it.  speaker: who speaks is named in the query.
 # asked: a person says it to an agent.  length: logarithm of how many words it has; of two that fit, the longer tells more.
-WEIGHTS: Mapping[str, float] = {
-    "words": 0.5,
-    "passage": 0.5,
-    "around": 0.1,
-    "vector": 0.5,
-    "passage_vector": 0.5,
-    "speaker": 0.4,
-    "asked": 0.5,
-    "length": 0.0,
-}
+WEIGHTS = {"words": 0.5, "passage": 0.5, "around": 0.1, "vector": 0.5, "passage_vector": 0.5}
+WEIGHTS |= {"speaker": 0.4, "asked": 0.5, "length": 0.0}
 # Where there are no vectors: not below BM25 of the texts alone on either set.
-WORD_WEIGHTS: Mapping[str, float] = {
-    "words": 0.75,
-    "passage": 0.25,
-    "around": 0.25,
-    "speaker": 0.8,
-    "asked": 0.5,
-    "length": 0.0,
-}
+WORD_WEIGHTS = {"words": 0.75, "passage": 0.25, "around": 0.25, "speaker": 0.8, "asked": 0.5, "length": 0.0}
 VECTOR_SIGNALS = ("vector", "passage_vector")
 STANDARDISED = ("words", "passage", "around", *VECTOR_SIGNALS)  # the others are 0 or 1
 _ALL = 2.0
@@ -93,18 +78,15 @@ def blend(columns: Mapping[str, Scores], weights: Mapping[str, float]) -> tuple[
     """
     # Without vectors the words have their weight too, so that sums mean the same.
     scale = _ALL / (sum(weights[name] for name in columns if name in STANDARDISED) or _ALL)
-    parts = {
-        name: (scale if name in STANDARDISED else 1.0) * weights[name] * column
-        for name, column in standardised(columns).items()
-    }
+    scaled = {name: weights[name] * (scale if name in STANDARDISED else 1.0) for name in columns}
+    parts = {name: scaled[name] * column for name, column in standardised(columns).items()}
     return np.sum(list(parts.values()), axis=0), parts
 
 
 def standardised(columns: Mapping[str, Scores]) -> Columns:
     """The signals as `blend` weighs them."""
-    found = {
-        name: _standardised(name, _filled(columns[name], columns["words"])) for name in STANDARDISED if name in columns
-    }
+    there = [name for name in STANDARDISED if name in columns]
+    found = {name: _standardised(name, _filled(columns[name], columns["words"])) for name in there}
     if "length" in columns:
         above = columns["length"] - columns["length"].mean()
         found["length"] = above / max(float(above.std()), 1e-9)
@@ -118,8 +100,7 @@ def shown(total: Scores) -> Scores:
     [0.0, 0.5, 0.75]
     """
     above = np.maximum(total, 0.0)
-    found: Scores = above / (above + _HALFWAY)
-    return found
+    return np.asarray(above / (above + _HALFWAY))
 
 
 def _standardised(name: str, column: Scores) -> Scores:
@@ -127,8 +108,7 @@ def _standardised(name: str, column: Scores) -> Scores:
     size = len(column) + _IMAGINED
     centre = (column.sum() + _IMAGINED * mean) / size
     spread = (((column - centre) ** 2).sum() + _IMAGINED * ((mean - centre) ** 2 + deviation**2)) / size
-    found: Scores = (column - centre) / np.sqrt(spread) if spread > 0 else column * 0.0
-    return found
+    return np.asarray((column - centre) / np.sqrt(spread) if spread > 0 else column * 0.0)
 
 
 def _filled(column: Scores, words: Scores) -> Scores:

@@ -29,8 +29,7 @@ def check_embedder(given: Any) -> None:
         raise InvalidInput(f"got the class {given.__name__} for an embedder; allowed is an object of it")
     wrong = []
     for name, (allowed, is_right) in _MEMBERS.items():
-        found = inspect.getattr_static(given, name, _ABSENT)
-        if found is _ABSENT:
+        if (found := inspect.getattr_static(given, name, _ABSENT)) is _ABSENT:
             wrong.append(f"it has no {name} (allowed: {allowed})")
         elif not hasattr(type(found), "__get__") and not is_right(found):
             wrong.append(f"{name} is {found!r:.100} (allowed: {allowed})")

@@ -158,10 +158,7 @@ class OnnxEmbedder(_Model):
 
     @functools.cached_property
     def _session(self) -> Any:
-        try:
-            import onnxruntime
-        except ImportError as error:
-            raise ModelUnavailable("onnxruntime is not installed; install theorex-lab[embeddings]") from error
+        onnxruntime = _imported("onnxruntime")
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self._threads
         options.inter_op_num_threads = 1
@@ -174,10 +171,7 @@ class OnnxEmbedder(_Model):
 
     @functools.cached_property
     def _tokenizer(self) -> Any:
-        try:
-            import tokenizers
-        except ImportError as error:
-            raise ModelUnavailable("tokenizers is not installed; install theorex-lab[embeddings]") from error
+        tokenizers = _imported("tokenizers")
         description = _file_bytes(self._paths[1], self._pins[1]).decode(errors="replace")
         try:
             tokenizer = tokenizers.Tokenizer.from_str(description)
@@ -190,10 +184,8 @@ class OnnxEmbedder(_Model):
     def _vectors(self, texts: Sequence[str]) -> Matrix:
         # Texts of like length share a batch, so that little is spent on padding.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        pooled = [
-            self._pool([texts[index] for index in order[start : start + _ONNX_BATCH]])
-            for start in range(0, len(order), _ONNX_BATCH)
-        ]
+        batches = (order[start : start + _ONNX_BATCH] for start in range(0, len(order), _ONNX_BATCH))
+        pooled = [self._pool([texts[index] for index in batch]) for batch in batches]
         matrix = np.empty((len(texts), pooled[0].shape[1]), dtype=np.float32)
         matrix[order] = np.concatenate(pooled)
         return _normalised(matrix)
@@ -213,12 +205,10 @@ class OnnxEmbedder(_Model):
             raise ModelUnavailable(f"{self._paths[0]} failed on {len(texts)} texts: {error}") from error
         if states.ndim != 3 or self._dimensions not in (None, states.shape[2]):
             columns = self._dimensions or "dimensions"
-            raise ModelUnavailable(
-                f"{self._paths[0]} gave the shape {states.shape}; allowed is (batch, tokens, {columns})"
-            )
+            allowed = f"(batch, tokens, {columns})"
+            raise ModelUnavailable(f"{self._paths[0]} gave the shape {states.shape}; allowed is {allowed}")
         weights = mask[:, :, None].astype(np.float32)
-        pooled: Matrix = (states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0)
-        return pooled
+        return np.asarray((states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0))
 
 
 class HttpEmbedder(_Model):
@@ -303,14 +293,9 @@ def bundled_embedder(*, threads: int = 1) -> OnnxEmbedder | None:
     runtime = all(importlib.util.find_spec(name) for name in ("onnxruntime", "tokenizers"))
     if model_folder is None or tokenizer_folder is None or not runtime:
         return None
-    return OnnxEmbedder(
-        model_folder / "model.onnx",
-        tokenizer_folder / _BUNDLED_TOKENIZER,
-        dimensions=_BUNDLED_DIMENSIONS,
-        model_sha256=BUNDLED_MODEL_SHA256,
-        tokenizer_sha256=BUNDLED_TOKENIZER_SHA256,
-        threads=threads,
-    )
+    files = model_folder / "model.onnx", tokenizer_folder / _BUNDLED_TOKENIZER
+    pins = {"model_sha256": BUNDLED_MODEL_SHA256, "tokenizer_sha256": BUNDLED_TOKENIZER_SHA256}
+    return OnnxEmbedder(*files, dimensions=_BUNDLED_DIMENSIONS, threads=threads, **pins)
 
 
 def choose_embedder(
@@ -340,8 +325,7 @@ def choose_embedder(
         if not (onnx_model and onnx_tokenizer):
             raise ConfigError(f"got the ONNX model {onnx_model} and tokenizer {onnx_tokenizer}; set both or neither")
         return OnnxEmbedder(onnx_model, onnx_tokenizer, threads=threads), f"configured ONNX model {onnx_model}"
-    bundled = bundled_embedder(threads=threads)
-    if bundled is not None:
+    if (bundled := bundled_embedder(threads=threads)) is not None:
         return bundled, "bundled MiniLM of the embeddings extra"
     return HashedNgramEmbedder(), "hashed character n-grams (lexical): the embeddings extra is not installed"
 
@@ -369,6 +353,13 @@ def _checked_texts(texts: Sequence[str]) -> list[str]:
     return [encodable(text) for text in texts]
 
 
+def _imported(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise ModelUnavailable(f"{name} is not installed; install theorex-lab[embeddings]") from error
+
+
 def _package_folder(name: str) -> Path | None:
     found = importlib.util.find_spec(name)
     return Path(found.origin).parent if found is not None and found.origin else None
@@ -381,9 +372,8 @@ def _file_bytes(path: Path, expected_sha256: str | None) -> bytes:
         raise ModelUnavailable(f"cannot read {path}: {error.strerror}") from error
     digest = hashlib.sha256(content).hexdigest()
     if expected_sha256 not in (None, digest):
-        raise ModelUnavailable(
-            f"{path} has the SHA-256 {digest}; allowed is {expected_sha256}: install the embeddings extra again"
-        )
+        allowed = f"{expected_sha256}: install the embeddings extra again"
+        raise ModelUnavailable(f"{path} has the SHA-256 {digest}; allowed is {allowed}")
     return content
 
 

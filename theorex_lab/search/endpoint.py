@@ -24,16 +24,12 @@ def endpoint_url(url: str, route: str, *, what: str, allow_remote: bool = False)
     >>> endpoint_url("http://127.0.0.1:8080/v1", "embeddings", what="embedding")
     'http://127.0.0.1:8080/v1/embeddings'
     """
-    parts = _usable_parts(url)
+    parts, got = _usable_parts(url), f"got the {what} url {masked_url(url)!r}"
     if parts is None:
-        raise ConfigError(
-            f"got the {what} url {masked_url(url)!r}; allowed is http(s)://host:port, without user or query"
-        )
+        raise ConfigError(f"{got}; allowed is http(s)://host:port, without user or query")
     if not (allow_remote or is_loopback(parts.hostname or "")):
-        raise ConfigError(
-            f"got the {what} url {masked_url(url)!r}, which is not on this machine; use a loopback address, or allow"
-            " remote endpoints if texts of the memory may be sent there"
-        )
+        advice = "use a loopback address, or allow remote endpoints if texts of the memory may be sent there"
+        raise ConfigError(f"{got}, which is not on this machine; {advice}")
     path = parts.path.rstrip("/")
     if not path.endswith(f"/{route}"):
         path = (path if path.endswith("/v1") else f"{path}/v1") + f"/{route}"
@@ -82,8 +78,7 @@ def key_from(variable: str | None, whose: str) -> str | None:
     """
     if variable is None:
         return None
-    key = os.environ.get(variable, "").strip()
-    if not key:
+    if not (key := os.environ.get(variable, "").strip()):
         raise ModelUnavailable(f"{whose} takes its key from ${variable}, which is not set")
     if not _KEY.fullmatch(key):
         raise ModelUnavailable(f"{whose} takes its key from ${variable}, which holds more than visible ASCII; mend it")

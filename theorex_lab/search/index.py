@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 from theorex_lab.journal.columns import Columns, Names, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
+from theorex_lab.search.fuse import Mask
 from theorex_lab.search.items import CORRECTION, MARKS, ItemKind, ItemText, item_number
 from theorex_lab.search.lexical import LexicalIndex, tokenize
 from theorex_lab.search.vectors import text_key
 
 _Key = tuple[int, int, int]  # kind, agent, item
+Texts = Iterable[str] | None
+Named = Mapping[str, Callable[[Event], Iterable[str]]]
 _COLUMNS = ("seq", "kind", "agent", "item", "session", "speaker", "asked")
 _NAME = r"[^\W\d_][\w.'-]{0,30}"
 # One to three words with a capital at the beginning, as transcripts name who speaks.
@@ -32,9 +35,9 @@ class _Arrivals:
     def __init__(self, first: int) -> None:
         self.first = first
         self.rows: list[tuple[int, int, int, int, int, int, bool]] = []
-        self.located: list[int] = []
+        self.located: list[tuple[int, int]] = []
         self.texts: list[str] = []
-        self.dates: list[str] = []
+        self.words: list[list[str]] = []
         self.tagged: list[tuple[int, int]] = []
         self.flags: dict[str, list[tuple[int, bool]]] = {"hidden": [], "asleep": []}
 
@@ -60,10 +63,9 @@ class ItemIndex(View):
         super().__init__()
         self.agents, self.tags, self.item_kinds, self.projects = Names(), Names(), Names(), Names()
         self.sessions, self.speakers = Names(), Names()
-        self.documents = Table(
-            seq="i8", kind="i2", agent="i4", item="i8", session="i4", speaker="i4", asked="?", hidden="?", asleep="?",
-            dismissed="?", corrected="?", key=("u8", 2),
-        )  # fmt: skip
+        said, flags = {"session": "i4", "speaker": "i4", "asked": "?"}, ("hidden", "asleep", "dismissed", "corrected")
+        marks = dict.fromkeys(flags, "?")
+        self.documents = Table(seq="i8", kind="i2", agent="i4", item="i8", **said, **marks, key=("u8", 2))
         self.tagged = Table(document="i4", tag="i4")
         self.located = Table(document="i4", project="i4")
         self.lexical = LexicalIndex()
@@ -81,9 +83,7 @@ class ItemIndex(View):
         if new.rows:
             self._append(new)
         if new.located:
-            pairs = np.array(new.located, np.int64)
-            where = self.located.grow(len(pairs))
-            self.located["document"][where], self.located["project"][where] = pairs >> 32, pairs & 0xFFFFFFFF
+            self.located.extend(("document", "project"), new.located)
         for column, flags in new.flags.items():
             for document, value in flags:
                 self.documents[column][document] = value
@@ -113,14 +113,14 @@ class ItemIndex(View):
                     continue
                 self._named.add(named)
                 if (known := once.setdefault(named[:3], document)) != document:
-                    new.located.append(known << 32 | project)
+                    new.located.append((known, project))
                     continue
-            new.located.append(document << 32 | project)
+            new.located.append((document, project))
             if has_flags:
                 flagged.setdefault((number, agent, item), []).append(document)
             new.rows.append((event.seq, number, agent, item, *self._said(event, text, kind)))
             new.texts.append(text)
-            new.dates.append("" if kind.label else date_in_words(event.at))
+            new.words.append(tokenize(text if kind.label else f"{text} {date_in_words(event.at)}"))
             new.tagged += [(document, self.tags.number(tag)) for tag in tags]
         if has_flags:
             new.flags["asleep"] += self._flags(event, kind.sleeps, number, agent, value=True)
@@ -134,31 +134,18 @@ class ItemIndex(View):
         speaker = SPEAKER.match(text)
         return session, self.speakers.number(speaker[1]) if speaker else -1, event.kind == "prompt"
 
-    def _flags(
-        self,
-        event: Event,
-        named: Mapping[str, Callable[[Event], Iterable[str]]],
-        number: int,
-        agent: int,
-        *,
-        value: bool,
-    ) -> Iterator[tuple[int, bool]]:
+    def _flags(self, event: Event, named: Named, number: int, agent: int, *, value: bool) -> Iterator[tuple[int, bool]]:
         """The documents of the items that the event names, each with the value that its flag gets."""
         flagged = self._known()[1]
         for item_id in named[event.kind](event) if event.kind in named else ():
             yield from ((document, value) for document in flagged.get((number, agent, item_number(item_id)), ()))
 
     def _append(self, new: _Arrivals) -> None:
-        where = self.documents.grow(len(new.rows))
-        columns = np.array(new.rows, np.int64)
-        for name, column in zip(_COLUMNS, columns.T, strict=True):
-            self.documents[name][where] = column
+        where = self.documents.extend(_COLUMNS, new.rows)
         keys = b"".join(text_key(text) for text in new.texts)
         self.documents["key"][where] = np.frombuffer(keys, np.uint64).reshape(-1, 2)
-        pairs = np.array(new.tagged, np.int32).reshape(-1, 2)
-        at = self.tagged.grow(len(pairs))
-        self.tagged["document"][at], self.tagged["tag"][at] = pairs[:, 0], pairs[:, 1]
-        self.lexical.add([tokenize(f"{text} {date}") for text, date in zip(new.texts, new.dates, strict=True)])
+        self.tagged.extend(("document", "tag"), new.tagged)
+        self.lexical.add(new.words)
 
     def columns(self) -> Columns:
         """See View."""
@@ -171,29 +158,28 @@ class ItemIndex(View):
         self.lexical = LexicalIndex.from_columns(own)
         self._once = None
 
-    def allowed(
-        self, *, agents: Iterable[str] | None = None, tag: str | None = None, projects: Iterable[str] | None = None
-    ) -> NDArray[np.bool_]:
+    def allowed(self, *, agents: Texts = None, tag: str | None = None, projects: Texts = None) -> Mask:
         """A mask of the documents that belong to these agents, carry the tag, and are of these projects or of none (or of any)."""
         mask = np.ones(len(self.documents), bool)
         if agents is not None:
             numbers = [number for name in agents if (number := self.agents.find(name)) is not None]
             mask &= np.isin(self.documents["agent"], numbers)
         if tag is not None:
-            carries = np.zeros(len(self.documents), bool)
-            carries[self.tagged["document"][self.tagged["tag"] == self.tags.find(tag)]] = True
-            mask &= carries
+            mask &= self._holding(self.tagged["document"][self.tagged["tag"] == self.tags.find(tag)])
         if projects is not None:
-            mask &= self._within(projects)
+            wanted = [number for name in ("", *projects) if (number := self.projects.find(name)) is not None]
+            mask &= self._holding(self.located["document"][np.isin(self.located["project"], wanted)])
         return mask
 
-    def of_kinds(self, kinds: Iterable[str]) -> NDArray[np.bool_]:
-        """A mask of the documents of these kinds of items."""
+    def _holding(self, documents: NDArray[np.int64]) -> Mask:
         mask = np.zeros(len(self.documents), bool)
-        for name in kinds:
-            if (number := self.item_kinds.find(name)) is not None:
-                mask |= self.documents["kind"] == number
+        mask[documents] = True
         return mask
+
+    def of_kinds(self, kinds: Iterable[str]) -> Mask:
+        """A mask of the documents of these kinds of items."""
+        numbers = [number for name in kinds if (number := self.item_kinds.find(name)) is not None]
+        return np.isin(self.documents["kind"], numbers)
 
     def kind_of(self, document: int) -> str:
         """The kind of item that a document is."""
@@ -215,20 +201,12 @@ class ItemIndex(View):
 
     def keys(self, documents: NDArray[np.int64]) -> NDArray[np.uint64]:
         """The text hashes of these documents, two halves each: (n, 2)."""
-        keys: NDArray[np.uint64] = self.documents["key"][documents]
-        return keys
+        return np.asarray(self.documents["key"][documents])
 
-    def holds(self, keys: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    def holds(self, keys: NDArray[np.uint64]) -> Mask:
         """Which of these text hashes, (n, 2), are of texts that are remembered."""
         known = self.documents["key"]
         return np.isin(keys[:, 0], known[:, 0]) & np.isin(keys[:, 1], known[:, 1])
-
-    def _within(self, projects: Iterable[str]) -> NDArray[np.bool_]:
-        wanted = np.zeros(len(self.projects), bool)
-        wanted[[number for name in ("", *projects) if (number := self.projects.find(name)) is not None]] = True
-        mask = np.zeros(len(self.documents), bool)
-        mask[self.located["document"][wanted[self.located["project"]]]] = True
-        return mask
 
     def only_within(self, projects: Iterable[str]) -> NDArray[np.bool_]:
         """A mask of the documents that are of these projects and of no other."""

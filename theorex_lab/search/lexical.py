@@ -57,11 +57,8 @@ _UNSPACED = (
 _CHUNK = re.compile(rf"[\w{_MARKS}]+(?:[./\\]+[\w{_MARKS}]+)*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 # From the outside in: paths and dotted names, then underscores, then capitals.
-_SPLITTERS = (
-    re.compile(r"[./\\]+"),
-    re.compile(r"_+"),
-    re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})"),
-)
+_CAPITALS = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})"
+_SPLITTERS = tuple(map(re.compile, (r"[./\\]+", r"_+", _CAPITALS)))
 _SCRIPT_RUNS = re.compile(rf"([{_UNSPACED}]+)")
 
 
@@ -77,10 +74,7 @@ def tokenize(text: str) -> list[str]:
     ['東京', '京都']
     """
     normal = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    tokens: list[str] = []
-    for chunk in _CHUNK.findall(normal):
-        tokens += _chunk_tokens(chunk)
-    return tokens
+    return [token for chunk in _CHUNK.findall(normal) for token in _chunk_tokens(chunk)]
 
 
 def matching_part(text: str, query: str, limit: int = LINE_CHARACTERS) -> str:
@@ -99,8 +93,7 @@ def matching_part(text: str, query: str, limit: int = LINE_CHARACTERS) -> str:
 
 def saturated(counts: npt.NDArray[Any], lengths: npt.NDArray[Any], mean_length: float) -> Scores:
     """What occurrences of a token add to the score of a document, as a share of the most that they could."""
-    shares: Scores = counts / (counts + K1 * (1 - BM25_B + BM25_B * lengths / mean_length)).astype(float)
-    return shares
+    return np.asarray(counts / (counts + K1 * (1 - BM25_B + BM25_B * lengths / mean_length)).astype(float))
 
 
 class LexicalIndex:
@@ -173,8 +166,7 @@ class LexicalIndex:
     @property
     def lengths(self) -> npt.NDArray[np.int32]:
         """Of each document, how many tokens it has, (documents,)."""
-        lengths: npt.NDArray[np.int32] = self._documents["length"]
-        return lengths
+        return self._documents["length"]
 
     def matches(self, tokens: Sequence[str]) -> list[tuple[_Numbers, _Numbers, float]]:
         """By token, the documents that hold it in rising order, how often each does, and its idf x repeats x (k1 + 1).
@@ -323,8 +315,7 @@ def _word_tokens(word: str, stem: Callable[[str], str]) -> list[str]:
     """The stem of a word; of a run in a script without spaces the pairs of neighbours, or its only character."""
     tokens: list[str] = []
     for place, run in enumerate(_SCRIPT_RUNS.split(word)):
-        unspaced = place % 2 == 1  # a split by a captured group alternates
-        if unspaced:
+        if place % 2:  # a split by a captured group alternates: this one is unspaced
             tokens += [run[start : start + 2] for start in range(len(run) - 1)] or [run]
         elif run:
             tokens.append(stem(run))

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.journal.files import exclusive
+from theorex_lab.journal.files import exclusive, told
 from theorex_lab.journal.private import open_private
 from theorex_lab.search.fuse import Ids, Mask
 
@@ -56,9 +56,8 @@ class VectorCache:
 
     def __init__(self, folder: Path | str, embedder_id: str, dimensions: int) -> None:
         if dimensions < 1 or not embedder_id:
-            raise InvalidInput(
-                f"got the embedder id {embedder_id!r} and {dimensions} dimensions; allowed are an id, 1+"
-            )
+            got = f"the embedder id {embedder_id!r} and {dimensions} dimensions"
+            raise InvalidInput(f"got {got}; allowed are an id, 1+")
         slug = re.sub(r"[^a-z0-9]+", "-", embedder_id.lower())[:40].strip("-")
         digest = hashlib.blake2b(embedder_id.encode(errors="surrogatepass"), digest_size=8).hexdigest()
         self.path = Path(folder) / f"{slug}-{digest}-{dimensions}.vectors"
@@ -238,12 +237,9 @@ def locked(path: Path) -> Iterator[None]:
         import fcntl  # noqa: F401
     except ImportError as error:
         raise StorageError("vectors cannot be kept on this system, which has no fcntl; use Linux or macOS") from error
-    try:
-        # A file of its own, which stays when the cache's is replaced, so that all processes lock the same one.
-        with exclusive(path.with_suffix(".lock"), wait=True):
-            yield
-    except OSError as error:
-        raise StorageError(f"cannot write {path}: {error.strerror}; check space and permissions") from error
+    # A file of its own, which stays when the cache's is replaced, so that all processes lock the same one.
+    with told(f"cannot write {path}", "check space and permissions"), exclusive(path.with_suffix(".lock"), wait=True):
+        yield
 
 
 def record_type(dimensions: int) -> np.dtype[Any]:

@@ -7,10 +7,13 @@ import time
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
+from typing import Any
 
 import httpx
 
 from theorex_lab.errors import ModelUnavailable, UnusableAnswer
+
+Headers = Mapping[str, str] | None
 
 
 class ConnectionLost(ModelUnavailable):
@@ -48,25 +51,19 @@ def new_client(transport: httpx.BaseTransport | None = None) -> httpx.Client:
 
 
 def post(
-    client: httpx.Client,
-    url: str,
-    body: bytes,
-    *,
-    deadline: Deadline,
-    limit_bytes: int,
-    headers: Mapping[str, str] | None = None,
+    client: httpx.Client, url: str, body: bytes, *, deadline: Deadline, limit_bytes: int, headers: Headers = None
 ) -> HttpReply:
     """POST a JSON body and read the whole reply, at most `limit_bytes` of it, also once it is unpacked.
 
     The deadline holds for all of it, so that a reply which trickles is cut too. Raises ConnectionLost, UnusableAnswer for a reply that is too long, and ModelUnavailable for a redirect, for a
     reply that is late or packed wrongly, and where nobody listens.
     """
-    sent = {"Content-Type": "application/json", "Accept-Encoding": "identity", **(headers or {})}
+    said = {"Content-Type": "application/json", "Accept-Encoding": "identity", **(headers or {})}
     done: Future[HttpReply] = Future()
 
     def ask() -> None:
         try:
-            done.set_result(_whole(client, url, body, sent, deadline, limit_bytes))
+            done.set_result(_whole(client, url, {"content": body, "headers": said}, deadline, limit_bytes))
         except (httpx.HTTPError, httpx.InvalidURL, ModelUnavailable, UnicodeError, OSError) as error:
             done.set_exception(error)
 
@@ -75,9 +72,8 @@ def post(
     try:
         return done.result(max(deadline.left(), 0.0))
     except (httpx.TimeoutException, TimeoutError) as error:
-        raise ModelUnavailable(
-            f"{url} gave no whole reply within {deadline.seconds:g} s: {type(error).__name__}", "silent"
-        ) from error
+        late = f"{url} gave no whole reply within {deadline.seconds:g} s: {type(error).__name__}"
+        raise ModelUnavailable(late, "silent") from error
     except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError) as error:
         raise ConnectionLost(f"{url} did not answer: {type(error).__name__} {error}", "silent") from error
     except httpx.DecodingError as error:
@@ -86,14 +82,11 @@ def post(
         raise ModelUnavailable(f"{url} did not answer: {type(error).__name__} {error}", "silent") from error
 
 
-def _whole(
-    client: httpx.Client, url: str, body: bytes, headers: Mapping[str, str], deadline: Deadline, limit_bytes: int
-) -> HttpReply:
-    with client.stream("POST", url, content=body, headers=headers, timeout=max(deadline.left(), 0.0)) as response:
+def _whole(client: httpx.Client, url: str, sent: dict[str, Any], deadline: Deadline, limit_bytes: int) -> HttpReply:
+    with client.stream("POST", url, timeout=max(deadline.left(), 0.0), **sent) as response:
         if response.has_redirect_location:
-            raise ModelUnavailable(
-                f"{url} answered with redirects, which are not followed; configure the address that it leads to"
-            )
+            advice = "configure the address that it leads to"
+            raise ModelUnavailable(f"{url} answered with redirects, which are not followed; {advice}")
         content = bytearray()
         for part in response.iter_bytes():
             content += part

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hmac
 import os
+import re
 import secrets
 import stat
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
@@ -48,9 +49,8 @@ def check_token_file(file: Path, home: Path, agent: str) -> Path:
     own = token_file(home, agent)
     is_in_home = file.name.startswith(_TOKEN_FILE) and file.absolute().parent == home.absolute()
     if is_in_home and file.name != own.name:
-        raise InvalidInput(
-            f"got the token file {file}, which is not of agent {agent!r}; allowed are {own.name}, and files elsewhere"
-        )
+        got = f"the token file {file}, which is not of agent {agent!r}"
+        raise InvalidInput(f"got {got}; allowed are {own.name}, and files elsewhere")
     return file
 
 
@@ -72,24 +72,15 @@ def read_token(file: Path) -> str:
         mode = stat.S_IMODE(file.stat().st_mode)
         text = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise StorageError(
-            f"cannot read or make the token file {file}: {error}; choose one with --token-file"
-        ) from error
+        what = f"cannot read or make the token file {file}: {error}"
+        raise StorageError(f"{what}; choose one with --token-file") from error
+    advice = "remove the file, and a new one is made"
     if os.name == "posix" and mode & 0o077:
-        raise InvalidInput(
-            f"others may read or write the token file {file} (mode {mode:o}); allowed is 600: "
-            "remove the file, and a new one is made"
-        )
-    if (
-        not _SHORTEST_TOKEN <= len(text) <= _LONGEST_TOKEN
-        or not text.isascii()
-        or not text.isprintable()
-        or " " in text
-    ):
-        raise InvalidInput(
-            f"{file} holds no token; allowed are {_SHORTEST_TOKEN} to {_LONGEST_TOKEN} ASCII characters without spaces: "
-            "remove the file, and a new one is made"
-        )
+        what = f"others may read or write the token file {file} (mode {mode:o})"
+        raise InvalidInput(f"{what}; allowed is 600: {advice}")
+    if not re.fullmatch(f"[!-~]{{{_SHORTEST_TOKEN},{_LONGEST_TOKEN}}}", text):
+        allowed = f"{_SHORTEST_TOKEN} to {_LONGEST_TOKEN} ASCII characters without spaces"
+        raise InvalidInput(f"{file} holds no token; allowed are {allowed}: {advice}")
     return text
 
 
@@ -172,8 +163,7 @@ class Guard:
         host = headers.get("host", "")
         if not _is_listed(host, self.rules.hosts):
             raise RequestRefused(421, "the Host header names another server; --allowed-host adds a name")
-        origin = headers.get("origin")
-        if origin is not None:
+        if (origin := headers.get("origin")) is not None:
             scheme, separator, name = origin.partition("://")
             if not separator or scheme not in ("http", "https") or not _is_listed(name, self.rules.hosts):
                 raise RequestRefused(403, "requests from pages of other origins are refused")
@@ -182,11 +172,8 @@ class Guard:
         scheme, _, given = headers.get("authorization", "").partition(" ")
         known = hmac.compare_digest(given.strip().encode(), self.rules.token.encode()) and scheme.lower() == "bearer"
         if not known:
-            raise RequestRefused(
-                401,
-                "the bearer token of the server's agent is needed: see its mcp-token file in the home",
-                WWW_Authenticate="Bearer",
-            )
+            needed = "the bearer token of the server's agent is needed: see its mcp-token file in the home"
+            raise RequestRefused(401, needed, WWW_Authenticate="Bearer")
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":

@@ -16,21 +16,10 @@ from theorex_lab.memory.projects import find_project
 
 _WHOLE_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,55}-[0-9a-f]{8}")
 
-AgentId = Annotated[
-    str | None,
-    Field(
-        description="Whose memory; leave it out for the agent that the server was started for. Another is refused unless the server is for any agent.",
-        max_length=64,
-    ),
-]
-
-ProjectName = Annotated[
-    str | None,
-    Field(
-        description="The project's name; leave it out for the one that the server was started for, else all.",
-        max_length=64,
-    ),
-]
+_WHOSE = "Whose memory; leave it out for the agent that the server was started for. Another is refused unless the server is for any agent."
+_WHICH = "The project's name; leave it out for the one that the server was started for, else all."
+AgentId = Annotated[str | None, Field(description=_WHOSE, max_length=64)]
+ProjectName = Annotated[str | None, Field(description=_WHICH, max_length=64)]
 
 Tag = Annotated[str, Field(max_length=64)]
 
@@ -41,10 +30,9 @@ def naming(own: str, *, any_agent: bool) -> Callable[[str | None], str]:
     def named(agent_id: str | None) -> str:
         name = own if agent_id is None else check_agent(agent_id)
         if name != own and not any_agent:
-            raise InvalidInput(
-                f"got the agent {name!r}; allowed is {own!r}, for whom this server was started: start one for {name!r}, "
-                "or this one with --any-agent"
-            )
+            allowed = f"{own!r}, for whom this server was started"
+            advice = f"start one for {name!r}, or this one with --any-agent"
+            raise InvalidInput(f"got the agent {name!r}; allowed is {allowed}: {advice}")
         return name
 
     return named
@@ -61,7 +49,6 @@ def scoped(lab: Lab, project: str | None, *, new: bool = False) -> Lab:
 def noted(lab: Lab, how: str, agent: str, given: Given | Context, query: str = "") -> list[str]:
     """Note what is given to the agent; what stood in the way."""
     told: Given = given if isinstance(given, dict) else {"items": list(given.items), "tokens": given.tokens}
-    problem = note_recalled(lab.home, how, query=query, agent=agent, **told)
-    if problem:
+    if problem := note_recalled(lab.home, how, query=query, agent=agent, **told):
         print(f"theorex: {problem}", file=sys.stderr)  # noqa: T201 - the server's own output, for who runs it
     return [problem] if problem else []

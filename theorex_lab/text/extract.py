@@ -140,10 +140,8 @@ def extract(text: str, *, limit: int = 64) -> list[Mention]:
     for phrase in _phrases(tokens, canonicals):
         first.setdefault(phrase.label, phrase)
     counts = _occurrences(tokens, canonicals, first.values())
-    mentions = [
-        Mention(_concept_id(phrase.label), phrase.label, phrase.surface, max(1, counts[phrase.words]))
-        for phrase in first.values()
-    ]
+    times = {label: max(1, counts[phrase.words]) for label, phrase in first.items()}
+    mentions = [Mention(_concept_id(label), label, said.surface, times[label]) for label, said in first.items()]
     most_frequent = sorted(range(len(mentions)), key=lambda place: -mentions[place].count)[:limit]
     return [mentions[place] for place in sorted(most_frequent)]
 
@@ -184,10 +182,9 @@ def _check_text(text: str) -> None:
 
 
 def _tokens(text: str) -> list[_Token]:
-    tokens: list[_Token] = []
-    for piece in _PIECE.findall(text):
-        tokens += _classify(piece) if len(piece) <= MAX_TOKEN_CHARACTERS else _classify_long(piece)
-    return _join_aliases(tokens)
+    pieces = _PIECE.findall(text)
+    found = (_classify(piece) if len(piece) <= MAX_TOKEN_CHARACTERS else _classify_long(piece) for piece in pieces)
+    return _join_aliases([token for tokens in found for token in tokens])
 
 
 def _mark(kind: int = lex.MARK, surface: str = "") -> tuple[_Token, ...]:
@@ -249,8 +246,7 @@ def _classify_url(piece: str) -> tuple[_Token, ...]:
 
 def _classify_latin(piece: str) -> tuple[_Token, ...]:
     """The tokens of one piece of Latin letters, digits and joining signs."""
-    lower = piece.lower()
-    if lower in lex.word_kinds():
+    if (lower := piece.lower()) in lex.word_kinds():
         return _classify_word(piece, lower)
     if lower in ("'s", "’s"):
         return _mark(lex.DETERMINER)
@@ -278,8 +274,7 @@ def _classify_latin(piece: str) -> tuple[_Token, ...]:
 
 
 def _classify_word(piece: str, lower: str) -> tuple[_Token, ...]:
-    kind = lex.word_kinds().get(lower)
-    if kind is None:
+    if (kind := lex.word_kinds().get(lower)) is None:
         return (_unknown_word(piece, lower),)
     shape = _LOWER if piece == lower else _CAPITALISED
     if kind >= lex.NOUN and 1 < len(piece) <= 6 and piece.isupper():
@@ -375,8 +370,7 @@ def _join_aliases(tokens: list[_Token]) -> list[_Token]:
     """One token in place of each abbreviation of the alias table, and of each phrase that one stands for."""
     if lex.alias_starts().keys().isdisjoint([token.canonical for token in tokens]):
         return tokens
-    joined: list[_Token] = []
-    place = 0
+    joined, place = [], 0
     while place < len(tokens):
         token, length = _alias_at(tokens, place)
         joined.append(token)
@@ -540,9 +534,8 @@ def _cut(run: list[int], tokens: list[_Token], canonicals: list[str]) -> list[_P
             capitals += 1
         border = capitals if 2 <= capitals < len(run) else 0
         pieces = [*_thirds(run[:border]), *_thirds(run[border:])]
-    return [
-        _phrase_of(piece, tokens, canonicals) for piece in pieces if len(piece) > 1 or _stands_alone(tokens[piece[0]])
-    ]
+    kept = (piece for piece in pieces if len(piece) > 1 or _stands_alone(tokens[piece[0]]))
+    return [_phrase_of(piece, tokens, canonicals) for piece in kept]
 
 
 def _thirds(run: list[int]) -> list[list[int]]:

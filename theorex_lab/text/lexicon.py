@@ -39,11 +39,8 @@ COMMIT_TYPES = frozenset("feat fix chore docs doc refactor perf ci build style t
 _SAME_IN_PLURAL = frozenset(_words("same in plural"))
 _IRREGULAR_PLURALS = _pairs("irregular plurals")
 FOREIGN_STOP_WORDS = frozenset(_words("foreign stop words"))
-SENTIMENT_WORDS = {
-    word: float(score)
-    for score, *words in (line.split() for line in _SECTIONS["sentiment words"].split("\n"))
-    for word in words
-}
+_SCORED = [line.split() for line in _SECTIONS["sentiment words"].split("\n")]
+SENTIMENT_WORDS = {word: float(score) for score, *words in _SCORED for word in words}
 
 
 def inflections(base: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
@@ -88,20 +85,11 @@ def word_kinds() -> dict[str, int]:
     _add_verbs(kinds, _words("middle"), MIDDLE, MIDDLE_S)
     _add_verbs(kinds, _words("strong"), STRONG, STRONG_S)
     kinds.update(dict.fromkeys(_words("irregular past"), PARTICIPLE))
-    for section, kind in (
-        ("gerund nouns", GERUND_NOUN),
-        ("adjectives", ADJECTIVE),
-        ("generic adjectives", GENERIC),
-        ("adverbs", ADVERB),
-        ("conjunctions", CONJUNCTION),
-        ("coordinators", COORDINATOR),
-        ("prepositions", PREPOSITION),
-        ("pronouns", PRONOUN),
-        ("determiners", DETERMINER),
-        ("modals", MODAL),
-        ("auxiliaries", AUXILIARY),
-        ("relatives", RELATIVE),
-    ):
+    listed = {"gerund nouns": GERUND_NOUN, "adjectives": ADJECTIVE, "generic adjectives": GENERIC, "adverbs": ADVERB}
+    listed |= {"conjunctions": CONJUNCTION, "coordinators": COORDINATOR, "prepositions": PREPOSITION}
+    listed |= {"pronouns": PRONOUN, "determiners": DETERMINER, "modals": MODAL}
+    listed |= {"auxiliaries": AUXILIARY, "relatives": RELATIVE}
+    for section, kind in listed.items():
         kinds.update(dict.fromkeys(_words(section), kind))
     for noun in STOP_NOUNS:
         kinds[noun] = kinds[noun + "s"] = STOP_NOUN
@@ -124,11 +112,8 @@ def alias_starts() -> dict[str, list[tuple[tuple[str, ...], str]]]:
 @cache
 def to_takers() -> frozenset[str]:
     """The verbs, in all their forms, after whose object "to" leads to a place and not to a verb."""
-    forms: set[str] = set()
-    for base in _words("to takers"):
-        third, pasts, gerunds = inflections(base)
-        forms.update((base, third, *pasts, *gerunds))
-    return frozenset(forms)
+    found = [(base, *inflections(base)) for base in _words("to takers")]
+    return frozenset(form for base, third, pasts, gerunds in found for form in (base, third, *pasts, *gerunds))
 
 
 _SUFFIX_KINDS = (
@@ -152,8 +137,7 @@ def kind_by_form(word: str) -> int:
     """
     if word.endswith(_ALL_SUFFIXES) and (len(word) >= _SHORTEST_DERIVED or "'" in word):
         return next(kind for suffixes, kind in _SUFFIX_KINDS if word.endswith(suffixes))
-    prefixed = _PREFIXED.fullmatch(word)
-    if prefixed:
+    if prefixed := _PREFIXED.fullmatch(word):
         kind = word_kinds().get(prefixed[1], NOUN)
         return kind if kind >= VERB else NOUN
     return NOUN
@@ -165,8 +149,7 @@ def singular(word: str) -> str:
     >>> [singular(word) for word in ("caches", "queries", "indices", "redis", "classes", "status")]
     ['cache', 'query', 'index', 'redis', 'class', 'status']
     """
-    irregular = _IRREGULAR_PLURALS.get(word)
-    if irregular is not None:
+    if (irregular := _IRREGULAR_PLURALS.get(word)) is not None:
         return irregular
     if len(word) <= 3 or not word.endswith("s") or word.endswith(("ss", "us", "is", "'s")) or word in _SAME_IN_PLURAL:
         return word

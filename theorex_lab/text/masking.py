@@ -189,10 +189,7 @@ def masked_value(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list | tuple):
         return [masked_value(entry, depth + 1) for entry in value]
     if isinstance(value, dict):
-        return {
-            (mask(key) if isinstance(key, str) else key): MASK
-            if isinstance(key, str) and is_secret_member(key, member)
-            else masked_value(member, depth + 1)
-            for key, member in value.items()
-        }
+        secret = {key for key, member in value.items() if isinstance(key, str) and is_secret_member(key, member)}
+        kept = {key: MASK if key in secret else masked_value(member, depth + 1) for key, member in value.items()}
+        return {mask(key) if isinstance(key, str) else key: member for key, member in kept.items()}
     return value

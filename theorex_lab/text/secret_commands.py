@@ -13,9 +13,7 @@ _CALL = rf"(?<![\w.-])(?P<program>{'|'.join(map(re.escape, PROGRAMS))})(?:\.exe)
 def mask_commands(text: str, hints: set[str]) -> str:
     """Mask what a program takes as a password on its command line."""
     if not hints.isdisjoint(("echo", "printf", "<<<")):
-        text = re.sub(
-            pattern("piped"), lambda match: match[0] if MASK in match["value"] else masked(match, "value"), text
-        )
+        text = re.sub(pattern("piped"), lambda it: it[0] if MASK in it["value"] else masked(it, "value"), text)
         text = re.sub(pattern("here"), masked_after, text)
     return compiled(_CALL).sub(_mask_arguments, text) if CALLED in hints else text
 

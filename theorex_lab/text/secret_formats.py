@@ -4,34 +4,24 @@ from __future__ import annotations
 
 import re
 
+from theorex_lab.text import secret_tables as tables
 from theorex_lab.text.masking import MASK
-from theorex_lab.text.secret_tables import (
-    KEYED,
-    PREFIXED,
-    compiled,
-    entries,
-    masked_after,
-    pattern,
-    prefixed,
-    starts,
-    sub_at,
-    words,
-)
+from theorex_lab.text.secret_tables import compiled, masked_after, pattern
 
-FORMATS = tuple(entries("formats"))
-_ATTRIBUTES = words("cookie attributes")
+FORMATS = tuple(tables.entries("formats"))
+_ATTRIBUTES = tables.words("cookie attributes")
 
 
 def mask_formats(text: str, hints: set[str]) -> str:
     """Mask what has the shape of a secret, the values of cookies, and base64 of user and password."""
-    for prefixes, rest in PREFIXED if KEYED in hints else ():
+    for prefixes, rest in tables.PREFIXED if tables.KEYED in hints else ():
         if found := tuple(prefix for prefix in prefixes if prefix in text):
-            text = prefixed(found, rest).sub(MASK, text)
+            text = tables.prefixed(found, rest).sub(MASK, text)
     for own, written in FORMATS:
         if not hints.isdisjoint(own):
             text = compiled(written).sub(masked_after, text)
     if "cookie" in hints:
-        text = sub_at(pattern("cookies"), _mask_pairs, text, starts(text, ["cookie"], 4))
+        text = tables.sub_at(pattern("cookies"), _mask_pairs, text, tables.starts(text, ["cookie"], 4))
     if "basic" in hints or "auth" in hints:
         text = compiled(pattern("basic")).sub(_mask_user, text)
     return text

@@ -8,8 +8,8 @@ from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from theorex_lab.errors import StorageError
 from theorex_lab.journal.event import RAW_KINDS, Event, encode, new_event, segment_of
+from theorex_lab.journal.files import told
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, read_segment, stub, write_segment
 from theorex_lab.journal.sqlite.compact import compact
 from theorex_lab.journal.sqlite.connection import damaged
@@ -46,10 +46,8 @@ def archive(
     folder = journal.path.parent / ARCHIVE_FOLDER
     with journal.writing() as connection:
         due = _due(connection, before, consolidated, project)
-        notes = [
-            _move(connection, folder, due[start : start + SEGMENT_EVENTS])
-            for start in range(0, len(due), SEGMENT_EVENTS)
-        ]
+        parts = (due[start : start + SEGMENT_EVENTS] for start in range(0, len(due), SEGMENT_EVENTS))
+        notes = [_move(connection, folder, part) for part in parts]
         if due:
             body = {"before": before, "events": len(due), "segments": notes}
             insert(connection, new_event("archived", body, agent=agent, at=at))
@@ -86,17 +84,12 @@ def _due(
 ) -> list[int]:
     """Seqs of the events to archive."""
     # What was erased has no session any more; that of other events without one is not over.
-    ended = set(
-        connection.execute(
-            "SELECT agent, session FROM events WHERE kind = 'session_ended' AND json_extract(body, '$.erased') IS NULL"
-        )
-    )
-    raw = connection.execute(
-        f"SELECT seq, agent, session FROM events WHERE kind IN ({_RAW}) AND at < :before "
-        "AND (:project IS NULL OR json_extract(body, '$.project') = :project) "
-        "AND json_extract(body, '$.erased') IS NULL AND json_extract(body, '$.archived') IS NULL ORDER BY seq",
-        {"before": before, "project": project},
-    )
+    here = "json_extract(body, '$.erased') IS NULL"
+    ended = set(connection.execute(f"SELECT agent, session FROM events WHERE kind = 'session_ended' AND {here}"))
+    due = f"kind IN ({_RAW}) AND at < ?1 AND {here} AND json_extract(body, '$.archived') IS NULL"
+    project_is = "(?2 IS NULL OR json_extract(body, '$.project') = ?2)"
+    query = f"SELECT seq, agent, session FROM events WHERE {due} AND {project_is} ORDER BY seq"
+    raw = connection.execute(query, [before, project])
     return [seq for seq, agent, session in raw if (agent, session) in ended or seq <= upto.get((agent, session), 0)]
 
 
@@ -121,10 +114,8 @@ def _move(connection: sqlite3.Connection, folder: Path, seqs: Sequence[int]) -> 
 def _referred(connection: sqlite3.Connection) -> dict[str, set[str]]:
     """segment -> ids of the events that the journal takes from it."""
     found: dict[str, set[str]] = {}
-    rows = connection.execute(
-        f"SELECT id, body FROM events WHERE kind IN ({_RAW}) AND json_extract(body, '$.archived') IS NOT NULL"
-    )
-    for event_id, body in rows:
+    moved = f"kind IN ({_RAW}) AND json_extract(body, '$.archived') IS NOT NULL"
+    for event_id, body in connection.execute(f"SELECT id, body FROM events WHERE {moved}"):
         if segment := segment_of(json.loads(body)):
             found.setdefault(segment, set()).add(event_id)
     return found
@@ -133,11 +124,9 @@ def _referred(connection: sqlite3.Connection) -> dict[str, set[str]]:
 def _remove_unused(wanted: Container[str], folder: Path) -> None:
     """Remove the segments that nothing refers to: left by a crash, or all of whose events were erased."""
     unused = [path for path in folder.glob("*.jsonl.gz") if path.name not in wanted]
-    try:
-        for path in [*unused, *folder.glob(".*.jsonl.gz.*")]:
+    for path in [*unused, *folder.glob(".*.jsonl.gz.*")]:
+        with told(f"cannot remove {path}"):
             path.unlink(missing_ok=True)
-    except OSError as error:
-        raise StorageError(f"cannot remove {error.filename}: {error.strerror}; remove it by hand") from error
 
 
 def _shrink(journal: SqliteJournal) -> None:

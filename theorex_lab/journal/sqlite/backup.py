@@ -121,10 +121,8 @@ def _read_again(draft: Path) -> int:
     with _unpacked(draft, draft.with_name(f"{draft.name}.files")) as folder:
         problems, counts = check_rows(draft, folder)
     if problems:
-        raise CorruptJournal(
-            f"no backup was made, since the journal is damaged: {'; '.join(problems[:3])}. Keep what is sound with "
-            "`theorex home salvage`"
-        )
+        damage = f"the journal is damaged: {'; '.join(problems[:3])}"
+        raise CorruptJournal(f"no backup was made, since {damage}. Keep what is sound with `theorex home salvage`")
     return sum(counts.values())
 
 
@@ -188,9 +186,7 @@ def _refuse_foreign(connection: sqlite3.Connection, file: Path) -> None:
     if marks[0] != APPLICATION_ID or table != ("table",):
         raise InvalidInput(f"{file} is no backup; give one that `theorex backup FILE` has written")
     if marks[1] > SCHEMA_VERSION:
-        raise InvalidInput(
-            f"{file} has the layout {marks[1]}, this release reads {SCHEMA_VERSION}; install a later one"
-        )
+        raise InvalidInput(f"{file} has the layout {marks[1]}, here is read {SCHEMA_VERSION}; install a later release")
 
 
 def _restore_config(connection: sqlite3.Connection, home: Path, drafts: Path) -> None:

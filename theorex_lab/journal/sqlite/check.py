@@ -6,7 +6,9 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 from theorex_lab.journal.event import RAW_KINDS, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, check_segment
@@ -25,20 +27,14 @@ def check_rows(path: Path, archive: Path | None = None) -> tuple[list[str], dict
     archived: dict[str, dict[str, str]] = {}  # segment -> event id -> sha256 of its body
     counts: Counter[str] = Counter()
     try:
-        connection, _ = connect_as_allowed(path)
-        try:
+        with closing(connect_as_allowed(path)[0]) as connection:
             found = [row[0] for row in connection.execute(f"PRAGMA integrity_check({_MOST_PROBLEMS})")]
             problems += [f"{path}: {text}" for text in found if text != "ok"]
             for row in checked_rows(connection, path, problems):
                 counts[str(row[5])] += 1
-                if (
-                    row[5] in RAW_KINDS
-                    and '"archived":' in row[7]
-                    and (segment := segment_of(stub := json.loads(row[7])))
-                ):
+                stub = json.loads(row[7]) if row[5] in RAW_KINDS and '"archived":' in row[7] else {}
+                if segment := segment_of(stub):
                     archived.setdefault(segment, {})[row[1]] = stub["sha256"]
-        finally:
-            connection.close()
     except (sqlite3.DatabaseError, UnicodeDecodeError, json.JSONDecodeError) as error:
         problems.append(f"{path}: {error}; {WAYS_OUT}")
     folder = archive or path.parent / ARCHIVE_FOLDER
@@ -47,9 +43,7 @@ def check_rows(path: Path, archive: Path | None = None) -> tuple[list[str], dict
     return problems, dict(counts)
 
 
-def checked_rows(
-    connection: sqlite3.Connection, path: Path, problems: list[str]
-) -> Iterator[tuple[int, str, int, str, str, str, str, str, int]]:
+def checked_rows(connection: sqlite3.Connection, path: Path, problems: list[str]) -> Iterator[tuple[Any, ...]]:
     """Every row of the journal, `seq` to `crc`; what is wrong with them is added to `problems`."""
     expected = 1
     for row in connection.execute(f"SELECT {COLUMNS}, crc FROM events ORDER BY seq"):

@@ -23,16 +23,14 @@ def compact(journal: SqliteJournal, *, done: str) -> None:
         with journal.explained():
             connection = journal.connection()
             # A log that cannot be emptied now cannot be afterwards either, and the rewriting would double it.
-            emptied = _checkpoint(connection)
-            if emptied:
+            if emptied := _checkpoint(connection):
                 connection.execute("VACUUM")
                 emptied = _checkpoint(connection)
     except StorageError as error:
         raise StorageError(f"{done}, but old bytes are left in {journal.path}: {error}; repeat the command") from error
     if not emptied:
-        raise StorageError(
-            f"{done}, but old bytes are left in the write-ahead log of {journal.path}: {_BUSY} and repeat the command"
-        )
+        left = f"old bytes are left in the write-ahead log of {journal.path}"
+        raise StorageError(f"{done}, but {left}: {_BUSY} and repeat the command")
 
 
 def _checkpoint(connection: sqlite3.Connection) -> bool:

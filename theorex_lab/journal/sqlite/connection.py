@@ -30,14 +30,10 @@ _NETWORK_FILE_SYSTEMS = frozenset(
 
 def connect(path: str | Path) -> sqlite3.Connection:
     """A connection as every writer of the file must have it: WAL, synced at each commit, erased bytes overwritten."""
-    connection = _opened(f"{_uri(path)}?mode=rw")
-    try:
+    with _opened(f"{_uri(path)}?mode=rw") as connection:
         _switch_to_wal(connection)
         for pragma in ("synchronous = FULL", "secure_delete = ON", "cell_size_check = ON"):
             connection.execute(f"PRAGMA {pragma}").fetchall()
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 
@@ -47,13 +43,9 @@ def connect_to_read(path: str | Path) -> sqlite3.Connection:
     Where nothing of a write-ahead log lies beside it, the file is read as it stands, without any lock.
     """
     alone = log_size(path) == 0
-    connection = _opened(f"{_uri(path)}?mode=ro{'&immutable=1' if alone else ''}")
-    try:
+    with _opened(f"{_uri(path)}?mode=ro{'&immutable=1' if alone else ''}") as connection:
         connection.execute("PRAGMA cell_size_check = ON").fetchall()
         connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
-    except BaseException:
-        connection.close()
-        raise
     return connection
 
 
@@ -69,10 +61,16 @@ def connect_as_allowed(path: str | Path) -> tuple[sqlite3.Connection, bool]:
     return connect_to_read(path), True
 
 
-def _opened(uri: str) -> sqlite3.Connection:
-    return sqlite3.connect(
-        uri, uri=True, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
-    )  # fmt: skip
+@contextmanager
+def _opened(uri: str) -> Iterator[sqlite3.Connection]:
+    """A connection that is closed only where what is done with it at first fails."""
+    wait = BUSY_TIMEOUT_SECONDS
+    connection = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False)
+    try:
+        yield connection
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
@@ -156,9 +154,8 @@ def _explanation(path: str, error: sqlite3.DatabaseError | UnicodeDecodeError, s
     name = getattr(error, "sqlite_errorname", None) or ""
     notes = getattr(error, "__notes__", ())
     # Statements are ours, and do not change: one that is refused, or a text that is none, means a damaged file.
-    if name.startswith(("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT", "SQLITE_ERROR")) or (
-        not name and not isinstance(error, sqlite3.ProgrammingError)
-    ):
+    broken = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT", "SQLITE_ERROR")
+    if name.startswith(broken) or (not name and not isinstance(error, sqlite3.ProgrammingError)):
         return damaged(path, error)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")):
         return StorageError(f"{path}: another process kept it locked for {seconds:.1f} s; try again")
@@ -166,17 +163,14 @@ def _explanation(path: str, error: sqlite3.DatabaseError | UnicodeDecodeError, s
         return StorageError(f"{path}: the disk is full or failing ({error}); {_advice(notes)}")
     if name == "SQLITE_NOMEM":
         return StorageError(f"{path}: there is too little memory ({error}); free some, and {_advice(notes)}")
-    return StorageError(
-        f"{path}: {error} ({name}); choose a home that can be written, with --home or THEOREX_HOME, or make this one so"
-    )
+    advice = "choose a home that can be written, with --home or THEOREX_HOME, or make this one so"
+    return StorageError(f"{path}: {error} ({name}); {advice}")
 
 
 def _advice(notes: object) -> str:
     if _UNKNOWN_OUTCOME in (notes or ()):  # type: ignore[operator]
-        return (
-            "whether this write is kept is not known: make room, look with `theorex audit --limit 5` or a search, and "
-            "repeat it if it is missing"
-        )
+        look = "look with `theorex audit --limit 5` or a search, and repeat it if it is missing"
+        return f"whether this write is kept is not known: make room, {look}"
     if _ROLLED_BACK in (notes or ()):  # type: ignore[operator]
         return "nothing was written: make room, try again"
     return "make room, try again"

@@ -131,8 +131,7 @@ def _erase(connection: sqlite3.Connection, ids: Sequence[str], *, agent: str, at
     erased: list[str] = []
     first_seqs: dict[str, int] = {}
     for event_id in ids:
-        found = _erase_one(connection, event_id, key)
-        if found is not None:
+        if (found := _erase_one(connection, event_id, key)) is not None:
             kind, seq = found
             erased.append(event_id)
             first_seqs[kind] = min(seq, first_seqs.get(kind, seq))
@@ -143,9 +142,8 @@ def _erase(connection: sqlite3.Connection, ids: Sequence[str], *, agent: str, at
 
 def _erase_one(connection: sqlite3.Connection, event_id: str, key: bytes) -> tuple[str, int] | None:
     """Kind and seq of the event, erased now; None where it is not there or was erased."""
-    row = connection.execute(
-        "SELECT id, at, agent, session, kind, lineage, body, seq FROM events WHERE id = ?", [event_id]
-    ).fetchone()
+    one = "SELECT id, at, agent, session, kind, lineage, body, seq FROM events WHERE id = ?"
+    row = connection.execute(one, [event_id]).fetchone()
     if row is None or row[6].startswith(_ERASED):
         return None
     body = encode({"erased": 1, "hmac_sha256": hmac.new(key, row[6].encode(), hashlib.sha256).hexdigest()})

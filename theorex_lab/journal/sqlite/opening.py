@@ -26,10 +26,8 @@ _LOOKS = 3
 def refuse_unfinished(folder: str) -> None:
     """Raise StorageError where a process died while it put another database into the home."""
     if os.path.exists(os.path.join(folder, UNFINISHED_FILE)):
-        raise StorageError(
-            f"{folder}: a restore or salvage is under way, or was interrupted; wait for it, or finish it with "
-            "`theorex home salvage`"
-        )
+        what = "a restore or salvage is under way, or was interrupted"
+        raise StorageError(f"{folder}: {what}; wait for it, or finish it with `theorex home salvage`")
 
 
 def check_file(path: str) -> None:
@@ -94,10 +92,8 @@ def create(path: str) -> None:
     folder = os.path.dirname(path)
     # The file is looked for again: another process may have made it, and its log, since it was missed.
     if (newest_snapshot(folder) or log_size(path)) and not os.path.exists(path):
-        raise CorruptJournal(
-            f"{path} is gone, yet there are snapshots of it in {os.path.join(folder, VIEWS_FOLDER)} or its log lies "
-            f"there; {WAYS_OUT}"
-        )
+        left = f"snapshots of it in {os.path.join(folder, VIEWS_FOLDER)} or its log"
+        raise CorruptJournal(f"{path} is gone, yet there are {left}; {WAYS_OUT}")
     draft = f"{path}.new-{os.getpid()}-{get_ident()}"
     try:
         make_folder(folder)
@@ -109,10 +105,8 @@ def create(path: str) -> None:
     except FileExistsError:
         pass  # another process was first
     except OSError as error:
-        raise StorageError(
-            f"cannot make the journal {path}: {error.strerror}; choose a home that can be written, with --home or "
-            "THEOREX_HOME"
-        ) from error
+        advice = "choose a home that can be written, with --home or THEOREX_HOME"
+        raise StorageError(f"cannot make the journal {path}: {error.strerror}; {advice}") from error
     finally:
         for name in (draft, f"{draft}-wal", f"{draft}-shm"):
             with suppress(FileNotFoundError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import shutil
 import sqlite3
@@ -43,10 +44,8 @@ def replacing(home: Path) -> Iterator[Path]:
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
-        raise StorageError(
-            f"{error.filename or home}: {error.strerror}; make room or permit it, and repeat: what was there is untouched "
-            "or set aside in the home"
-        ) from error
+        advice = "make room or permit it, and repeat: what was there is untouched or set aside in the home"
+        raise StorageError(f"{error.filename or home}: {error.strerror}; {advice}") from error
 
 
 def make_database(path: Path, rows: Iterable[tuple[Any, ...]]) -> None:
@@ -89,13 +88,12 @@ def finish_replacement(home: Path) -> bool:
     except FileNotFoundError:
         return False
     except (ValueError, KeyError, TypeError) as error:
-        raise StorageError(
-            f"{home / UNFINISHED_FILE} cannot be read ({error}); look which files of the home are whole, and remove it"
-        ) from error
+        advice = "look which files of the home are whole, and remove it"
+        raise StorageError(f"{home / UNFINISHED_FILE} cannot be read ({error}); {advice}") from error
     aside.mkdir(mode=FOLDER_MODE, exist_ok=True)
     for name in {*_DEPENDENT, *unfinished["names"]}:
         # A draft that is there no more was put into its place already.
-        if (name not in unfinished["names"] or (drafts / name).exists()) and _is_there(home / name):
+        if (name not in unfinished["names"] or (drafts / name).exists()) and os.path.lexists(home / name):
             (home / name).replace(aside / name)
     for name in unfinished["names"]:
         if (drafts / name).exists():
@@ -106,7 +104,3 @@ def finish_replacement(home: Path) -> bool:
     sync_folder(home)
     shutil.rmtree(drafts, ignore_errors=True)
     return True
-
-
-def _is_there(path: Path) -> bool:
-    return path.exists() or path.is_symlink()

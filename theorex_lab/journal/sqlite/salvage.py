@@ -20,6 +20,7 @@ from theorex_lab.journal.sqlite.pages import Pages, StoredRow
 from theorex_lab.journal.sqlite.replace import make_database, put_in_place, replacing
 from theorex_lab.journal.sqlite.store import SqliteJournal, insert
 
+Gap = tuple[int, int]  # the first and the last seq that are lost
 _KEEPER = "theorex"  # the agent of the events that a salvage writes
 
 
@@ -108,9 +109,7 @@ def _readable(path: Path) -> list[Event]:
         return []
 
 
-def _note_losses(
-    database: Path, last: int, at: int, details: Mapping[str, object]
-) -> tuple[int, list[tuple[int, int]]]:
+def _note_losses(database: Path, last: int, at: int, details: Mapping[str, object]) -> tuple[int, list[Gap]]:
     """Fill the gaps up to the seq `last`, and write one event that lists them; how many events are kept, and the gaps."""
     with explained(str(database)), closing(sqlite3.connect(database, isolation_level=None)) as connection:
         connection.execute("PRAGMA synchronous = FULL")

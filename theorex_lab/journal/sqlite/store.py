@@ -18,15 +18,8 @@ from theorex_lab.clock import LATEST, Clock, SystemClock
 from theorex_lab.errors import CorruptJournal, StorageError
 from theorex_lab.journal.base import Journal, check_time, is_wanted
 from theorex_lab.journal.event import RAW_KINDS, VERSIONS, Body, Event, encode, segment_of, upcast
-from theorex_lab.journal.sqlite.connection import (
-    WAYS_OUT,
-    connect_as_allowed,
-    damaged,
-    explained,
-    log_holds,
-    refuse_network_drive,
-    transaction,
-)
+from theorex_lab.journal.sqlite import connection as connections
+from theorex_lab.journal.sqlite.connection import damaged, explained, transaction
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, check_file, create, newest_snapshot, refuse_unfinished
 
 TYPE_CHECKING = False  # what type checkers take for true
@@ -34,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
+    from typing import Any
 
     from theorex_lab.journal.segments import Segments
 
@@ -81,7 +75,7 @@ class SqliteJournal(Journal):
         self._pid = os.getpid()
         self._lock = allocate_lock()
         self._segments: Segments | None = None
-        refuse_network_drive(self._folder)
+        connections.refuse_network_drive(self._folder)
         refuse_unfinished(self._folder)
         if not os.path.exists(self._file):
             create(self._file)
@@ -123,7 +117,7 @@ class SqliteJournal(Journal):
         """
         with self.explained():
             connection = self.connection()
-            with transaction(connection, lambda: log_holds(self._file, last_id)):
+            with transaction(connection, lambda: connections.log_holds(self._file, last_id)):
                 yield connection
                 self._refuse_replaced()
 
@@ -159,10 +153,8 @@ class SqliteJournal(Journal):
         last = self.last_seq() if upto is None else upto
         self._expect_all(after, last)
         while after < last:
-            page = self._select(
-                f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}",
-                [after, last, *unwanted, *(lacking or ())],
-            )
+            where = f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}"
+            page = self._select(where, [after, last, *unwanted, *(lacking or ())])
             yield from (event for event in page if is_wanted(event, kinds, projects, erased=erased))
             if len(page) < _PAGE_ROWS:
                 return
@@ -172,10 +164,7 @@ class SqliteJournal(Journal):
         """Raise CorruptJournal where the file does not hold each seq in between once."""
         if after >= last:
             return
-        with self.explained():
-            row = self.connection().execute(
-                "SELECT count(*), sum(seq - ?) FROM events WHERE seq > ? AND seq <= ?", [after, after, last]
-            ).fetchone()  # fmt: skip
+        row = self._row("SELECT count(*), sum(seq - ?) FROM events WHERE seq > ? AND seq <= ?", after, after, last)
         expected = last - after
         if row != (expected, expected * (expected + 1) // 2) and self.last_seq() >= last:
             raise damaged(self._file, f"{row[0]} events stand where events {after + 1} to {last} should")
@@ -183,14 +172,11 @@ class SqliteJournal(Journal):
     def last_seq(self) -> int:
         """See `Journal`."""
         self._refuse_replaced(log=False)
-        with self.explained():
-            row = self.connection().execute("SELECT max(seq) FROM events").fetchone()
-        return int(row[0] or 0)
+        return int(self._row("SELECT max(seq) FROM events")[0] or 0)
 
     def event_id(self, seq: int) -> str | None:
         """See `Journal`: its body, which may be a large scan's, is not read."""
-        with self.explained():
-            row = self.connection().execute("SELECT id FROM events WHERE seq = ?", [seq]).fetchone()
+        row = self._row("SELECT id FROM events WHERE seq = ?", seq)
         return None if row is None else str(row[0])
 
     def check(self) -> tuple[list[str], dict[str, int]]:
@@ -209,6 +195,10 @@ class SqliteJournal(Journal):
                 for connection in connections:
                     connection.close()
                 _open_here[self._identity] -= len(connections)
+
+    def _row(self, query: str, *parameters: object) -> Any:
+        with self.explained():
+            return self.connection().execute(query, parameters).fetchone()
 
     def _select(self, where: str, parameters: Sequence[object]) -> list[Event]:
         with self.explained():
@@ -234,14 +224,12 @@ class SqliteJournal(Journal):
             from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 
             self._segments = Segments(self.path.parent / ARCHIVE_FOLDER)
-        found = self._segments.body(stub["archived"], event_id)
-        if found is not None:
+        if (found := self._segments.body(stub["archived"], event_id)) is not None:
             return found
-        with self.explained():
-            row = self.connection().execute("SELECT body FROM events WHERE id = ?", [event_id]).fetchone()
-        now: Body = json.loads(row[0])
+        now: Body = json.loads(self._row("SELECT body FROM events WHERE id = ?", event_id)[0])
         if now == stub:
-            raise CorruptJournal(f"{self._segments.folder / stub['archived']} lacks the event {event_id}; {WAYS_OUT}")
+            segment = self._segments.folder / stub["archived"]
+            raise CorruptJournal(f"{segment} lacks the event {event_id}; {connections.WAYS_OUT}")
         return now  # it was erased meanwhile
 
     def connection(self) -> sqlite3.Connection:
@@ -251,7 +239,7 @@ class SqliteJournal(Journal):
         connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
         if connection is None:
             with _opening, self.explained():
-                connection, self.read_only = connect_as_allowed(self._file)
+                connection, self.read_only = connections.connect_as_allowed(self._file)
                 _open_here[self._identity] = _open_here.get(self._identity, 0) + 1
             self._local.connection = connection
             with self._lock:
@@ -269,19 +257,16 @@ class SqliteJournal(Journal):
         if marks[0] != APPLICATION_ID:
             raise damaged(self._file, "it is an SQLite file, but not a journal")
         if marks[1] > SCHEMA_VERSION:
-            raise StorageError(
-                f"{self._file} has the layout {marks[1]}, this release reads {SCHEMA_VERSION}; install a later release"
-            )
+            has = f"{self._file} has the layout {marks[1]}, this release reads {SCHEMA_VERSION}"
+            raise StorageError(f"{has}; install a later release")
         if (last := self.last_seq()) < newest:
             raise damaged(self._file, f"it ends at event {last}, yet there are snapshots up to event {newest}")
 
     def _refuse_replaced(self, *, log: bool = True) -> None:
         """Raise StorageError where the file at the path, or with `log` the log beside it, is not what is open here."""
         if _identity(self._file) != self._identity or (log and not os.path.exists(f"{self._file}-wal")):
-            raise StorageError(
-                f"{self._file} was removed or replaced while it was open here; nothing more is kept in it. Open the home "
-                "again"
-            )
+            what = f"{self._file} was removed or replaced while it was open here"
+            raise StorageError(f"{what}; nothing more is kept in it. Open the home again")
 
     def explained(self) -> AbstractContextManager[None]:
         """Turn SQLite's errors into ones that say what to do."""
@@ -290,13 +275,10 @@ class SqliteJournal(Journal):
     def volume(self, kinds: Sequence[str], after: int, upto: int) -> tuple[int, int]:
         """See `Journal`."""
         marks = ",".join("?" * len(kinds))
-        with self.explained():
-            row = self.connection().execute(
-                "SELECT count(*), total(length(CAST(body AS BLOB))) FROM events "
-                f"WHERE seq > ? AND seq <= ? AND kind IN ({marks})",
-                [after, upto, *kinds],
-            ).fetchone()  # fmt: skip
-        return int(row[0]), int(row[1])
+        where = f"WHERE seq > ? AND seq <= ? AND kind IN ({marks})"
+        count = f"SELECT count(*), total(length(CAST(body AS BLOB))) FROM events {where}"
+        events, size = self._row(count, after, upto, *kinds)
+        return int(events), int(size)
 
 
 def open_journal(home: str | Path, *, clock: Clock | None = None) -> SqliteJournal:

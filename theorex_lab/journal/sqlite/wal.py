@@ -81,8 +81,7 @@ def page_size(log: bytes) -> int:
 
 
 def _header_is_sound(log: bytes) -> bool:
-    magic = struct.unpack_from(">I", log)[0]
-    if magic not in (_LITTLE_ENDIAN_MAGIC, _BIG_ENDIAN_MAGIC):
+    if (magic := struct.unpack_from(">I", log)[0]) not in (_LITTLE_ENDIAN_MAGIC, _BIG_ENDIAN_MAGIC):
         return False
     return _checksum(log[:24], (0, 0), big=magic == _BIG_ENDIAN_MAGIC) == struct.unpack_from(">II", log, 24)
 
