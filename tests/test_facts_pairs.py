@@ -12,7 +12,7 @@ import pytest
 from conftest import Run
 
 from theorex_lab.designs.facts import pairs as facts
-from theorex_lab.designs.facts.pairs import CONTRADICTS, Candidates, contradiction, likeness, likeness_signs, marks_of
+from theorex_lab.designs.facts.pairs import CONTRADICTS, SharedWords, contradiction, likeness, likeness_signs, marks_of
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.experiments.bench.made import texts
 from theorex_lab.experiments.data import dataset_files
@@ -76,7 +76,7 @@ def test_reversals_and_swapped_values_contradict_and_are_candidates(one: str, ot
     assert contradiction(one, other) >= CONTRADICTS
     assert contradiction(one, other, 0.9) >= CONTRADICTS
     assert contradiction(other, one, 0.9) == contradiction(one, other, 0.9)
-    held = Candidates()
+    held = SharedWords()
     held.add("old", one)
     assert [id for id, *_ in held.near(other)] == ["old"]
 
@@ -113,7 +113,7 @@ def test_any_text_has_a_likeness_and_a_contradiction(text: str) -> None:
             for pair in ((text, other), (other, text)):
                 assert 0 <= likeness(*pair, cosine) <= 1
                 assert 0 <= contradiction(*pair, cosine) <= 1
-    held = Candidates()
+    held = SharedWords()
     held.add("a", text)
     assert len(held.near(text)) <= 1
 
@@ -134,7 +134,7 @@ def test_candidates_are_those_of_a_comparison_with_all_of_20_000_texts() -> None
     held = {
         str(number): f"{text} {rng.choice(('on port 80', 'in May', 'daily', ''))}" for number, text in enumerate(corpus)
     }
-    candidates = Candidates()
+    candidates = SharedWords()
     for id, text in held.items():
         candidates.add(id, text)
     for id in rng.sample([*held], 500):
@@ -151,7 +151,7 @@ def test_candidates_are_those_of_a_comparison_with_all_of_20_000_texts() -> None
 
 
 def test_a_query_reads_the_lists_of_its_own_marks_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    candidates, counted = Candidates(), []
+    candidates, counted = SharedWords(), []
     for number, text in enumerate(texts(20_000, length=6)):
         candidates.add(str(number), text)
     bincount = np.bincount
@@ -162,7 +162,7 @@ def test_a_query_reads_the_lists_of_its_own_marks_and_no_others(monkeypatch: pyt
 
 
 def test_equally_near_candidates_are_told_newest_first_and_removed_ones_not() -> None:
-    held = Candidates()
+    held = SharedWords()
     for id in ("a", "b", "c"):
         held.add(id, "Ann uses tabs")
     held.add("a", "Ann uses tabs")
@@ -171,7 +171,7 @@ def test_equally_near_candidates_are_told_newest_first_and_removed_ones_not() ->
     assert held.near("Ann uses spaces") == [("a", 0.5, 2), ("c", 0.5, 2)]
     assert held.near("Ann uses spaces", 1) == [("a", 0.5, 2)]
     assert held.near("Ann uses spaces", 0) == held.near("Ann uses spaces", -1) == held.near("") == []
-    assert Candidates().near("Ann uses spaces") == []
+    assert SharedWords().near("Ann uses spaces") == []
 
 
 def test_measures_of_nothing_to_tell() -> None:

@@ -165,12 +165,12 @@ def marks_of(text: str) -> frozenset[str]:
     return frozenset(words.stems).union(words.values.values())
 
 
-class Candidates:
+class SharedWords:
     """Texts by their ids, and for another text those that share marks with it; inverted lists, in memory.
 
     One query counts the entries of the lists of its marks, so that it costs what these hold and no more.
 
-    >>> facts = Candidates()
+    >>> facts = SharedWords()
     >>> facts.add("a", "The parser runs on port 8080")
     >>> facts.add("b", "The office has two doors")
     >>> facts.near("The parser runs on port 9090", 5)

@@ -39,7 +39,7 @@ class FactSaid(NamedTuple):
 
 
 def signal_of(text: str, by: Speaker = "user") -> Signal:
-    """The signal of a message, English or Russian; linear in its length, of which 4,000 characters are read.
+    """The signal of a message, English or Russian; linear in its length; 4,000 characters are read.
 
     Engram's order: acknowledgements, greetings, thanks and farewells, then the six high categories, work in progress,
     questions. What is pasted, quoted or asked signals nothing. The confidence of a high one is min(.95, .85 + .03 ×

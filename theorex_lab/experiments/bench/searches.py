@@ -9,7 +9,7 @@ import numpy as np
 from rank_bm25 import BM25Okapi
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs.facts.pairs import Candidates, marks_of
+from theorex_lab.designs.facts.pairs import SharedWords, marks_of
 from theorex_lab.experiments.bench.made import NOW, GivenVectors, Matrix, lay_home, texts, unit_rows
 from theorex_lab.experiments.bench.measure import Ground, Round, alternately, in_turn, row
 from theorex_lab.lab import Lab
@@ -89,7 +89,7 @@ def _hybrid(ground: Ground) -> Iterator[Round]:
 @row("candidates", "facts that a new one may contradict", "its words and those of every fact", at_most=0.02)
 def _candidates(ground: Ground) -> Iterator[Round]:
     """The parts: sets of words, read beforehand, of which two and a Jaccard of .3 are to be shared."""
-    corpus, held = texts(ground.rows), Candidates()
+    corpus, held = texts(ground.rows), SharedWords()
     for number, text in enumerate(corpus):
         held.add(str(number), text)
     sets, asked = [marks_of(text) for text in corpus], [text[:-9] for text in corpus[:50]]
