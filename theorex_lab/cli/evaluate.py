@@ -92,6 +92,13 @@ def _routing(dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any], 
     return result, text
 
 
+def _failures(dataset: str | None, _seed: int, path: str, **_: Any) -> tuple[dict[str, Any], str]:
+    result: tuple[dict[str, Any], str] = later("theorex_lab.cli.evaluate_failures:report")(
+        dataset or "whoandwhen", path
+    )
+    return result
+
+
 def _retrieval(dataset: str | None, seed: int, path: str, picture: str | None, **_: Any) -> tuple[dict[str, Any], str]:
     from theorex_lab.experiments.draw.retrieval_plots import plot_recall
     from theorex_lab.experiments.scores.retrieval import known_figures, retrieval_logs, score_retrieval
@@ -130,9 +137,7 @@ def _sentences(_dataset: str | None, seed: int, **_: Any) -> tuple[dict[str, Any
 _FACTS = "theorex_lab.cli.evaluate_facts"
 _PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
     "routing": _routing,
-    "failures": lambda dataset, _seed, path, **_: later("theorex_lab.cli.evaluate_failures:report")(
-        dataset or "whoandwhen", path
-    ),
+    "failures": _failures,
     "retrieval": _retrieval,
     "search": _search,
     "sentences": _sentences,
