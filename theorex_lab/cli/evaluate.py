@@ -69,7 +69,7 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
-    sentences: {dataset, n, methods, types_right}
+    sentences: {dataset, n, methods, types_right}; duplicates and contradictions: thresholds too
     """
     if given["picture"] and part != "retrieval":
         raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval, or leave it out")

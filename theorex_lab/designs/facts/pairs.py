@@ -34,6 +34,7 @@ NEAR_WARN = 0.71  # a warning costs little: the largest F1 there
 WORDS_SKIP, WORDS_WARN = 0.65, 0.5  # Engram's, of words alone; the rules above would choose 0.82 and 0.54
 CONTRADICTS = 0.42  # the largest F1, as a mean of the even pairs of sick and of fever_symmetric
 _MIDDLING, _BY_COSINE, _SWAP = 0.6, 0.3, 0.9  # chosen on the even pairs of fever_symmetric
+_NONE = np.zeros(0, np.int32)
 _LEAST_SHARED, _LEAST_JACCARD = 2, 0.3  # Engram's, of candidates
 
 
@@ -205,9 +206,7 @@ class Candidates:
         """
         own = marks_of(text)
         lists = [np.frombuffer(self._lists[mark], np.int32) for mark in own if self._lists.get(mark)]
-        if not lists:
-            return []
-        counts = np.bincount(np.concatenate(lists))
+        counts = np.bincount(np.concatenate([_NONE, *lists]))
         numbers = np.flatnonzero(counts >= _LEAST_SHARED)
         shared = counts[numbers]
         jaccard = shared / (len(own) + np.frombuffer(self._sizes, np.int32)[numbers] - shared)
