@@ -72,6 +72,10 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
             "shared",
             "said",
             "touches",
+            "facts",
+            "channels",
+            "facts_read",
+            "notes",
             "traces",
             "evidence",
             "recall",
@@ -234,9 +238,18 @@ OLD_NAMES = (
 ).split()
 
 
+def listed_names() -> set[str]:
+    """The commands of the table; of those that are groups their members instead, but for config, which is both."""
+    found = {name: load(name) for name in COMMANDS}
+    inner = {
+        f"{name} {member}" for name, made in found.items() if isinstance(made, click.Group) for member in made.commands
+    }
+    return {name for name, made in found.items() if not isinstance(made, click.Group) or name == "config"} | inner
+
+
 def test_every_command_is_listed_with_help_and_keys(run: Run) -> None:
     rows = run("commands", "--json").json["commands"]
-    assert {row["name"] for row in rows} == {*COMMANDS, "config set", "config unset"}
+    assert {row["name"] for row in rows} == listed_names()
     text = run("commands").out
     for row in rows:
         assert row["keys"].startswith("{"), row["name"]
@@ -293,7 +306,7 @@ def test_the_keys_that_are_listed_are_those_that_are_printed(run: Run, tmp_path:
 
 def test_the_help_is_short_and_names_what_people_look_for(run: Run) -> None:
     shown = run("--help").out
-    assert len(shown.splitlines()) <= 40
+    assert len(shown.splitlines()) <= 45
     assert max(map(len, shown.splitlines())) <= 80
     for word in (*GROUPS, "backup", "search", "route", "tune"):
         assert f"  {word} " in shown

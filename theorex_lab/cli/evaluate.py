@@ -69,7 +69,7 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
-    sentences: {dataset, n, methods, types_right}; signals: chosen_on too
+    sentences: {dataset, n, methods, types_right}; signals: chosen_on too; duplicates and contradictions: thresholds too
     """
     if given["picture"] and part != "retrieval":
         raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval, or leave it out")
@@ -90,6 +90,11 @@ def _routing(dataset: str | None, seed: int, **_: Any) -> Report:
         result["cost_quality"] = table.to_dict(orient="records")
         text += f"\n\nquality against the share sent to the strong model:\n{table.to_string(index=False, float_format='{:.4f}'.format)}"
     return result, text
+
+
+def _failures(dataset: str | None, _seed: int, path: str, **_: Any) -> Report:
+    result: Report = later("theorex_lab.cli.evaluate_failures:report")(dataset or "whoandwhen", path)
+    return result
 
 
 def _retrieval(dataset: str | None, seed: int, path: str, picture: str | None, **_: Any) -> Report:
@@ -128,9 +133,7 @@ def _sentences(_dataset: str | None, seed: int, **_: Any) -> Report:
 _FACTS = "theorex_lab.cli.evaluate_facts"
 _PARTS: dict[str, Callable[..., Report]] = {
     "routing": _routing,
-    "failures": lambda dataset, _seed, path, **_: later("theorex_lab.cli.evaluate_failures:report")(
-        dataset or "whoandwhen", path
-    ),
+    "failures": _failures,
     "retrieval": _retrieval,
     "search": _search,
     "sentences": _sentences,

@@ -53,7 +53,7 @@ class Lease:
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
-    ...     one, other = Lease(lab.home, "nightly"), Lease(lab.home, "heartbeat")
+    ...     one, other = Lease(lab.home, "nightly"), Lease(lab.home, "tour")
     ...     one.take(), other.take(), other.holder.what
     (True, False, 'nightly')
     """

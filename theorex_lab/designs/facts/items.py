@@ -51,7 +51,7 @@ class FactSettings(SettingsRecord):
         pattern="^(relation|similarity)$",
     )  # fmt: skip
     near_duplicate_threshold: float = tunable(
-        0.8, "likeness of words from which a fact of the same entity is not written again", ge=0, le=1
+        0.82, "likeness of words from which a fact of the same entity is not written again", ge=0, le=1
     )
     supersede_threshold: float = tunable(
         0.75, "likeness from which the nearest fact is replaced, by similarity", ge=0, le=1

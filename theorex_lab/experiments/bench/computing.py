@@ -1,4 +1,4 @@
-"""What is computed over whole memories and logs: sweeps, scans, the confidence matrix, a bandit."""
+"""What is computed over whole memories and logs: sweeps, scans, the confidence matrix, a bandit, candidates."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ import pandas as pd
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
+from theorex_lab.designs.facts.pairs import SharedWords, marks_of
 from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.experiments.bench.made import NOW, axon_of
-from theorex_lab.experiments.bench.measure import Ground, Round, alternately, row
+from theorex_lab.experiments.bench.made import NOW, axon_of, texts
+from theorex_lab.experiments.bench.measure import Ground, Round, alternately, in_turn, row
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.sweep import final_tiers, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
@@ -167,3 +168,18 @@ def _thompson(ground: Ground) -> Iterator[Round]:
     yield alternately(
         lambda: earned_by_ours(ThompsonSampling(per_task=False, seed=0), rewards), lambda: earned_by_mabwiser(rewards)
     )
+
+
+@row("candidates", "facts that a new one may contradict", "its words and those of every fact", at_most=0.02)
+def _candidates(ground: Ground) -> Iterator[Round]:
+    """The parts: sets of words, read beforehand, of which two and a Jaccard of .3 are to be shared."""
+    corpus, held = texts(ground.rows), SharedWords()
+    for number, text in enumerate(corpus):
+        held.add(str(number), text)
+    sets, asked = [marks_of(text) for text in corpus], [text[:-9] for text in corpus[:50]]
+
+    def compared(text: str) -> object:
+        own = marks_of(text)
+        return [n for n, other in enumerate(sets) if len(own & other) >= max(2, 0.3 * len(own | other))]
+
+    yield alternately(in_turn(held.near, asked), in_turn(compared, asked), calls=20)

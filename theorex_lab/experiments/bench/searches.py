@@ -1,4 +1,4 @@
-"""Search in a process: words, vectors, both together, and facts that a new one may contradict."""
+"""Search in a process: words, vectors, and both together."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from rank_bm25 import BM25Okapi
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs.facts.pairs import SharedWords, marks_of
 from theorex_lab.experiments.bench.made import NOW, GivenVectors, Matrix, lay_home, texts, unit_rows
 from theorex_lab.experiments.bench.measure import Ground, Round, alternately, in_turn, row
 from theorex_lab.lab import Lab
@@ -84,18 +83,3 @@ def _hybrid(ground: Ground) -> Iterator[Round]:
             return index.lexical.search(tokenize(question), limit=100), best_first(np.arange(len(scores)), scores, 100)
 
         yield alternately(in_turn(lab.search, questions), in_turn(parts, questions), calls=20)
-
-
-@row("candidates", "facts that a new one may contradict", "its words and those of every fact", at_most=0.02)
-def _candidates(ground: Ground) -> Iterator[Round]:
-    """The parts: sets of words, read beforehand, of which two and a Jaccard of .3 are to be shared."""
-    corpus, held = texts(ground.rows), SharedWords()
-    for number, text in enumerate(corpus):
-        held.add(str(number), text)
-    sets, asked = [marks_of(text) for text in corpus], [text[:-9] for text in corpus[:50]]
-
-    def compared(text: str) -> object:
-        own = marks_of(text)
-        return [n for n, other in enumerate(sets) if len(own & other) >= max(2, 0.3 * len(own | other))]
-
-    yield alternately(in_turn(held.near, asked), in_turn(compared, asked), calls=20)
