@@ -11,7 +11,6 @@ from theorex_lab.designs.facts.pairs import SharedWords, contradiction
 from theorex_lab.designs.facts.sameness import fact_hash, same_fact
 from theorex_lab.home import Home
 
-_LEAST_SHARED, _LEAST_JACCARD = 2, 0.3  # words, of Engram's candidates
 _NEAREST = 20
 
 
@@ -36,10 +35,10 @@ def _pairs(facts: list[Fact], entity: str | None) -> Iterator[dict[str, Any]]:
     for fact in facts:
         for other_id, jaccard, shared in earlier.near(fact.text, _NEAREST):
             other = by_id[other_id]
-            if shared >= _LEAST_SHARED and jaccard >= _LEAST_JACCARD and entity in (None, fact.entity, other.entity):
+            if entity in (None, fact.entity, other.entity):
                 yield {
                     "facts": [other.id, fact.id], "texts": [other.text, fact.text], "shared": shared,
-                    "jaccard": round(jaccard, 3), "contradiction": round(contradiction(other.text, fact.text, None), 3),
+                    "jaccard": round(jaccard, 3), "contradiction": round(contradiction(other.text, fact.text), 3),
                 }  # fmt: skip
         earlier.add(fact.id, fact.text)
         by_id[fact.id] = fact

@@ -25,7 +25,7 @@ from theorex_lab.text.spoken import sentences_of
 TEXT_OF = {"prompt": "text", "observation": "text"}
 # Of several categories that a sentence signals, the first of these is the fact's.
 _ORDER = ("correction", "decision", "preference", "instruction", "identity", "milestone")
-_OF_THE_PERSON = frozenset(("preference", "instruction", "identity", "correction"))
+_OF_THE_PERSON = frozenset(("preference", "instruction", "identity"))
 _LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")  # names a file, a command or a place: of its project
 _DERIVED = frozenset((FIX_TYPE, AVOID_TYPE, MOMENT_TYPE, "summary", "graduated"))
 

@@ -38,8 +38,8 @@ class FactsMemory(Face):
     def write(self, entity: str, text: str, *, semantic: bool = True, **given: Any) -> Wrote:
         """Write a fact; `given` are the other members of `writing.NewFact`. Raises as `writing.write_fact`."""
         given.setdefault("project", self.home.project)
-        for name in ("valid_from", "valid_to"):
-            given[name] = moment(given.get(name), fact_settings(self.home))
+        for name in {"valid_from", "valid_to"} & given.keys():
+            given[name] = moment(given[name], fact_settings(self.home))
         return write_fact(self.home, NewFact(entity, text, **given), semantic=semantic)
 
     def list(

@@ -25,7 +25,7 @@ from theorex_lab.text.doors import kept_text
 
 DESCRIPTION_CHARACTERS = 500
 _REPLACING = ("decision", "preference", "correction")  # categories that replace what is alike
-_PLAIN = frozenset("is be are was were has had s".split())  # relations that a subject may have to many things
+_PRONOUNS = frozenset("it this that they these those there he she what".split())
 _KIND_NAMED = re.compile(r"\b(?:favou?rite|preferred|as (?:an?|the|his|her|my|their|our)|for (?:the|\w+ing))\b", re.I)
 
 
@@ -222,13 +222,17 @@ def _decide(view: Facts, settings: FactSettings, body: Body, *, semantic: bool, 
     if replaced:
         return Wrote("", "superseded", tuple(replaced))
     near = view.near(entity, text) if semantic else []
-    if against := [id for id, other in near if contradiction(other, text, None) >= CONTRADICTS]:
-        return Wrote("", "tension", (*dict.fromkeys([*judged.contradicts, *against]),))
+    doubtful = [fact_id for fact_id, other in near if contradiction(other, text) >= CONTRADICTS]
+    # What one may have many of, or what is plainly said of the same, stands side by side.
+    near_by = () if _is_loose(judged, body) else judged.contradicts
+    doubtful = [*dict.fromkeys([*near_by, *(id for id in doubtful if id not in judged.adds_to)])]
+    if doubtful:
+        return Wrote("", "tension", tuple(doubtful))
     for fact_id, other in near:
-        alike = likeness(other, text, None)
+        alike = likeness(other, text)
         if alike >= settings.near_duplicate_threshold and _same_signs(other, text):
             return Wrote(fact_id, "near_duplicate", (fact_id,), likeness=round(alike, 3))
-    return Wrote("", "tension", judged.contradicts) if judged.contradicts else Wrote("", "written")
+    return Wrote("", "written")
 
 
 def _known(view: Facts, fact_id: str) -> str:
@@ -243,20 +247,30 @@ def _replaced(view: Facts, settings: FactSettings, judged: Judgement, body: Body
     """The ids of facts in whose place a new one stands: by subject and relation, or by likeness as Engram does it."""
     if settings.supersede_by == "relation":
         replaced, new = [*judged.supersedes, *judged.ends], judged.statement
-        # "Ann is a nurse" and "Ann is tired" hold side by side.
-        plain = new.relation <= _PLAIN and not new.cue and new.subject in body["entity"].replace("-", " ")
-        # Of what somebody likes or uses, only something of the same kind gives way, and the kind must be named.
-        plain |= new.holds == "open" and not new.cue and not _KIND_NAMED.search(body["text"])
-        return [] if plain else [*replaced, *judged.duplicates] if new.cue else replaced
+        if _is_loose(judged, body):
+            return []
+        return [*replaced, *judged.duplicates] if new.cue else replaced
     if body["category"] not in _REPLACING:
         return []
     alike = sorted(
-        ((likeness(other, body["text"], None), fact_id) for fact_id, other in view.near(body["entity"], body["text"])),
+        ((likeness(other, body["text"]), fact_id) for fact_id, other in view.near(body["entity"], body["text"])),
         reverse=True,
     )
     best, next_best = ([score for score, _ in alike] + [0.0, 0.0])[:2]
     clear = best >= settings.supersede_threshold and best - next_best >= settings.supersede_margin
     return [alike[0][1]] if clear else []
+
+
+def _is_loose(judged: Judgement, body: Body) -> bool:
+    """Whether a fact is no ground to think that another ended: of its entity, or of "it", something that one may have many of.
+
+    "Ann is a nurse" and "Ann loves art" hold beside "Ann is tired" and "Ann loves tea". Only of what one is known to have
+    once, or of a kind that is named ("favourite editor"), something gives way unasked.
+    """
+    new = judged.statement
+    own = new.subject in _PRONOUNS or new.subject in body["entity"].replace("-", " ")
+    many = not new.holds or (new.holds == "open" and not _KIND_NAMED.search(body["text"]))
+    return own and many and not new.cue
 
 
 def _same_signs(first: str, second: str) -> bool:
