@@ -25,6 +25,7 @@ from theorex_lab.text.doors import kept_text
 
 DESCRIPTION_CHARACTERS = 500
 _REPLACING = ("decision", "preference", "correction")  # categories that replace what is alike
+_PLAIN_WORDS = 16  # of a sentence that is read well
 _PRONOUNS = frozenset("it this that they these those there he she what".split())
 _KIND_NAMED = re.compile(r"\b(?:favou?rite|preferred|as (?:an?|the|his|her|my|their|our)|for (?:the|\w+ing))\b", re.I)
 
@@ -265,12 +266,14 @@ def _is_loose(judged: Judgement, body: Body) -> bool:
     """Whether a fact is no ground to think that another ended: of its entity, or of "it", something that one may have many of.
 
     "Ann is a nurse" and "Ann loves art" hold beside "Ann is tired" and "Ann loves tea". Only of what one is known to have
-    once, or of a kind that is named ("favourite editor"), something gives way unasked.
+    once, or of a kind that is named ("favourite editor"), something gives way unasked; and never to a long or a proposing
+    sentence, which the rules read badly.
     """
     new = judged.statement
     own = new.subject in _PRONOUNS or new.subject in body["entity"].replace("-", " ")
     many = not new.holds or (new.holds == "open" and not _KIND_NAMED.search(body["text"]))
-    return own and many and not new.cue
+    rambles = len(body["text"].split()) > _PLAIN_WORDS or "let's" in body["text"].lower()
+    return rambles or (own and many and new.cue not in ("ends", "replaces"))
 
 
 def _same_signs(first: str, second: str) -> bool:
