@@ -34,7 +34,7 @@ def _by_category(scored: dict[str, Any]) -> str:
         f1 = f"{own['f1']:.3f} [{own['f1_low']:.3f}, {own['f1_high']:.3f}]"
         others = "   ".join(f"{of[name]['f1']:<{len(method)}.3f}" for method, of in scored["baselines"].items())
         shown = f"{own['precision']:<11.3f}{own['recall']:<8.3f}{f1:<24}      {others}"
-        lines.append(f"  {named:<22}{own['labelled']:<10}{shown}".rstrip())
+        lines.append(f"  {named:<22}{own['labelled']:<10}{shown if own['labelled'] else 'none to find'}")
     return "\n".join(lines)
 
 
