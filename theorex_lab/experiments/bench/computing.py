@@ -139,7 +139,7 @@ def _matrix(ground: Ground) -> Iterator[Round]:
 @row("signals", "signals of short messages", "a search for keywords", at_most=8)
 def _signals(ground: Ground) -> Iterator[Round]:
     said = (labelled_messages("ru") * 10)[: ground.rows]
-    ours, keywords = METHODS["this project"], METHODS["document's words anywhere"]
+    ours, keywords = METHODS["this project"], METHODS["document's words"]
     yield alternately(lambda: [ours(message) for message in said], lambda: [keywords(message) for message in said])
 
 
