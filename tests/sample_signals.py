@@ -5,7 +5,7 @@
 Of each set 48 messages at random and 8 for each of six weak cues, which are words that a category often, but not always,
 comes with; so that rare categories have positives, and words alone do not decide. Instructions, identities, preferences
 and milestones of life were still rare among these when they had been read, so that a second draw adds some by narrower
-cues (`RARE`). One to 600 characters; none twice.
+cues (`RARE`). `FRESH` ones were drawn and labelled when the patterns were final. One to 600 characters; none twice.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ CUES = {
     "instruction": r"always|never|remember|forget|must|make sure|keep|should|don't",
     "identity": r"name is|I'm a|I am a|work as|live in|from|years old|my (?:wife|husband|son|daughter|job)|born|married",
 }
+IDENTITY = r"my (?:job|wife|husband|son|daughter|sister|brother|mom|dad|name)|I (?:work|live|grew|moved|used to)|years old|hometown"
 # Of which set, how many, and the cue.
 RARE = {
     "instruction, rare": (
@@ -74,7 +75,7 @@ def messages(name: str) -> Iterator[dict[str, object]]:
             offset = text.index(": ") + 2 if event.kind == "observation" else 0
             said = text[offset:]
             if said.strip() and len(said) <= LONGEST:
-                talk = event.session if name == "coding_sessions" else log.name
+                talk = f"{name}/{event.session}" if name == "coding_sessions" else log.name
                 yield {
                     "set": name,
                     "talk": talk,
@@ -90,15 +91,32 @@ def digest(said: str) -> str:
 
 
 def sample() -> Iterator[dict[str, object]]:
-    generator = random.Random(SEED)
     known = {name: {said["sha256"]: said for said in messages(name)} for name in SETS}
-    draws = [
+    rare = [(name, cue, count, pattern) for cue, of in RARE.items() for name, count, pattern in of]
+    yield from drawn(known, random.Random(SEED), [*draws(RANDOM, CUED), *rare])
+    yield from drawn(known, random.Random(SEED + 1), [*draws(12, 4), *identities(8, 3)])
+    for row in drawn(known, random.Random(SEED + 2), [*draws(24, 7), *identities(6, 2)]):
+        yield {**row, "drawn": f"fresh, {row['drawn']}"}
+
+
+def identities(locomo: int, qmsum: int) -> list[tuple[str, str, int, str]]:
+    return [("locomo", "identity", locomo, IDENTITY), ("qmsum", "identity", qmsum, IDENTITY)]
+
+
+def draws(at_random: int, cued: int) -> list[tuple[str, str, int, str]]:
+    """Of each set so many at random, and so many for each cue."""
+    return [
         draw
         for name in SETS
-        for draw in [(name, "random", RANDOM, ""), *((name, cue, CUED, of) for cue, of in CUES.items())]
+        for draw in [(name, "random", at_random, ""), *((name, cue, cued, of) for cue, of in CUES.items())]
     ]
-    draws += [(name, cue, count, pattern) for cue, of in RARE.items() for name, count, pattern in of]
-    for name, cue, count, pattern in draws:
+
+
+def drawn(
+    known: dict[str, dict[object, dict[str, object]]], generator: random.Random, wanted: list[tuple[str, str, int, str]]
+) -> Iterator[dict[str, object]]:
+    """So many messages of a set that its cue is found in; they are known no more."""
+    for name, cue, count, pattern in wanted:
         fits = [key for key, said in known[name].items() if re.search(pattern, str(said["text"]), re.IGNORECASE)]
         for key in generator.sample(fits, min(count, len(fits))):
             yield {"drawn": cue, **known[name].pop(key)}

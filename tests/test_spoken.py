@@ -275,3 +275,14 @@ def test_importing_costs_little():
         "print(sorted({'numpy', 'pandas', 'pydantic', 'click', 'httpx'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_short_sentences_are_given_where_they_are_asked_for():
+    said = "Done. Port is 8081, not 80. ok\n> no\n```\nls\n```\nUse tabs, not spaces."
+    assert [span.text for span in sentences_of(said, short=True)] == [
+        "Done.",
+        "Port is 8081, not 80.",
+        "ok",
+        "Use tabs, not spaces.",
+    ]
+    assert [span.text for span in sentences_of(said)] == ["Use tabs, not spaces."]

@@ -59,7 +59,8 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     coding_sessions: half of the sessions made the rules, the other half reports them.
 
     signals: whether messages are seen to tell preferences, decisions, corrections, milestones, instructions and who
-    someone is, on 405 English and 156 self-written Russian ones: half chose the patterns, the other half reports.
+    someone is: 524 English messages and half of 156 self-written Russian ones chose the patterns; the other half and 206
+    English ones that were drawn when the patterns were final report them.
 
     supersede: whether what is found first holds now, where later statements correct earlier ones, add to them or end
     them.
@@ -69,7 +70,7 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
-    sentences: {dataset, n, methods, types_right}; signals: chosen_on too; duplicates and contradictions: thresholds too
+    sentences: {dataset, n, methods, types_right}; signals: make too; duplicates and contradictions: thresholds too
     """
     if given["picture"] and part != "retrieval":
         raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval, or leave it out")

@@ -19,19 +19,23 @@ def supersede(dataset: str, file: str, seed: int) -> Report:
 
 def signals(dataset: str, seed: int) -> Report:
     """See `score_signals`, which raises what this does."""
-    from theorex_lab.experiments.scores.signals import ROWS, score_signals
+    from theorex_lab.experiments.scores.signals import score_signals
 
     result = score_signals(dataset, seed=seed)
-    lines = [f"{dataset}, n = {result['n']:,}; in brackets 95 % intervals; the last columns are F1", ""]
-    lines.append(f"  {'':<12}labelled  precision  recall  f1" + " " * 22 + "  ".join(result["baselines"]))
-    for row in ROWS:
-        own = result["metrics"][row]
+    about = f"{dataset}, n = {result['n']} messages that did not choose the patterns, as {result['make']['n']} others did; last, F1 of baselines"
+    return result, f"{about}\n{_by_category(result)}"
+
+
+def _by_category(scored: dict[str, Any]) -> str:
+    """A line for each category: precision, recall and F1 with its 95 % interval, then the F1 of the baselines."""
+    lines = [f"  {'':<22}labelled  precision  recall  F1 [95 %]{'':<14} " + "   ".join(scored["baselines"])]
+    for name, own in scored["metrics"].items():
+        named = "high, low or none" if name == "signal" else f"all, {name}" if name in ("micro", "macro") else name
         f1 = f"{own['f1']:.3f} [{own['f1_low']:.3f}, {own['f1_high']:.3f}]"
-        others = "  ".join(f"{of[row]['f1']:<{len(name)}.3f}" for name, of in result["baselines"].items())
-        lines.append(
-            f"  {row:<12}{own['labelled']:<10.0f}{own['precision']:<11.3f}{own['recall']:<8.3f}{f1:<24}{others}"
-        )
-    return result, "\n".join(lines)
+        others = "   ".join(f"{of[name]['f1']:<{len(method)}.3f}" for method, of in scored["baselines"].items())
+        shown = f"{own['precision']:<11.3f}{own['recall']:<8.3f}{f1:<24}{others}"
+        lines.append(f"  {named:<22}{own['labelled']:<10}{shown if own['labelled'] else 'none to find'}".rstrip())
+    return "\n".join(lines)
 
 
 def pairs(part: str, dataset: str | None, seed: int) -> Report:

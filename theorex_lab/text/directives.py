@@ -65,7 +65,7 @@ def directive_of(span: Span) -> Directive | None:
     signs = {name: found for name in _BASE if (found := _pattern(name, said.isascii()).search(said))}
     if signs.keys() & _USUALLY and _pattern("describes", said.isascii()).search(said):
         signs = {name: found for name, found in signs.items() if name not in _USUALLY}
-    if not signs or _is_asked(said) or _is_reported(said, signs):
+    if not signs or is_asked(said) or _is_reported(said, signs):
         return None
     kind: Kind = "remember" if "remember" in signs else "correction" if _is_correction(signs) else "rule"
     polarity: Literal["do", "dont"] = "dont" if _is_negative(signs) else "do"
@@ -118,7 +118,12 @@ def _overlap(a: frozenset[str], b: frozenset[str]) -> float:
     return len(a & b) / max(1, len(a | b))
 
 
-def _is_asked(said: str) -> bool:
+def is_asked(said: str) -> bool:
+    """Whether a sentence is a question, and neither a request nor a statement that asks for a yes.
+
+    >>> is_asked("Is it done?"), is_asked("Can you always run it?"), is_asked("We keep tabs, right?")
+    (True, False, False)
+    """
     return said.rstrip().endswith("?") and (
         bool(_pattern("asks", said.isascii()).search(said)) or not _pattern("requests", said.isascii()).search(said)
     )

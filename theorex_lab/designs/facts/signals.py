@@ -6,7 +6,7 @@ import re
 from functools import cache
 from typing import NamedTuple
 
-from theorex_lab.text.directives import directive_of, stop_words
+from theorex_lab.text.directives import directive_of, is_asked, stop_words
 from theorex_lab.text.sections import read_sections
 from theorex_lab.text.spoken import Span, Speaker, sentences_of
 
@@ -18,7 +18,6 @@ _SCANNED = 4_000  # characters; a longer message is a paste
 _KEYWORDS, _KEYWORD_CHARACTERS = 10, 4
 _LEAST_WORDS = 3  # of a fact; "Done." tells nothing without what was said before
 _WORD = re.compile(r"[^\W_][\w+#./-]*[\w+#]")
-_TAGGED = re.compile(r",? (?:no|right|ok|yeah|yes|да|нет|ладно|хорошо)\?$")  # asks for a yes to what it states
 
 
 class Signal(NamedTuple):
@@ -57,7 +56,7 @@ def signal_of(text: str, by: Speaker = "user") -> Signal:
     if found := tuple(sorted({name for span in spans for name in _categories(span)})):
         return Signal("high", found, _confidence(found), words)
     plain = [_plain(span.text) for span in spans]
-    if any(_finds("low", sentence) for sentence in plain if not _asks(sentence)):
+    if any(_finds("low", sentence) for sentence in plain if not is_asked(sentence)):
         return Signal("low", ("context",), 0.5, words)
     return Signal("none", (), 0.8 if any(_finds("question", sentence) for sentence in plain) else 0.3, words)
 
@@ -92,7 +91,7 @@ def _confidence(categories: tuple[str, ...]) -> float:
 
 def _categories(span: Span) -> set[str]:
     said = _plain(span.text)
-    if _asks(said):
+    if is_asked(said):
         return set()
     found = {name for name in HIGH if name != "instruction" and _says(name, said)}
     told = directive_of(span) if _finds("instruction", said) else None
@@ -109,10 +108,6 @@ def _says(category: str, said: str) -> bool:
         category not in _NEGATABLE or not _finds("negated", said[max(0, found.start() - 60) : found.start()])
         for found in _pattern(category, said.isascii()).finditer(said)
     )
-
-
-def _asks(said: str) -> bool:
-    return said.endswith("?") and not _TAGGED.search(said)
 
 
 def _plain(text: str) -> str:

@@ -21,6 +21,7 @@ from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.sweep import final_tiers, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.experiments.scores.routing_policies import Bandit, ThompsonSampling
+from theorex_lab.experiments.scores.signals import METHODS, labelled_messages
 from theorex_lab.memory.evidence import Coded, EvidenceTable
 from theorex_lab.routing.confidence import QUERY_TYPES, matrix
 
@@ -134,6 +135,13 @@ def _matrix(ground: Ground) -> Iterator[Round]:
         return groups.size(), groups[["success", "latency_ms", "tokens"]].mean()
 
     yield alternately(ours, grouped)
+
+
+@row("signals", "signals of short messages", "a search for keywords", at_most=8)
+def _signals(ground: Ground) -> Iterator[Round]:
+    said = (labelled_messages("ru") * 10)[: ground.rows]
+    ours, keywords = METHODS["this project"], METHODS["document's words"]
+    yield alternately(lambda: [ours(message) for message in said], lambda: [keywords(message) for message in said])
 
 
 def earned_by_ours(bandit: Bandit, rewards: np.ndarray[Any, Any]) -> float:
