@@ -341,22 +341,20 @@ def _with_logistic(law: Order, before: Snapshots, horizon_days: float) -> Law:
     return make_law(law.name, **(law.params | {"logistic_midpoint": midpoint, "logistic_slope": slope}))
 
 
-def fit_logistic(
-    features: Floats, outcomes: Floats, ridge: float, intercept_ridge: float = 1e-6
-) -> tuple[float, Floats]:
+def fit_logistic(features: Floats, hits: Floats, ridge: float, intercept_ridge: float = 1e-6) -> tuple[float, Floats]:
     """(intercept, weights) of a logistic regression with a ridge on the weights and one on the intercept, by Newton steps.
 
     Raises InvalidInput for rows that do not match the outcomes, or a ridge that is not above 0.
     """
-    if len(features) != len(outcomes) or not len(outcomes) or not ridge > 0:
-        got = f"got {len(features)} rows, {len(outcomes)} outcomes and ridge {ridge!r}"
+    if len(features) != len(hits) or not len(hits) or not ridge > 0:
+        got = f"got {len(features)} rows, {len(hits)} outcomes and ridge {ridge!r}"
         raise InvalidInput(f"{got}; allowed is one outcome a row, one or more, and a ridge above 0")
     design = np.column_stack([np.ones(len(features)), features])
     penalty = np.r_[intercept_ridge, np.full(features.shape[1], ridge)]
     weights = np.zeros(design.shape[1])
     for _ in range(NEWTON_STEPS):
         chance = 0.5 * (1.0 + np.tanh(0.5 * (design @ weights)))
-        slope = design.T @ (outcomes - chance) - penalty * weights
+        slope = design.T @ (hits - chance) - penalty * weights
         curvature = (design * (chance * (1.0 - chance))[:, None]).T @ design + np.diag(penalty)
         step = np.clip(np.linalg.solve(curvature, slope), -2.0, 2.0)  # a full step can overshoot without end
         weights += step
