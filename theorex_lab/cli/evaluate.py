@@ -87,10 +87,6 @@ def _routing(dataset: str | None, seed: int, **_: Any) -> Report:
     return result, text
 
 
-def _failures(dataset: str | None, _seed: int, path: str, **_: Any) -> Report:
-    return report(dataset or "whoandwhen", path)
-
-
 def _retrieval(dataset: str | None, seed: int, path: str, picture: str | None, **_: Any) -> Report:
     from theorex_lab.experiments.draw.retrieval_plots import plot_recall
     from theorex_lab.experiments.scores.retrieval import known_figures, retrieval_logs, score_retrieval
@@ -124,18 +120,14 @@ def _sentences(_dataset: str | None, seed: int, **_: Any) -> Report:
     return scores.result(), f"{scores.frame.round(2).to_string(index=False)}\n{told}"
 
 
-def _supersede(dataset: str | None, seed: int, path: str, **_: Any) -> Report:
-    result: Report = later("theorex_lab.cli.evaluate_facts:supersede")(dataset or "fact_updates", path, seed)
-    return result
-
-
+_FACTS = later("theorex_lab.cli.evaluate_facts:supersede")
 _PARTS: dict[str, Callable[..., Report]] = {
     "routing": _routing,
-    "failures": _failures,
+    "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path),
     "retrieval": _retrieval,
     "search": _search,
     "sentences": _sentences,
-    "supersede": _supersede,
+    "supersede": lambda dataset, seed, path, **_: _FACTS(dataset or "fact_updates", path, seed),
 }
 
 
