@@ -63,8 +63,7 @@ class FailureQueue:
             raise InvalidInput(f"got the limit {limit!r}; allowed is 1 or more")
         self._lab = lab
         self._outcomes = {failed.outcome_id: failed for failed in lab.outcomes.queue(agent=agent, again=True)[-limit:]}
-        self.case = cache(self._case)
-        self.verdict = cache(self._verdict)
+        self.case, self.verdict = cache(self._case), cache(self._verdict)
 
     @property
     def ids(self) -> list[str]:

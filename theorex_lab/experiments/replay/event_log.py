@@ -210,8 +210,7 @@ class CriticalHalfLives:
     """
 
     def __init__(self, items: Items) -> None:
-        self.items = items
-        self.age = np.maximum(items.age_days, 0.0)
+        self.items, self.age = items, np.maximum(items.age_days, 0.0)
         amplifier = np.where(items.count < 1, 0.0, 1.0 + np.log(np.maximum(items.count, 1.0)))
         boosted = amplifier * (1.0 + LINK_BOOST * np.clip(items.link_strength, 0.0, 1.0))
         self.level = np.log2(np.maximum(boosted, np.finfo(np.float64).smallest_subnormal))

@@ -249,8 +249,7 @@ class _WeightFit:
     """What all fits of weights on the same snapshots share: the features, and the best single half-life."""
 
     def __init__(self, snapshots: Snapshots) -> None:
-        self.snapshots = snapshots
-        self.features = blend_features(snapshots)
+        self.snapshots, self.features = snapshots, blend_features(snapshots)
         later = snapshots.part(len(snapshots) // 2, len(snapshots))
         counts = later.items.decayed_counts.T
         self.single = int(np.argmax([score_snapshots(later, column)[0].mean() for column in counts]))
