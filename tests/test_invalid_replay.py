@@ -13,8 +13,7 @@ from conftest import DAY, NOW
 from theorex_lab import Settings
 from theorex_lab.errors import ConfigError, InvalidInput, StorageError
 from theorex_lab.experiments.draw.sweep_plots import plot_frontier
-from theorex_lab.experiments.replay.event_log import EventLog, kaplan_meier, survival
-from theorex_lab.experiments.replay.measures import tier_counts
+from theorex_lab.experiments.replay.event_log import EventLog, kaplan_meier, survival, tier_counts
 from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.resume import ResumeFile
 from theorex_lab.experiments.replay.sweep import final_tiers, frontier, settings_of, sweep

@@ -21,6 +21,7 @@ from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import plots
+from theorex_lab.experiments.draw.axes import TIER_COLOURS
 from theorex_lab.experiments.draw.explorer import to_png
 from theorex_lab.experiments.draw.widgets import count_tiers, decay_explorer, draw_decay, items_at_end, log_sources
 from theorex_lab.experiments.scores.access_log import AccessLog
@@ -170,7 +171,7 @@ class TestGraph:
         sizes = [node.get_markersize() for node in nodes]
         assert sizes == sorted(sizes, reverse=True)
         assert len(set(sizes)) == 6
-        assert [node.get_color() for node in nodes[::2]] == [plots.TIER_COLOURS[t] for t in ("ACTIVE", "MILD", "LESS")]
+        assert [node.get_color() for node in nodes[::2]] == [TIER_COLOURS[t] for t in ("ACTIVE", "MILD", "LESS")]
 
     def test_agents_have_shapes_of_their_own(self) -> None:
         ax = plots.plot_graph(concept_graph(9, agents=3), ax=own_axes())

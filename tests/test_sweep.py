@@ -27,8 +27,7 @@ from matplotlib.figure import Figure
 from theorex_lab import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw.sweep_plots import plot_frontier
-from theorex_lab.experiments.replay.event_log import EventLog
-from theorex_lab.experiments.replay.measures import CriticalHalfLives, tier_counts
+from theorex_lab.experiments.replay.event_log import CriticalHalfLives, EventLog, tier_counts
 from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.sweep import Sweep, final_tiers, frontier, settings_of, summaries, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog

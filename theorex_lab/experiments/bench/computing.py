@@ -45,9 +45,8 @@ def access_log(ground: Ground) -> EventLog:
 
 def swept(recorded: EventLog) -> list[list[float]]:
     """Items by tier at each half-life, by our sweep."""
-    done = sweep(
-        recorded, {"half_life_days": HALF_LIVES}, metric=final_tiers, chunk_size=len(HALF_LIVES), progress=False
-    )
+    grid = {"half_life_days": HALF_LIVES}
+    done = sweep(recorded, grid, metric=final_tiers, chunk_size=len(HALF_LIVES), progress=False)
     return [list(scores.values()) for scores in done.metrics]
 
 

@@ -70,8 +70,7 @@ class GivenVectors:
 
 def observations(count: int) -> Iterator[Event]:
     """Observations of the year before NOW, each with three of its words as concepts, by three agents."""
-    generator = np.random.default_rng(0)
-    times = np.sort(NOW - generator.integers(0, 365 * MICROSECONDS_PER_DAY, count)).tolist()
+    times = np.sort(NOW - np.random.default_rng(0).integers(0, 365 * MICROSECONDS_PER_DAY, count)).tolist()
     for number, (text, at) in enumerate(zip(texts(count), times, strict=True)):
         labels = sorted(set(text.split()[:3]))
         body = {

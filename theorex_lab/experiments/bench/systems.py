@@ -148,8 +148,7 @@ class Mem0:
     def search(self, text: str, vector: Matrix) -> Sequence[str]:
         """By the vector."""
         self.given.known[text] = vector
-        found = self.memory.search(text, filters={"user_id": "main"}, top_k=10)["results"]
-        return [hit["memory"] for hit in found]
+        return [hit["memory"] for hit in self.memory.search(text, filters={"user_id": "main"}, top_k=10)["results"]]
 
     def close(self) -> None:
         """Close the history."""

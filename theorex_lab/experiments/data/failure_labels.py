@@ -9,26 +9,24 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
 from theorex_lab.clock import to_iso
 from theorex_lab.dispatch.bus import End, Start
+from theorex_lab.dispatch.traces import Trace
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import Case, ReviewVerdict, case_of
 from theorex_lab.evolution.decisive import FailureClass
+from theorex_lab.evolution.outcomes import Outcome
 from theorex_lab.evolution.reviewers import HeuristicReviewer
 from theorex_lab.experiments.data.datasets import load_local_runs
 from theorex_lab.experiments.data.local_runs import prompts
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.files import write_atomically, writing
+from theorex_lab.lab import Lab
 from theorex_lab.memory.observation import check_text
-
-if TYPE_CHECKING:
-    from theorex_lab.dispatch.traces import Trace
-    from theorex_lab.evolution.outcomes import Outcome
-    from theorex_lab.lab import Lab
 
 NOTE_CHARACTERS = 300
 _OF_OUTCOME = ("outcome_id", "trace_id", "agent_id", "at", "decision", "result")
@@ -65,8 +63,7 @@ class FailureQueue:
             raise InvalidInput(f"got the limit {limit!r}; allowed is 1 or more")
         self._lab = lab
         self._outcomes = {failed.outcome_id: failed for failed in lab.outcomes.queue(agent=agent, again=True)[-limit:]}
-        self.case = cache(self._case)
-        self.verdict = cache(self._verdict)
+        self.case, self.verdict = cache(self._case), cache(self._verdict)
 
     @property
     def ids(self) -> list[str]:

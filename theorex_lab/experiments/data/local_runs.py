@@ -66,8 +66,7 @@ class LocalRuns(Rows[dict[str, Any]]):
 
     def unsolved(self) -> list[str]:
         """Ids of the tasks that nobody ever solved."""
-        solved = {run.task_id for run in self.runs if run.success}
-        return sorted({run.task_id for run in self.runs} - solved)
+        return sorted({run.task_id for run in self.runs} - {run.task_id for run in self.runs if run.success})
 
     def __repr__(self) -> str:
         models = {run.model for run in self.runs}

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from theorex_lab.clock import LATEST
-from theorex_lab.design import Log, later
+from theorex_lab.design import Log, SessionLine, later
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import read_files
 from theorex_lab.experiments.data.dataset_table import DATASETS
-from theorex_lab.experiments.data.log_sets.recorder import Parts
-from theorex_lab.experiments.data.log_sets.transcripts import log_of
+from theorex_lab.experiments.data.log_sets.recorder import Parts, session_line
 from theorex_lab.experiments.data.recorded_lines import damaged
 from theorex_lab.experiments.data.sources import packaged, read_header
-from theorex_lab.ingest.captures import Captures, told
+from theorex_lab.ids import session_of
+from theorex_lab.ingest.captures import Captures, Timed, told
 from theorex_lab.ingest.files import Transcript, lines_of, opened
 from theorex_lab.ingest.hook_form import HookForm
+from theorex_lab.ingest.importing import FORMS, read_transcripts
+from theorex_lab.journal.event import Event
 
 _READERS = "theorex_lab.experiments.data.log_sets"
 _RUNS = ("taubench_airline", "reflexion_alfworld", "whoandwhen", "simulated_team")
@@ -82,6 +85,28 @@ def hook_form_log(name: str, path: Path) -> Log:
     return log
 
 
+def transcripts(path: Path) -> Parts:
+    """A log for each project; prompts are the user's word. Raises InvalidInput where no transcript is found."""
+    found: dict[str, list[tuple[Timed, Event | None]]] = defaultdict(list)
+    for row, event, name in read_transcripts(path):
+        found[name].append((row, event))
+    if not found:
+        raise InvalidInput(f"got {path}, in which no transcript was found; allowed are {FORMS}")
+    return [(name, partial(log_of, name, rows)) for name, rows in found.items()]
+
+
+def log_of(name: str, rows: list[tuple[Timed, Event | None]]) -> Log:
+    """What transcripts told of one project, with the captures of it, in order of time."""
+    rows.sort(key=lambda row: row[0].at)
+    return Log(name, [event for _, event in rows if event], (), [_line(*row) for row in rows])
+
+
+def _line(row: Timed, event: Event | None) -> SessionLine:
+    paths = event.body.get("paths", {}) if event else {}
+    session = session_of(row.said.session)
+    return session_line(row.at, session, row.said.hook, paths.get("read", ()), paths.get("edited", ()))
+
+
 LOGS: dict[str, Callable[[], Parts]] = {
     "coding_sessions": _coding_sessions,
     **{name: later(f"{_READERS}.conversations:{name}") for name in ("locomo", "qmsum")},
@@ -92,7 +117,7 @@ LOGS: dict[str, Callable[[], Parts]] = {
 # Sets that a user has.
 GIVEN: dict[str, Callable[[Path], Parts]] = {
     "git": later(f"{_READERS}.runs:git"),
-    "transcripts": later(f"{_READERS}.transcripts:transcripts"),
+    "transcripts": transcripts,
     "factconsolidation": later(f"{_READERS}.statements:factconsolidation"),
     **{name: later(f"{_READERS}.conversations:{name}") for name in ("longmemeval", "realtalk", "beam")},
 }

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
-
-if TYPE_CHECKING:
-    from theorex_lab.experiments.replay.sessions import SessionReplay
-    from theorex_lab.experiments.scores.compare import Comparison
+from theorex_lab.experiments.replay.sessions import SessionReplay
+from theorex_lab.experiments.scores.compare import Comparison
 
 WORDS = {
     "mean": "mean of file, edit and term recall",

@@ -67,8 +67,7 @@ def plot_frontier(table: Any, cost: str, loss: str, *, marks: Marks | None = Non
     marks: for each name what holds its cost and loss, such as a replay's summary. Raises InvalidInput as `frontier`, and
     for a mark without either.
     """
-    best = frontier(table, cost, loss)
-    frame = getattr(table, "frame", table)
+    best, frame = frontier(table, cost, loss), getattr(table, "frame", table)
     _check_marks(marks or {}, [cost, loss])
     ax = axes.new_axes(ax, width=7.0, height=4.6)
     ax.plot(frame[cost], frame[loss], ".", color="#BBBBBB", label="settings tried")

@@ -23,8 +23,7 @@ from theorex_lab.config import Settings, check_settings
 from theorex_lab.config_record import to_camel
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.errors import ConfigError, InvalidInput
-from theorex_lab.experiments.replay.event_log import EventLog
-from theorex_lab.experiments.replay.measures import tier_counts
+from theorex_lab.experiments.replay.event_log import EventLog, tier_counts
 from theorex_lab.experiments.replay.replay import replay_all
 from theorex_lab.experiments.replay.resume import run_all
 from theorex_lab.memory.decay import Floats

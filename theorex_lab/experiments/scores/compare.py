@@ -125,9 +125,7 @@ def _fingerprint(logs: Sequence[Log], plan: Plan) -> str:
     """SHA-256 of what is asked of whom, and how; another deadline asks the same."""
     digest = hashlib.sha256(json.dumps([plan.budgets, plan.every_days, plan.seed]).encode())
     for log in logs:
-        probes = [
-            (probe.at, probe.query, sorted(probe.answers), probe.words, sorted(probe.stale)) for probe in log.probes
-        ]
+        probes = [(ask.at, ask.query, sorted(ask.answers), ask.words, sorted(ask.stale)) for ask in log.probes]
         for part in (log.name, *(event._replace(seq=0) for event in log.events), *probes, *log.lines):
             digest.update(repr(part).encode(errors="surrogatepass"))
     return digest.hexdigest()

@@ -7,6 +7,7 @@ are reported.
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from theorex_lab.evolution import failure_signs
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.experiments.data import datasets
 from theorex_lab.experiments.data.parsing.runs import FailedRun, Reflexion
-from theorex_lab.experiments.scores.failure_scoring import Floats, mcnemar
+from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.intervals import bootstrap_mean
 from theorex_lab.memory.rows import Rows
 
@@ -176,3 +177,17 @@ def _hits(runs: Sequence[FailedRun], guesses: Sequence[Guess]) -> tuple[Floats, 
 def _spread(name: str, values: Floats, seed: int) -> dict[str, float]:
     interval = bootstrap_mean(values, seed)
     return {name: interval.mean, f"{name}_low": interval.low, f"{name}_high": interval.high}
+
+
+def mcnemar(only_first: int, only_second: int) -> float:
+    """Two-sided exact p of McNemar's test, from the pairs on which just one of two methods succeeded.
+
+    Raises InvalidInput for negative counts.
+
+    >>> mcnemar(0, 5)
+    0.0625
+    """
+    if only_first < 0 or only_second < 0:
+        raise InvalidInput(f"got counts {only_first!r} and {only_second!r}; allowed are 0 and above")
+    n = only_first + only_second
+    return min(1.0, 2 * sum(math.comb(n, k) for k in range(min(only_first, only_second) + 1)) / (1 << n))

@@ -23,7 +23,6 @@ from theorex_lab.designs.sessions.items import SessionSettings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores import access_log
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, Snapshots, score_snapshots, split
-from theorex_lab.experiments.scores.failure_scoring import fit_logistic
 from theorex_lab.memory import decay
 from theorex_lab.memory.decay import Floats, Law, LogisticLaw, MultiScale, make_law
 from theorex_lab.memory.intervals import bootstrap_means
@@ -250,8 +249,7 @@ class _WeightFit:
     """What all fits of weights on the same snapshots share: the features, and the best single half-life."""
 
     def __init__(self, snapshots: Snapshots) -> None:
-        self.snapshots = snapshots
-        self.features = blend_features(snapshots)
+        self.snapshots, self.features = snapshots, blend_features(snapshots)
         later = snapshots.part(len(snapshots) // 2, len(snapshots))
         counts = later.items.decayed_counts.T
         self.single = int(np.argmax([score_snapshots(later, column)[0].mean() for column in counts]))
@@ -340,6 +338,28 @@ def _with_logistic(law: Order, before: Snapshots, horizon_days: float) -> Law:
     bound = law.parameters["logistic_midpoint"].high
     midpoint = float(np.clip(raw.mean() - intercept / slope, -bound, bound))
     return make_law(law.name, **(law.params | {"logistic_midpoint": midpoint, "logistic_slope": slope}))
+
+
+def fit_logistic(features: Floats, hits: Floats, ridge: float, intercept_ridge: float = 1e-6) -> tuple[float, Floats]:
+    """(intercept, weights) of a logistic regression with a ridge on the weights and one on the intercept, by Newton steps.
+
+    Raises InvalidInput for rows that do not match the outcomes, or a ridge that is not above 0.
+    """
+    if len(features) != len(hits) or not len(hits) or not ridge > 0:
+        got = f"got {len(features)} rows, {len(hits)} outcomes and ridge {ridge!r}"
+        raise InvalidInput(f"{got}; allowed is one outcome a row, one or more, and a ridge above 0")
+    design = np.column_stack([np.ones(len(features)), features])
+    penalty = np.r_[intercept_ridge, np.full(features.shape[1], ridge)]
+    weights = np.zeros(design.shape[1])
+    for _ in range(NEWTON_STEPS):
+        chance = 0.5 * (1.0 + np.tanh(0.5 * (design @ weights)))
+        slope = design.T @ (hits - chance) - penalty * weights
+        curvature = (design * (chance * (1.0 - chance))[:, None]).T @ design + np.diag(penalty)
+        step = np.clip(np.linalg.solve(curvature, slope), -2.0, 2.0)  # a full step can overshoot without end
+        weights += step
+        if np.abs(step).max() < 1e-9:
+            break
+    return float(weights[0]), weights[1:]
 
 
 class Curve(Rows[dict[str, float]]):

@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -39,10 +39,8 @@ from theorex_lab.memory.filling import count_tokens
 from theorex_lab.memory.retrieve import Hits
 from theorex_lab.search.blend import WEIGHTS
 from theorex_lab.search.embed import Embedder, EmbedderKind, choose_embedder
+from theorex_lab.search.fuse import Scores
 from theorex_lab.search.vectors import VectorCache, text_key
-
-if TYPE_CHECKING:
-    from theorex_lab.search.fuse import Scores
 
 SETS = ("locomo", "qmsum", "fact_updates", "precisionmembench")
 GIVEN_SETS = ("longmemeval", "beam", "realtalk")  # that a user has

@@ -164,8 +164,7 @@ class Bandit:
         """Forget everything; contexts 0 to `contexts` − 1 are known from here on. Raises InvalidInput below 1."""
         if contexts < 1 or models < 1:
             raise InvalidInput(f"got {contexts} contexts and {models} models; allowed is one or more of each")
-        self.counts = np.zeros((contexts, models))
-        self.sums = np.zeros((contexts, models))
+        self.counts, self.sums = np.zeros((contexts, models)), np.zeros((contexts, models))
         self.random = np.random.default_rng(self.seed)
         return self
 
@@ -264,8 +263,7 @@ def rewards_over_orders(bandit: Bandit, scores: Floats, contexts: Ints, orders: 
     own = contexts if bandit.per_task else np.zeros_like(contexts)
     kinds = int(own.max()) + 1
     bandit.start(runs * kinds, scores.shape[1])
-    offset = np.arange(runs) * kinds
-    rewards = np.empty((runs, n))
+    offset, rewards = np.arange(runs) * kinds, np.empty((runs, n))
     for step in range(n):
         rows = orders[:, step]
         keys = offset + own[rows]

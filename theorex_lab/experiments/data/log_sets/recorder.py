@@ -20,6 +20,7 @@ from theorex_lab.memory.captured import BODIES
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
 from theorex_lab.text.doors import door
 
+Given = Mapping[str, Any]  # what a hook was given
 Parts = Iterable[tuple[str, Callable[[], Log]]]  # the name of each log, and what makes it
 
 SECOND, MINUTE = 1_000_000, 60_000_000
@@ -61,7 +62,7 @@ def informative(answer: str, question: str = "") -> tuple[str, ...]:
 
 
 def session_line(
-    at: int, session: str, hook: Mapping[str, Any], reads: Iterable[str] = (), edits: Iterable[str] = ()
+    at: int, session: str, hook: Given, reads: Iterable[str] = (), edits: Iterable[str] = ()
 ) -> SessionLine:
     """What a hook was given, as a line of a session."""
     given = hook.get("tool_input")
@@ -131,7 +132,7 @@ class Recorder:
         in_time = attrgetter("at")
         return Log(self.name, sorted(self.events, key=in_time), sorted(self.probes, key=in_time), self.lines)
 
-    def hook(self, name: str, key: object, at: int, given: Mapping[str, Any], *, agent: str = "main", session: str,
+    def hook(self, name: str, key: object, at: int, given: Given, *, agent: str = "main", session: str,
              reads: tuple[str, ...] = (), edits: tuple[str, ...] = ()) -> None:  # fmt: skip
         """What a coding agent's hook of this name was given; reads, edits: paths from the project's root."""
         self.lines.append(session_line(at, session, given, reads, edits))

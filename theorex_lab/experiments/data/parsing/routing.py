@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 WEAK_MODEL = "mistralai/Mixtral-8x7B-Instruct-v0.1"
 STRONG_MODEL = "gpt-4-1106-preview"
+Files = Mapping[str, Content]
 
 
 class ScoredQueries(NamedTuple):
@@ -64,17 +65,15 @@ def llmrouter(files: Mapping[str, Content], licence: str) -> RouterScores:
     models = tuple(sorted(parts["train"][0].scores)) if parts["train"] else ()
     if unpriced := sorted(set(models) - set(prices)):
         raise refused(files["default_llm.json"].place, sorted(prices), f"allowed is a price for {', '.join(unpriced)}")
-    train, test = (
-        _joined(files[f"routing_{part}.json"].place, scored, files[f"query_{part}.jsonl"], models)
-        for part, scored in parts.items()
-    )
+    train, test = (_joined(files, part, scored, models) for part, scored in parts.items())
     table = pd.DataFrame([{"model": model, **vars(prices[model])} for model in models])
     return RouterScores(models, table, train, test, licence)
 
 
-def _joined(place: str, scored: list[_Scored], described: Content, models: tuple[str, ...]) -> ScoredQueries:
+def _joined(files: Files, part: str, scored: list[_Scored], models: tuple[str, ...]) -> ScoredQueries:
     import pandas as pd
 
+    place, described = files[f"routing_{part}.json"].place, files[f"query_{part}.jsonl"]
     queries = read_json_lines(described, _Described)
     by_query = {query.query: query for query in reversed(queries)}  # the first of several stays
     for number, row in enumerate(scored):
