@@ -209,7 +209,8 @@ class Axon(View):
         said = kind[of], trust[of].astype(np.int8), np.array(refused, bool)[new], weight, sentiment
         self._count_mentions(_Mentions(row[new], number[new], at[of], *said))
         if keys:
-            self.link_counts.take_in(np.array(self._find_links(keys), np.int64), at[linked_by])
+            links = np.array(self._find_links(keys), np.int64)  # before the counts are looked at, since it makes rows
+            self.link_counts.take_in(links, at[linked_by])
 
     def _find_row(self, agent: int, concept: Sequence[Any]) -> int:
         """The row of a mentioned concept; a new one gets its identity here and its numbers afterwards."""
