@@ -209,7 +209,7 @@ class Axon(View):
         said = kind[of], trust[of].astype(np.int8), np.array(refused, bool)[new], weight, sentiment
         self._count_mentions(_Mentions(row[new], number[new], at[of], *said))
         if keys:
-            links = np.array(self._find_links(keys), np.int64)  # first: it makes room in the columns
+            links = np.array(self._find_links(keys), np.int64)  # before the counts are looked at, since it makes rows
             self.link_counts.take_in(links, at[linked_by])
 
     def _find_row(self, agent: int, concept: Sequence[Any]) -> int:
