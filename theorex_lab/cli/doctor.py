@@ -46,7 +46,7 @@ def doctor(settings: str, online: bool) -> None:
     findings = [*_tried("hooks", partial(_hooks, settings)), *_tried("files", partial(_files, folder))]
     findings += _tried("home", partial(_home, folder, online))
     ok = all(finding["level"] != "problem" for finding in findings)
-    lines = ("{level:<8} {what}: {said}".format(**it) + f" → {it['do']}" * bool(it["do"]) for it in findings)
+    lines = ("{level:<8} {what}: {said}".format(**row) + f" → {row['do']}" * bool(row["do"]) for row in findings)
     emit({"ok": ok, "findings": findings}, "\n".join(lines))
     sys.exit(not ok)
 

@@ -67,7 +67,7 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     concepts, links = sum(promotion.concepts for promotion in promoted), sum(promotion.links for promotion in promoted)
     context = lab.boot_inject()
     result: dict[str, Any] = {"reviews": [review.to_dict() for review in reviews], "reviewer": reason}
-    result |= {"refined": [each.to_dict() for each in refined], "promoted": {"concepts": concepts, "links": links}}
+    result |= {"refined": [tags.to_dict() for tags in refined], "promoted": {"concepts": concepts, "links": links}}
     result["context"] = {"path": str(lab.context_file), "concepts": context.concepts, "fixes": context.fixes}
     lines = [*_told(reviews, reason), *map(_refined_line, refined), f"promoted: {concepts} concepts, {links} links"]
     lines.append(f"context: {context.concepts} concepts and {context.fixes} fixes in {lab.context_file}")

@@ -106,7 +106,7 @@ def judge(agent: str | None, pending: bool) -> None:
     judged = [{key: getattr(outcome, key) for key in keys} for outcome in found.judged]
     problems = [{"outcome_id": outcome_id, "problem": problem} for outcome_id, problem in found.problems.items()]
     left = len(lab.outcomes.pending(agent=agent))
-    lines = [f"{each.outcome_id}  judge {each.judge_score:.2f}, score {each.score:.2f}" for each in found.judged]
+    lines = [f"{own.outcome_id}  judge {own.judge_score:.2f}, score {own.score:.2f}" for own in found.judged]
     lines += each_once((outcome_id, f"not judged: {problem}") for outcome_id, problem in found.problems.items())
     emit({"judged": judged, "pending": left, "problems": problems}, "\n".join([*lines, f"{left} pending"]))
 

@@ -68,7 +68,8 @@ def read_column(path: Path, table: str, columns: tuple[str, ...], wanted: str) -
             for (data,) in connection.execute(f"SELECT CAST({wanted} AS BLOB) FROM main.{table} NOT INDEXED"):
                 held += _SMALLEST_ROW_BYTES + len(data or b"")
                 if held > 4 * size:  # a number is longer written out than it is stored
-                    raise InvalidInput(f"got {path}, whose rows hold more than its {size} bytes can; it is damaged")
+                    held_by = f"whose rows hold more than fits into its {size} bytes"
+                    raise InvalidInput(f"got {path}, {held_by}; it is damaged")
                 yield data or b""
     except sqlite3.DatabaseError as error:
         name = getattr(error, "sqlite_errorname", "")

@@ -68,10 +68,10 @@ def remove_cache(home: Home) -> None:
 
 
 def _rows(home: Home) -> Iterable[tuple[str, _Row]]:
-    for each in (each for design in home.designs if design.reminders for each in design.reminders(home)):
-        if text := one_line(each.text):
-            weight = min(max(float(each.weight), 0.0), 1e6)
-            yield each.id, (each.project, one_line(each.kind, 32) or "other", text, weight, int(each.trust))
+    for found in (found for design in home.designs if design.reminders for found in design.reminders(home)):
+        if text := one_line(found.text):
+            weight = min(max(float(found.weight), 0.0), 1e6)
+            yield found.id, (found.project, one_line(found.kind, 32) or "other", text, weight, int(found.trust))
 
 
 def _remove(path: Path) -> None:

@@ -49,7 +49,8 @@ def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:
         return []
     refused = "\n".join(filter(None, map(_from_negation, _TURN.split(text))))
     said = _plain(refused)
-    return [each.concept_id for each in mentions if _plain(each.surface) in said or _plain(each.label) in said]
+    there = (mention for mention in mentions if _plain(mention.surface) in said or _plain(mention.label) in said)
+    return [mention.concept_id for mention in there]
 
 
 def is_worded(label: str) -> bool:

@@ -6,7 +6,7 @@ import re
 
 from theorex_lab.text import secret_tables as tables
 from theorex_lab.text.masking import MASK
-from theorex_lab.text.secret_tables import compiled, masked_after, pattern
+from theorex_lab.text.secret_tables import PREFIXED, compiled, masked_after, pattern
 
 FORMATS = tuple(tables.entries("formats"))
 _ATTRIBUTES = tables.words("cookie attributes")
@@ -14,7 +14,7 @@ _ATTRIBUTES = tables.words("cookie attributes")
 
 def mask_formats(text: str, hints: set[str]) -> str:
     """Mask what has the shape of a secret, the values of cookies, and base64 of user and password."""
-    for prefixes, rest in tables.PREFIXED if tables.KEYED in hints else ():
+    for prefixes, rest in PREFIXED if tables.KEYED in hints else ():
         if found := tuple(prefix for prefix in prefixes if prefix in text):
             text = tables.prefixed(found, rest).sub(MASK, text)
     for own, written in FORMATS:
