@@ -96,8 +96,6 @@ def _state(home: Path) -> dict[str, Any]:
                 continue
             if event.kind == "nightly":  # what was done already is no more told by the second run
                 body = {"steps": [[step["name"], step["ok"]] for step in body["steps"]]}
-            if event.kind == "heartbeat":
-                body = {"phases": [[phase["name"], phase["status"]] for phase in body["phases"]]}
             if event.kind == "extracted":
                 body = {"captures": body["captures"]}
             text = encode([event.kind, event.agent, event.session, event.at, event.lineage, body])

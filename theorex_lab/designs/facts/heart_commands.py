@@ -102,7 +102,7 @@ def fact_phase(phase: str) -> None:
 @command("parse", "Read the first hand-off block of a text.")
 @click.option(
     "--file",
-    type=click.File("r", encoding="utf-8", errors="replace"),
+    type=click.File("r", encoding="utf-8-sig", errors="replace"),
     default="-",
     help="The text; - is standard input.",
 )

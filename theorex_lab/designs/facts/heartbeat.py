@@ -32,12 +32,14 @@ from theorex_lab.ids import SCANNER, derived_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.retrieve import Searcher
+from theorex_lab.search.index import SPEAKER
 from theorex_lab.text.line import count_tokens, one_line
 
 Runner = Callable[[Home, str], str]  # runs a phase by its name, and returns what it printed
 _SECOND = 1_000_000  # µs
 _EMBEDDING_SECONDS = 2.0
-_WORDS = 300
+_WORDS, _PLAN = 300, 120  # characters
+_LATELY = 50  # notes that may say what is in work
 
 
 class Phase(NamedTuple):
@@ -94,13 +96,12 @@ def beat(home: Home, run: Runner | None = None) -> Beat:
 
 
 def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
-    """The heartbeat as a step of the night, which holds the lease; without a report where it changed nothing."""
-    whole = home.in_project("")
-    before = whole.journal.last_seq()
-    done = Beat(tuple(_phases(whole, in_this_process, lambda: None)))
-    if not done.ok or {event.kind for event in whole.journal.tail(before)} - {"lease"}:
-        whole.journal.append([_report(whole, done.phases)])
-    told = "; ".join(phase.summary for phase in done.phases if phase.status != "idle")
+    """The phases as a step of the night, which holds the lease, runs them in its own process and reports them itself.
+
+    Raises TheorexError where a phase failed, once all had their turn.
+    """
+    done = Beat(tuple(_phases(home.in_project(""), in_this_process, lambda: None)))
+    told = "; ".join([*(phase.summary for phase in done.phases if phase.status != "idle"), *done.alerts])
     if not done.ok:
         raise TheorexError(told)
     return told
@@ -183,14 +184,13 @@ def _keep(home: Home, stats: dict[str, Any]) -> None:
 def _state(home: Home) -> Handoff:
     """What waits since the watermark: notes by channel, those of today, and what was said to be in work last."""
     settings = fact_settings(home)
-    today, plan = local_day(home.clock.now(), settings).date(), ""
-    waiting, of_today = Counter[str](), 0
-    for event in home.journal.tail(watermark(home), kinds=list(TEXT_OF)):
-        waiting[event.body.get("project", "") or "main"] += 1
-        of_today += local_day(event.at, settings).date() == today
-        text = event.body.get(TEXT_OF[event.kind], "")
-        plan = one_line(text, _WORDS) if signal_of(text).signal == "low" else plan
-    told = f"{waiting.total()} notes wait, {of_today} of today" + (f"; in work: {plan}" if plan else "")
+    today = local_day(home.clock.now(), settings).date()
+    events = list(home.journal.tail(watermark(home), kinds=list(TEXT_OF)))
+    waiting = Counter(event.body.get("project", "") or "main" for event in events)
+    of_today = sum(local_day(event.at, settings).date() == today for event in events)
+    lately = (SPEAKER.sub("", event.body.get(TEXT_OF[event.kind], ""), 1) for event in events[: -_LATELY - 1 : -1])
+    plan = next((one_line(text, _PLAN) for text in lately if signal_of(text).signal == "low"), "")
+    told = f"{len(events)} notes wait, {of_today} of today" + (f"; in work: {plan}" if plan else "")
     return Handoff("state", "ok", told, {"waiting": dict(waiting), "today": of_today, "plan": plan})
 
 
