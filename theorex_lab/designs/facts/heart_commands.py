@@ -17,8 +17,6 @@ from theorex_lab.designs.facts.handoff import MOST_CHARACTERS, PHASES, read_hand
 if TYPE_CHECKING:
     from theorex_lab.designs.facts.heartbeat import Beat
 
-_EVERY = re.compile(r"(\d{1,4})([mh]?)")
-_LONGEST = 1_440  # minutes
 _PHASE = click.argument("phase", type=click.Choice(PHASES))
 waiting = Event()  # nobody sets it: a signal ends the wait
 
@@ -26,12 +24,8 @@ waiting = Event()  # nobody sets it: a signal ends the wait
 @command("heartbeat")
 @click.option("--once", is_flag=True, help="One heartbeat, as for cron; the default.")
 @click.option(
-    "--every",
-    is_flag=False,
-    flag_value="",
-    metavar="30m",
-    help="One after another, until it is stopped; without a value every heartbeatMinutes.",
-)
+    "--every", is_flag=False, flag_value="", metavar="30m", help="Go on until it is stopped; default heartbeatMinutes."
+)  # fmt: skip
 @click.option("--limit-beats", type=click.IntRange(1), metavar="N", help="With --every: stop after so many.")
 def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> None:
     """What waits, extract, on Mondays synthesis, domains, validate; then a report. It is of all projects. Where a night or a
@@ -56,10 +50,8 @@ def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> No
 
 
 def _told(done: Beat) -> bool:
-    mark = {"ok": "ok", "idle": "-"}
-    lines = [
-        f"{mark.get(phase.status, 'FAILED'):<6} {phase.name:<10} {one_row(phase.summary)}" for phase in done.phases
-    ]
+    mark = {"ok": "ok", "idle": "-", "error": "FAILED"}
+    lines = [f"{mark[phase.status]:<6} {phase.name:<10} {one_row(phase.summary)}" for phase in done.phases]
     lines += [f"ALERT  {one_row(alert)}" for alert in done.alerts]
     if done.holder:
         lines.append(f"another {done.holder.what} is under way, {done.holder}; nothing was done")
@@ -76,12 +68,10 @@ def _stop(*_: object) -> NoReturn:
 
 
 def _minutes(every: str) -> int:
-    found = _EVERY.fullmatch(every)
+    found = re.fullmatch(r"(\d{1,4})([mh]?)", every)
     minutes = int(found[1]) * (60 if found[2] == "h" else 1) if found else 0
-    if not 1 <= minutes <= _LONGEST:
-        raise click.BadParameter(
-            f"got {every!r}; allowed are 1m to {_LONGEST}m, or hours such as 2h", param_hint="--every"
-        )
+    if not 1 <= minutes <= 1_440:
+        raise click.BadParameter(f"got {every!r}; allowed are 1m to 1440m, or 1h to 24h", param_hint="--every")
     return minutes
 
 
@@ -92,19 +82,15 @@ def fact_phase(phase: str) -> None:
 
     JSON: {phase, status, summary, stats, observations, tensions, alerts, problem, text}
     """
-    from theorex_lab.designs.facts.heartbeat import in_this_process
+    from theorex_lab.designs.facts.heartbeat import done_here
 
-    text = in_this_process(open_lab().home, phase)
-    found = read_handoff(text)
-    emit({**(found._asdict() if found else {}), "text": text}, text)
+    found = done_here(open_lab().home, phase)
+    emit({**found._asdict(), "text": str(found)}, str(found))
 
 
 @command("parse", "Read the first hand-off block of a text.")
 @click.option(
-    "--file",
-    type=click.File("r", encoding="utf-8-sig", errors="replace"),
-    default="-",
-    help="The text; - is standard input.",
+    "--file", type=click.File("r", "utf-8-sig", "replace"), default="-", help="Of the text; - is standard input."
 )
 def fact_handoff_parse(file: IO[str]) -> None:
     """Exit code 0 for a sound block, and where there is none; 1 for an error or one that cannot be read; 2 where it has alerts.
@@ -135,7 +121,8 @@ def fact_handoff_template(phase: str) -> None:
     parts = read_sections(__file__, "templates.txt")
     stats = dict(line.split(": ", 1) for line in parts["stats"].splitlines())
     block = parts["handoff"].replace("{PHASE}", phase.upper()).replace("{STATS}", stats[phase])
-    emit({"phase": phase, "text": f"{parts[phase]}\n\n{block}"}, f"{parts[phase]}\n\n{block}")
+    text = f"{parts[phase]}\n\n{block}"
+    emit({"phase": phase, "text": text}, text)
 
 
 fact_handoff = group("handoff", "", fact_handoff_parse, fact_handoff_template)

@@ -19,13 +19,13 @@ from theorex_lab.clock import SystemClock, to_iso
 from theorex_lab.designs.facts.domains import scan_domains
 from theorex_lab.designs.facts.extracting import TEXT_OF, Extracted, extract_facts, keep_watermark, watermark
 from theorex_lab.designs.facts.facts import facts_of
-from theorex_lab.designs.facts.handoff import PHASES, Handoff, read_handoff
+from theorex_lab.designs.facts.handoff import Handoff, read_handoff
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.notes import alerts as note_alerts
 from theorex_lab.designs.facts.signals import signal_of
 from theorex_lab.designs.facts.summaries import local_day, summary
 from theorex_lab.designs.facts.tree_checks import check_home
-from theorex_lab.errors import InvalidInput, TheorexError
+from theorex_lab.errors import TheorexError
 from theorex_lab.evolution.lease import Holder, leased
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, derived_event_id
@@ -117,9 +117,8 @@ def in_process_of_its_own(home: Home, name: str) -> str:
             [*command, "fact", "phase", name], stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
         )  # fmt: skip
     except subprocess.TimeoutExpired as error:
-        raise TheorexError(
-            f"it was not done after {seconds:g} s and was ended; raise designs.facts.phaseSeconds"
-        ) from error
+        told = f"it was not done after {seconds:g} s and was ended; raise designs.facts.phaseSeconds"
+        raise TheorexError(told) from error
     if done.returncode:
         said = one_line(done.stderr.decode(errors="replace"), _WORDS)
         raise TheorexError(f"its process ended with {done.returncode}: {said or 'it said nothing'}")
@@ -127,11 +126,14 @@ def in_process_of_its_own(home: Home, name: str) -> str:
 
 
 def in_this_process(home: Home, name: str) -> str:
-    """Run a phase here, and return the block that it would print. Raises InvalidInput for an unknown one."""
-    if name not in PHASES:
-        raise InvalidInput(f"got the phase {name!r}; allowed are {', '.join(PHASES)}")
+    """Run a phase here, and return the block that it would print."""
+    return str(done_here(home, name))
+
+
+def done_here(home: Home, name: str) -> Handoff:
+    """Do one of the long phases, and hand over what was done; it keeps no watermark."""
     work = {"extract": _extract, "synthesis": _synthesis, "domains": _domains}
-    return str(work[name](home.in_project(""))._replace(phase=name))
+    return work[name](home.in_project(""))
 
 
 def _phases(home: Home, run: Runner, renew: Callable[[], None]) -> Iterator[Phase]:
@@ -201,36 +203,31 @@ def _extract(home: Home) -> Handoff:
     return Handoff("extract", "ok", f"{found.facts} facts of {found.captures} captures", stats)
 
 
-def _week(home: Home) -> str:
-    day = local_day(home.clock.now(), fact_settings(home)).date()
-    return (day - timedelta(days=day.weekday())).isoformat()
-
-
-def _unsummed(home: Home) -> dict[str, str]:
-    """The ids of the events of entities that were not summed up this week, by entity; archived ones are left alone."""
-    week = _week(home)
-    entities = {fact.entity for fact in facts_of(home) if not fact.entity.startswith("archives/")}
-    ids = {entity: derived_event_id("summarized", entity, week) for entity in sorted(entities)}
-    known = {event.id for event in home.journal.read(ids=list(ids.values()), erased=True)}
-    return {entity: event_id for entity, event_id in ids.items() if event_id not in known}
-
-
 def _due(home: Home) -> bool:
     """Whether it is Monday, and something was not summed up this week."""
-    return local_day(home.clock.now(), fact_settings(home)).weekday() == 0 and bool(_unsummed(home))
+    today = local_day(home.clock.now(), fact_settings(home))
+    return today.weekday() == 0 and next(_unsummed(home), None) is not None
+
+
+def _unsummed(home: Home) -> Iterator[Event]:
+    """What is to be appended of each entity that was not summed up this week; archived ones are left alone."""
+    now, settings = home.clock.now(), fact_settings(home)
+    today = local_day(now, settings).date()
+    week = (today - timedelta(days=today.weekday())).isoformat()
+    for entity in sorted({fact.entity for fact in facts_of(home) if not fact.entity.startswith("archives/")}):
+        event_id = derived_event_id("summarized", entity, week)
+        if not home.journal.read(ids=[event_id], erased=True):
+            facts = facts_of(home, entity)
+            tokens = count_tokens(summary(entity, facts, now, settings))
+            body = {"entity": entity, "week": week, "tokens": tokens, "facts": len(facts)}
+            yield new_event("summarized", body, agent=SCANNER, at=now, event_id=event_id)
 
 
 def _synthesis(home: Home) -> Handoff:
-    now, settings, done, sizes = home.clock.now(), fact_settings(home), 0, 0
-    for entity, event_id in _unsummed(home).items():
-        facts = facts_of(home, entity)
-        tokens = count_tokens(summary(entity, facts, now, settings))
-        body = {"entity": entity, "week": _week(home), "tokens": tokens, "facts": len(facts)}
-        done += append_once(home.journal, [new_event("summarized", body, agent=SCANNER, at=now, event_id=event_id)])
-        sizes += tokens
-    return Handoff(
-        "synthesis", "ok", f"{done} entities summed up in {sizes} tokens", {"entities": done, "tokens": sizes}
-    )
+    done = [event for event in _unsummed(home) if append_once(home.journal, [event])]
+    tokens = sum(event.body["tokens"] for event in done)
+    told = f"{len(done)} entities summed up in {tokens} tokens"
+    return Handoff("synthesis", "ok", told, {"entities": len(done), "tokens": tokens})
 
 
 def _domains(home: Home) -> Handoff:
