@@ -23,7 +23,7 @@ from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.notes import Notes
 from theorex_lab.designs.facts.summaries import zone_of
-from theorex_lab.designs.facts.tree_records import chain_problems
+from theorex_lab.designs.facts.tree_records import chain_problems, numbered_like
 from theorex_lab.designs.facts.tree_write import MAIN, REGISTRY, SECTIONS, said_by_day, title_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.files import FileReport, Importing, each_file
@@ -110,8 +110,7 @@ class _Taking:
     def _settle(self, stated: str, event_id: str, key: str, taken: set[str], others: Container[str] = ()) -> bool:
         """Give a record its id in this home, its own unless that is taken; whether the record is here already."""
         here = self.home.journal.read(ids=[event_id], erased=True)
-        name, _, digits = stated.rpartition("-")
-        free = (f"{name}-{number:0{len(digits)}d}" for number in count(1))
+        free = (numbered_like(stated, number) for number in count(1))
         own = stated if stated not in taken else next(each for each in free if each not in taken and each not in others)
         self.ids[stated] = here[0].body.get(key, stated) if here else own
         taken.add(self.ids[stated])

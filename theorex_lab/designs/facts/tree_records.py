@@ -116,6 +116,16 @@ def upgraded(record: dict[str, Any]) -> dict[str, Any]:
     return {**record, **{key: value for key, value in new.items() if record.get(key) is None}}
 
 
+def numbered_like(stated: str, number: int) -> str:
+    """An id with another number, as wide as that of the one that is given.
+
+    >>> numbered_like("ann-001", 12)
+    'ann-012'
+    """
+    name, _, digits = stated.rpartition("-")
+    return f"{name}-{number:0{len(digits)}d}"
+
+
 def chain_problems(successors: Mapping[str, str], known: Container[str] = ()) -> dict[str, str]:
     """What is wrong with chains of facts, by a fact's id; each has a successor, '' for none. known: ids beside these."""
     found = {}
