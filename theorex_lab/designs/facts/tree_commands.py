@@ -14,26 +14,23 @@ from theorex_lab.clock import to_iso
 from theorex_lab.console import Command, command, emit, fail, group, keeps_secrets, one_row, open_lab, reads_project
 from theorex_lab.console.agents import own_agent
 from theorex_lab.console.options import OWN_AGENT
-from theorex_lab.designs.facts import NOTE_CATEGORIES, domains, notes, self_notes, tree_read, tree_write
-from theorex_lab.designs.facts.tree_checks import (
-    Checked,
-    check_home,
-    check_tree,
-    duplicate_of,
-    duplicates,
-    init_tree,
-    migrate_tree,
-)
+from theorex_lab.design import later
+from theorex_lab.designs.facts import NOTE_CATEGORIES, domains, notes, self_notes, tree_write
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import TRUST
 
+
+def _checks(name: str) -> Callable[..., Any]:
+    """A function of the module that reads files, imported when it is called: pydantic takes long to load."""
+    return later(f"theorex_lab.designs.facts.tree_checks:{name}")
+
+
 Told = tuple[dict[str, Any], str]  # the result of a command, and the text for people
-_FOLDER = click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-_ANY_FOLDER = click.argument(
-    "folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path)
-)
+_PATH = click.Path(file_okay=False, path_type=Path)
+_FOLDER = click.argument("folder", metavar="DIR", type=_PATH)
+_ANY_FOLDER = click.argument("folder", metavar="[DIR]", required=False, type=_PATH)
 _NAME = click.argument("name", metavar="DOMAIN")
 _TEXT = click.option("--text", required=True, help="What is written.")
 _BY = click.option("--by", type=click.Choice(["main", "subagent"]), default="main", help="Who writes.")
@@ -52,7 +49,7 @@ def _made(name: str, run: Callable[..., Told], *options: Callable[..., Any], abo
     body.__doc__ = getattr(run, "func", run).__doc__
     for option in reversed(options):
         body = option(body)
-    return command(name, about)(reads_project(keeps_secrets(body)))
+    return command(name, about)(reads_project(keeps_secrets(body) if OWN_AGENT in options else body))
 
 
 def _writing(write: Callable[..., Event], details: str, *keys: str) -> Callable[..., Told]:
@@ -125,11 +122,10 @@ def _review(home: Home, note_id: str, verdict: str, **given: Any) -> Told:
 
 def _domains(home: Home) -> Told:
     """JSON: {domains: [{name, type, description, entity, interval, paused, stale, writtenAt}]}"""
-    found, now = domains.domains_of(home).values(), home.clock.now()
-    told = [
-        {"name": each.name, **each.stated, "stale": each.is_stale(now), "writtenAt": to_iso(each.written_at)}
-        for each in found
-    ]
+    told, now = list[dict[str, Any]](), home.clock.now()
+    for domain in domains.domains_of(home).values():
+        about = {"stale": domain.is_stale(now), "writtenAt": to_iso(domain.written_at)}
+        told.append({"name": domain.name, **domain.stated, **about})
     rows = [f"{each['name']}  {each['type']}{'  stale' * each['stale']}  {each['description']}" for each in told]
     return {"domains": told}, "\n".join(rows) or "no domain yet: `theorex fact domain add` makes one"
 
@@ -168,7 +164,7 @@ def _import_domains(home: Home, folder: Path, **given: Any) -> Told:
 
     JSON: {files: [{file, imported, skipped, problems}]}
     """
-    found = tree_read.import_domains(home, folder, **given)
+    found = later("theorex_lab.designs.facts.tree_read:import_domains")(home, folder, **given)
     rows = [line for each in found for line in (f"{each.imported:8d} new  {each.file}", *each.problems)]
     return {"files": [asdict(each) for each in found]}, "\n".join(rows) or "no domain is there"
 
@@ -181,7 +177,7 @@ def _validate(home: Home, folder: Path | None, fix: bool) -> Told:
     """
     if fix and folder is None:
         raise InvalidInput("got --fix without DIR; allowed is a folder: what is here is never rewritten")
-    return _checked(check_home(home) if folder is None else check_tree(folder, fix=fix))
+    return _checked(_checks("check_home")(home) if folder is None else _checks("check_tree")(folder, fix=fix))
 
 
 def _migrate(_home: Home, folder: Path) -> Told:
@@ -189,15 +185,14 @@ def _migrate(_home: Home, folder: Path) -> Told:
 
     JSON: {files, facts, problems, mended, written}
     """
-    return _checked(migrate_tree(folder))
+    return _checked(_checks("migrate_tree")(folder))
 
 
-def _checked(found: Checked) -> Told:
+def _checked(found: Any) -> Told:
     if found.problems:
         fail("\n".join([*found.mended, *found.problems]), **asdict(found))
-    return asdict(found), "\n".join(
-        [*found.mended, f"{found.facts} facts are well, {len(found.written)} files were written"]
-    )
+    told = f"{found.facts} facts are well, {len(found.written)} files were written"
+    return asdict(found), "\n".join([*found.mended, told])
 
 
 def _init(_home: Home, folder: Path) -> Told:
@@ -205,10 +200,9 @@ def _init(_home: Home, folder: Path) -> Told:
 
     JSON: {made, kept, hooks}
     """
-    found = init_tree(folder)
-    return dict(found), "\n".join(
-        [*(f"made {name}" for name in found["made"]), "Enter where the agent runs:", *found["hooks"]]
-    )
+    found = _checks("init_tree")(folder)
+    rows = [*(f"made {name}" for name in found["made"]), "Enter where the agent runs:", *found["hooks"]]
+    return dict(found), "\n".join(rows)
 
 
 def _dedup(home: Home, entity: str, text: str, seed: bool) -> Told:
@@ -217,13 +211,11 @@ def _dedup(home: Home, entity: str, text: str, seed: bool) -> Told:
     JSON: {hashes, duplicates: [[id]]}; of a text {hash, duplicate}
     """
     if not seed:
-        told = duplicate_of(home, entity, text)
+        told = _checks("duplicate_of")(home, entity, text)
         return told, told["duplicate"] or "new"
-    hashes, found = duplicates(home)
-    return {
-        "hashes": hashes,
-        "duplicates": found,
-    }, f"{hashes} hashes; {'; '.join(map(' = '.join, found)) or 'no duplicates'}"
+    hashes, found = _checks("duplicates")(home)
+    told = {"hashes": hashes, "duplicates": found}
+    return told, f"{hashes} hashes; {'; '.join(map(' = '.join, found)) or 'no duplicates'}"
 
 
 _WROTE = ("domain", "file", "text")
