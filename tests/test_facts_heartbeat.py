@@ -24,7 +24,7 @@ from theorex_lab.designs.facts.extracting import watermark
 from theorex_lab.designs.facts.handoff import PHASES, Handoff
 from theorex_lab.designs.facts.heartbeat import Beat, Phase, in_process_of_its_own, in_this_process
 from theorex_lab.errors import StorageError
-from theorex_lab.evolution.lease import Lease, LeaseLost, holder_of, leased
+from theorex_lab.evolution.lease import Lease, LeaseLost, lease_holder, leased
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
@@ -94,7 +94,7 @@ def test_a_heartbeat_does_each_phase_and_reports(lab: Lab) -> None:
     assert _phase(done, "extract").stats["facts_written"] == 3
     assert watermark(lab.home) == _phase(done, "extract").stats["new_watermark"]
     assert _events(lab, "heartbeat")[0].body["phases"] == done.to_dict()["phases"]
-    assert holder_of(lab.home) is None
+    assert lease_holder(lab.home) is None
     assert lab.verify().ok
 
 
@@ -381,7 +381,7 @@ def test_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_command_says_who_holds_the_lease(run: Run, tmp_path: Path) -> None:
     with opened(tmp_path / "home") as lab, leased(lab.home, "nightly") as lease:
         told = run("heartbeat", "--now", to_iso(NOW))
-        assert (told.code, "another nightly is under way, held by" in told.out) == (0, True)
+        assert (told.code, "a nightly is under way, held by" in told.out) == (0, True)
         held = run("heartbeat", "--json", "--now", to_iso(NOW)).json
         assert (held["ran"], held["heartbeat"], held["held_by"]) == (False, "HEARTBEAT_SKIPPED", lease.owner)
 
@@ -409,7 +409,7 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, sign: signal.Signals) -> None
         assert process.stderr is not None
         assert process.stderr.read() == ""
     with opened(tmp_path / "home", at=time.time_ns() // 1_000) as lab:
-        assert holder_of(lab.home) is None
+        assert lease_holder(lab.home) is None
 
 
 # Real daily notes

@@ -53,13 +53,13 @@ class Lease:
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
-    ...     one, other = Lease(lab.home, "nightly"), Lease(lab.home, "heartbeat")
+    ...     one, other = Lease(lab.home, "nightly"), Lease(lab.home, "upkeep")
     ...     one.take(), other.take(), other.holder.what
     (True, False, 'nightly')
     """
 
     def __init__(self, home: Home, what: str) -> None:
-        self.home, self.holder = home, holder_of(home)
+        self.home, self.holder = home, lease_holder(home)
         self.owner = f"{what}/{os.getpid()}/{new_event_id(home.clock.now())[-8:]}"
 
     @property
@@ -77,7 +77,7 @@ class Lease:
         return self.held
 
     def renew(self) -> None:
-        """Make sure that it is ours still, and let it begin anew once a quarter of it has passed. Raises LeaseLost."""
+        """Make sure that it is ours still, and restart it once a quarter of it has passed. Raises LeaseLost."""
         with self.home.journal.exclusive() as append:
             number, last = self._own()
             if self.home.clock.now() >= last.at + (last.body["expires_at"] - last.at) // 4:
@@ -137,7 +137,7 @@ def leased(home: Home, what: str) -> Iterator[Lease]:
         lease.release()
 
 
-def holder_of(home: Home) -> Holder | None:
+def lease_holder(home: Home) -> Holder | None:
     """Who holds the lease of a home now, None for nobody."""
     return _holder(_newest(home.journal)[1], home.clock.now())
 
@@ -162,7 +162,7 @@ def _newest(journal: Journal) -> tuple[int, Event | None]:
     if first == 1:
         return 0, None
     between = range(first // 2, first)
-    number = first // 2 - 1 + bisect_left(between, True, key=lambda each: not _read(journal, each))
+    number = first // 2 - 1 + bisect_left(between, True, key=lambda number: not _read(journal, number))
     return number, _read(journal, number)[0]
 
 

@@ -28,8 +28,8 @@ waiting = Event()  # nobody sets it: a signal ends the wait
 )  # fmt: skip
 @click.option("--limit-beats", type=click.IntRange(1), metavar="N", help="With --every: stop after so many.")
 def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> None:
-    """What waits, extract, on Mondays synthesis, domains, validate; then a report. It is of all projects. Where a night or a
-    heartbeat is under way, nothing is done. Exit code 1 where a phase of the last one failed.
+    """Reads new captures for facts, on Mondays sums up entities, scans domains, validates, and reports; of all projects. Where
+    a night or a heartbeat is under way, nothing is done. Exit code 1 where a phase of the last one failed.
 
     JSON: {ran, ok, phases: [{name, status, summary, stats, alerts, seconds}], heartbeat}, held_by and until where it did not run
     """
@@ -54,7 +54,7 @@ def _told(done: Beat) -> bool:
     lines = [f"{mark[phase.status]:<6} {phase.name:<10} {one_row(phase.summary)}" for phase in done.phases]
     lines += [f"ALERT  {one_row(alert)}" for alert in done.alerts]
     if done.holder:
-        lines.append(f"another {done.holder.what} is under way, {done.holder}; nothing was done")
+        lines.append(f"a {done.holder.what} is under way, {done.holder}; nothing was done")
     emit(done.to_dict(), "\n".join([*lines, done.word]))
     sys.stdout.flush()
     return done.ok

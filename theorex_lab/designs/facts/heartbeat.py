@@ -233,7 +233,7 @@ def _synthesis(home: Home) -> Handoff:
 def _domains(home: Home) -> Handoff:
     found = scan_domains(home)
     alerts = [f"{name}: nothing was written for too long" for name in found.stale]
-    alerts += [f"{each.domain} proposes ({each.id}): {one_line(each.text, _WORDS)}" for each in found.proposals]
+    alerts += [f"{asked.domain} proposes ({asked.id}): {one_line(asked.text, _WORDS)}" for asked in found.proposals]
     stats = {"domains": found.domains, "stale": len(found.stale), "proposals": len(found.proposals)}
     told = ", ".join(f"{count} {name}" for name, count in stats.items())
     return Handoff("domains", "ok", told, stats, alerts=tuple(alerts))
