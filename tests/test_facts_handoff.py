@@ -68,7 +68,7 @@ def test_flags_are_observations_and_case_does_not_matter() -> None:
         (block("Status: ok", "Summary: it went well"), "got the stats ''"),
         (block(f"Stats: {STATS}"), "got the status ''; allowed are ok and error"),
         (block("Status: fine", f"Stats: {STATS}"), "got the status 'fine'"),
-        (block("Status: error", "Status: ok", f"Stats: {STATS}"), "got Status twice"),
+        (block("Status: error", "Status: ok", f"Stats: {STATS}"), "got status twice"),
         (block("Status: ok", f"Stats: {STATS}", end=""), "it was cut off"),
         (block("Status: ok", f"Stats: {STATS}", end="") + "\n" + sound(), "it was cut off"),
         (block("Status: ok", f"Stats: {STATS}", "Alerts:", *["- x" * 500] * 500), "it was cut off"),

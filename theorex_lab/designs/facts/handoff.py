@@ -19,10 +19,10 @@ from theorex_lab.text.line import one_line
 PHASES = ("extract", "synthesis", "domains")
 MOST_CHARACTERS = 262_144  # of what is read; a block that begins later is none
 _MOST_ITEMS, _ITEM_CHARACTERS, _STATS_CHARACTERS = 50, 500, 10_000
-_LISTS = {"observations": "observations", "flags": "observations", "tensions": "tensions", "alerts": "alerts"}
+_LISTS = ("observations", "tensions", "alerts")
 _BEGIN = re.compile(r"^=== HB-([A-Z]{1,32}) HANDOFF ===[ \t]*$", re.M)
 _END = re.compile(r"^=== (?:END|HB-[A-Z]{1,32} HANDOFF) ===[ \t]*$", re.M)
-_FIELD = re.compile(r"(status|summary|stats|observations|flags|tensions|alerts):[ \t]*(.*)", re.I)
+_FIELD = re.compile(r"^[ \t]*(status|summary|stats|observations|flags|tensions|alerts):", re.M | re.I)
 _NOTHING = ("", "none", "-", "[]")
 
 
@@ -40,8 +40,7 @@ class Handoff(NamedTuple):
 
     def __str__(self) -> str:
         """The block."""
-        lists = ("observations", "tensions", "alerts")
-        told = {name.title(): "".join(f"\n- {item}" for item in getattr(self, name)) or " none" for name in lists}
+        told = {name.title(): "".join(f"\n- {item}" for item in getattr(self, name)) or " none" for name in _LISTS}
         lines = [f"Status: {self.status}", f"Summary: {self.summary}", f"Stats: {json.dumps(self.stats)}"]
         lines += [f"{name}:{items}" for name, items in told.items()]
         return "\n".join([f"=== HB-{self.phase.upper()} HANDOFF ===", *lines, "=== END ==="])
@@ -60,49 +59,36 @@ def read_handoff(text: str) -> Handoff | None:
     phase = begin[1].lower()
     if end is None or "END" not in end[0]:
         return Handoff(phase, problem="got a block without its line === END ===; it was cut off")
-    fields, problems = _fields(text[begin.end() : end.start()])
-    stats, problem = _stats(fields.get("stats", [""])[0])
-    status = fields.get("status", [""])[0].lower()
+    _, *parts = _FIELD.split(text[begin.end() : end.start()])
+    names = [name.lower().replace("flags", "observations") for name in parts[::2]]
+    fields = dict(zip(names, map(str.strip, parts[1::2]), strict=True))
+    problems = [f"got {name} twice; allowed is once" for name in fields if names.count(name) > 1]
+    status = fields.get("status", "").lower()
     if status not in ("ok", "error"):
         problems.append(f"got the status {one_line(status, 40)!r}; allowed are ok and error")
-    if status == "ok" or "stats" in fields:
-        problems += filter(None, [problem])
-    lists = {name: _items(fields.get(name, ())) for name in dict.fromkeys(_LISTS.values())}
-    summary = one_line(" ".join(fields.get("summary", ())), _ITEM_CHARACTERS)
-    return Handoff(phase, "error" if problems else status, summary, stats, **lists, problem="; ".join(problems))
+    stats = _stats(fields.get("stats", ""))
+    if stats is None and (status == "ok" or "stats" in fields):
+        problems.append(
+            f"got the stats {one_line(fields.get('stats', ''), 80)!r}; allowed is one JSON object on one line"
+        )
+    lists = {name: _items(fields.get(name, "")) for name in _LISTS}
+    summary = one_line(fields.get("summary", ""), _ITEM_CHARACTERS)
+    return Handoff(phase, "error" if problems else status, summary, stats or {}, **lists, problem="; ".join(problems))
 
 
-def _fields(block: str) -> tuple[dict[str, list[str]], list[str]]:
-    """The lines of each field, and what is wrong with them; what stands before the first field belongs to none."""
-    fields: dict[str, list[str]] = {}
-    problems, lines = [], list[str]()
-    for line in block.splitlines():
-        found = _FIELD.fullmatch(line.strip())
-        if found is None:
-            lines.append(line.strip())
-            continue
-        name = _LISTS.get(found[1].lower(), found[1].lower())
-        if name in fields:
-            problems.append(f"got {found[1]} twice; allowed is once")
-        lines = [found[2].strip()]
-        fields.setdefault(name, lines)
-    return fields, problems
-
-
-def _stats(line: str) -> tuple[dict[str, Any], str]:
+def _stats(line: str) -> dict[str, Any] | None:
     try:
-        found = json.loads(line, parse_constant=_refuse) if len(line) <= _STATS_CHARACTERS else None
+        is_line = len(line) <= _STATS_CHARACTERS and "\n" not in line
+        found = json.loads(line, parse_constant=_refuse) if is_line else None
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, dict):
-        return found, ""
-    return {}, f"got the stats {one_line(line, 80)!r}; allowed is one JSON object on one line"
+        return None
+    return found if isinstance(found, dict) else None
 
 
 def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no JSON")
 
 
-def _items(lines: list[str] | tuple[()]) -> tuple[str, ...]:
-    items = (one_line(line.removeprefix("-"), _ITEM_CHARACTERS) for line in lines)
+def _items(text: str) -> tuple[str, ...]:
+    items = (one_line(line.strip().removeprefix("-"), _ITEM_CHARACTERS) for line in text.splitlines())
     return tuple(item for item in items if item.lower() not in _NOTHING)[:_MOST_ITEMS]
