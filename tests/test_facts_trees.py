@@ -310,7 +310,7 @@ def test_validate_names_what_is_wrong_and_writes_nothing(tmp_path: Path) -> None
     told = "\n".join(found.problems)
     for place in (
         "it is a bare list", "fact 2: confidence is 1.5", "fact 2: category is 'Mood'", "ann-002 is there twice", "fact 3: accessCount is -1",
-        "fact 6: it lacks confidence, abstractionLevel, tags", "fact 7: fact is ''", "fact 8 is 3", "ann-001: supersededBy is 'ann-009'",
+        "fact 6: it lacks confidence, abstractionLevel, tags", "fact 7: fact is ''", "fact 8: it is no object", "ann-001: supersededBy is 'ann-009'",
         "ann-004 → ann-005 → ann-004 is a circle", "bob/items.json: not JSON",
     ):  # fmt: skip
         assert place in told

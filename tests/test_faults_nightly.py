@@ -92,8 +92,12 @@ def _state(home: Path) -> dict[str, Any]:
         outlines = []
         for event in events:
             body = event.body
+            if event.kind == "lease":  # its owner is a process
+                continue
             if event.kind == "nightly":  # what was done already is no more told by the second run
                 body = {"steps": [[step["name"], step["ok"]] for step in body["steps"]]}
+            if event.kind == "extracted":
+                body = {"captures": body["captures"]}
             text = encode([event.kind, event.agent, event.session, event.at, event.lineage, body])
             for event_id in (*event.lineage, str(event.body.get("observation_id"))):
                 text = text.replace(event_id, numbers.get(event_id, event_id))

@@ -14,7 +14,7 @@ from test_nightly import fill
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
-from theorex_lab.evolution.lease import Lease, LeaseLost, holder_of, leased
+from theorex_lab.evolution.lease import Lease, LeaseLost, lease_holder, leased
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import new_event
 
@@ -47,11 +47,11 @@ def _kinds(lab: Lab, after: int = 0) -> list[str]:
 def test_of_two_one_holds_it_until_it_is_given_back(lab: Lab) -> None:
     one, other = Lease(lab.home, "nightly"), Lease(lab.home, "heartbeat")
     assert (one.take(), other.take()) == (True, False)
-    assert other.holder == holder_of(lab.home) == (one.owner, NOW + LENGTH)
+    assert other.holder == lease_holder(lab.home) == (one.owner, NOW + LENGTH)
     assert len(_kinds(lab)) == 1, "who is refused appends nothing"
     one.release()
     one.release()
-    assert holder_of(lab.home) is None
+    assert lease_holder(lab.home) is None
     assert other.take()
     assert len(_kinds(lab)) == 3
 
@@ -95,7 +95,7 @@ def test_a_long_step_keeps_the_lease_from_a_thread(tmp_path: Path) -> None:
                 signal.sigtimedwait([], 0.01)
             assert len(_kinds(lab)) > 2
         assert lease.holder is None
-        assert holder_of(lab.home) is None
+        assert lease_holder(lab.home) is None
 
 
 def test_a_clock_that_was_set_back_keeps_nobody_out_for_long(lab: Lab) -> None:
@@ -111,17 +111,17 @@ def test_a_clock_that_was_set_back_keeps_nobody_out_for_long(lab: Lab) -> None:
 def test_erased_or_unknown_leases_hold_nobody(lab: Lab) -> None:
     assert Lease(lab.home, "nightly").take()
     lab.erase(ids=[derived_event_id("lease", 1)])
-    assert holder_of(lab.home) is None
+    assert lease_holder(lab.home) is None
     assert Lease(lab.home, "nightly").take()
     assert lab.verify().ok
 
 
 def test_the_newest_lease_is_found_among_many(lab: Lab) -> None:
     for number in range(1, 70):
-        assert holder_of(lab.home) is None
+        assert lease_holder(lab.home) is None
         lease = Lease(lab.home, f"n{number}")
         assert lease.take()
-        holder = holder_of(lab.home)
+        holder = lease_holder(lab.home)
         assert holder is not None
         assert holder.what == f"n{number}"
         lease.release()

@@ -11,7 +11,7 @@ import os
 import threading
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from theorex_lab.clock import to_iso
@@ -59,7 +59,7 @@ class Lease:
     """
 
     def __init__(self, home: Home, what: str) -> None:
-        self.home, self.holder = home, holder_of(home)
+        self.home, self.holder = home, lease_holder(home)
         self.owner = f"{what}/{os.getpid()}/{new_event_id(home.clock.now())[-8:]}"
 
     @property
@@ -77,7 +77,7 @@ class Lease:
         return self.held
 
     def renew(self) -> None:
-        """Make sure that it is ours still, and let it begin anew once a quarter of it has passed. Raises LeaseLost."""
+        """Make sure that it is ours still, and restart it once a quarter of it has passed. Raises LeaseLost."""
         with self.home.journal.exclusive() as append:
             number, last = self._own()
             if self.home.clock.now() >= last.at + (last.body["expires_at"] - last.at) // 4:
@@ -92,15 +92,13 @@ class Lease:
 
     def release(self) -> None:
         """Give it back; where it was lost there is nothing to give."""
-        with self.home.journal.exclusive() as append:
-            number, last = _newest(self.home.journal)
-            if _is_of(last, self.owner):
-                append(self._event(number + 1, released=True))
+        with suppress(LeaseLost), self.home.journal.exclusive() as append:
+            append(self._event(self._own()[0] + 1, released=True))
         self.holder = None
 
     def _own(self) -> tuple[int, Event]:
         number, last = _newest(self.home.journal)
-        if last is None or not _is_of(last, self.owner):
+        if last is None or last.erased or last.body["released"] or last.body["owner"] != self.owner:
             self.holder = _holder(last, self.home.clock.now())
             raise LeaseLost(
                 f"{self.owner} has lost the lease of {self.home.folder} ({self.holder or 'it was given back'}); it stops "
@@ -122,11 +120,9 @@ def leased(home: Home, what: str) -> Iterator[Lease]:
     lease, ended = Lease(home, what), threading.Event()
 
     def renewing() -> None:
-        try:
-            while not ended.wait(home.settings.lease_seconds / 3):
+        while not ended.wait(home.settings.lease_seconds / 3):
+            with suppress(TheorexError):  # the owner hears of it at its next step
                 lease.renew()
-        except TheorexError:
-            return  # the owner hears of it at its next step
 
     if not lease.take():
         yield lease
@@ -141,7 +137,7 @@ def leased(home: Home, what: str) -> Iterator[Lease]:
         lease.release()
 
 
-def holder_of(home: Home) -> Holder | None:
+def lease_holder(home: Home) -> Holder | None:
     """Who holds the lease of a home now, None for nobody."""
     return _holder(_newest(home.journal)[1], home.clock.now())
 
@@ -158,10 +154,6 @@ def _holder(event: Event | None, now: int) -> Holder | None:
     return Holder(event.body["owner"], expires_at) if now < expires_at <= now + 2 * (expires_at - event.at) else None
 
 
-def _is_of(event: Event | None, owner: str) -> bool:
-    return event is not None and not event.erased and not event.body["released"] and event.body["owner"] == owner
-
-
 def _newest(journal: Journal) -> tuple[int, Event | None]:
     """The number of the newest event of the lease, and that event: found by doubling, then by halving."""
     doubled = [1 << power for power in range(_MOST_DOUBLINGS)]
@@ -170,7 +162,7 @@ def _newest(journal: Journal) -> tuple[int, Event | None]:
     if first == 1:
         return 0, None
     between = range(first // 2, first)
-    number = first // 2 - 1 + bisect_left(between, True, key=lambda each: not _read(journal, each))
+    number = first // 2 - 1 + bisect_left(between, True, key=lambda number: not _read(journal, number))
     return number, _read(journal, number)[0]
 
 

@@ -139,7 +139,7 @@ class _Night:
     def _as_the_last_night_left_it(self) -> bool:
         """Whether nothing but leases was appended since the last night."""
         journal = self.home.journal
-        last = (journal.read(seqs=[each], erased=True)[0].kind for each in range(journal.last_seq(), 0, -1))
+        last = (journal.read(seqs=[seq], erased=True)[0].kind for seq in range(journal.last_seq(), 0, -1))
         return next((kind for kind in last if kind != "lease"), "") == "nightly"
 
 

@@ -121,6 +121,7 @@ def check_stated(name: str, stated: Mapping[str, Any]) -> Body:
     minutes = given["interval"]
     if isinstance(minutes, bool) or not isinstance(minutes, int | float) or not 0 <= minutes <= _LONGEST_INTERVAL:
         raise InvalidInput(f"got the interval {minutes!r}; allowed are 0 (none) to {_LONGEST_INTERVAL} minutes")
+    given["description"] = str(given["description"])
     return {**given, "entity": given["entity"] and check_entity(given["entity"]), "paused": given["paused"] is True}
 
 

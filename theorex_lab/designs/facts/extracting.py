@@ -144,9 +144,3 @@ def _about(home: Home, project: str, who: str, category: str, text: str) -> tupl
 def extract_of(home: Home, agent: str, session: str) -> None:  # noqa: ARG001 - what waits of others is read too
     """What is done where a session ends: read all that came since."""
     extract_new(home)
-
-
-def extract_step(home: Home, agent: str | None) -> str:  # noqa: ARG001
-    """A step of the night: read all that came since."""
-    found = extract_new(home)
-    return f"{found.facts} facts of {found.captures} captures"

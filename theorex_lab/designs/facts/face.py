@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from theorex_lab.design import Face
 from theorex_lab.designs.facts import writing
 from theorex_lab.designs.facts.channels import add_channel
 from theorex_lab.designs.facts.contradictions import contradicting
@@ -16,11 +15,15 @@ from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.signals import Signal, signal_of
 from theorex_lab.designs.facts.summaries import moment, summary, tier
+from theorex_lab.designs.facts.work_face import WorkFace
 from theorex_lab.designs.facts.writing import NewFact, Wrote, write_fact
 from theorex_lab.journal.files import write_atomically
 
+if TYPE_CHECKING:
+    from theorex_lab.designs.facts.heartbeat import Beat, Runner
 
-class FactsMemory(Face):
+
+class FactsMemory(WorkFace):
     """Facts in one home.
 
     >>> from theorex_lab import Lab
@@ -105,3 +108,9 @@ class FactsMemory(Face):
     def add_channel(self, platform: str, id: str, *, group: bool = False) -> dict[str, Any]:
         """Make a chat a channel of its own; see `channels.add_channel`."""
         return add_channel(self.home, platform, id, group=group)
+
+    def beat(self, run: Runner | None = None) -> Beat:
+        """One heartbeat; `run` runs its long phases, by default in processes of their own; see `heartbeat.beat`."""
+        from theorex_lab.designs.facts.heartbeat import beat
+
+        return beat(self.home, run)

@@ -14,8 +14,15 @@ from theorex_lab.designs.facts.entities import check_entity
 from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.sameness import fact_hash, same_fact
 from theorex_lab.designs.facts.tree_read import entity_of
-from theorex_lab.designs.facts.tree_records import FactRecord, chain_problems, facts_in, read_json, upgraded
-from theorex_lab.designs.facts.tree_write import wrapped
+from theorex_lab.designs.facts.tree_records import (
+    FactRecord,
+    chain_problems,
+    facts_in,
+    numbered_like,
+    read_json,
+    upgraded,
+)
+from theorex_lab.designs.facts.tree_write import in_json, wrapped
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.flat_files import without_nulls
 from theorex_lab.exchange.schema import problems
@@ -70,13 +77,9 @@ def check_home(home: Home) -> Checked:
     facts = facts_of(home, active=None)
     links = {fact.id: fact.superseded_by for fact in facts}
     found = [f"{fact_id}: {problem}" for fact_id, problem in chain_problems(links).items()]
-    lost = [
-        f"{fact.id}: it supersedes {old!r}, which is no fact that is there"
-        for fact in facts
-        for old in fact.supersedes
-        if old not in links
-    ]
-    return Checked(0, len(facts), found + lost)
+    lost = [(fact.id, old) for fact in facts for old in fact.supersedes if old not in links]
+    found += [f"{fact_id}: it supersedes {old!r}, which is no fact that is there" for fact_id, old in lost]
+    return Checked(0, len(facts), found)
 
 
 def duplicates(home: Home) -> tuple[int, list[list[str]]]:
@@ -119,68 +122,64 @@ def _each_file(folder: Path, mends: Mapping[str, Callable[[Any], Any]], *, write
     if not files:
         raise InvalidInput(f"got {folder}, which holds no life/*/*/items.json; allowed is the folder that life/ is in")
     for file in files:
-        name = file.relative_to(folder).as_posix()
+        name, said = file.relative_to(folder).as_posix(), list[str]()
         try:
             check_inside(folder, file)
-            _check_file(file, name, done, links, mends, write=write)
+            document = _mended_file(file, name, done, links, mends, said)
+            if write and said:
+                _rewrite(file, document)
+                done.written.append(name)
         except InvalidInput as error:
             done.problems.append(f"{name}: {error}")
+        (done.mended if write else done.problems).extend(f"{name}: {problem}" for problem in said)
     done.problems += [f"{fact_id}: {problem}" for fact_id, problem in chain_problems(links).items()]
     return done
 
 
-def _check_file(
-    file: Path, name: str, done: Checked, links: dict[str, str], mends: Mapping[str, Callable[[Any], Any]], *, write: bool
-) -> None:  # fmt: skip
-    """Check one file; what is wrong and can be mended is mended where `write` is given, else told with the rest."""
+def _mended_file(
+    file: Path, name: str, done: Checked, links: dict[str, str], mends: Mapping[str, Callable[[Any], Any]], said: list[str]
+) -> dict[str, Any]:  # fmt: skip
+    """The document of a file as it is to be; what is mended is noted in `said`, what cannot be in the problems."""
     document, marked = read_json(file)
     records, bare = facts_in(document)
-    entity, newer = entity_of(file, document), list[Any]()
-    said = ["it begins with a byte order mark"] * marked + ["it is a bare list"] * bare
-    taken = {record.get("id") for record in records if isinstance(record, dict)}
+    said += ["it begins with a byte order mark"] * marked + ["it is a bare list"] * bare
+    taken = {str(record.get("id")) for record in records if isinstance(record, dict)}
+    newer = []
     for number, record in enumerate(records, 1):
-        if isinstance(record, dict):
-            found, mended, left = _mended(record, links, taken, mends)
-            said += [f"fact {number}: {problem}" for problem in mended]
-            done.problems += [f"{name}: fact {number}: {problem}" for problem in left]
-            links[str(found.get("id"))] = str(found.get("supersededBy") or "")
-        else:
-            found = record
-            done.problems.append(f"{name}: fact {number} is {record!r:.40}; allowed is an object")
+        known = isinstance(record, dict)
+        found, mended, left = _mended(record, links, taken, mends) if known else (record, [], ["it is no object"])
+        said += [f"fact {number}: {problem}" for problem in mended]
+        done.problems += [f"{name}: fact {number}: {problem}" for problem in left]
         newer.append(found)
     done.files, done.facts = done.files + 1, done.facts + len(records)
-    told = done.mended if write else done.problems
-    told += [f"{name}: {problem}" for problem in said]
-    if write and said:
-        _rewrite(file, wrapped(entity, newer))
-        done.written.append(name)
+    kept = {} if bare else {key: value for key, value in document.items() if key not in ("facts", "items")}
+    return {**kept, **wrapped(entity_of(file, document), newer)}
 
 
 def _mended(
-    record: dict[str, Any], links: Mapping[str, str], taken: set[Any], mends: Mapping[str, Callable[[Any], Any]]
+    record: dict[str, Any], links: dict[str, str], taken: set[str], mends: Mapping[str, Callable[[Any], Any]]
 ) -> tuple[dict[str, Any], list[str], list[str]]:
-    """A record with what could be mended of it, what that was, and what could not."""
+    """A record with what could be mended of it, what that was, and what could not; its link is taken down."""
     found = upgraded(record)
     lacked = [key for key in found if record.get(key) is None and found[key] is not None]
     mended, left = [f"it lacks {', '.join(lacked)}"] * bool(lacked), list[str]()
     for key, sentence in problems(FactRecord, without_nulls(found)).items():
-        if key in mends:
-            found[key] = mends[key](found[key])
+        found |= {key: mends[key](found[key])} if key in mends else {}
         (mended if key in mends else left).append(sentence)
-    if (fact_id := found.get("id")) in links:
-        name, _, digits = str(fact_id).rpartition("-")
-        new = next(
-            each for number in count(1) if (each := f"{name}-{number:0{len(digits)}d}") not in taken | links.keys()
+    if (fact_id := str(found.get("id"))) in links:
+        free = (
+            free_id for number in count(1) if (free_id := numbered_like(fact_id, number)) not in taken | links.keys()
         )
-        (mended if mends else left).append(f"the id {fact_id} is there twice; this one is to be {new}")
+        (mended if mends else left).append(f"the id {fact_id} is there twice; this one is to be {(new := next(free))}")
         found["id"] = new if mends else fact_id
+    links[str(found.get("id"))] = str(found.get("supersededBy") or "")
     return found, mended, left
 
 
-def _rewrite(file: Path, text: str) -> None:
+def _rewrite(file: Path, document: dict[str, Any]) -> None:
     """Replace a file as a whole; what it held first is kept beside it."""
     backup = file.with_name(file.name + BACKUP)
     with writing(file, "allow writing there, or work on a copy of the folder"):
         if not backup.exists():
             write_atomically(backup, read_file(file))
-        write_atomically(file, f"{text}\n".encode())
+        write_atomically(file, f"{in_json(document)}\n".encode())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +14,23 @@ from theorex_lab.clock import to_iso
 from theorex_lab.console import Command, command, emit, fail, group, keeps_secrets, one_row, open_lab, reads_project
 from theorex_lab.console.agents import own_agent
 from theorex_lab.console.options import OWN_AGENT
-from theorex_lab.designs.facts import NOTE_CATEGORIES, domains, notes, self_notes, tree_read, tree_write
-from theorex_lab.designs.facts.tree_checks import (
-    Checked,
-    check_home,
-    check_tree,
-    duplicate_of,
-    duplicates,
-    init_tree,
-    migrate_tree,
-)
+from theorex_lab.design import later
+from theorex_lab.designs.facts import NOTE_CATEGORIES, domains, notes, self_notes, tree_write
 from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange.files import Exported
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import TRUST
 
+
+def _checks(name: str) -> Callable[..., Any]:
+    """A function of the module that reads files, imported when it is called: pydantic takes long to load."""
+    return later(f"theorex_lab.designs.facts.tree_checks:{name}")
+
+
 Told = tuple[dict[str, Any], str]  # the result of a command, and the text for people
-_FOLDER = click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-_ANY_FOLDER = click.argument(
-    "folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path)
-)
+_PATH = click.Path(file_okay=False, path_type=Path)
+_FOLDER = click.argument("folder", metavar="DIR", type=_PATH)
+_ANY_FOLDER = click.argument("folder", metavar="[DIR]", required=False, type=_PATH)
 _NAME = click.argument("name", metavar="DOMAIN")
 _TEXT = click.option("--text", required=True, help="What is written.")
 _BY = click.option("--by", type=click.Choice(["main", "subagent"]), default="main", help="Who writes.")
@@ -49,31 +46,53 @@ def _made(name: str, run: Callable[..., Told], *options: Callable[..., Any], abo
             given["agent"] = own_agent(agent)
         emit(*run(open_lab().facts.home, **given))
 
-    body.__doc__ = run.__doc__
+    body.__doc__ = getattr(run, "func", run).__doc__
     for option in reversed(options):
         body = option(body)
-    return command(name, about)(reads_project(keeps_secrets(body)))
+    return command(name, about)(reads_project(keeps_secrets(body) if OWN_AGENT in options else body))
+
+
+def _writing(write: Callable[..., Event], details: str, *keys: str) -> Callable[..., Told]:
+    """A command's function that appends an event, and tells these members of its body."""
+
+    def run(home: Home, **given: Any) -> Told:
+        event = write(home, **given)
+        told = {key: event.body[key] for key in keys}
+        return {**told, "event_id": event.id}, one_row("  ".join(str(value) for value in told.values() if value))
+
+    run.__doc__ = f"{details}\n\nJSON: {{{', '.join(keys)}, event_id}}"
+    return run
+
+
+def _rendering(documents: Callable[[Home], Iterable[tree_write.Document]]) -> Callable[..., Told]:
+    def run(home: Home, folder: Path) -> Told:
+        """A file that is there is replaced.
+
+        JSON: {files}
+        """
+        files = tree_write.write_documents(folder, documents(home)).files
+        return {"files": files}, "\n".join(f"{count:8d}  {name}" for name, count in files.items()) or "nothing yet"
+
+    return run
 
 
 def _observe(home: Home, **given: Any) -> Told:
-    """One that repeats an open note is not kept. Categories: friction, surprise, quality.
+    """One that repeats an open note is not kept.
 
     JSON: {id, repeats}
     """
-    return _noted(notes.observe(home, **given))
+    found = notes.observe(home, **given)
+    return found._asdict(), found.id or f"not kept: it repeats {found.repeats}"
 
 
 def _tension(home: Home, fact1: str | None, fact2: str | None, text: str, **given: Any) -> Told:
-    """Without facts, the tensions that are pending.
+    """Without facts, those that are pending.
 
-    JSON: {id, repeats}; without facts {notes}
+    JSON: {id, repeats}; without facts {notes, alerts}
     """
     if fact1 is None or fact2 is None:
-        return _listed(notes.notes_of(home, "pending", tensions=True))
-    return _noted(notes.note_tension(home, fact1, fact2, text, **given))
-
-
-def _noted(found: notes.Noted) -> Told:
+        return _listed(home, notes.notes_of(home, "pending", tensions=True))
+    found = notes.note_tension(home, fact1, fact2, text, **given)
     return found._asdict(), found.id or f"not kept: it repeats {found.repeats}"
 
 
@@ -82,14 +101,13 @@ def _notes(home: Home, status: str | None) -> Told:
 
     JSON: {notes: [{id, observation or tension, category, status, …}], alerts}
     """
-    told, text = _listed(notes.notes_of(home, status))
+    return _listed(home, notes.notes_of(home, status))
+
+
+def _listed(home: Home, found: list[notes.Note]) -> Told:
     alerts = notes.alerts(home)
-    return {**told, "alerts": alerts}, "\n".join([text, *alerts])
-
-
-def _listed(found: list[notes.Note]) -> Told:
-    rows = [f"{note.id}  {note.status}  {note.category}: {one_row(note.text)}" for note in found]
-    return {"notes": [note.to_dict() for note in found]}, "\n".join(rows) or "no notes"
+    rows = [f"{note.id}  {note.status}  {note.category}: {one_row(note.text)}" for note in found] or ["no notes"]
+    return {"notes": [note.to_dict() for note in found], "alerts": alerts}, "\n".join([*rows, *alerts])
 
 
 def _review(home: Home, note_id: str, verdict: str, **given: Any) -> Told:
@@ -102,72 +120,22 @@ def _review(home: Home, note_id: str, verdict: str, **given: Any) -> Told:
     return found.to_dict(), f"{found.id} {found.status}" + (f": {found.fact}" if found.fact else "")
 
 
-def _add(home: Home, name: str, **given: Any) -> Told:
-    """A dev-project is of an entity; a cron-task runs every --interval minutes.
-
-    JSON: {domain, …}
-    """
-    body = domains.add_domain(home, name, **given).body
-    return {"domain": name, **{key: body[key] for key in domains.NEW}}, f"{name}: a {body['type']}"
-
-
 def _domains(home: Home) -> Told:
-    """JSON: {domains: [{name, type, description, entity, interval, paused, stale, proposals, writtenAt}]}"""
-    found = [_domain(home, domain) for domain in domains.domains_of(home).values()]
-    rows = [f"{each['name']}  {each['type']}{'  stale' * each['stale']}  {each['description']}" for each in found]
-    return {"domains": found}, "\n".join(rows) or "no domain yet: `theorex fact domain add` makes one"
-
-
-def _domain(home: Home, domain: domains.Domain) -> dict[str, Any]:
-    waiting = [{"id": each.id, "text": each.text} for each in domain.proposals]
-    about = {"stale": domain.is_stale(home.clock.now()), "proposals": waiting, "writtenAt": to_iso(domain.written_at)}
-    return {"name": domain.name, **domain.stated, **about}
+    """JSON: {domains: [{name, type, description, entity, interval, paused, stale, writtenAt}]}"""
+    told, now = list[dict[str, Any]](), home.clock.now()
+    for domain in domains.domains_of(home).values():
+        about = {"stale": domain.is_stale(now), "writtenAt": to_iso(domain.written_at)}
+        told.append({"name": domain.name, **domain.stated, **about})
+    rows = [f"{each['name']}  {each['type']}{'  stale' * each['stale']}  {each['description']}" for each in told]
+    return {"domains": told}, "\n".join(rows) or "no domain yet: `theorex fact domain add` makes one"
 
 
 def _show(home: Home, name: str) -> Told:
-    """JSON: {name, …, files: {decisions, workflow, status, changelog}}"""
+    """JSON: {name, type, …, files: {decisions, workflow, status, changelog}}"""
     domain = domains.domain_called(home, name)
     texts = {file: "\n".join(lines) for file, lines in domain.files.items()}
-    text = "\n\n".join(f"# {name}: {file}\n\n{text}" for file, text in texts.items() if text)
-    return {**_domain(home, domain), "files": texts}, text or "nothing is written yet"
-
-
-def _write(home: Home, **given: Any) -> Told:
-    """FILE is decisions, workflow, status or changelog; without --append the whole file. A subagent writes status and
-    changelog alone.
-
-    JSON: {domain, file, text, event_id}
-    """
-    return _wrote(domains.write(home, **given))
-
-
-def _log(home: Home, **given: Any) -> Told:
-    """A line with its time.
-
-    JSON: {domain, file, text, event_id}
-    """
-    return _wrote(domains.write(home, file="changelog", **given))
-
-
-def _propose(home: Home, **given: Any) -> Told:
-    """A line `PROPOSAL: …` of the changelog, which `domain scan` shows.
-
-    JSON: {domain, file, text, event_id}
-    """
-    return _wrote(domains.propose(home, **given))
-
-
-def _pause(home: Home, undo: bool, **given: Any) -> Told:
-    """It is not stale meanwhile.
-
-    JSON: {domain, file, text, event_id}
-    """
-    return _wrote(domains.pause(home, paused=not undo, **given))
-
-
-def _wrote(event: Event) -> Told:
-    told: dict[str, Any] = {name: event.body[name] for name in ("domain", "file", "text")}
-    return {**told, "event_id": event.id}, " ".join(filter(None, [*told.values()]))
+    shown = [f"# {file}\n\n{text}" for file, text in texts.items() if text] or ["nothing is written yet"]
+    return {"name": name, **domain.stated, "files": texts}, "\n\n".join(shown)
 
 
 def _scan(home: Home) -> Told:
@@ -176,43 +144,19 @@ def _scan(home: Home) -> Told:
     JSON: {domains, stale, proposals: [{id, domain, text, event_id, source}]}
     """
     found = domains.scan_domains(home)
-    rows = [f"{each.id}  {each.domain}: PROPOSAL {one_row(each.text)}" for each in found.proposals]
+    rows = [f"{name}: stale" for name in found.stale]
+    rows += [f"{each.id}  {each.domain}: PROPOSAL {one_row(each.text)}" for each in found.proposals]
     told = {**found._asdict(), "proposals": [each._asdict() for each in found.proposals]}
-    return told, "\n".join([*(f"{name}: stale" for name in found.stale), *rows]) or f"{found.domains} domains, all well"
+    return told, "\n".join(rows) or f"{found.domains} domains, all well"
 
 
-def _judged(accept: bool) -> Callable[..., Told]:
-    def judge(home: Home, name: str, proposal: str, **given: Any) -> Told:
-        """PROPOSAL is its id, as `domain scan` shows it. An accepted one becomes a decision, and a fact of the entity.
+def _judge(home: Home, accept: bool, **given: Any) -> Told:
+    """PROPOSAL is its id, as `domain scan` shows it. An accepted one becomes a decision, and a fact of the entity.
 
-        JSON: {id, domain, text, …}
-        """
-        found = domains.judge(home, name, proposal, accept=accept, **given)
-        return found._asdict(), f"{'accepted' if accept else 'rejected'}: {found.text}"
-
-    return judge
-
-
-def _render_domains(home: Home, folder: Path) -> Told:
-    """Below DIR/memory/domains/; a changelog of more than 1,000 lines has older ones in archives/.
-
-    JSON: {files}
+    JSON: {id, domain, text, event_id, source}
     """
-    return _files(tree_write.write_documents(folder, tree_write.domain_documents(home)))
-
-
-def _render_self(home: Home, folder: Path) -> Told:
-    """Into DIR; a file that is there is replaced.
-
-    JSON: {files}
-    """
-    return _files(tree_write.write_documents(folder, tree_write.self_documents(home)))
-
-
-def _files(done: Exported) -> Told:
-    return {"files": done.files}, "\n".join(
-        f"{count:8d}  {name}" for name, count in done.files.items()
-    ) or "nothing yet"
+    found = domains.judge(home, accept=accept, **given)
+    return found._asdict(), f"{'accepted' if accept else 'rejected'}: {found.text}"
 
 
 def _import_domains(home: Home, folder: Path, **given: Any) -> Told:
@@ -220,24 +164,9 @@ def _import_domains(home: Home, folder: Path, **given: Any) -> Told:
 
     JSON: {files: [{file, imported, skipped, problems}]}
     """
-    found = tree_read.import_domains(home, folder, **given)
-    rows = [f"{report.imported:8d} new  {report.file}" for report in found]
-    return {"files": [asdict(report) for report in found]}, "\n".join(
-        [*rows, *(line for report in found for line in report.problems)]
-    )
-
-
-def _self_add(home: Home, text: str, **given: Any) -> Told:
-    """A line of --text, or of --fact, which this promotes. Content flows from notes to facts to these files, never back.
-
-    JSON: {file, text, undo, event_id}
-    """
-    event = self_notes.add_line(home, text=text, **given)
-    told = {name: event.body[name] for name in ("file", "text", "undo")}
-    return {
-        **told,
-        "event_id": event.id,
-    }, f"{told['file']}.md {'no longer ' * told['undo']}has: {one_row(told['text'])}"
+    found = later("theorex_lab.designs.facts.tree_read:import_domains")(home, folder, **given)
+    rows = [line for each in found for line in (f"{each.imported:8d} new  {each.file}", *each.problems)]
+    return {"files": [asdict(each) for each in found]}, "\n".join(rows) or "no domain is there"
 
 
 def _validate(home: Home, folder: Path | None, fix: bool) -> Told:
@@ -248,7 +177,7 @@ def _validate(home: Home, folder: Path | None, fix: bool) -> Told:
     """
     if fix and folder is None:
         raise InvalidInput("got --fix without DIR; allowed is a folder: what is here is never rewritten")
-    return _checked(check_home(home) if folder is None else check_tree(folder, fix=fix))
+    return _checked(_checks("check_home")(home) if folder is None else _checks("check_tree")(folder, fix=fix))
 
 
 def _migrate(_home: Home, folder: Path) -> Told:
@@ -256,14 +185,14 @@ def _migrate(_home: Home, folder: Path) -> Told:
 
     JSON: {files, facts, problems, mended, written}
     """
-    return _checked(migrate_tree(folder))
+    return _checked(_checks("migrate_tree")(folder))
 
 
-def _checked(found: Checked) -> Told:
-    told = asdict(found)
+def _checked(found: Any) -> Told:
     if found.problems:
-        fail("\n".join([*found.mended, *found.problems]), **told)
-    return told, "\n".join([f"{found.facts} facts are well, {len(found.written)} files were written", *found.mended])
+        fail("\n".join([*found.mended, *found.problems]), **asdict(found))
+    told = f"{found.facts} facts are well, {len(found.written)} files were written"
+    return asdict(found), "\n".join([*found.mended, told])
 
 
 def _init(_home: Home, folder: Path) -> Told:
@@ -271,10 +200,9 @@ def _init(_home: Home, folder: Path) -> Told:
 
     JSON: {made, kept, hooks}
     """
-    found = init_tree(folder)
-    return dict(found), "\n".join(
-        [*(f"made  {name}" for name in found["made"]), "To be entered where the agent runs:", *found["hooks"]]
-    )
+    found = _checks("init_tree")(folder)
+    rows = [*(f"made {name}" for name in found["made"]), "Enter where the agent runs:", *found["hooks"]]
+    return dict(found), "\n".join(rows)
 
 
 def _dedup(home: Home, entity: str, text: str, seed: bool) -> Told:
@@ -282,15 +210,16 @@ def _dedup(home: Home, entity: str, text: str, seed: bool) -> Told:
 
     JSON: {hashes, duplicates: [[id]]}; of a text {hash, duplicate}
     """
-    if seed:
-        hashes, found = duplicates(home)
-        return {"hashes": hashes, "duplicates": found}, f"{hashes} hashes; " + (
-            "; ".join(map(" = ".join, found)) or "no duplicates"
-        )
-    told = duplicate_of(home, entity, text)
-    return told, told["duplicate"] or "new"
+    if not seed:
+        told = _checks("duplicate_of")(home, entity, text)
+        return told, told["duplicate"] or "new"
+    hashes, found = _checks("duplicates")(home)
+    told = {"hashes": hashes, "duplicates": found}
+    return told, f"{hashes} hashes; {'; '.join(map(' = '.join, found)) or 'no duplicates'}"
 
 
+_WROTE = ("domain", "file", "text")
+_PROPOSAL = click.argument("proposal_id", metavar="PROPOSAL")
 _ENTITY = click.option("--entity", default="", metavar="PATH", help="people/NAME, projects/NAME or archives/NAME.")
 fact_observe = _made(
     "observe", _observe, OWN_AGENT, _FROM, _TEXT,
@@ -317,7 +246,7 @@ fact_dedup = _made(
 fact_domain = group(
     "domain", "",
     _made(
-        "add", _add, OWN_AGENT, _NAME, click.option("--description", default="", help="What it is for."),
+        "add", _writing(domains.add_domain, "A dev-project is of an entity; a cron-task may run every --interval minutes.", "domain", "type"), OWN_AGENT, _NAME, click.option("--description", default="", help="What it is for."),
         click.option("--type", type=click.Choice(domains.TYPES), default="cron-task", help="What it is."), _ENTITY,
         click.option("--interval", type=float, default=0, metavar="MINUTES", help="How often it runs; 0: now and then."),
         about="Add a domain.",
@@ -325,24 +254,24 @@ fact_domain = group(
     _made("list", _domains, about="List the domains."),
     _made("show", _show, _NAME, about="Show the files of a domain."),
     _made(
-        "write", _write, OWN_AGENT, _NAME, click.argument("file", metavar="FILE"), _TEXT, _BY, _FROM,
+        "write", _writing(domains.write, "FILE is decisions, workflow, status or changelog, written as a whole unless --append is given.", *_WROTE), OWN_AGENT, _NAME, click.argument("file", metavar="FILE"), _TEXT, _BY, _FROM,
         click.option("--append", is_flag=True, help="Add to the end."), about="Write a file of a domain.",
     ),
-    _made("log", _log, OWN_AGENT, _NAME, _TEXT, _BY, about="Add a line to a domain's changelog."),
-    _made("propose", _propose, OWN_AGENT, _NAME, _TEXT, _BY, about="Ask for a decision."),
+    _made("log", _writing(partial(domains.write, file="changelog"), "A line with its time.", *_WROTE), OWN_AGENT, _NAME, _TEXT, _BY, about="Add a line to a domain's changelog."),
+    _made("propose", _writing(domains.propose, "A line of the changelog, which `domain scan` shows.", *_WROTE), OWN_AGENT, _NAME, _TEXT, _BY, about="Ask for a decision."),
     _made("scan", _scan, about="Show stale domains and waiting proposals."),
-    _made("accept", _judged(True), OWN_AGENT, _NAME, click.argument("proposal"), about="Accept a proposal."),
-    _made("reject", _judged(False), OWN_AGENT, _NAME, click.argument("proposal"), about="Reject a proposal."),
-    _made("pause", _pause, OWN_AGENT, _NAME, click.option("--undo", is_flag=True, help="Go on."), about="Let a domain rest."),
-    _made("render", _render_domains, _FOLDER, about="Write the domains as Markdown files."),
+    _made("accept", partial(_judge, accept=True), OWN_AGENT, _NAME, _PROPOSAL, about="Accept a proposal."),
+    _made("reject", partial(_judge, accept=False), OWN_AGENT, _NAME, _PROPOSAL, about="Reject a proposal."),
+    _made("pause", _writing(domains.pause, "It is not stale meanwhile.", "domain", "paused"), OWN_AGENT, _NAME, click.option("--paused/--undo", default=True, help="Rest, or go on."), about="Let a domain rest."),
+    _made("render", _rendering(tree_write.domain_documents), _FOLDER, about="Write the domains as Markdown files."),
     _made("import", _import_domains, OWN_AGENT, _FOLDER, _OWN, about="Take in domain files that were edited by hand."),
 )  # fmt: skip
 fact_self = group(
     "self", "",
     _made(
-        "add", _self_add, OWN_AGENT, _FROM, click.option("--file", type=click.Choice(self_notes.FILES), default="MEMORY", help="Which file."),
+        "add", _writing(self_notes.add_line, "A line of --text, or of --fact, which this promotes. Content flows from notes to facts to these files, never back.", "file", "text", "undo"), OWN_AGENT, _FROM, click.option("--file", type=click.Choice(self_notes.FILES), default="MEMORY", help="Which file."),
         click.option("--text", default="", help="The line."), click.option("--fact", default="", metavar="ID", help="A fact to promote."),
         click.option("--undo", is_flag=True, help="Take the line out."), about="Add a line to MEMORY.md or SOUL.md.",
     ),
-    _made("render", _render_self, _FOLDER, about="Write MEMORY.md and SOUL.md."),
+    _made("render", _rendering(tree_write.self_documents), _FOLDER, about="Write MEMORY.md and SOUL.md."),
 )  # fmt: skip

@@ -54,7 +54,7 @@ class _Record(schema.FileRecord):
 class FactRecord(_Record):
     """A fact of items.json, of the second version."""
 
-    id: Annotated[str, _like(r"^[a-z0-9][a-z0-9-]{0,63}-\d{1,15}$", "a name and a number, such as ann-001")]
+    id: Annotated[str, _like(r"^[a-z0-9][a-z0-9-]{0,63}-\d{1,9}$", "a name and a number, such as ann-001")]
     fact: Annotated[str, _like(r"(?s)^.{1,500}$", "a text of 1 to 500 characters")]
     category: Annotated[str, _among(CATEGORIES)] = "context"
     confidence: schema.Share
@@ -75,7 +75,7 @@ class FactRecord(_Record):
 class NoteRecord(_Record):
     """A note of ops/observations or ops/tensions."""
 
-    id: Annotated[str, _like(r"^(obs|tension)-\d{1,15}$", "such as obs-0001 or tension-0001")]
+    id: Annotated[str, _like(r"^(obs|tension)-\d{1,9}$", "such as obs-0001 or tension-0001")]
     observation: _Text = ""
     tension: _Text = ""
     category: schema.Text = ""
@@ -114,6 +114,16 @@ def upgraded(record: dict[str, Any]) -> dict[str, Any]:
     abstraction = "pattern" if record.get("category") in _PATTERNS else "episode"
     new = {"confidence": _CONFIDENCE, "abstractionLevel": abstraction, "tags": list[str]()}
     return {**record, **{key: value for key, value in new.items() if record.get(key) is None}}
+
+
+def numbered_like(stated: str, number: int) -> str:
+    """An id with another number, as wide as that of the one that is given.
+
+    >>> numbered_like("ann-001", 12)
+    'ann-012'
+    """
+    name, _, digits = stated.rpartition("-")
+    return f"{name}-{number:0{len(digits)}d}"
 
 
 def chain_problems(successors: Mapping[str, str], known: Container[str] = ()) -> dict[str, str]:

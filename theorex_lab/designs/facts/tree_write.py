@@ -72,9 +72,9 @@ def in_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
 
 
-def wrapped(entity: str, facts: list[Any]) -> str:
+def wrapped(entity: str, facts: list[Any]) -> dict[str, Any]:
     """The document of an entity's facts."""
-    return in_json({"schemaVersion": SCHEMA_VERSION, "entity": entity, "facts": facts})
+    return {"schemaVersion": SCHEMA_VERSION, "entity": entity, "facts": facts}
 
 
 def _life(home: Home, agent: str | None) -> Iterator[Document]:
@@ -83,7 +83,11 @@ def _life(home: Home, agent: str | None) -> Iterator[Document]:
         if agent in (None, fact.agent):
             entities[fact.entity].append(fact)
     for entity, facts in sorted(entities.items()):
-        yield "life/*/*/items.json", f"life/{entity}/items.json", wrapped(entity, [fact.to_dict() for fact in facts])
+        yield (
+            "life/*/*/items.json",
+            f"life/{entity}/items.json",
+            in_json(wrapped(entity, [fact.to_dict() for fact in facts])),
+        )
         if agent is None and (active := [fact for fact in facts if fact.active]):
             page = summary(entity, active, home.clock.now(), fact_settings(home))
             yield "life/*/*/summary.md", f"life/{entity}/summary.md", page

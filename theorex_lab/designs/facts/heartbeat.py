@@ -1,0 +1,256 @@
+"""The heartbeat: what is done every half hour, phase by phase; one that fails or hangs is told, and the next runs.
+
+State, extract, synthesis, domains, validate and report, as Engram has them. The three that may take long run in processes of
+their own with a time limit; what they did they hand over as a block of text. How far captures were read is kept by the
+heartbeat alone, forwards, and only where extract handed over that all went well: one that is killed anywhere is made good
+by the next.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any, NamedTuple
+
+from theorex_lab.clock import SystemClock, to_iso
+from theorex_lab.designs.facts.domains import scan_domains
+from theorex_lab.designs.facts.extracting import TEXT_OF, Extracted, extract_facts, keep_watermark, watermark
+from theorex_lab.designs.facts.facts import facts_of
+from theorex_lab.designs.facts.handoff import Handoff, read_handoff
+from theorex_lab.designs.facts.items import fact_settings
+from theorex_lab.designs.facts.notes import alerts as note_alerts
+from theorex_lab.designs.facts.signals import signal_of
+from theorex_lab.designs.facts.summaries import local_day, summary
+from theorex_lab.designs.facts.tree_checks import check_home
+from theorex_lab.errors import TheorexError
+from theorex_lab.evolution.lease import Holder, leased
+from theorex_lab.home import Home
+from theorex_lab.ids import SCANNER, derived_event_id
+from theorex_lab.journal.base import append_once
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.retrieve import Searcher
+from theorex_lab.search.index import SPEAKER
+from theorex_lab.text.line import count_tokens, one_line
+
+Runner = Callable[[Home, str], str]  # runs a phase by its name, and returns what it printed
+_SECOND = 1_000_000  # µs
+_EMBEDDING_SECONDS = 2.0
+_WORDS, _PLAN = 300, 120  # characters
+_LATELY = 50  # notes that may say what is in work
+
+
+class Phase(NamedTuple):
+    """How a phase ended: ok, error, or idle where it was not its time."""
+
+    name: str
+    status: str
+    summary: str
+    stats: dict[str, Any]
+    alerts: tuple[str, ...]
+    seconds: float
+
+
+class Beat(NamedTuple):
+    """A heartbeat; where another process tended the home it did not run, and that is the holder."""
+
+    phases: tuple[Phase, ...] = ()
+    holder: Holder | None = None
+
+    @property
+    def ok(self) -> bool:
+        """Whether no phase failed."""
+        return all(phase.status != "error" for phase in self.phases)
+
+    @property
+    def alerts(self) -> list[str]:
+        """What needs someone to look at it."""
+        return [alert for phase in self.phases for alert in phase.alerts]
+
+    @property
+    def word(self) -> str:
+        """HEARTBEAT_OK where nothing needs anyone, else HEARTBEAT_ALERT, _ERROR or _SKIPPED."""
+        ended = "SKIPPED" if self.holder else "ALERT" if self.alerts else "OK"
+        return f"HEARTBEAT_{ended if self.ok else 'ERROR'}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The heartbeat as JSON holds it."""
+        told = {"ran": self.holder is None, "ok": self.ok, "phases": _told(self.phases), "heartbeat": self.word}
+        return told | ({} if self.holder is None else self.holder.to_dict())
+
+
+def beat(home: Home, run: Runner | None = None) -> Beat:
+    """One heartbeat over all projects, under the home's lease; `run` runs the long phases, by default in processes.
+
+    Raises LeaseLost where another process has taken over meanwhile; what was done till then stays, and is not done twice.
+    """
+    whole = home.in_project("")
+    with leased(whole, "heartbeat") as lease:
+        if not lease.held:
+            return Beat(holder=lease.holder)
+        phases = tuple(_phases(whole, run or in_process_of_its_own, lease.renew))
+        lease.append([_report(whole, phases)])
+    return Beat(phases)
+
+
+def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
+    """The phases as a step of the night, which holds the lease, runs them in its own process and reports them itself.
+
+    Raises TheorexError where a phase failed, once all had their turn.
+    """
+    done = Beat(tuple(_phases(home.in_project(""), in_this_process, lambda: None)))
+    told = "; ".join([*(phase.summary for phase in done.phases if phase.status != "idle"), *done.alerts])
+    if not done.ok:
+        raise TheorexError(told)
+    return told
+
+
+def in_process_of_its_own(home: Home, name: str) -> str:
+    """Run a phase as a process of this Python, which is killed after phaseSeconds; no text becomes part of a command."""
+    now = [] if isinstance(home.clock, SystemClock) else ["--now", to_iso(home.clock.now())]
+    command = [sys.executable, "-m", "theorex_lab", "--home", str(home.folder), "--preset", home.settings.preset, *now]
+    seconds = fact_settings(home).phase_seconds
+    try:
+        done = subprocess.run(
+            [*command, "fact", "phase", name], stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        told = f"it was not done after {seconds:g} s and was ended; raise designs.facts.phaseSeconds"
+        raise TheorexError(told) from error
+    if done.returncode:
+        said = one_line(done.stderr.decode(errors="replace"), _WORDS)
+        raise TheorexError(f"its process ended with {done.returncode}: {said or 'it said nothing'}")
+    return done.stdout.decode(errors="replace")
+
+
+def in_this_process(home: Home, name: str) -> str:
+    """Run a phase here, and return the block that it would print."""
+    return str(done_here(home, name))
+
+
+def done_here(home: Home, name: str) -> Handoff:
+    """Do one of the long phases, and hand over what was done; it keeps no watermark."""
+    work = {"extract": _extract, "synthesis": _synthesis, "domains": _domains}
+    return work[name](home.in_project(""))
+
+
+def _phases(home: Home, run: Runner, renew: Callable[[], None]) -> Iterator[Phase]:
+    """Each phase in its turn; before each the lease is renewed, so that who has lost it does nothing more."""
+
+    def handed_over(name: str) -> Handoff:
+        found = read_handoff(run(home, name))
+        if found is None or found.phase != name:
+            raise TheorexError(f"it printed no block === HB-{name.upper()} HANDOFF ===, so nothing of it is taken")
+        return found
+
+    def extract() -> Handoff:
+        if next(home.journal.tail(watermark(home), kinds=list(TEXT_OF)), None) is None:
+            return Handoff(status="idle", summary="nothing waits")
+        found = handed_over("extract")
+        if found.status == "ok":
+            renew()
+            _keep(home, found.stats)
+        return found
+
+    turns: dict[str, Callable[[], Handoff]] = {
+        "state": lambda: _state(home),
+        "extract": extract,
+        "synthesis": lambda: handed_over("synthesis") if _due(home) else Handoff(status="idle", summary="not due"),
+        "domains": lambda: handed_over("domains"),
+        "validate": lambda: _validate(home),
+    }
+    for name, turn in turns.items():
+        renew()
+        started = home.clock.now()
+        try:
+            found = turn()
+        except TheorexError as error:
+            found = Handoff(problem=str(error))
+        seconds = (home.clock.now() - started) / _SECOND
+        told = one_line(found.problem or found.summary, _WORDS)
+        yield Phase(name, found.status, told, found.stats, found.alerts, seconds)
+
+
+def _keep(home: Home, stats: dict[str, Any]) -> None:
+    """Keep how far captures were read. Raises TheorexError for numbers that cannot be."""
+    found = [stats.get(name) for name in ("new_watermark", "captures", "facts_written", "superseded", "tensions")]
+    counts = [count for count in found if type(count) is int and count >= 0]
+    if len(counts) < len(found) or counts[0] > home.journal.last_seq():
+        told = one_line(str(stats), 120)
+        raise TheorexError(f"got the stats {told}; allowed are whole numbers, a watermark that is there")
+    keep_watermark(home, Extracted(*counts))
+
+
+def _state(home: Home) -> Handoff:
+    """What waits since the watermark: notes by channel, those of today, and what was said to be in work last."""
+    settings = fact_settings(home)
+    today = local_day(home.clock.now(), settings).date()
+    events = list(home.journal.tail(watermark(home), kinds=list(TEXT_OF)))
+    waiting = Counter(event.body.get("project", "") or "main" for event in events)
+    of_today = sum(local_day(event.at, settings).date() == today for event in events)
+    lately = (SPEAKER.sub("", event.body.get(TEXT_OF[event.kind], ""), 1) for event in events[: -_LATELY - 1 : -1])
+    plan = next((one_line(text, _PLAN) for text in lately if signal_of(text).signal == "low"), "")
+    told = f"{len(events)} notes wait, {of_today} of today" + (f"; in work: {plan}" if plan else "")
+    return Handoff("state", "ok", told, {"waiting": dict(waiting), "today": of_today, "plan": plan})
+
+
+def _extract(home: Home) -> Handoff:
+    found = extract_facts(home)
+    counts = found._asdict()
+    stats = {"facts_written": counts.pop("facts"), "new_watermark": counts.pop("upto"), **counts}
+    return Handoff("extract", "ok", f"{found.facts} facts of {found.captures} captures", stats)
+
+
+def _due(home: Home) -> bool:
+    """Whether it is Monday, and something was not summed up this week."""
+    today = local_day(home.clock.now(), fact_settings(home))
+    return today.weekday() == 0 and next(_unsummed(home), None) is not None
+
+
+def _unsummed(home: Home) -> Iterator[Event]:
+    """What is to be appended of each entity that was not summed up this week; archived ones are left alone."""
+    now, settings = home.clock.now(), fact_settings(home)
+    today = local_day(now, settings).date()
+    week = (today - timedelta(days=today.weekday())).isoformat()
+    for entity in sorted({fact.entity for fact in facts_of(home) if not fact.entity.startswith("archives/")}):
+        event_id = derived_event_id("summarized", entity, week)
+        if not home.journal.read(ids=[event_id], erased=True):
+            facts = facts_of(home, entity)
+            tokens = count_tokens(summary(entity, facts, now, settings))
+            body = {"entity": entity, "week": week, "tokens": tokens, "facts": len(facts)}
+            yield new_event("summarized", body, agent=SCANNER, at=now, event_id=event_id)
+
+
+def _synthesis(home: Home) -> Handoff:
+    done = [event for event in _unsummed(home) if append_once(home.journal, [event])]
+    tokens = sum(event.body["tokens"] for event in done)
+    told = f"{len(done)} entities summed up in {tokens} tokens"
+    return Handoff("synthesis", "ok", told, {"entities": len(done), "tokens": tokens})
+
+
+def _domains(home: Home) -> Handoff:
+    found = scan_domains(home)
+    alerts = [f"{name}: nothing was written for too long" for name in found.stale]
+    alerts += [f"{asked.domain} proposes ({asked.id}): {one_line(asked.text, _WORDS)}" for asked in found.proposals]
+    stats = {"domains": found.domains, "stale": len(found.stale), "proposals": len(found.proposals)}
+    told = ", ".join(f"{count} {name}" for name, count in stats.items())
+    return Handoff("domains", "ok", told, stats, alerts=tuple(alerts))
+
+
+def _validate(home: Home) -> Handoff:
+    """Whether chains of facts are sound; texts get vectors for two seconds; alerts of notes that nobody reviewed."""
+    found = check_home(home)
+    waits = Searcher(home).vectors.embed_some(_EMBEDDING_SECONDS)
+    told = f"{found.facts} facts, {len(found.problems)} problems" + (f"; vectors wait: {waits}" if waits else "")
+    alerts = (*found.problems, *note_alerts(home))
+    return Handoff("validate", "ok", told, {"facts": found.facts, "problems": len(found.problems)}, alerts=alerts)
+
+
+def _report(home: Home, phases: tuple[Phase, ...]) -> Event:
+    return new_event("heartbeat", {"phases": _told(phases), "project": ""}, agent=SCANNER, at=home.clock.now())
+
+
+def _told(phases: tuple[Phase, ...]) -> list[dict[str, Any]]:
+    return [{**phase._asdict(), "alerts": list(phase.alerts)} for phase in phases]
