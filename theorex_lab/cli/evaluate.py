@@ -25,13 +25,13 @@ _PATH = (
 
 
 @command("eval")
-@click.argument("part", type=click.Choice([*"routing failures retrieval search sentences supersede".split()]))
+@click.argument("part", type=click.Choice([*"routing failures retrieval search sentences supersede growth".split()]))
 @click.option(
     "--dataset",
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
     "failures: whoandwhen (the default) or reflexion_alfworld. "
     "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk. "
-    "supersede: fact_updates.",
+    "supersede: fact_updates. growth: simulated_sessions (the default), or any log.",
 )
 @click.option("--path", "--file", "path", default="", help=_PATH)
 @click.option(
@@ -62,12 +62,16 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     supersede: whether what is found first holds now, where later statements correct earlier ones, add to them or end
     them.
 
+    growth: what a session's start costs over 180 days as all daily notes, as the summaries of facts, as one query, beside
+    the figures that Engram claims. --picture draws it.
+
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
+    growth: {dataset, days, own_days, metrics, document, verdicts, curve};
     sentences: {dataset, n, methods, types_right}
     """
-    if given["picture"] and part != "retrieval":
-        raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval, or leave it out")
+    if given["picture"] and part not in ("retrieval", "growth"):
+        raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval or growth, or leave it out")
     result, text = _PARTS[part](dataset, seed, **given)
     emit(result, text)
 
@@ -135,6 +139,7 @@ _PARTS: dict[str, Callable[..., tuple[dict[str, Any], str]]] = {
     "retrieval": _retrieval,
     "search": _search,
     "sentences": _sentences,
+    "growth": lambda dataset, _seed, picture, **_: later("theorex_lab.cli.evaluate_facts:growth")(dataset, picture),
     "supersede": lambda dataset, seed, path, **_: later("theorex_lab.cli.evaluate_facts:supersede")(
         dataset or "fact_updates", path, seed
     ),

@@ -1,4 +1,4 @@
-"""What `theorex eval supersede` shows: which facts replace which, beside trivial baselines."""
+"""What `theorex eval supersede` and `eval growth` show of a memory of facts."""
 
 from __future__ import annotations
 
@@ -15,6 +15,16 @@ def supersede(dataset: str, file: str, seed: int) -> Report:
     if dataset != "fact_updates":
         raise InvalidInput(f"got data set {dataset!r}; allowed is fact_updates, with --file another log")
     return _report(score_fact_updates(file, seed=seed))
+
+
+def growth(dataset: str | None, picture: str | None) -> Report:
+    """See `measure_growth`. Raises as it does."""
+    from theorex_lab.cli import write_picture
+    from theorex_lab.experiments.scores.growth import measure_growth
+
+    found = measure_growth(dataset or "simulated_sessions")
+    write_picture(picture, found.plot)
+    return found.result(), str(found)
 
 
 def _report(result: dict[str, Any]) -> Report:
