@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -241,6 +242,7 @@ def _given(at: int) -> int | None:
     return None if at == NEVER else at
 
 
+@lru_cache(1_024)  # who writes a fact and who folds it read the same
 def form_number(text: str) -> int:
     """The first 63 bits of the hash of a fact's normal form."""
     return int(fact_hash(text)[:16], 16) >> 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Literal, NamedTuple
 
 import Stemmer
@@ -31,6 +31,7 @@ _SUBJECTLESS = frozenset(
     "is was has had now no not never also still currently formerly recently moved switched stopped started became left quit joined "
     "married born lives works uses prefers likes speaks knows owns studies plays drinks eats wants needs hates loves".split()
 )
+_MAY_BE_FIRST = re.compile(r"\b(?:I|[Mm]y|She|He|They|We)\b")
 _FIRST_PERSON = (
     (re.compile(r"\bI(?:'m| am)\b"), "{} is"),
     (re.compile(r"\bI(?:'ve| have)\b"), "{} has"),
@@ -114,7 +115,7 @@ def as_statement(entity: str, text: str) -> str:
     ("Ann prefers Bun over Node.js", "Ann moved to Ann's house in Bath")
     """
     name = entity.partition("/")[2].replace("-", " ").title()
-    for pattern, form in _FIRST_PERSON:
+    for pattern, form in _FIRST_PERSON if _MAY_BE_FIRST.search(text) else ():
         text = pattern.sub(form.format(name), text)
     first = text.partition(" ")[0].strip(",.").lower()
     begins = first in _SUBJECTLESS or (
@@ -123,6 +124,7 @@ def as_statement(entity: str, text: str) -> str:
     return f"{name} {text[:1].lower()}{text[1:]}" if begins and not text.startswith(name) else text
 
 
+@lru_cache(1_024)  # who writes a fact and who folds it read the same
 def read_statement(text: str) -> Statement:
     """Read what a text states, by its first sentence.
 
