@@ -76,6 +76,7 @@ class Sentence(schema.FileRecord):
     )
     sentiment: Tone = 0.0
     extractor: Count = 1
+    project: Project = ""
 
 
 class _Outcome(schema.FileRecord):
@@ -201,7 +202,7 @@ def observation_of(stated: Sentence, how: Importing, agent: str, at: int, sessio
     given = check_text(stated.text, how.settings.max_text_bytes)
     text = kept_text(given)
     known = "concepts" in stated.model_fields_set and text == given  # else they may be of its secrets
-    entry = Entry("-" if known else text, agent, at, stated.type, source, stated.tags, session)
+    entry = Entry("-" if known else text, agent, at, stated.type, source, stated.tags, session, stated.project)
     made, _ = new_observation(entry, how.settings, how.now)
     body = {**made.body, "text": text, "weight": stated.given("weight", made.body["weight"])}
     if known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import AuditPart, Design, NightStep, Section, later
+from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, later
 from theorex_lab.designs.facts import KINDS
 from theorex_lab.designs.facts.items import FACT, FactSettings
 from theorex_lab.search.items import OBSERVATION
@@ -22,10 +22,15 @@ def _views() -> Sequence[type[View]]:
     from theorex_lab.designs.facts.channels import Channels
     from theorex_lab.designs.facts.extracting import Watermark
     from theorex_lab.designs.facts.facts import Facts
+    from theorex_lab.designs.facts.notes import Notes
 
-    return Facts, Channels, Watermark
+    return Facts, Channels, Watermark, Notes
 
 
+TREES = FileLayout(
+    "life/*/*/items.json, memory/*/*.md, ops/*/*.json, MEMORY.md, SOUL.md", later(f"{_HERE}.tree_write:export_tree"),
+    later(f"{_HERE}.tree_read:files_of"), later(f"{_HERE}.tree_read:import_tree"),
+)  # fmt: skip
 DESIGN = Design(
     name="facts",
     face=later(f"{_HERE}.face:FactsMemory"),
@@ -43,4 +48,5 @@ DESIGN = Design(
     agents=later(f"{_HERE}.reports:agents_of"),
     silos=later(f"{_HERE}.channels:silos"),
     settings=FactSettings,
+    files=(TREES,),
 )

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.design import Face
 from theorex_lab.designs.facts import writing
 from theorex_lab.designs.facts.channels import add_channel
 from theorex_lab.designs.facts.contradictions import contradicting
@@ -16,11 +15,12 @@ from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.signals import Signal, signal_of
 from theorex_lab.designs.facts.summaries import moment, summary, tier
+from theorex_lab.designs.facts.work_face import WorkFace
 from theorex_lab.designs.facts.writing import NewFact, Wrote, write_fact
 from theorex_lab.journal.files import write_atomically
 
 
-class FactsMemory(Face):
+class FactsMemory(WorkFace):
     """Facts in one home.
 
     >>> from theorex_lab import Lab

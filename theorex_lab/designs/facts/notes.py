@@ -1,20 +1,252 @@
-"""Tensions."""
+"""Notes of the work: what rubbed, surprised or was done well, and facts that may not both hold; reviewed one by one."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Any, NamedTuple
 
+from theorex_lab.clock import to_iso
+from theorex_lab.design import Face
+from theorex_lab.designs.facts import NOTE_CATEGORIES
+from theorex_lab.designs.facts.checks import check_flow, check_line, one_of
+from theorex_lab.designs.facts.facts import fact_by_id
+from theorex_lab.designs.facts.items import fact_settings
+from theorex_lab.designs.facts.sameness import normal_form
+from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.columns import Names, Strings, Table
+from theorex_lab.journal.event import Body, Event, new_event
+from theorex_lab.journal.view import View
+
+TENSION = "tension"
+STATUSES = ("pending", "promoted", "archived", "resolved")
+# What a verdict makes of a note. `accept` and `reject` are for tensions; `promote` and `resolve` for the others.
+VERDICTS = {
+    "promote": "promoted", "resolve": "resolved", "accept": "resolved", "reject": "resolved", "archive": "archived",
+    "undo": "pending",
+}  # fmt: skip
+CHARACTERS = 500
+_LOOKED_AT = 20  # open notes that a new one is compared with
+_REPEATS_ABOVE = 0.7  # Jaccard likeness of their words
+
+
+class Note(NamedTuple):
+    """A note. category: friction, surprise, quality or tension.  status: one of `STATUSES`.  facts: that a tension is of.
+
+    fact: what it was promoted to, or what a tension was resolved for.  at, reviewed_at: µs UTC, 0 where it is pending.
+    """
+
+    id: str
+    text: str
+    category: str
+    status: str
+    facts: tuple[str, ...]
+    fact: str
+    source: str
+    at: int
+    reviewed_at: int
+    event_id: str
+    project: str
+    agent: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """The note in the members of Engram's files, with those that they lack; times as ISO."""
+        told = {TENSION: self.text, "factRefs": [*self.facts]} if self.facts else {"observation": self.text}
+        return {
+            "id": self.id, **told, "category": self.category, "status": self.status, "fact": self.fact or None,
+            "createdAt": to_iso(self.at), "updatedAt": to_iso(self.reviewed_at or self.at), "trust": self.source,
+            "project": self.project, "agent": self.agent, "event": self.event_id,
+        }  # fmt: skip
+
+
+class Noted(NamedTuple):
+    """What became of a note: its id and '', or '' and the id of the open one that it repeats."""
+
+    id: str
+    repeats: str = ""
+
+
+class Notes(View):
+    """A row a note: status (a place in `STATUSES`), reviewed_at (µs), fact (a number of `facts`); written: its event as JSON."""
+
+    name = "notes"
+    code = 1
+    kinds = ("friction_noted", "tension_noted", "note_reviewed")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids, self.facts, self.written = Names(), Names(), Strings()
+        self.notes = Table(status="i1", reviewed_at="i8", fact="i4")
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take in notes, and what became of them."""
+        for event in events:
+            body, row = event.body, self.ids.find(event.body["note_id"])
+            if event.kind == "note_reviewed" and row is not None:
+                at, status = 0 if body["undo"] else event.at, STATUSES.index(body["status"])
+                self.notes.put(row, status=status, reviewed_at=at, fact=self.facts.number(body["fact"]))
+            elif event.kind != "note_reviewed" and row is None:
+                self.ids.number(body["note_id"])
+                self.notes.add(fact=self.facts.number(""))
+                self.written.append(json.dumps([event.at, event.id, event.agent, body]))
+
+    def note(self, row: int) -> Note:
+        """The note in a row."""
+        (at, event_id, agent, body), about = json.loads(self.written[row]), self.notes
+        category, facts = body.get("category", TENSION), tuple(body.get("facts", ()))
+        return Note(
+            self.ids[row], body["text"], category, STATUSES[about["status"][row]], facts, self.facts[about["fact"][row]],
+            body["source"], at, about["reviewed_at"][row].item(), event_id, body.get("project", ""), agent,
+        )  # fmt: skip
+
+
+def notes_of(home: Home, status: str | None = None, *, tensions: bool | None = None) -> list[Note]:
+    """Notes of the home's project or of none, in the order in which they were written; of one status, or of all.
+
+    tensions: these alone, those that are none, or with None both. Raises InvalidInput for a status that there is not.
+    """
+    wanted = STATUSES if status is None else (one_of("status", status, STATUSES),)
+    with home.views.reading(Notes) as view:
+        found = [view.note(row) for row in range(len(view.notes))]
+    projects = [note.project for note in found] if home.projects is None else ["", *home.projects]
+    found = [note for note in found if note.status in wanted and note.project in projects]
+    return [note for note in found if tensions in (None, note.category == TENSION)]
+
+
+def note_by_id(home: Home, note_id: str) -> Note:
+    """The note of this id. Raises InvalidInput where there is none."""
+    found = {note.id: note for note in notes_of(home)}
+    return found[one_of("note", note_id, found)]
+
+
+def observe(
+    home: Home, text: str, category: str = "friction", *, source: str = "agent", agent: str = "main", lineage: Sequence[str] = ()
+) -> Noted:  # fmt: skip
+    """Note how the work goes, in up to 500 characters. What repeats one of the last twenty open notes is not kept.
+
+    It repeats one where the Jaccard likeness of their words is above .7. lineage: ids of the events that it rests on, none
+    of MEMORY.md or SOUL.md. Raises InvalidInput for what is outside the rules.
+    """
+    one_of("category", category, NOTE_CATEGORIES)
+    check_flow(home, lineage, "ops")
+    body = {"text": check_line(home, text, source, CHARACTERS), "category": category, "source": source}
+    with home.journal.exclusive() as append:
+        for note in notes_of(home, "pending", tensions=False)[-_LOOKED_AT:]:
+            if _repeats(note.text, body["text"]):
+                return Noted("", note.id)
+        body |= {"note_id": next_id(home, "obs"), "project": home.project}
+        append(new_event("friction_noted", body, agent=agent, at=home.clock.now(), lineage=lineage))
+    return Noted(body["note_id"])
+
+
+def note_tension(
+    home: Home, first: str, second: str, text: str = "", *, source: str = "agent", agent: str = "main"
+) -> Noted:
+    """Note that two facts, by their ids, may not both hold; not where the same is open of them already.
+
+    Raises InvalidInput for a fact that is not there, or twice the same.
+    """
+    facts = [fact_by_id(home, fact_id) for fact_id in (first, second)]
+    if first == second:
+        raise InvalidInput(f"got the fact {first} twice; allowed are two facts that may not both hold")
+    text, lineage = text and check_line(home, text, source, CHARACTERS), [fact.event_id for fact in facts]
+    with home.journal.exclusive() as append:
+        for note in notes_of(home, "pending", tensions=True)[-_LOOKED_AT:]:
+            if {*note.facts} == {first, second} or (text and _repeats(note.text, text)):
+                return Noted("", note.id)
+        event = tension_event(
+            home, [first, second], at=home.clock.now(), agent=agent, source=source, lineage=lineage, text=text
+        )
+        append(event)
+    return Noted(event.body["note_id"])
 
 
 def tension_event(
     home: Home, facts: Sequence[str], *, at: int, agent: str, source: str, lineage: Sequence[str], text: str = ""
 ) -> Event:
-    """The event of a tension between facts; called inside `journal.exclusive`."""
-    taken = [event.body["note_id"] for event in home.journal.tail(0, kinds=["tension_noted"])]
-    body = {
-        "note_id": f"tension-{len(taken) + 1:04d}", "text": text or f"{', '.join(facts)} may not hold side by side", "facts": list(facts),
-        "source": source, "project": home.project,
-    }  # fmt: skip
+    """The event of a tension between facts, under the next free id; to be made and appended inside `journal.exclusive`."""
+    body: Body = {"text": text or f"{', '.join(facts)} may not hold side by side", "facts": [*facts], "source": source}
+    body |= {"note_id": next_id(home, TENSION), "project": home.project}
     return new_event("tension_noted", body, agent=agent, at=at, lineage=lineage)
+
+
+def next_id(home: Home, prefix: str) -> str:
+    """The next free id of `obs` or `tension`; inside `journal.exclusive` nobody else takes it."""
+    with home.views.reading(Notes) as view:
+        taken = [note_id.rpartition("-")[2] for note_id in view.ids if note_id.startswith(f"{prefix}-")]
+    return f"{prefix}-{max(map(int, taken), default=0) + 1:04d}"
+
+
+def review(
+    home: Home, note_id: str, verdict: str, *, entity: str = "", abstraction: str = "pattern", agent: str = "main"
+) -> Note:
+    """Say what becomes of a note: promote, archive or resolve, of a tension accept, reject or archive; then undo.
+
+    promote: it becomes a fact of the entity, a pattern or a principle, as far trusted as the note.  accept: the newest fact
+    of a tension stands in the place of the others.  reject: all stay.  undo: it is pending again, and what the review did is
+    taken back. Raises InvalidInput for a verdict that it cannot have now.
+    """
+    note = note_by_id(home, note_id)
+    allowed = ("accept", "reject", "archive") if note.facts else ("promote", "resolve", "archive")
+    one_of(
+        f"verdict on {note.id}, which is {note.status},", verdict, allowed if note.status == "pending" else ("undo",)
+    )
+    fact = ""
+    if verdict == "promote":
+        fact = _promoted(home, note, entity, abstraction, agent)
+    elif verdict == "accept":
+        fact = _accepted(home, note)
+    elif verdict == "undo":
+        _take_back(home, note)
+    body = {"note_id": note.id, "status": VERDICTS[verdict], "fact": fact, "undo": verdict == "undo"}
+    Face(home).append("note_reviewed", {**body, "project": note.project}, agent=agent, lineage=[note.event_id])
+    return note_by_id(home, note_id)
+
+
+def alerts(home: Home) -> list[str]:
+    """A sentence where more notes, or more tensions, are pending than the settings allow."""
+    settings = fact_settings(home)
+    told = ((False, "observations", settings.observation_alerts), (True, "tensions", settings.tension_alerts))
+    counts = [(len(notes_of(home, "pending", tensions=tensions)), what, most) for tensions, what, most in told]
+    return [
+        f"{count} {what} are pending, more than {most}: review them" for count, what, most in counts if count > most
+    ]
+
+
+def _repeats(first: str, second: str) -> bool:
+    one, other = (set(normal_form(text).split()) or {text} for text in (first, second))
+    return len(one & other) > _REPEATS_ABOVE * len(one | other)
+
+
+def _promoted(home: Home, note: Note, entity: str, abstraction: str, agent: str) -> str:
+    """The id of the fact that a note becomes, or of the one that says the same: a crash after it leaves nothing twice."""
+    from theorex_lab.designs.facts.writing import NewFact, write_fact
+
+    one_of("abstraction", abstraction, ("pattern", "principle"))
+    new = NewFact(
+        entity, note.text, abstraction=abstraction, source=note.source, origin=note.id, lineage=[note.event_id],
+        agent=agent, project=note.project,
+    )  # fmt: skip
+    return write_fact(home, new, semantic=False).id
+
+
+def _accepted(home: Home, note: Note) -> str:
+    """Let the newest fact of a tension stand in the place of the others; returns its id."""
+    from theorex_lab.designs.facts.writing import supersede
+
+    facts = sorted((fact_by_id(home, fact_id) for fact_id in note.facts), key=lambda fact: (fact.at, fact.id))
+    for older in facts[:-1]:
+        if older.active:
+            supersede(home, older.id, facts[-1].id, why=f"{note.id} was accepted")
+    return facts[-1].id
+
+
+def _take_back(home: Home, note: Note) -> None:
+    from theorex_lab.designs.facts.writing import supersede, undo_supersede
+
+    if note.status == "promoted" and fact_by_id(home, note.fact).active:
+        supersede(home, note.fact, why=f"the promotion of {note.id} was undone")
+    for fact_id in note.facts:
+        if note.fact and fact_by_id(home, fact_id).superseded_by == note.fact:
+            undo_supersede(home, fact_id)

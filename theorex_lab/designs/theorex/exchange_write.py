@@ -231,7 +231,7 @@ def _observation_of(event: Event, faded: list[int]) -> FlatRecord:
         "observation_type": body["type"], **{name: body[name] for name in ("text", "tags", "source")},
         "source_weight": body["weight"], **{name: body[name] for name in ("sentiment", "extractor", "concepts")},
         "faded": faded, "lineage": list(event.lineage),
-        **{name: body[name] for name in ("refs", "refused") if name in body},
+        **{name: body[name] for name in ("refs", "refused", "project") if body.get(name)},
     }  # fmt: skip
 
 

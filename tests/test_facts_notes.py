@@ -1,0 +1,345 @@
+"""Notes of the work, tensions between facts, domains, MEMORY.md and SOUL.md."""
+
+from __future__ import annotations
+
+import multiprocessing
+from pathlib import Path
+
+import pytest
+from conftest import DAY, NOW, Run
+
+from theorex_lab import Lab
+from theorex_lab.clock import FixedClock
+from theorex_lab.designs.facts import domains, notes, self_notes
+from theorex_lab.designs.facts.checks import check_flow
+from theorex_lab.designs.facts.tree_write import domain_documents
+from theorex_lab.errors import InvalidInput
+
+
+@pytest.fixture
+def lab(tmp_path: Path):
+    with Lab(tmp_path / "home", clock=FixedClock(NOW)) as made:
+        _ = made.facts
+        yield made
+
+
+def later(lab: Lab, **by: float) -> None:
+    lab.clock.advance(**by)  # type: ignore[attr-defined]
+
+
+def texts(lab: Lab) -> list[str]:
+    return [fact.text for fact in lab.facts.list()]
+
+
+# Notes
+
+
+def test_a_note_is_kept_once_and_a_repetition_names_the_first(lab: Lab) -> None:
+    first = notes.observe(lab.home, "The extraction missed facts of the meeting", "friction")
+    again = notes.observe(lab.home, "The extraction missed some facts of the meeting", "surprise")
+    other = notes.observe(lab.home, "Reviews were quick today", "quality")
+    assert (first, again, other) == (("obs-0001", ""), ("", "obs-0001"), ("obs-0002", ""))
+    assert [note.category for note in notes.notes_of(lab.home, "pending")] == ["friction", "quality"]
+
+
+def test_novelty_is_above_seven_tenths_of_the_words_of_the_last_twenty_open_notes(lab: Lab) -> None:
+    words = "one two three four five six seven eight nine ten".split()
+    notes.observe(lab.home, " ".join(words))
+    assert notes.observe(lab.home, " ".join(words[:7])).repeats == ""  # 7 of 10 is not above .7
+    assert notes.observe(lab.home, " ".join(words[:8])).repeats == "obs-0001"  # 8 of 10 is
+    for number in range(20):
+        notes.observe(lab.home, f"alpha{number} beta{number} gamma{number}")
+    assert notes.observe(lab.home, " ".join(words)).repeats == ""
+    notes.review(lab.home, "obs-0022", "archive")
+    assert notes.observe(lab.home, "alpha19 beta19 gamma19").repeats == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "category", "source", "said"),
+    [("x" * 501, "friction", "agent", "501 characters"), ("a note", "joy", "agent", "friction, surprise, quality"),
+     ("", "friction", "agent", "empty"), ("a note", "friction", "nobody", "source")],
+)  # fmt: skip
+def test_a_note_outside_the_rules_is_refused(lab: Lab, text: str, category: str, source: str, said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        notes.observe(lab.home, text, category, source=source)
+    assert notes.notes_of(lab.home) == []
+
+
+def test_a_secret_in_a_note_is_masked(lab: Lab) -> None:
+    notes.observe(lab.home, "The login with password=hunter2hunter2 was refused")
+    assert "hunter2" not in notes.note_by_id(lab.home, "obs-0001").text
+
+
+def test_a_promoted_note_becomes_a_fact_with_lineage_and_undoing_takes_it_back(lab: Lab) -> None:
+    notes.observe(lab.home, "Reviews find more before lunch", "quality", source="model")
+    found = notes.review(lab.home, "obs-0001", "promote", entity="projects/parser", abstraction="principle")
+    fact = lab.facts.show(found.fact)
+    assert (found.status, fact.text, fact.abstraction, fact.source) == (
+        "promoted", "Reviews find more before lunch", "principle", "model",
+    )  # fmt: skip
+    (event,) = lab.journal.read(ids=[fact.event_id])
+    assert event.lineage == (found.event_id,)
+    with pytest.raises(InvalidInput, match=r"promoted, .*allowed: undo"):
+        notes.review(lab.home, "obs-0001", "archive")
+    assert (notes.review(lab.home, "obs-0001", "undo").status, texts(lab)) == ("pending", [])
+    assert notes.review(lab.home, "obs-0001", "promote", entity="projects/parser").status == "promoted"
+    assert texts(lab) == ["Reviews find more before lunch"]
+
+
+def test_promoting_needs_an_entity_and_an_unknown_note_is_named(lab: Lab) -> None:
+    notes.observe(lab.home, "Reviews find more before lunch")
+    with pytest.raises(InvalidInput, match="people/NAME"):
+        notes.review(lab.home, "obs-0001", "promote")
+    with pytest.raises(InvalidInput, match="pattern, principle"):
+        notes.review(lab.home, "obs-0001", "promote", entity="projects/parser", abstraction="episode")
+    with pytest.raises(InvalidInput, match="obs-0009"):
+        notes.review(lab.home, "obs-0009", "archive")
+    with pytest.raises(InvalidInput, match="promote, resolve, archive"):
+        notes.review(lab.home, "obs-0001", "accept")
+    assert notes.note_by_id(lab.home, "obs-0001").status == "pending"
+
+
+def test_an_accepted_tension_leaves_the_newer_fact_and_a_rejected_one_both(lab: Lab) -> None:
+    for text in ("Tea is served at four", "Lunch is at noon", "The office has a cat"):
+        lab.facts.write("projects/office", text)
+        later(lab, seconds=60)
+    assert notes.note_tension(lab.home, "office-002", "office-001").id == "tension-0001"
+    assert notes.note_tension(lab.home, "office-001", "office-002").repeats == "tension-0001"
+    notes.review(lab.home, "tension-0001", "accept")
+    assert texts(lab) == ["Lunch is at noon", "The office has a cat"]
+    assert lab.facts.show("office-001").superseded_by == "office-002"
+    notes.review(lab.home, "tension-0001", "undo")
+    assert len(texts(lab)) == 3
+    assert notes.review(lab.home, "tension-0001", "reject").status == "resolved"
+    notes.review(lab.home, "tension-0001", "undo")
+    assert (len(texts(lab)), notes.note_by_id(lab.home, "tension-0001").status) == (3, "pending")
+
+
+def test_a_tension_is_of_two_facts_that_are_there(lab: Lab) -> None:
+    lab.facts.write("projects/office", "Tea is served at four")
+    for pair in (("office-001", "office-002"), ("office-001", "office-001")):
+        with pytest.raises(InvalidInput):
+            notes.note_tension(lab.home, *pair)
+    assert notes.notes_of(lab.home) == []
+
+
+def test_too_many_pending_notes_or_tensions_give_an_alert(lab: Lab) -> None:
+    for number in range(20):
+        notes.observe(lab.home, f"alpha{number} beta{number} gamma{number}")
+    assert notes.alerts(lab.home) == []
+    notes.observe(lab.home, "one more of them")
+    assert notes.alerts(lab.home) == ["21 observations are pending, more than 20: review them"]
+
+
+def test_a_note_of_another_project_is_not_shown(tmp_path: Path) -> None:
+    for project in ("shop", "parser"):
+        with Lab(tmp_path / "home", clock=FixedClock(NOW), project=project) as lab:
+            _ = lab.facts
+            notes.observe(lab.home, f"The build of {project} is slow")
+            assert [note.project for note in notes.notes_of(lab.home)] == [project]
+    with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
+        assert [note.id for note in notes.notes_of(lab.facts.home)] == ["obs-0001", "obs-0002"]
+        assert lab.verify().ok
+
+
+def _observe(folder: str, worker: int) -> None:
+    with Lab(folder) as lab:
+        for number in range(5):
+            notes.observe(lab.facts.home, f"word{worker}x{number} term{worker}y{number}")
+
+
+def test_two_processes_never_give_two_notes_one_id(tmp_path: Path) -> None:
+    with Lab(tmp_path / "home") as lab:
+        _ = lab.facts
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_observe, args=(str(tmp_path / "home"), worker)) for worker in range(2)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(60)
+    with Lab(tmp_path / "home") as lab:
+        assert [note.id for note in notes.notes_of(lab.facts.home)] == [f"obs-{n:04d}" for n in range(1, 11)]
+
+
+# MEMORY.md and SOUL.md
+
+
+def test_lines_are_added_promoted_and_taken_out(lab: Lab) -> None:
+    fact = lab.facts.write("people/ann", "Lives in York", source="user")
+    self_notes.add_line(lab.home, "MEMORY", "Tests run with uv")
+    promoted = self_notes.add_line(lab.home, "MEMORY", fact=fact.id)
+    assert promoted.lineage == (fact.event_id,)
+    assert self_notes.document(lab.home, "MEMORY") == "# MEMORY\n\n- Tests run with uv\n- ann: Lives in York\n"
+    self_notes.add_line(lab.home, "MEMORY", "Tests run with uv", undo=True)
+    assert self_notes.lines_of(lab.home, "MEMORY") == ["ann: Lives in York"]
+    assert self_notes.document(lab.home, "SOUL") == ""
+
+
+def test_content_flows_one_way(lab: Lab) -> None:
+    own = self_notes.add_line(lab.home, "SOUL", "Be brief")
+    fact = lab.facts.write("people/ann", "Lives in York")
+    for lineage, into in (([own.id], "notes"), ([own.id], "ops"), ([fact.event_id], "ops")):
+        with pytest.raises(InvalidInput, match="ops → notes → self"):
+            check_flow(lab.home, lineage, into)
+    with pytest.raises(InvalidInput, match="ops → notes → self"):
+        notes.observe(lab.home, "Be brief, it says", lineage=[own.id])
+    check_flow(lab.home, [fact.event_id], "self")
+
+
+@pytest.mark.parametrize(
+    "given", [{"text": "", "fact": ""}, {"text": "a", "fact": "ann-001"}, {"fact": "ann-009"}, {"text": "a", "undo": True}]
+)  # fmt: skip
+def test_a_line_outside_the_rules_is_refused(lab: Lab, given: dict[str, str]) -> None:
+    lab.facts.write("people/ann", "Lives in York")
+    with pytest.raises(InvalidInput):
+        self_notes.add_line(lab.home, "MEMORY", **given)  # type: ignore[arg-type]
+    with pytest.raises(InvalidInput, match="MEMORY, SOUL"):
+        self_notes.add_line(lab.home, "DIARY", "a line")
+    assert self_notes.lines_of(lab.home, "MEMORY") == []
+
+
+# Domains
+
+
+def test_a_domain_has_files_that_are_written_by_whom_they_belong_to(lab: Lab) -> None:
+    domains.add_domain(lab.home, "digest", description="Daily digest", interval=1440)
+    domains.write(lab.home, "digest", "decisions", "- At most 12 items")
+    domains.write(lab.home, "digest", "status", "Ran at nine\n", by="subagent")
+    domains.write(lab.home, "digest", "status", "Ran at ten", by="subagent")
+    domains.write(lab.home, "digest", "changelog", "Sent\n12 items", by="subagent")
+    with pytest.raises(InvalidInput, match="domain propose"):
+        domains.write(lab.home, "digest", "decisions", "- At most 99 items", by="subagent")
+    assert domains.domain_called(lab.home, "digest").files == {
+        "decisions": ["- At most 12 items"], "workflow": [], "status": ["Ran at ten"],
+        "changelog": ["- 2026-03-01T09:00Z Sent 12 items"],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "stated", "said"),
+    [
+        ("Digest", {}, "a-z 0-9"), ("../x", {}, "a-z 0-9"), ("9x", {}, "letter first"), ("x", {"type": "daemon"}, "cron-task, dev-project"),
+        ("x", {"type": "dev-project"}, "one of each dev-project"), ("x", {"entity": "projects/x"}, "one of each dev-project"),
+        ("x", {"type": "dev-project", "entity": "projects/../x"}, "people/NAME"), ("x", {"interval": -1}, "minutes"),
+        ("x", {"interval": float("nan")}, "minutes"), ("x", {"interval": True}, "minutes"),
+    ],
+)  # fmt: skip
+def test_a_domain_outside_the_rules_is_refused(lab: Lab, name: str, stated: dict[str, object], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        domains.add_domain(lab.home, name, **stated)
+    assert domains.domains_of(lab.home) == {}
+
+
+def test_a_domain_is_there_once_and_an_unknown_one_is_named(lab: Lab) -> None:
+    domains.add_domain(lab.home, "digest")
+    with pytest.raises(InvalidInput, match="there already"):
+        domains.add_domain(lab.home, "digest")
+    with pytest.raises(InvalidInput, match=r"'diggest'; allowed: digest"):
+        domains.write(lab.home, "diggest", "status", "fine")
+    with pytest.raises(InvalidInput, match="decisions, workflow, status, changelog"):
+        domains.write(lab.home, "digest", "notes", "fine")
+
+
+def test_a_proposal_is_surfaced_and_becomes_a_decision_and_a_fact(lab: Lab) -> None:
+    domains.add_domain(lab.home, "parser", type="dev-project", entity="projects/parser")
+    domains.propose(lab.home, "parser", "Use a table of tokens")
+    domains.propose(lab.home, "parser", "Rewrite it all")
+    domains.write(lab.home, "parser", "decisions", "PROPOSAL: Keep line numbers")
+    first, second, third = domains.scan_domains(lab.home).proposals
+    assert [each.text for each in (first, second, third)] == [
+        "Use a table of tokens",
+        "Rewrite it all",
+        "Keep line numbers",
+    ]
+    domains.judge(lab.home, "parser", first.id, accept=True)
+    domains.judge(lab.home, "parser", second.id, accept=False)
+    assert domains.scan_domains(lab.home).proposals == [third]
+    files = domains.domain_called(lab.home, "parser").files
+    assert files["decisions"] == ["PROPOSAL: Keep line numbers", "- Use a table of tokens"]
+    assert files["changelog"][-1].endswith("Rejected: Rewrite it all")
+    assert [(fact.text, fact.category) for fact in lab.facts.list("projects/parser")] == [
+        ("Use a table of tokens", "decision")
+    ]
+    with pytest.raises(InvalidInput, match="proposal"):
+        domains.judge(lab.home, "parser", first.id, accept=True)
+    domains.propose(lab.home, "parser", "Rewrite it all")
+    assert domains.scan_domains(lab.home).proposals == [third]
+
+
+def test_a_domain_is_stale_after_two_intervals_or_seven_days_and_never_while_it_rests(lab: Lab) -> None:
+    domains.add_domain(lab.home, "hourly", interval=60)
+    domains.add_domain(lab.home, "rare")
+    domains.add_domain(lab.home, "resting", interval=60)
+    domains.pause(lab.home, "resting")
+    later(lab, seconds=2 * 3600)
+    assert domains.scan_domains(lab.home).stale == []
+    later(lab, seconds=1)
+    assert domains.scan_domains(lab.home).stale == ["hourly"]
+    domains.write(lab.home, "hourly", "status", "fine")
+    assert domains.scan_domains(lab.home).stale == []
+    later(lab, seconds=7 * DAY / 1e6)
+    assert domains.scan_domains(lab.home).stale == ["hourly", "rare"]
+    domains.pause(lab.home, "resting", paused=False)
+    later(lab, seconds=7201)
+    assert "resting" in domains.scan_domains(lab.home).stale
+
+
+def test_a_changelog_past_a_thousand_lines_is_rotated_where_it_is_rendered(lab: Lab) -> None:
+    domains.add_domain(lab.home, "digest")
+    lines = [f"- line {number}" for number in range(2_001)]
+    body = {
+        "domain": "digest",
+        "file": "changelog",
+        "text": "\n".join(lines),
+        "append": True,
+        "by": "main",
+        "source": "agent",
+    }
+    lab.facts.append("domain_written", body)
+    rendered = {
+        name.removeprefix("memory/domains/digest/"): text.splitlines()[2:]
+        for _, name, text in domain_documents(lab.home)
+    }
+    assert rendered["archives/changelog-0001.md"] == lines[:1_000]
+    assert rendered["archives/changelog-0002.md"] == lines[1_000:2_000]
+    assert rendered["changelog.md"] == lines[2_000:]
+
+
+# Commands
+
+
+def test_the_commands_of_notes(run: Run) -> None:
+    assert run("fact", "observe", "--text", "The build is slow", "--category", "friction", "--json").json == {
+        "id": "obs-0001",
+        "repeats": "",
+    }
+    assert run("fact", "observe", "--text", "The build is slow").out == "not kept: it repeats obs-0001\n"
+    assert run("fact", "notes", "--json").json["notes"][0]["observation"] == "The build is slow"
+    assert (
+        run("fact", "review", "obs-0001", "promote", "--entity", "projects/shop").out == "obs-0001 promoted: shop-001\n"
+    )
+    run("fact", "write", "--entity", "projects/shop", "--fact", "Lunch is at noon")
+    assert run("memory-tension", "--fact1", "shop-001", "--fact2", "shop-002").out == "tension-0001\n"
+    assert "tension-0001  pending" in run("fact", "tension").out
+    assert run("fact", "review", "tension-0001", "accept", "--json").json["fact"] == "shop-002"
+    refused = run("fact", "review", "obs-0009", "archive")
+    assert (refused.code, "obs-0009" in refused.err) == (1, True)
+
+
+def test_the_commands_of_domains_and_self(run: Run, tmp_path: Path) -> None:
+    assert run("fact", "domain", "add", "digest", "--interval", "60", "--json").json["interval"] == 60
+    run("fact", "domain", "log", "digest", "--text", "Sent 12 items", "--by", "subagent")
+    run("fact", "domain", "propose", "digest", "--text", "Send 13")
+    (waiting,) = run("fact", "domain", "scan", "--json").json["proposals"]
+    assert run("fact", "domain", "accept", "digest", waiting["id"]).out == "accepted: Send 13\n"
+    assert run("fact", "domain", "show", "digest", "--json").json["files"]["decisions"] == "- Send 13"
+    assert run("fact", "domain", "list", "--json").json["domains"][0]["stale"] is False
+    run("fact", "domain", "render", str(tmp_path / "out"))
+    status = tmp_path / "out" / "memory" / "domains" / "digest" / "status.md"
+    status.write_text(status.read_text() + "\nAll is well\n")
+    assert run("fact", "domain", "import", str(tmp_path / "out"), "--json").code == 0
+    assert run("fact", "domain", "show", "digest", "--json").json["files"]["status"] == "All is well"
+    assert run("fact", "domain", "pause", "digest").code == 0
+    run("fact", "self", "add", "--file", "SOUL", "--text", "Be brief")
+    run("fact", "self", "render", str(tmp_path / "out"))
+    assert (tmp_path / "out" / "SOUL.md").read_text() == "# SOUL\n\n- Be brief\n"

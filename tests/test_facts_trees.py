@@ -1,0 +1,416 @@
+"""The folders life/, memory/ and ops/: written, taken in again, checked, mended, brought up to date, made."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import NOW, Run
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from theorex_lab import Entry, Lab
+from theorex_lab.clock import FixedClock
+from theorex_lab.designs.facts import CATEGORIES, domains, notes, self_notes
+from theorex_lab.designs.facts.tree_checks import check_home, check_tree, duplicates, init_tree, migrate_tree
+from theorex_lab.designs.facts.tree_read import import_domains
+from theorex_lab.errors import InvalidInput, StorageError
+
+OLD = {"id": "ann-001", "fact": "Lives in Bath", "category": "relationship", "timestamp": "2025-02-08"}
+
+
+def opened(folder: Path, **given: Any) -> Lab:
+    lab = Lab(folder, clock=FixedClock(NOW), **given)
+    _ = lab.facts
+    return lab
+
+
+def files_in(folder: Path) -> dict[str, str]:
+    """The files of the facts design below a folder, without those of other layouts."""
+    found = {file.relative_to(folder).as_posix(): file for file in sorted(folder.rglob("*")) if file.is_file()}
+    kept = ("life/", "memory/", "ops/", "MEMORY", "SOUL")
+    return {name: file.read_text(encoding="utf-8") for name, file in found.items() if name.startswith(kept)}
+
+
+def tree(folder: Path, files: dict[str, Any]) -> Path:
+    for name, content in files.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        data = content if isinstance(content, bytes | str) else json.dumps(content)
+        (folder / name).write_bytes(data if isinstance(data, bytes) else data.encode())
+    return folder
+
+
+def record(number: int, text: str, **more: Any) -> dict[str, Any]:
+    return {
+        "id": f"ann-{number:03d}", "fact": text, "category": "status", "confidence": 0.6, "abstractionLevel": "pattern",
+        "tags": ["home"], "timestamp": "2025-02-08T10:00:00Z", "status": "active", **more,
+    }  # fmt: skip
+
+
+def lived(folder: Path) -> Lab:
+    """A home in which all of it was used."""
+    lab = opened(folder)
+    for text in ("Lives in Bath", "Lives in York", "Prefers tea"):
+        lab.facts.write("people/ann", text, source="user", tags=["home"])
+        lab.clock.advance(seconds=90)  # type: ignore[attr-defined]
+    lab.facts.access("ann-002")
+    lab.facts.access("ann-002")
+    lab.facts.write("projects/shop", "Opens at nine", valid_from="2026-01-01T00:00:00Z")
+    lab.facts.add_channel("telegram", "77")
+    lab.write_all([
+        Entry("We decided to use uv", "main", observation_type="decision"), Entry("The cat sleeps", "sage"),
+        Entry("Only here", "main", project="telegram-77"),
+    ])  # fmt: skip
+    domains.add_domain(lab.home, "shop", type="dev-project", entity="projects/shop", description="The shop")
+    domains.propose(lab.home, "shop", "Open at eight")
+    domains.write(lab.home, "shop", "decisions", "# Rules\n\n- Never on Sundays")
+    notes.observe(lab.home, "The till is slow")
+    notes.observe(lab.home, "Reviews were quick", "quality")
+    notes.review(lab.home, "obs-0002", "archive")
+    notes.note_tension(lab.home, "ann-002", "ann-003")
+    self_notes.add_line(lab.home, "MEMORY", "Ann owns the shop")
+    self_notes.add_line(lab.home, "SOUL", "Be brief")
+    return lab
+
+
+def test_export_import_export_is_equal_and_the_tree_has_its_layout(tmp_path: Path) -> None:
+    with lived(tmp_path / "one") as lab, opened(tmp_path / "two") as other:
+        other.clock.advance(seconds=270)  # type: ignore[attr-defined]
+        lab.export_files(tmp_path / "a")
+        assert not [
+            problem for report in other.import_files(tmp_path / "a", trust_own=True) for problem in report.problems
+        ]
+        other.export_files(tmp_path / "b")
+        first, second = files_in(tmp_path / "a"), files_in(tmp_path / "b")
+        assert [fact.id for fact in other.facts.list()] == ["ann-002", "ann-003", "shop-001"]
+        assert other.facts.show("ann-002").access_count == 2
+        assert other.verify().ok
+    assert sorted(first) == [
+        "MEMORY.md", "SOUL.md", "life/people/ann/items.json", "life/people/ann/summary.md", "life/projects/shop/items.json",
+        "life/projects/shop/summary.md", "memory/domains/registry.json", "memory/domains/shop/changelog.md",
+        "memory/domains/shop/decisions.md", "memory/domains/shop/status.md", "memory/main/2026-03-01.md",
+        "memory/telegram-77/2026-03-01.md", "ops/observations/index.json", "ops/observations/obs-0001.json",
+        "ops/observations/obs-0002.json", "ops/tensions/index.json", "ops/tensions/tension-0001.json",
+    ]  # fmt: skip
+    assert first == second
+    assert first["memory/main/2026-03-01.md"] == (
+        "# 2026-03-01\n\n## Events\n\n- 09:04 sage: The cat sleeps\n\n## Decisions\n\n- 09:04 main: We decided to use uv\n"
+    )
+
+
+def test_importing_twice_or_where_it_came_from_changes_nothing(tmp_path: Path) -> None:
+    with lived(tmp_path / "one") as lab, opened(tmp_path / "two") as other:
+        lab.export_files(tmp_path / "a")
+        other.clock.advance(seconds=270)  # type: ignore[attr-defined]
+        for home in (lab, other, other):
+            before = home.journal.last_seq()
+            reports = home.import_files(tmp_path / "a")
+            after = home.journal.last_seq()
+        assert (before, sum(report.imported for report in reports)) == (after, 0)
+        home = lab
+        before = lab.journal.last_seq()
+        lab.import_files(tmp_path / "a")
+        assert lab.journal.last_seq() == before
+
+
+def test_what_comes_in_is_of_import_unless_it_is_ones_own(tmp_path: Path) -> None:
+    with lived(tmp_path / "one") as lab:
+        lab.export_files(tmp_path / "a")
+    for trust_own, source in ((False, "import"), (True, "user")):
+        with opened(tmp_path / f"home-{trust_own}") as other:
+            other.clock.advance(seconds=270)  # type: ignore[attr-defined]
+            other.import_files(tmp_path / "a", trust_own=trust_own)
+            assert other.facts.show("ann-002").source == source
+            sources = {
+                event.body["source"]
+                for event in other.journal.tail(0, kinds=["observation", "self_added", "domain_written"])
+            }
+            assert sources == ({"agent"} if trust_own else {"import"})
+
+
+def test_an_untrusted_file_supersedes_nothing_that_is_here_from_others(tmp_path: Path) -> None:
+    with opened(tmp_path / "home") as lab:
+        lab.facts.write("people/ann", "Lives in York", source="user")
+        lab.export_files(tmp_path / "a")
+        file = tmp_path / "a" / "life" / "people" / "ann" / "items.json"
+        document = json.loads(file.read_text())
+        document["facts"][0] |= {"status": "superseded"}
+        file.write_text(json.dumps(document))
+        lab.import_files(tmp_path / "a")
+        assert lab.facts.show("ann-001").active
+        lab.import_files(tmp_path / "a", trust_own=True)
+        assert not lab.facts.show("ann-001").active
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        [OLD], {"facts": [OLD]}, {"entityId": "people/ann", "items": [OLD]}, b"\xef\xbb\xbf" + json.dumps([OLD]).encode(),
+        {"schemaVersion": 2, "facts": [record(1, "Lives in Bath", category="relationship", confidence=0.7, tags=[])]},
+    ],
+)  # fmt: skip
+def test_the_originals_files_come_in_bare_wrapped_or_with_a_mark(tmp_path: Path, content: Any) -> None:
+    folder = tree(tmp_path / "a", {"life/people/ann/items.json": content})
+    with opened(tmp_path / "home") as lab:
+        lab.import_files(folder)
+        (fact,) = lab.facts.list("people/ann")
+    assert (fact.id, fact.text, fact.confidence, fact.abstraction, fact.source) == (
+        "ann-001",
+        "Lives in Bath",
+        0.7,
+        "pattern",
+        "import",
+    )
+    assert fact.to_dict()["timestamp"].startswith("2025-02-08")
+
+
+def test_a_broken_record_or_file_is_named_and_the_rest_comes_in(tmp_path: Path) -> None:
+    facts = [
+        record(1, "Lives in Bath"), record(2, "Too sure", confidence=2), "nonsense", record(3, "", status="active"),
+        record(4, "Elsewhere", entity="people/../../etc"), record(5, "Lives in York", entity="people\\ann"),
+        record(6, "A bad trust", trust="god"),
+    ]  # fmt: skip
+    files = {
+        "life/people/ann/items.json": {"facts": facts}, "life/people/bob/items.json": "{broken", "life/projects/x/items.json": "3",
+        "ops/observations/obs-0001.json": {"id": "obs-0001"}, "ops/observations/obs-0002.json": {"id": "obs-0002", "observation": "Slow"},
+        "memory/main/2025-02-08.md": b"# day\n- said so\n- \xff", "memory/main/2025-02-09.md": "# day\n\n## Decisions\n- use uv\n",
+    }  # fmt: skip
+    with opened(tmp_path / "home") as lab:
+        reports = lab.import_files(tree(tmp_path / "a", files))
+        problems = "\n".join(problem for report in reports for problem in report.problems)
+        assert [fact.text for fact in lab.facts.list()] == ["Lives in Bath", "Lives in York"]
+        assert [note.id for note in notes.notes_of(lab.home)] == ["obs-0002"]
+        said = [event.body["text"] for event in lab.journal.tail(0, kinds=["observation"])]
+    for place in (
+        "ann/items.json: fact 2: confidence is 2", "fact 3: got a str", "fact 4: fact is ''", "fact 5: got the entity", "fact 7: trust is 'god'",
+        "bob/items.json: not JSON", "projects/x/items.json: got no facts", "obs-0001.json: got the note", "2025-02-08.md: not UTF-8",
+    ):  # fmt: skip
+        assert place in problems
+    assert said == ["use uv"]
+
+
+def test_chains_come_in_whole_and_circles_are_broken(tmp_path: Path) -> None:
+    facts = [
+        record(1, "Lives in Bath", status="superseded", supersededBy="ann-002"), record(2, "Lives in York", supersedes=["ann-001"]),
+        record(3, "A", status="superseded", supersededBy="ann-004"), record(4, "B", status="superseded", supersededBy="ann-003"),
+        record(5, "C", status="superseded", supersededBy="bob-001"),
+    ]  # fmt: skip
+    with opened(tmp_path / "home") as lab:
+        (report,) = lab.import_files(tree(tmp_path / "a", {"life/people/ann/items.json": facts}))
+        assert [fact.id for fact in lab.facts.chain("ann-001")] == ["ann-001", "ann-002"]
+        assert lab.facts.show("ann-005").superseded_by == ""
+        assert check_home(lab.home).problems == []
+    assert "is a circle" in report.problems[0]
+    assert "no fact that is there" in report.problems[1]
+
+
+def test_an_id_that_another_fact_has_becomes_the_next_free_one(tmp_path: Path) -> None:
+    facts = [record(1, "Prefers tea", status="superseded", supersededBy="ann-002"), record(2, "Prefers coffee")]
+    tension = {"id": "tension-0001", "tension": "tea or coffee", "factRefs": ["ann-001", "ann-002"]}
+    folder = tree(tmp_path / "a", {"life/people/ann/items.json": facts, "ops/tensions/tension-0001.json": tension})
+    with opened(tmp_path / "home") as lab:
+        lab.facts.write("people/ann", "Lives in York")
+        for _ in range(2):
+            lab.import_files(folder)
+            known = {fact.id: (fact.text, fact.superseded_by) for fact in lab.facts.list(active=None)}
+            assert known == {
+                "ann-001": ("Lives in York", ""),
+                "ann-003": ("Prefers tea", "ann-002"),
+                "ann-002": ("Prefers coffee", ""),
+            }
+            assert notes.note_by_id(lab.home, "tension-0001").facts == ("ann-003", "ann-002")
+
+
+def test_notes_of_the_original_and_its_silos_come_in(tmp_path: Path) -> None:
+    day = "# 2025-02-08\n\n## Events\n- Met Bob\n- Met Bob\n<!-- extracted:L9 -->\n## Learnings\n* Bob is early\n"
+    folder = tree(
+        tmp_path / "a",
+        {
+            "memory/agent-main/telegram-77/2025-02-08.md": day,
+            "memory/2025-02-09.md": "- Slept\n",
+            "memory/readme.md": "x",
+        },
+    )
+    with opened(tmp_path / "home") as lab:
+        for _ in range(2):
+            lab.import_files(folder)
+        said = [
+            (event.body["text"], event.body["project"], event.body["type"])
+            for event in lab.journal.tail(0, kinds=["observation"])
+        ]
+    assert sorted(said) == [
+        ("Bob is early", "telegram-77", "trace_fix"), ("Met Bob", "telegram-77", "discovery"), ("Met Bob", "telegram-77", "discovery"),
+        ("Slept", "", "discovery"),
+    ]  # fmt: skip
+
+
+def test_a_domain_file_edited_by_hand_is_taken_in_as_an_event(tmp_path: Path) -> None:
+    with lived(tmp_path / "home") as lab:
+        lab.export_files(tmp_path / "a")
+        file = tmp_path / "a" / "memory" / "domains" / "shop" / "decisions.md"
+        file.write_text("# shop: decisions\n\n- Open on Sundays\n")
+        (report,) = (each for each in lab.import_files(tmp_path / "a") if each.problems)
+        assert "differs from what is here" in report.problems[0]
+        assert domains.domain_called(lab.home, "shop").files["decisions"] == ["# Rules", "", "- Never on Sundays"]
+        for imported in (1, 0):
+            assert sum(each.imported for each in import_domains(lab.home, tmp_path / "a")) == imported
+        assert domains.domain_called(lab.home, "shop").files["decisions"] == ["- Open on Sundays"]
+        (event,) = (each for each in lab.journal.tail(0, kinds=["domain_written"]) if each.body["by"] == "hand")
+        assert event.body["source"] == "import"
+
+
+def test_nothing_is_written_where_the_design_was_never_used(tmp_path: Path) -> None:
+    with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
+        lab.agent("main").write("Lunch is at noon")
+        lab.export_files(tmp_path / "a")
+    assert files_in(tmp_path / "a") == {}
+
+
+words = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=60).filter(
+    lambda text: text.strip()
+)
+
+
+@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    facts=st.lists(
+        st.tuples(words, st.sampled_from(CATEGORIES), st.floats(0, 1), st.integers(0, 5)), min_size=1, max_size=6
+    )
+)
+def test_any_facts_survive_the_way_out_and_in(tmp_path_factory: pytest.TempPathFactory, facts: list[Any]) -> None:
+    folder = tmp_path_factory.mktemp("round")
+    with opened(folder / "one") as lab, opened(folder / "two") as other:
+        for text, category, confidence, used in facts:
+            wrote = lab.facts.write("people/ann", text, category=category, confidence=confidence)
+            for _ in range(used):
+                lab.facts.access(wrote.id)
+        lab.export_files(folder / "a")
+        other.import_files(folder / "a", trust_own=True)
+        other.export_files(folder / "b")
+    assert files_in(folder / "a") == files_in(folder / "b")
+
+
+# Checking and mending
+
+
+BROKEN = [
+    record(1, "Lives in Bath", status="superseded", supersededBy="ann-009"), record(2, "Sure", confidence=1.5, category="Mood"),
+    record(2, "Twice", accessCount=-1), record(4, "A", supersededBy="ann-005"), record(5, "B", supersededBy="ann-004"),
+    {"id": "ann-006", "fact": "Likes tea", "category": "preference"}, record(7, ""), 3,
+]  # fmt: skip
+
+
+def test_validate_names_what_is_wrong_and_writes_nothing(tmp_path: Path) -> None:
+    folder = tree(tmp_path, {"life/people/ann/items.json": BROKEN, "life/people/bob/items.json": "{"})
+    before = files_in(folder)
+    found = check_tree(folder)
+    told = "\n".join(found.problems)
+    for place in (
+        "it is a bare list", "fact 2: confidence is 1.5", "fact 2: category is 'Mood'", "ann-002 is there twice", "fact 3: accessCount is -1",
+        "fact 6: it lacks confidence, abstractionLevel, tags", "fact 7: fact is ''", "fact 8: it is no object", "ann-001: supersededBy is 'ann-009'",
+        "ann-004 → ann-005 → ann-004 is a circle", "bob/items.json: not JSON",
+    ):  # fmt: skip
+        assert place in told
+    assert (files_in(folder), found.written, found.mended) == (before, [], [])
+
+
+def test_fix_mends_what_can_be_and_says_what_cannot(tmp_path: Path) -> None:
+    folder = tree(tmp_path, {"life/people/ann/items.json": b"\xef\xbb\xbf" + json.dumps(BROKEN).encode()})
+    original = (folder / "life/people/ann/items.json").read_bytes()
+    found = check_tree(folder, fix=True)
+    again = check_tree(folder)
+    assert found.problems == again.problems  # what could not be mended
+    assert len(found.problems) == 4
+    facts = json.loads((folder / "life/people/ann/items.json").read_text())["facts"]
+    assert [fact["id"] for fact in facts[:-1]] == [
+        "ann-001",
+        "ann-002",
+        "ann-003",
+        "ann-004",
+        "ann-005",
+        "ann-006",
+        "ann-007",
+    ]
+    assert (facts[1]["confidence"], facts[1]["category"], facts[5]["abstractionLevel"]) == (1.0, "context", "pattern")
+    assert (folder / "life/people/ann/items.json.before").read_bytes() == original
+
+
+def test_migrate_brings_bare_and_wrapped_files_up_and_changes_nothing_else(tmp_path: Path) -> None:
+    newer = {"schemaVersion": 2, "entity": "people/cay", "facts": [{**record(1, "Has a cat"), "supersededBy": None}]}
+    folder = tree(
+        tmp_path,
+        {
+            "life/people/ann/items.json": [OLD],
+            "life/people/bob/items.json": {"facts": [{**OLD, "id": "bob-001", "category": "status", "mood": 3}]},
+            "life/people/cay/items.json": newer,
+        },
+    )
+    assert migrate_tree(folder).written == ["life/people/ann/items.json", "life/people/bob/items.json"]
+    ann, bob = (json.loads((folder / f"life/people/{name}/items.json").read_text()) for name in ("ann", "bob"))
+    assert ann["facts"] == [{**OLD, "confidence": 0.7, "abstractionLevel": "pattern", "tags": []}]
+    assert (bob["facts"][0]["abstractionLevel"], bob["facts"][0]["mood"]) == ("episode", 3)
+    assert json.loads((folder / "life/people/ann/items.json.before").read_text()) == [OLD]
+    assert migrate_tree(folder).written == []
+
+
+def test_a_folder_without_facts_is_refused_and_one_that_cannot_be_written_is_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InvalidInput, match=r"life/\*/\*/items.json"):
+        check_tree(tmp_path)
+    folder = tree(tmp_path, {"life/people/ann/items.json": [OLD]})
+
+    def full(*_given: Any, **_named: Any) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(StorageError, match="No space left"):
+        migrate_tree(folder)
+    assert json.loads((folder / "life/people/ann/items.json").read_text()) == [OLD]
+
+
+def test_the_homes_own_chains_are_checked(tmp_path: Path) -> None:
+    with lived(tmp_path / "home") as lab:
+        assert check_home(lab.home).problems == []
+        body = {"facts": ["ann-002"], "by": "ann-001", "why": "", "undo": False}
+        lab.facts.append("fact_superseded", body)
+        assert check_home(lab.home).problems == ["ann-001: the chain ann-001 → ann-002 → ann-001 is a circle"]
+
+
+def test_duplicates_are_found_within_one_entity(tmp_path: Path) -> None:
+    facts = [record(1, "Writes C++"), record(2, "Writes C"), record(3, "writes c++!"), record(4, "Sings")]
+    bob = [{**record(1, "Sings"), "id": "bob-001"}]
+    folder = tree(tmp_path / "a", {"life/people/ann/items.json": facts, "life/people/bob/items.json": bob})
+    with opened(tmp_path / "home") as lab:
+        lab.import_files(folder)
+        assert duplicates(lab.home) == (3, [["ann-001", "ann-003"]])
+
+
+def test_init_makes_what_is_not_there_and_overwrites_nothing(tmp_path: Path) -> None:
+    (tmp_path / "MEMORY.md").write_text("mine")
+    found = init_tree(tmp_path)
+    assert ("SOUL.md" in found["made"], "MEMORY.md" in found["kept"]) == (True, True)
+    assert (tmp_path / "MEMORY.md").read_text() == "mine"
+    assert (tmp_path / "life" / "people").is_dir()
+    assert init_tree(tmp_path)["made"] == []
+
+
+def test_the_commands_of_folders(run: Run, tmp_path: Path) -> None:
+    folder = str(tree(tmp_path / "a", {"life/people/ann/items.json": [OLD]}))
+    wrong = run("fact", "validate", folder, "--json")
+    assert (wrong.code, len(wrong.json["problems"])) == (1, 2)
+    assert run("fact", "migrate", folder, "--json").json["written"] == ["life/people/ann/items.json"]
+    assert run("fact", "validate", folder).out == "1 facts are well, 0 files were written\n"
+    assert run("import", folder, "--json").json["imported"] == 1
+    assert run("fact", "validate", "--json").json["facts"] == 1
+    assert run("fact", "validate", "--fix").code == 1
+    assert run("memory-dedup", "--seed", "--json").json == {"hashes": 1, "duplicates": []}
+    assert run("fact", "dedup", "--entity", "people/ann", "--text", "lives in Bath!").out == "ann-001\n"
+    assert "theorex install-hooks" in run("fact", "init", str(tmp_path / "new")).out
+    assert (
+        run("fact", "migrate", str(tmp_path / "none")).code == 2
+        or run("fact", "migrate", str(tmp_path / "none")).code == 1
+    )

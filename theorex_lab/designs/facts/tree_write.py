@@ -1,0 +1,154 @@
+"""The folders of the facts design, as Engram has them, written from the memory.
+
+life/<people|projects|archives>/<slug>/items.json, summary.md    the facts of an entity, and its page
+memory/<channel>/YYYY-MM-DD.md                                   what was said on a day in a channel (main: in none), a line each
+memory/domains/<domain>/*.md, archives/, and registry.json       domains
+ops/observations/, ops/tensions/                                 notes of the work, a file each, and index.json
+MEMORY.md, SOUL.md                                               lines that are known always
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from theorex_lab.designs.facts import KINDS, domains, self_notes
+from theorex_lab.designs.facts.facts import Fact, facts_of
+from theorex_lab.designs.facts.items import fact_settings
+from theorex_lab.designs.facts.notes import Note, notes_of
+from theorex_lab.designs.facts.summaries import local_day, summary
+from theorex_lab.exchange.files import Exported, portable
+from theorex_lab.exchange.flat_files import write_lines
+from theorex_lab.home import Home
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
+from theorex_lab.text.line import folded
+
+SCHEMA_VERSION = 2
+ROTATED_LINES = 1_000  # of a changelog; those before stand in archives/
+OBSERVATIONS, TENSIONS, DOMAINS, REGISTRY = "ops/observations", "ops/tensions", "memory/domains", "registry.json"
+SAID = ("prompt", "observation", "turn_ended", "turn_message")
+MAIN = "main"  # the folder of what was said in no channel and no project
+_USED = tuple(kind for kind in KINDS if kind not in ("extracted", "summarized", "heartbeat"))
+_SECTION_OF = {"decision": "Decisions", FIX_TYPE: "Learnings", AVOID_TYPE: "Learnings"}
+SECTIONS = ("Events", "Decisions", "Learnings")
+
+Document = tuple[str, str, str]  # how its like are told, its path in the folder, its text
+
+
+def export_tree(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
+    """Write the folders of all agents, or of one without summaries and domains; nothing where the design was never used.
+
+    Each file is replaced as a whole; others are left alone. Raises StorageError where one cannot be written.
+    """
+    used = next(home.journal.tail(0, kinds=_USED), None) is not None
+    return write_documents(folder, documents(home, agent) if used else ())
+
+
+def write_documents(folder: Path, found: Iterable[Document]) -> Exported:
+    """Write these files below a folder. Raises StorageError."""
+    done = Exported(folder)
+    for told, name, text in found:
+        write_lines(folder / name, text.splitlines())
+        done.files[told] = done.files.get(told, 0) + 1
+    return done
+
+
+def documents(home: Home, agent: str | None = None) -> Iterator[Document]:
+    """Every file, of all agents or of one."""
+    yield from _life(home, agent)
+    yield from _days(home, agent)
+    if agent is None:
+        yield from domain_documents(home)
+    for name, tensions in ((OBSERVATIONS, False), (TENSIONS, True)):
+        yield from _notes(name, [note for note in notes_of(home, tensions=tensions) if agent in (None, note.agent)])
+    yield from self_documents(home, agent)
+
+
+def in_json(value: object) -> str:
+    """As these files have it: indented, in plain letters."""
+    return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def wrapped(entity: str, facts: list[Any]) -> dict[str, Any]:
+    """The document of an entity's facts."""
+    return {"schemaVersion": SCHEMA_VERSION, "entity": entity, "facts": facts}
+
+
+def _life(home: Home, agent: str | None) -> Iterator[Document]:
+    entities: dict[str, list[Fact]] = defaultdict(list)
+    for fact in facts_of(home, active=None):
+        if agent in (None, fact.agent):
+            entities[fact.entity].append(fact)
+    for entity, facts in sorted(entities.items()):
+        yield (
+            "life/*/*/items.json",
+            f"life/{entity}/items.json",
+            in_json(wrapped(entity, [fact.to_dict() for fact in facts])),
+        )
+        if agent is None and (active := [fact for fact in facts if fact.active]):
+            page = summary(entity, active, home.clock.now(), fact_settings(home))
+            yield "life/*/*/summary.md", f"life/{entity}/summary.md", page
+
+
+def _days(home: Home, agent: str | None) -> Iterator[Document]:
+    for (channel, day), sections in sorted(said_by_day(home, agent).items()):
+        parts = [f"\n## {title}\n\n" + "\n".join(sections[title]) for title in SECTIONS if title in sections]
+        yield "memory/*/*.md", f"memory/{channel}/{day}.md", "\n".join([f"# {day}", *parts])
+
+
+def said_by_day(home: Home, agent: str | None = None) -> dict[tuple[str, str], dict[str, list[str]]]:
+    """By channel and day (of the setting timezone), the lines of each section: `- HH:MM who: what`."""
+    found: dict[tuple[str, str], dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
+    settings = fact_settings(home)
+    for event in home.journal.tail(0, kinds=SAID):
+        text = folded(str(event.body.get("text") or event.body.get("message") or ""))
+        if text and agent in (None, event.agent) and not event.body.get("subagent"):
+            when, who = local_day(event.at, settings), "user" if event.kind == "prompt" else event.agent
+            section = _SECTION_OF.get(event.body.get("type", ""), SECTIONS[0])
+            day = found[channel_folder(event.body.get("project", "")), f"{when:%Y-%m-%d}"]
+            day[section].append(f"- {when:%H:%M} {who}: {text}")
+    return found
+
+
+def channel_folder(project: str) -> str:
+    """The folder of a channel's days; between underscores where its name is one that means something else."""
+    return f"_{project}_" if project in (MAIN, "domains") else portable(project) if project else MAIN
+
+
+def domain_documents(home: Home) -> Iterator[Document]:
+    """The files of every domain; a changelog keeps what follows its last full thousand lines, archives/ has the others."""
+    found = domains.domains_of(home)
+    for name, domain in found.items():
+        for file, lines in domain.files.items():
+            rotated = max(len(lines) - 1, 0) // ROTATED_LINES if file == "changelog" else 0
+            parts = {f"archives/{file}-{number + 1:04d}.md": number * ROTATED_LINES for number in range(rotated)}
+            for part, start in {**parts, f"{file}.md": rotated * ROTATED_LINES}.items():
+                if lines or file != "workflow":
+                    text = [title_of(name, file), "", *lines[start : start + ROTATED_LINES if part in parts else None]]
+                    yield "memory/domains/*/*.md", f"{DOMAINS}/{name}/{part}", "\n".join(text)
+    if found:
+        stated = {name: {**domain.stated, "project": domain.project} for name, domain in found.items()}
+        yield f"{DOMAINS}/{REGISTRY}", f"{DOMAINS}/{REGISTRY}", in_json({"domains": stated})
+
+
+def title_of(domain: str, file: str) -> str:
+    """The first line of a domain's file."""
+    return f"# {domain}: {file}"
+
+
+def self_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
+    """MEMORY.md and SOUL.md, where they have lines."""
+    for file in self_notes.FILES:
+        if text := self_notes.document(home, file, agent=agent):
+            yield f"{file}.md", f"{file}.md", text
+
+
+def _notes(folder: str, found: list[Note]) -> Iterator[Document]:
+    for note in found:
+        yield f"{folder}/*.json", f"{folder}/{note.id}.json", in_json(note.to_dict())
+    if found:
+        index = {folder.partition("/")[2]: [note.id for note in found], "lastId": found[-1].id}
+        yield f"{folder}/*.json", f"{folder}/index.json", in_json(index)
