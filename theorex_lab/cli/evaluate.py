@@ -25,7 +25,7 @@ _PATH = (
     "supersede: 1k, 8k, or a log with questions; default both files of the set."
 )
 
-_NAMES = "routing failures retrieval search sentences signals supersede duplicates contradictions"
+_NAMES = "routing failures retrieval search sentences signals supersede duplicates contradictions growth"
 
 
 @command("eval")
@@ -35,7 +35,8 @@ _NAMES = "routing failures retrieval search sentences signals supersede duplicat
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
     "failures: whoandwhen (the default) or reflexion_alfworld. "
     "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk. "
-    "signals: signals (the default), signals_en, signals_ru. supersede: fact_updates. duplicates: stsb. contradictions: fever_symmetric (the default) or sick.",
+    "signals: signals (the default), signals_en, signals_ru. supersede: fact_updates. duplicates: stsb. "
+    "contradictions: fever_symmetric (the default) or sick. growth: simulated_sessions (the default), or any log.",
 )
 @click.option("--path", "--file", "path", default="", help=_PATH)
 @click.option("--log", metavar="NAME|PATH", default="", help="search: data set, transcripts, home; default this one.")
@@ -71,12 +72,16 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     duplicates: how alike people find two sentences, and thresholds from which they say the same; contradictions: whether
     they contradict each other. Half of the pairs made weights and rules, the other half reports them.
 
+    growth: what a session's start costs over 180 days as all daily notes, as the summaries of facts, as one query, beside
+    the figures that Engram claims. --picture draws it.
+
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
+    growth: {dataset, days, own_days, metrics, document, verdicts, curve};
     sentences: {dataset, n, methods, types_right}; signals: make too; duplicates and contradictions: thresholds too
     """
-    if given["picture"] and part != "retrieval":
-        raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval, or leave it out")
+    if given["picture"] and part not in ("retrieval", "growth"):
+        raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval or growth, or leave it out")
     result, text = _PARTS[part](dataset, seed, **given)
     emit(result, text)
 
@@ -140,6 +145,7 @@ _PARTS: dict[str, Callable[..., Report]] = {
     "supersede": lambda dataset, seed, path, **_: later(f"{_FACTS}:supersede")(dataset or "fact_updates", path, seed),
     "duplicates": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")("duplicates", dataset, seed),
     "contradictions": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")("contradictions", dataset, seed),
+    "growth": lambda dataset, _seed, picture, **_: later(f"{_FACTS}:growth")(dataset, picture),
 }
 
 

@@ -1,4 +1,4 @@
-"""What `theorex eval supersede`, `signals`, `duplicates` and `contradictions` show: facts beside trivial baselines."""
+"""What `theorex eval supersede`, `signals`, `duplicates`, `contradictions` and `growth` show of a memory of facts."""
 
 from __future__ import annotations
 
@@ -44,6 +44,16 @@ def pairs(part: str, dataset: str | None, seed: int) -> Report:
 
     score = pairs.score_duplicates if part == "duplicates" else pairs.score_contradictions
     return _report(score(*filter(None, [dataset]), seed=seed))
+
+
+def growth(dataset: str | None, picture: str | None) -> Report:
+    """See `measure_growth`. Raises as it does."""
+    from theorex_lab.cli import write_picture
+    from theorex_lab.experiments.scores.growth import measure_growth
+
+    found = measure_growth(dataset or "simulated_sessions")
+    write_picture(picture, found.plot)
+    return found.result(), str(found)
 
 
 def _report(result: dict[str, Any]) -> Report:

@@ -95,6 +95,7 @@ class Searcher:
         self.home, self.vectors = home, EmbeddedTexts(home)
         self._awake_at: dict[str, tuple[Table, int, Mask]] = {}
         self._passages: tuple[Table, int, Passages] | None = None
+        self._echoed: tuple[Table, int, NDArray[np.int64]] | None = None
 
     def search(
         self,
@@ -111,7 +112,8 @@ class Searcher:
     ) -> Hits:
         """The items that answer the query best: of these agents and what they share (or of all), with this tag (or any).
 
-        Texts of all kinds, or only items of these `kinds`; labels, such as concepts, are found where their kind is named. Only
+        Texts of all kinds, or only items of these `kinds`; labels, such as concepts, and what echoes another text are found
+        where their kind is named. Only
         those of these `projects` or of none, and what is shared, or of all. Sleeping ones are found only when `cold`. With
         `spread`, texts that belong to those found are found too, as each design says: Theorex lets activation run from
         their concepts over links (two hops, weaker by each link's strength); nothing of it is stored. Nothing comes back where
@@ -133,7 +135,8 @@ class Searcher:
                 allowed &= ~index.only_within(closed)
             if kinds is not None:
                 allowed &= index.of_kinds(kinds)
-            return allowed if cold else allowed & self._awake(index)
+            allowed = allowed if cold else allowed & self._awake(index)
+            return allowed & ~self._echoes(index, allowed) if kinds is None else allowed
 
         labels = [kind.name for kind in self.home.label_view.items if kinds is not None and kind.name in kinds]
         found = []
@@ -212,7 +215,7 @@ class Searcher:
     ) -> tuple[Ids, dict[str, Scores], Scores]:
         """The documents that one of the signals puts among the first, their signals, and the share of the words they hold."""
         passages = self._passages_of(index)
-        scored = word_scores(index.lexical, tokenize(query), passages)
+        scored = word_scores(index.lexical, tokenize(query), passages, index.documents["echo"] != 0)
         found = [likeliest(scored.words, allowed, wanted), likeliest(scored.passage, allowed, wanted)]
         if vector is not None:
             found.append(self.vectors.near(vector, allowed, wanted))
@@ -270,6 +273,19 @@ class Searcher:
             if index.name == "items":
                 self._passages = known
         return known[2]
+
+    def _echoes(self, index: ItemIndex, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """A mask of the documents that echo one of the allowed; the pairs are kept until a document is added."""
+        echo, mask = index.documents["echo"], np.zeros(len(index.documents), bool)
+        if self._echoed is None or self._echoed[0] is not index.documents or self._echoed[1] != len(echo):
+            rows, order = np.flatnonzero(echo), np.argsort(index.documents["item"], kind="stable")
+            items = index.documents["item"][order]
+            places = np.minimum(np.searchsorted(items, echo[rows]), max(len(items) - 1, 0))
+            known = items[places] == echo[rows]
+            self._echoed = index.documents, len(echo), np.stack([rows[known], order[places[known]]])
+        echoing, said = self._echoed[2]
+        mask[echoing] = allowed[said]
+        return mask
 
     @property
     def _parts(self) -> list[SearchPart]:

@@ -42,13 +42,13 @@ class WordScores(NamedTuple):
     held: Scores
 
 
-def word_scores(index: LexicalIndex, tokens: Sequence[str], passages: Passages) -> WordScores:
-    """BM25 (see `LexicalIndex`) of texts and of their passages; `passages` are those of the index's documents."""
-    words, lengths, count = np.zeros(len(index)), index.lengths, max(len(index), 1)
+def word_scores(index: LexicalIndex, tokens: Sequence[str], passages: Passages, echo: NDArray[np.bool_]) -> WordScores:
+    """BM25 (see `LexicalIndex`) of texts and of their passages; `passages` and `echo` are of the index's documents."""
+    words, lengths, count = np.zeros(len(index)), index.lengths, max(len(index) - int(echo.sum()), 1)
     passage, counted = (np.zeros(len(index)), np.zeros(len(index))) if passages.any else (words, words)
-    mean_words, mean_passage = (max(float(sizes.sum()) / count, 1.0) for sizes in (lengths, passages.words))
+    mean_words, mean_passage = (max(float(sizes[~echo].sum()) / count, 1.0) for sizes in (lengths, passages.words))
     held, all_weights = np.zeros(len(index)), 0.0
-    for documents, counts, weight in index.matches(tokens):
+    for documents, counts, weight in index.matches(tokens, echo):
         all_weights += weight
         held[documents] += weight
         words[documents] += weight * saturated(counts, lengths[documents], mean_words)

@@ -22,7 +22,7 @@ from theorex_lab.search.vectors import text_key
 _Key = tuple[int, int, int]  # kind, agent, item
 Texts = Iterable[str] | None
 Named = Mapping[str, Callable[[Event], Iterable[str]]]
-_COLUMNS = ("seq", "kind", "agent", "item", "session", "speaker", "asked")
+_COLUMNS = ("seq", "kind", "agent", "item", "session", "speaker", "asked", "echo")
 _NAME = r"[^\W\d_][\w.'-]{0,30}"
 # One to three words with a capital at the beginning, as transcripts name who speaks.
 SPEAKER = re.compile(rf"((?=[A-Z]){_NAME}(?: {_NAME}){{0,2}}): ")
@@ -34,7 +34,7 @@ class _Arrivals:
 
     def __init__(self, first: int) -> None:
         self.first = first
-        self.rows: list[tuple[int, int, int, int, int, int, bool]] = []
+        self.rows: list[tuple[int, int, int, int, int, int, bool, int]] = []
         self.located: list[tuple[int, int]] = []
         self.texts: list[str] = []
         self.words: list[list[str]] = []
@@ -47,14 +47,14 @@ class ItemIndex(View):
 
     documents: seq (of the event that holds the text), kind (number in item_kinds), agent, item (see `item_number`),
         session (number in sessions, -1 without one), speaker (number in speakers of who is named before a text's first
-        colon, -1 for nobody), asked (whether a person said it to an agent), hidden, asleep, dismissed and corrected (by a
+        colon, -1 for nobody), asked (whether a person said it to an agent), echo (the item that it echoes, 0 for none), hidden, asleep, dismissed and corrected (by a
         person), key (two 64-bit halves of the text's hash, for the vectors).
     tagged: pairs of document and tag.  located: pairs of document and project, each once: those in which the item was named
         ('' among them: without one).  lexical: the words, with those of the date.  Texts stay in the journal.
     """
 
     name = "items"
-    code = 6
+    code = 7
     kinds: ClassVar[tuple[str, ...]] = ()
     items: ClassVar[tuple[ItemKind, ...]] = ()
     readers: ClassVar[Mapping[str, tuple[ItemKind, ...]]] = {}  # by event kind, in the order of `items`
@@ -63,7 +63,7 @@ class ItemIndex(View):
         super().__init__()
         self.agents, self.tags, self.item_kinds, self.projects = Names(), Names(), Names(), Names()
         self.sessions, self.speakers = Names(), Names()
-        said, flags = {"session": "i4", "speaker": "i4", "asked": "?"}, ("hidden", "asleep", "dismissed", "corrected")
+        said, flags = {"session": "i4", "speaker": "i4", "asked": "?", "echo": "i8"}, ("hidden", "asleep", "dismissed", "corrected")
         marks = dict.fromkeys(flags, "?")
         self.documents = Table(seq="i8", kind="i2", agent="i4", item="i8", **said, **marks, key=("u8", 2))
         self.tagged = Table(document="i4", tag="i4")
@@ -106,7 +106,7 @@ class ItemIndex(View):
         has_flags = kind.has_flags
         if has_flags:
             new.flags["hidden"] += self._flags(event, kind.hides, number, agent, value=True)
-        for item_id, text, tags, _ in kind.texts[event.kind](event) if event.kind in kind.texts else ():
+        for item_id, text, tags, _, echo in kind.texts[event.kind](event) if event.kind in kind.texts else ():
             item, document = item_number(item_id), new.first + len(new.rows)
             if kind.once:
                 if (named := (number, agent, item, project)) in self._named:
@@ -118,7 +118,9 @@ class ItemIndex(View):
             new.located.append((document, project))
             if has_flags:
                 flagged.setdefault((number, agent, item), []).append(document)
-            new.rows.append((event.seq, number, agent, item, *self._said(event, text, kind)))
+            new.rows.append(
+                (event.seq, number, agent, item, *self._said(event, text, kind), item_number(echo) if echo else 0)
+            )
             new.texts.append(text)
             new.words.append(tokenize(text if kind.label else f"{text} {date_in_words(event.at)}"))
             new.tagged += [(document, self.tags.number(tag)) for tag in tags]

@@ -20,12 +20,17 @@ MARKS = ("pinned", "dismissed", "corrected")
 
 
 class ItemText(NamedTuple):
-    """A text that an event carries: the item's id, the text, its tags, and what a reader is told that it is about."""
+    """A text that an event carries: the item's id, the text, its tags, and what a reader is told that it is about.
+
+    echo: the id of an item that says the same in these words, '' for none. It does not make its words common, and where
+    that item can be found it is found only by who asks for its kind.
+    """
 
     item_id: str
     text: str
     tags: tuple[str, ...] = ()
     about: str = ""
+    echo: str = ""
 
 
 @dataclass(frozen=True, eq=False)

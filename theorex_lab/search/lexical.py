@@ -168,10 +168,11 @@ class LexicalIndex:
         """Of each document, how many tokens it has, (documents,)."""
         return self._documents["length"]
 
-    def matches(self, tokens: Sequence[str]) -> list[tuple[_Numbers, _Numbers, float]]:
+    def matches(self, tokens: Sequence[str], echo: Mask | None = None) -> list[tuple[_Numbers, _Numbers, float]]:
         """By token, the documents that hold it in rising order, how often each does, and its idf x repeats x (k1 + 1).
 
-        A token that no document holds has none. Raises InvalidInput for a string.
+        A token that no document holds has none. Documents in the mask `echo` do not count in how rare a token is. Raises
+        InvalidInput for a string.
         """
         if isinstance(tokens, str):
             raise InvalidInput("got a string as query; allowed is its list of tokens, as tokenize() gives it")
@@ -184,12 +185,14 @@ class LexicalIndex:
                 span = slice(segment.offsets[places[which]], segment.offsets[places[which] + 1])
                 found.setdefault(which, []).append((segment.documents[span], segment.counts[span]))
         times = list(repeats.values())
-        matches = []
+        echo = np.zeros(len(self), bool) if echo is None else echo
+        all_counted, matches = len(self) - int(echo.sum()), []
         nothing = np.zeros(0, np.int32), np.zeros(0, np.int32)
         for which in range(len(terms)):
             parts = found.get(which, [nothing])
             documents, counts = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
-            idf = math.log((len(self) - len(documents) + 0.5) / (len(documents) + 0.5))
+            holding = len(documents) - int(echo[documents].sum())
+            idf = math.log((all_counted - holding + 0.5) / (holding + 0.5))
             matches.append((documents, counts, max(idf, IDF_FLOOR) * times[which] * (K1 + 1)))
         return matches
 

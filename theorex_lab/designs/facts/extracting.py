@@ -123,6 +123,7 @@ def facts_said(home: Home, event: Event) -> Iterator[NewFact]:
             entity, span.text, FACT_CATEGORY.get(category, category), signal.confidence, "pattern" if category in _OF_THE_PERSON else "episode",
             source=body.get("source", "import"), origin=event.kind, lineage=(event.id,), at=min(event.at, home.clock.now()),
             event_id=derived_event_id("fact", event.id, number), agent=event.agent, project=project,
+            noted=event.id if event.kind == "observation" else "",
         )  # fmt: skip
 
 

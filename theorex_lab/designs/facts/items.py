@@ -27,7 +27,8 @@ def told_of(entity: str, text: str) -> str:
 
 def _fact(event: Event) -> tuple[ItemText, ...]:
     body = event.body
-    return (ItemText(body["fact_id"], told_of(body["entity"], body["text"]), tuple(body["tags"])),)
+    told = told_of(body["entity"], body["text"])
+    return (ItemText(body["fact_id"], told, tuple(body["tags"]), echo=body.get("noted", "")),)
 
 
 def _superseded(event: Event) -> Iterable[str]:

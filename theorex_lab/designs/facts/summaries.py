@@ -16,12 +16,13 @@ from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
-from theorex_lab.text.line import one_line
+from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
 
 Tier = Literal["hot", "warm", "cold"]
 _TIERS: tuple[Tier, ...] = ("hot", "warm", "cold")
 _OVERVIEW = 3
 _MOST_HITS, _MOST_LINES = 100, 1_000
+_LEAST_BYTES = 40  # of room that is worth filling
 KNOWN = "known"  # of a line of a context: a fact
 
 
@@ -139,14 +140,22 @@ def fact_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
             )
 
 
-def retrieve_facts(home: Home, searcher: Searcher, query: str, now: int, tokens: int) -> list[Item]:  # noqa: ARG001
-    """What a query gets, best first: facts and daily notes; of a note and a fact made of it the better one alone."""
-    hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
-    events = {event.id: event for event in home.journal.read(ids=sorted(set(hits.events)))}
-    given, items = set[str](), []
-    for hit, event_id in zip(hits, hits.events, strict=True):
-        rests_on = {event_id, *(events[event_id].lineage if event_id in events and hit.kind == "fact" else ())}
-        if not rests_on & given:
-            given |= rests_on
-            items.append(Item(hit.text, (event_id,)))
+def retrieve_facts(home: Home, searcher: Searcher, query: str, now: int, tokens: int) -> list[Item]:
+    """What a query gets within `tokens`, best first: daily notes and the facts that no note says, then what is known anyway,
+    as a context tells it. What is too long for the room that is left is passed over.
+    """
+    items, room = list[Item](), BYTES_PER_TOKEN * tokens + 1
+    for item in _fitting(home, searcher, query, Wanted(now, tokens)):
+        if (size := len(item.text.encode()) + 1) <= room:
+            items.append(item)
+            room -= size
+        elif room < _LEAST_BYTES:
+            break
     return items
+
+
+def _fitting(home: Home, searcher: Searcher, query: str, wanted: Wanted) -> Iterator[Item]:
+    hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
+    yield from (Item(hit.text, (event_id,)) for hit, event_id in zip(hits, hits.events, strict=True))
+    given = set(hits.events)
+    yield from (Item(line.text, line.events) for line in fact_lines(home, wanted) if given.isdisjoint(line.events))

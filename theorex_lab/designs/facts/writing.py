@@ -36,7 +36,8 @@ class NewFact:
 
     abstraction: episode, pattern or principle.  source: who it is from, a key of `TRUST`.  origin: where it is from.
     supersedes: ids of the facts that it replaces, beside those that are found.  at: when it was learnt, None is now.
-    event_id: of a fact that may be written again without being there twice.
+    event_id: of a fact that may be written again without being there twice.  noted: the id of the note that says it
+    in these words.
     """
 
     entity: str
@@ -54,6 +55,7 @@ class NewFact:
     at: int | None = None
     event_id: str | None = None
     fact_id: str | None = None
+    noted: str = ""
     agent: str = "main"
     project: str = ""
 
@@ -202,7 +204,7 @@ def _body(home: Home, new: NewFact) -> Body:
     return {
         "entity": check_entity(new.entity), "text": text, "category": new.category, "confidence": float(new.confidence),
         "abstraction": new.abstraction, "tags": check_tags(new.tags), "source": new.source, "origin": kept_text(new.origin[:200]),
-        "valid_from": begins, "valid_to": ends, "project": new.project,
+        "valid_from": begins, "valid_to": ends, "project": new.project, "noted": new.noted,
     }  # fmt: skip
 
 

@@ -1,0 +1,183 @@
+"""Pictures of facts: the graph of entities, tiers over time, chains of what replaced what, beliefs, and growth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+from matplotlib import dates
+from matplotlib.axes import Axes
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
+from theorex_lab.designs.facts.facts import Fact
+from theorex_lab.designs.facts.items import FactSettings
+from theorex_lab.designs.facts.summaries import tier
+from theorex_lab.experiments.draw import axes
+from theorex_lab.experiments.draw.axes import LINE_COLOURS, TIER_COLOURS
+from theorex_lab.text.line import one_line
+
+if TYPE_CHECKING:
+    from theorex_lab.experiments.scores.growth import Growth
+
+# Tiers are told apart by shade as well as by colour.
+COLOURS = {
+    "hot": TIER_COLOURS["ACTIVE"],
+    "warm": TIER_COLOURS["MILD"],
+    "cold": TIER_COLOURS["LESS"],
+    "superseded": "#D9D9D9",
+}
+_GREY, _MOST = "#7F7F7F", 40
+_CURVES = {
+    "notes": "all daily notes",
+    "summaries": "summaries of all entities",
+    "query": "one query of at most 600 tokens",
+}
+
+
+def _state(fact: Fact, now: int) -> str:
+    return (
+        "superseded"
+        if fact.superseded_at is not None and fact.superseded_at <= now
+        else tier(fact, now, FactSettings())
+    )
+
+
+def _keys(marker: str) -> list[object]:
+    return [axes.key(name, marker, color=colour) for name, colour in COLOURS.items()]
+
+
+def plot_fact_graph(facts: Sequence[Fact], now: int, *, seed: int = 0, ax: Axes | None = None) -> Axes:
+    """Entities as squares and their newest facts as circles, coloured by tier at `now` (µs UTC).
+
+    An arrow leads from a fact to the one in whose place it stands; at most 40 facts are drawn.
+    """
+    ax = axes.new_axes(ax, width=9.0, height=6.0)
+    shown = sorted(facts, key=lambda fact: fact.at)[-_MOST:]
+    if not shown:
+        return axes.say(ax, "No facts yet")
+    graph = nx.Graph([(fact.entity, fact.id) for fact in shown])
+    graph.add_edges_from((fact.id, old) for fact in shown for old in fact.supersedes if old in graph)
+    places = nx.spring_layout(graph, seed=seed, k=1.6 / len(graph) ** 0.5)
+    entities = dict.fromkeys(fact.entity for fact in shown)
+    nx.draw_networkx_edges(graph, places, ax=ax, edge_color="#D0D0D0")
+    replaced = nx.DiGraph([(fact.id, old) for fact in shown for old in fact.supersedes if old in graph])
+    nx.draw_networkx_edges(replaced, places, ax=ax, edge_color="#000000", style="dashed", node_size=180)
+    nx.draw_networkx_nodes(
+        graph, places, nodelist=[*entities], node_shape="s", node_color="#444444", node_size=90, ax=ax
+    )
+    colours = [COLOURS[_state(fact, now)] for fact in shown]
+    nx.draw_networkx_nodes(
+        graph,
+        places,
+        nodelist=[fact.id for fact in shown],
+        node_color=colours,
+        edgecolors="#444444",
+        node_size=150,
+        ax=ax,
+    )
+    for entity in entities:
+        axes.note(ax, entity, tuple(places[entity]), above=7, weight="bold")
+    ax.margins(0.12)
+    axes.legend_below(ax, [axes.key("entity", "s", color="#444444"), *_keys("o"), axes.key("stands in the place of", ls="--", color="black")], columns=6)  # fmt: skip
+    return axes.finish_axes(
+        axes.say(ax, ""), title=f"{len(shown)} facts of {len(entities)} entities, {to_iso(now)[:10]}"
+    )
+
+
+def plot_tiers(facts: Sequence[Fact], now: int, *, ax: Axes | None = None) -> Axes:
+    """Each fact as a bar from when it was written to `now` (µs UTC), coloured by its tier on each day; at most 40, newest first.
+
+    Uses are counted as they stand now, so that a fact that was used is drawn as of its last use from there on.
+    """
+    shown = sorted(facts, key=lambda fact: -fact.at)[:_MOST]
+    ax = axes.new_axes(ax, width=10.0, height=1.8 + 0.24 * max(len(shown), 2))
+    if not shown:
+        return axes.say(ax, "No facts yet")
+    for row, fact in enumerate(shown):
+        for begins, ends, state in _spells(fact, now):
+            ax.barh(
+                row,
+                (ends - begins) / MICROSECONDS_PER_DAY,
+                left=begins / MICROSECONDS_PER_DAY,
+                color=COLOURS[state],
+                height=0.75,
+            )
+    axes.name_rows(ax, [one_line(fact.text, 58) for fact in shown], fontsize=8)
+    axes.legend_below(ax, _keys("s"), columns=4)
+    calendar: Any = dates  # its classes say no types
+    places = calendar.AutoDateLocator(maxticks=9)
+    ax.xaxis.set(major_locator=places, major_formatter=calendar.ConciseDateFormatter(places))
+    return axes.finish_axes(ax, title="Facts and their tiers, day by day")
+
+
+def _spells(fact: Fact, now: int) -> list[tuple[int, int, str]]:
+    """From when to when (µs UTC) a fact was of which state."""
+    spells: list[tuple[int, int, str]] = []
+    for at in range(fact.at, max(now, fact.at + 1), MICROSECONDS_PER_DAY):
+        used = fact._replace(last_accessed=fact.last_accessed if (fact.last_accessed or at) < at else None)
+        state, ends = _state(used, at), min(at + MICROSECONDS_PER_DAY, now)
+        begins = spells.pop()[0] if spells and spells[-1][2] == state else at
+        spells.append((begins, ends, state))
+    return spells
+
+
+def plot_chain(chain: Sequence[Fact], *, ax: Axes | None = None) -> Axes:
+    """Facts that stood in each other's place, oldest on top: when each held, in what words, and who said it."""
+    ax = axes.new_axes(ax, width=10.0, height=1.2 + 0.75 * max(len(chain), 1))
+    if not chain:
+        return axes.say(ax, "No facts yet")
+    rows = {fact.id: row for row, fact in enumerate(chain)}
+    for row, fact in enumerate(chain):
+        colour = LINE_COLOURS[0] if fact.active else _GREY
+        ax.plot(0, row, "o" if fact.active else "X", color=colour, ms=10)
+        ended = "holds" if fact.superseded_at is None else f"held until {to_iso(fact.superseded_at)[:10]}"
+        told = f"{to_iso(fact.at)[:10]}, {fact.source}: {one_line(fact.text, 100)} ({ended})"
+        axes.note(ax, told, (0.0, row), 14, color="black" if fact.active else _GREY)
+        if fact.superseded_by in rows:
+            arrow = {"arrowstyle": "->", "color": _GREY, "shrinkA": 9, "shrinkB": 9}
+            ax.annotate("", (0, rows[fact.superseded_by]), (0, row), arrowprops=arrow)
+    ax.set(xlim=(-0.3, 10), ylim=(len(chain) - 0.5, -0.5))
+    ax.set_axis_off()
+    return axes.finish_axes(ax, title=f"{chain[-1].entity}: {len(chain)} facts in each other's place")
+
+
+def plot_beliefs(facts: Sequence[Fact], as_of: int, *, ax: Axes | None = None) -> Axes:
+    """What was believed at a time (µs UTC): the facts that held then in black, those that had given way crossed out in grey.
+
+    `facts`: all, also those that were superseded since; those of later are left out. The newest 20 are drawn.
+    """
+    known = sorted((fact for fact in facts if fact.at <= as_of), key=lambda fact: -fact.at)[: _MOST // 2]
+    ax = axes.new_axes(ax, width=10.0, height=1.0 + 0.34 * max(len(known), 2))
+    if not known:
+        return axes.say(ax, f"Nothing was believed by {to_iso(as_of)[:10]}")
+    for row, fact in enumerate(known):
+        held = _state(fact, as_of) != "superseded" and fact.holds_at(as_of)
+        ax.plot(0, row, "o" if held else "X", color=LINE_COLOURS[0] if held else _GREY, ms=7)
+        text = one_line(f"{to_iso(fact.at)[:10]} {fact.entity}: {fact.text}", 115)
+        axes.note(ax, text, (0.0, row), 12, color="black" if held else _GREY)
+    ax.set(xlim=(-0.3, 10), ylim=(len(known) - 0.5, -0.5))
+    ax.set_axis_off()
+    return axes.finish_axes(ax, title=f"Believed on {to_iso(as_of)[:10]} (crosses: had given way by then)")
+
+
+def plot_growth(growth: Growth, ax: Axes | None = None) -> Axes:
+    """Tokens at a session's start, day by day, in three ways, beside the document's figures (crosses); a log scale."""
+    ax, frame = axes.new_axes(ax, width=9.0), growth.frame
+    from theorex_lab.experiments.scores.growth import DOCUMENT
+
+    for number, (name, label) in enumerate(_CURVES.items()):
+        ax.plot(frame["day"], frame[name].where(frame[name] > 0), color=axes.colour_of(number), label=label)
+        ax.plot(DOCUMENT["day"], DOCUMENT[name], "X", color=axes.colour_of(number), ms=9)
+    handles = [*ax.get_legend_handles_labels()[0], axes.key("the document's figure", "X", color="#444444")]
+    if growth.own_days < len(frame):
+        ax.axvspan(growth.own_days, len(frame), color="#EEEEEE", zorder=0)
+        axes.note(ax, "the log's days\nagain, word for word", (growth.own_days + 2, 4 * DOCUMENT["query"]), fontsize=8)
+    ax.set_yscale("log")
+    axes.legend_below(ax, handles, columns=2)
+    return axes.finish_axes(
+        ax,
+        xlabel="days",
+        ylabel="tokens at a session's start",
+        title=f"{growth.dataset}: notes grow, what is given does not",
+    )
