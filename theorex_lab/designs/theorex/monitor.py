@@ -32,7 +32,7 @@ class Checked:
     """What a check found: whether a summary was due, how full the context is (percent), and what was written.
 
     calls: since the summary before, or since the session began.  written: the summary's event id; None where none was
-    due, and where the session has no events to sum up.  estimated: the percentage is `estimated_pct`.
+    due, and where the session has no events to sum up.  estimated: the percentage is an estimate.
     """
 
     fired: bool
