@@ -246,7 +246,7 @@ fact_dedup = _made(
 fact_domain = group(
     "domain", "",
     _made(
-        "add", _writing(domains.add_domain, "A dev-project is of an entity; a cron-task may run every --interval minutes.", "domain", "type"), OWN_AGENT, _NAME, click.option("--description", default="", help="What it is for."),
+        "add", _writing(domains.add_domain, "A dev-project is of an entity; a cron-task may run every --interval minutes.", "domain", "type", "entity", "interval"), OWN_AGENT, _NAME, click.option("--description", default="", help="What it is for."),
         click.option("--type", type=click.Choice(domains.TYPES), default="cron-task", help="What it is."), _ENTITY,
         click.option("--interval", type=float, default=0, metavar="MINUTES", help="How often it runs; 0: now and then."),
         about="Add a domain.",
