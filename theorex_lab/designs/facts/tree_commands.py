@@ -58,7 +58,9 @@ def _writing(write: Callable[..., Event], details: str, *keys: str) -> Callable[
     def run(home: Home, **given: Any) -> Told:
         event = write(home, **given)
         told = {key: event.body[key] for key in keys}
-        return {**told, "event_id": event.id}, one_row("  ".join(str(value) for value in told.values() if value))
+        return {**told, "event_id": event.id}, one_row(
+            "  ".join(key if value is True else str(value) for key, value in told.items() if value)
+        )
 
     run.__doc__ = f"{details}\n\nJSON: {{{', '.join(keys)}, event_id}}"
     return run
@@ -126,7 +128,10 @@ def _domains(home: Home) -> Told:
     for domain in domains.domains_of(home).values():
         about = {"stale": domain.is_stale(now), "writtenAt": to_iso(domain.written_at)}
         told.append({"name": domain.name, **domain.stated, **about})
-    rows = [f"{each['name']}  {each['type']}{'  stale' * each['stale']}  {each['description']}" for each in told]
+    rows = [
+        f"{each['name']}  {each['type']}{'  paused' * each['paused']}{'  stale' * each['stale']}  {each['description']}"
+        for each in told
+    ]
     return {"domains": told}, "\n".join(rows) or "no domain yet: `theorex fact domain add` makes one"
 
 
@@ -189,10 +194,11 @@ def _migrate(_home: Home, folder: Path) -> Told:
 
 
 def _checked(found: Any) -> Told:
+    mended = [f"mended: {line}" for line in found.mended]
     if found.problems:
-        fail("\n".join([*found.mended, *found.problems]), **asdict(found))
+        fail("\n".join([*mended, *found.problems]), **asdict(found))
     told = f"{found.facts} facts are well, {len(found.written)} files were written"
-    return asdict(found), "\n".join([*found.mended, told])
+    return asdict(found), "\n".join([*mended, told])
 
 
 def _init(_home: Home, folder: Path) -> Told:
@@ -210,6 +216,8 @@ def _dedup(home: Home, entity: str, text: str, seed: bool) -> Told:
 
     JSON: {hashes, duplicates: [[id]]}; of a text {hash, duplicate}
     """
+    if not (seed or text):
+        raise InvalidInput("got no text; give --entity PATH --text TEXT, or --seed to look through all facts")
     if not seed:
         told = _checks("duplicate_of")(home, entity, text)
         return told, told["duplicate"] or "new"
