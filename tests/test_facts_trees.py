@@ -451,3 +451,25 @@ def test_the_commands_of_folders(run: Run, tmp_path: Path) -> None:
         run("fact", "migrate", str(tmp_path / "none")).code == 2
         or run("fact", "migrate", str(tmp_path / "none")).code == 1
     )
+
+
+def test_what_was_erased_does_not_come_back(tmp_path: Path) -> None:
+    with lived(tmp_path / "home") as lab:
+        lab.export_files(tmp_path / "a")
+        lab.erase(ids=[lab.facts.show("ann-003").event_id])
+        lab.import_files(tmp_path / "a", trust_own=True)
+        assert "Prefers tea" not in [fact.text for fact in lab.facts.list(active=None)]
+
+
+def test_of_a_project_only_what_is_of_it_is_written(tmp_path: Path) -> None:
+    with lived(tmp_path / "home"), opened(tmp_path / "home", project="telegram-77") as chat:
+        chat.clock.advance(seconds=300)  # type: ignore[attr-defined]
+        chat.facts.observe("Only in this chat")
+        chat.export_files(tmp_path / "a")
+    found = files_in(tmp_path / "a")
+    assert sorted(found) == [
+        "memory/telegram-77/2026-03-01.md",
+        "ops/observations/index.json",
+        "ops/observations/obs-0003.json",
+    ]
+    assert "Only here" in found["memory/telegram-77/2026-03-01.md"]

@@ -228,7 +228,9 @@ def _dedup(home: Home, entity: str, text: str, seed: bool) -> Told:
 
 _WROTE = ("domain", "file", "text")
 _PROPOSAL = click.argument("proposal_id", metavar="PROPOSAL")
-_ENTITY = click.option("--entity", default="", metavar="PATH", help="people/NAME, projects/NAME or archives/NAME.")
+_ENTITY = click.option(
+    "--entity", "--kg-entity", "entity", default="", metavar="PATH", help="people/NAME, projects/NAME or archives/NAME."
+)
 fact_observe = _made(
     "observe", _observe, OWN_AGENT, _FROM, _TEXT,
     click.option("--category", type=click.Choice(NOTE_CATEGORIES), default="friction", help="What kind of note it is."),
@@ -251,14 +253,15 @@ fact_dedup = _made(
     "dedup", _dedup, _ENTITY, click.option("--text", default="", help="A text that may be there."),
     click.option("--seed", is_flag=True, help="Look through all facts."),
 )  # fmt: skip
+fact_domain_add = _made(
+    "add", _writing(domains.add_domain, "A dev-project is of an entity; a cron-task may run every --interval minutes.", "domain", "type", "entity", "interval"), OWN_AGENT, _NAME, click.option("--description", default="", help="What it is for."),
+    click.option("--type", type=click.Choice(domains.TYPES), default="cron-task", help="What it is."), _ENTITY,
+    click.option("--interval", type=float, default=0, metavar="MINUTES", help="How often it runs; 0: now and then."),
+    about="Add a domain.",
+)  # fmt: skip
 fact_domain = group(
     "domain", "",
-    _made(
-        "add", _writing(domains.add_domain, "A dev-project is of an entity; a cron-task may run every --interval minutes.", "domain", "type", "entity", "interval"), OWN_AGENT, _NAME, click.option("--description", default="", help="What it is for."),
-        click.option("--type", type=click.Choice(domains.TYPES), default="cron-task", help="What it is."), _ENTITY,
-        click.option("--interval", type=float, default=0, metavar="MINUTES", help="How often it runs; 0: now and then."),
-        about="Add a domain.",
-    ),
+    fact_domain_add,
     _made("list", _domains, about="List the domains."),
     _made("show", _show, _NAME, about="Show the files of a domain."),
     _made(
