@@ -95,7 +95,7 @@ class Searcher:
         self.home, self.vectors = home, EmbeddedTexts(home)
         self._awake_at: dict[str, tuple[Table, int, Mask]] = {}
         self._passages: tuple[Table, int, Passages] | None = None
-        self._echoed: tuple[Table, int, NDArray[np.int64]] | None = None
+        self._echoed: tuple[Table, int, Ids] | None = None
 
     def search(
         self,
@@ -274,7 +274,7 @@ class Searcher:
                 self._passages = known
         return known[2]
 
-    def _echoes(self, index: ItemIndex, allowed: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    def _echoes(self, index: ItemIndex, allowed: Mask) -> Mask:
         """A mask of the documents that echo one of the allowed; the pairs are kept until a document is added."""
         echo, mask = index.documents["echo"], np.zeros(len(index.documents), bool)
         if self._echoed is None or self._echoed[0] is not index.documents or self._echoed[1] != len(echo):

@@ -63,7 +63,10 @@ class ItemIndex(View):
         super().__init__()
         self.agents, self.tags, self.item_kinds, self.projects = Names(), Names(), Names(), Names()
         self.sessions, self.speakers = Names(), Names()
-        said, flags = {"session": "i4", "speaker": "i4", "asked": "?", "echo": "i8"}, ("hidden", "asleep", "dismissed", "corrected")
+        said, flags = (
+            {"session": "i4", "speaker": "i4", "asked": "?", "echo": "i8"},
+            ("hidden", "asleep", "dismissed", "corrected"),
+        )
         marks = dict.fromkeys(flags, "?")
         self.documents = Table(seq="i8", kind="i2", agent="i4", item="i8", **said, **marks, key=("u8", 2))
         self.tagged = Table(document="i4", tag="i4")

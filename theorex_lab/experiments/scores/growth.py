@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -166,9 +167,8 @@ def measure_growth(
             f"got {days} days of {log.name}, in which {len(said)} texts were said; allowed is one or more of both"
         )
     span = (log.events[-1].at - log.events[0].at) // MICROSECONDS_PER_DAY + 1
-    with Housed([DESIGN], embedder=embedder) as memory:
+    with closing(Housed([DESIGN], embedder=embedder)) as memory:
         told = [*_lived(memory, log, days, span, tokens)]
-        memory.close()
     return Growth(log.name, told, min(span, days))
 
 
