@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from theorex_lab.designs.facts.channels import Channels
 from theorex_lab.designs.facts.entities import slug_of
-from theorex_lab.designs.facts.signals import FACT_CATEGORY, signal_of
-from theorex_lab.designs.facts.writing import DESCRIPTION_CHARACTERS, NewFact, write_fact
+from theorex_lab.designs.facts.signals import FACT_CATEGORY, facts_in
+from theorex_lab.designs.facts.writing import NewFact, write_fact
 from theorex_lab.errors import AlreadyThere
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, derived_event_id
@@ -20,7 +20,6 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.search.index import SPEAKER
 from theorex_lab.search.items import MOMENT_TYPE
-from theorex_lab.text.spoken import sentences_of
 
 TEXT_OF = {"prompt": "text", "observation": "text"}
 # Of several categories that a sentence signals, the first of these is the fact's.
@@ -113,14 +112,11 @@ def facts_said(home: Home, event: Event) -> Iterator[NewFact]:
     speaker = SPEAKER.match(text) if event.kind == "observation" else None
     who = speaker[1] if speaker else "user" if by_user else event.agent
     said = text[speaker.end() :] if speaker else text
-    for number, span in enumerate(sentences_of(said, "user" if by_user else "agent")):
-        signal = signal_of(span.text)
-        if signal.signal != "high" or not span.own or len(span.text) > DESCRIPTION_CHARACTERS:
-            continue
-        category = min(signal.categories, key=_ORDER.index)
-        entity, project = _about(home, body.get("project", ""), who, category, span.text)
+    for number, found in enumerate(facts_in(said, "user" if by_user else "agent")):
+        category = min(found.categories, key=_ORDER.index)
+        entity, project = _about(home, body.get("project", ""), who, category, found.sentence)
         yield NewFact(
-            entity, span.text, FACT_CATEGORY.get(category, category), signal.confidence, "pattern" if category in _OF_THE_PERSON else "episode",
+            entity, found.sentence, FACT_CATEGORY.get(category, category), found.confidence, "pattern" if category in _OF_THE_PERSON else "episode",
             source=body.get("source", "import"), origin=event.kind, lineage=(event.id,), at=min(event.at, home.clock.now()),
             event_id=derived_event_id("fact", event.id, number), agent=event.agent, project=project,
             noted=event.id if event.kind == "observation" else "",

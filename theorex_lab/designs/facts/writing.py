@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES
+from theorex_lab.designs.facts.checks import check_flow
 from theorex_lab.designs.facts.entities import check_entity
 from theorex_lab.designs.facts.facts import Facts, fact_by_id, form_number
 from theorex_lab.designs.facts.items import FactSettings, fact_settings
@@ -82,6 +83,7 @@ def write_fact(home: Home, new: NewFact, *, semantic: bool = True) -> Wrote:
     model, a tool or an import says: that becomes a tension. Raises InvalidInput for what is outside the rules.
     """
     body = _body(home, new)
+    check_flow(home, new.lineage, "notes")
     home.views.get(Facts)  # what can be read before others wait
     with home.journal.exclusive() as append, home.views.reading(Facts) as view:
         found = _decide(view, fact_settings(home), body, semantic=semantic, explicit=new.supersedes)
