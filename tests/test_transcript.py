@@ -142,6 +142,7 @@ def test_a_message_is_kept_and_goes_nowhere_in_theorex(tmp_path: Path) -> None:
         assert not lab.search("zebra gateway")
         assert "zebra" not in lab.context_file.read_text()
         assert {event.kind for event in lab.journal.tail(0)} <= {
+            "lease",
             "turn_ended",
             "turn_message",
             "nightly",

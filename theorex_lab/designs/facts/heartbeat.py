@@ -100,7 +100,7 @@ def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all a
 
     Raises TheorexError where a phase failed, once all had their turn.
     """
-    done = Beat(tuple(_phases(home.in_project(""), in_this_process, lambda: None)))
+    done = Beat(tuple(_phases(home.in_project(""), in_this_process, lambda: None, embeds=False)))
     told = "; ".join([*(phase.summary for phase in done.phases if phase.status != "idle"), *done.alerts])
     if not done.ok:
         raise TheorexError(told)
@@ -136,7 +136,7 @@ def done_here(home: Home, name: str) -> Handoff:
     return work[name](home.in_project(""))
 
 
-def _phases(home: Home, run: Runner, renew: Callable[[], None]) -> Iterator[Phase]:
+def _phases(home: Home, run: Runner, renew: Callable[[], None], *, embeds: bool = True) -> Iterator[Phase]:
     """Each phase in its turn; before each the lease is renewed, so that who has lost it does nothing more."""
 
     def handed_over(name: str) -> Handoff:
@@ -159,7 +159,7 @@ def _phases(home: Home, run: Runner, renew: Callable[[], None]) -> Iterator[Phas
         "extract": extract,
         "synthesis": lambda: handed_over("synthesis") if _due(home) else Handoff(status="idle", summary="not due"),
         "domains": lambda: handed_over("domains"),
-        "validate": lambda: _validate(home),
+        "validate": lambda: _validate(home, embeds),
     }
     for name, turn in turns.items():
         renew()
@@ -239,10 +239,11 @@ def _domains(home: Home) -> Handoff:
     return Handoff("domains", "ok", told, stats, alerts=tuple(alerts))
 
 
-def _validate(home: Home) -> Handoff:
-    """Whether chains of facts are sound; texts get vectors for two seconds; alerts of notes that nobody reviewed."""
+def _validate(home: Home, embeds: bool) -> Handoff:
+    """Whether chains of facts are sound; texts get vectors for two seconds, or from a step of the night; alerts of notes
+    that nobody reviewed."""
     found = check_home(home)
-    waits = Searcher(home).vectors.embed_some(_EMBEDDING_SECONDS)
+    waits = Searcher(home).vectors.embed_some(_EMBEDDING_SECONDS) if embeds else ""
     told = f"{found.facts} facts, {len(found.problems)} problems" + (f"; vectors wait: {waits}" if waits else "")
     alerts = (*found.problems, *note_alerts(home))
     return Handoff("validate", "ok", told, {"facts": found.facts, "problems": len(found.problems)}, alerts=alerts)
