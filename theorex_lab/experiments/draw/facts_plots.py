@@ -62,7 +62,7 @@ def plot_fact_graph(facts: Sequence[Fact], now: int, *, seed: int = 0, ax: Axes 
     entities = dict.fromkeys(fact.entity for fact in shown)
     nx.draw_networkx_edges(graph, places, ax=ax, edge_color="#D0D0D0")
     replaced = nx.DiGraph([(fact.id, old) for fact in shown for old in fact.supersedes if old in graph])
-    nx.draw_networkx_edges(replaced, places, ax=ax, edge_color="#000000", style="dashed", node_size=180)
+    nx.draw_networkx_edges(replaced, places, ax=ax, edge_color="#000000", node_size=180)
     nx.draw_networkx_nodes(
         graph, places, nodelist=[*entities], node_shape="s", node_color="#444444", node_size=90, ax=ax
     )
@@ -77,9 +77,16 @@ def plot_fact_graph(facts: Sequence[Fact], now: int, *, seed: int = 0, ax: Axes 
         ax=ax,
     )
     for entity in entities:
-        axes.note(ax, entity, tuple(places[entity]), above=7, weight="bold")
+        axes.note(
+            ax,
+            entity,
+            tuple(places[entity]),
+            above=7,
+            weight="bold",
+            bbox={"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0},
+        )
     ax.margins(0.12)
-    axes.legend_below(ax, [axes.key("entity", "s", color="#444444"), *_keys("o"), axes.key("stands in the place of", ls="--", color="black")], columns=6)  # fmt: skip
+    axes.legend_below(ax, [axes.key("entity", "s", color="#444444"), *_keys("o"), axes.key("stands in the place of", ls="-", color="black")], columns=6)  # fmt: skip
     return axes.finish_axes(
         axes.say(ax, ""), title=f"{len(shown)} facts of {len(entities)} entities, {to_iso(now)[:10]}"
     )
@@ -139,7 +146,7 @@ def plot_chain(chain: Sequence[Fact], *, ax: Axes | None = None) -> Axes:
             ax.annotate("", (0, rows[fact.superseded_by]), (0, row), arrowprops=arrow)
     ax.set(xlim=(-0.3, 10), ylim=(len(chain) - 0.5, -0.5))
     ax.set_axis_off()
-    return axes.finish_axes(ax, title=f"{chain[-1].entity}: {len(chain)} facts in each other's place")
+    return axes.finish_axes(ax, title=f"{chain[-1].entity}: {len(chain)} facts, oldest first")
 
 
 def plot_beliefs(facts: Sequence[Fact], as_of: int, *, ax: Axes | None = None) -> Axes:
@@ -176,8 +183,5 @@ def plot_growth(growth: Growth, ax: Axes | None = None) -> Axes:
     ax.set_yscale("log")
     axes.legend_below(ax, handles, columns=2)
     return axes.finish_axes(
-        ax,
-        xlabel="days",
-        ylabel="tokens at a session's start",
-        title=f"{growth.dataset}: notes grow, what is given does not",
+        ax, xlabel="days", ylabel="tokens at a session's start", title=f"{growth.dataset}: what a session's start costs"
     )

@@ -36,7 +36,8 @@ def draw_chain(chain: Sequence[Fact]) -> Figure:
 
 def draw_beliefs(facts: Sequence[Fact], as_of: int) -> Figure:
     """`facts_plots.plot_beliefs` as a figure of its own."""
-    figure = Figure(figsize=(10, 1.4 + 0.3 * min(len(facts), 20)), layout="constrained")
+    known = sum(fact.at <= as_of for fact in facts)
+    figure = Figure(figsize=(10, 1.0 + 0.3 * max(min(known, 20), 2)), layout="constrained")
     plot_beliefs(facts, as_of, ax=figure.add_subplot())
     return figure
 

@@ -79,10 +79,7 @@ class Growth:
         own = self.days[: self.own_days]
         at = {f"day_{day}": own[min(day, len(own)) - 1] for day in (DOCUMENT["day"], _MONTH)} | {"end": own[-1]}
         told: dict[str, Any] = {
-            name: {
-                **dict(zip(Day._fields[:7], found, strict=False)),
-                "ratio": found.notes / found.query if found.query else None,
-            }
+            name: {**dict(zip(Day._fields[:7], found, strict=False)), "ratio": found.notes / DOCUMENT["query"]}
             for name, found in at.items()
         }
         late = self.frame.iloc[_MONTH : self.own_days]
@@ -116,10 +113,10 @@ class Growth:
         )
         grown, r2 = told["grown_after_a_month"], {name: value or 0.0 for name, value in told["r2"].items()}
         best = max(r2, key=lambda name: r2[name])
+        shares = ", ".join(f"{name.replace('_', ' ')} {share:.2f}" for name, share in r2.items())
         found["size"] = (
-            f"{'reproduced' if best == 'entities' else 'refuted'}: of days, entities, facts and facts in view, the size of the "
-            f"summaries goes with {best.replace('_', ' ')} (R² {r2[best]:.2f}; days {r2['day']:.2f}, entities "
-            f"{r2['entities']:.2f}); after the first month it grew {grown['summaries']:.1f} times, notes {grown['notes']:.1f} times"
+            f"{'reproduced' if best == 'entities' else 'refuted'}: summaries grow with entities in the document; here R² is {shares} "
+            f"(in view: hot or warm facts); after the first month they grew {grown['summaries']:.1f} times, notes {grown['notes']:.1f}"
         )
         return found
 
