@@ -95,8 +95,10 @@ def test_an_empty_memory_is_refused_or_said(facts: Any) -> None:
         for explorer in (explore.chain_explorer, explore.belief_explorer, explore.contradiction_explorer):
             with pytest.raises(InvalidInput, match="got "):
                 explorer(lab.facts)
-    for empty in (plots.plot_fact_graph([], NOW), plots.plot_tiers([], NOW), plots.plot_chain([])):
-        assert _texts(empty)[0].startswith("No facts")
+    for empty in (plots.plot_fact_graph([], NOW), plots.plot_tiers([], NOW)):
+        assert _texts(empty) == ["No facts yet"]
+    assert plots.plot_chain([]).get_title() == "No facts yet"
+    assert plots.plot_beliefs(facts.list(), DAY).get_title() == "Nothing was believed by 1970-01-02"
 
 
 def test_the_widgets_of_the_facts_notebook_work_by_keyboard(

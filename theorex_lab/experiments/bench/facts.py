@@ -43,20 +43,14 @@ def _elapsed(call: Timed) -> float:
     return time.perf_counter() - start
 
 
-@row(
-    "fact-write",
-    "a fact written, its checks included, time that passes",
-    "a bare durable append",
-    at_most=3,
-    target_from=1_000,
-)
+@row("fact-write", "a fact written to one of 50 entities, time that passes", "a bare durable append", at_most=3)
 def _fact_write(ground: Ground) -> Iterator[Round]:
     new, numbers = texts(5_000, length=8, seed=3), count()
     with _laid(ground) as lab:
 
         def ours() -> None:
             number = next(numbers) % len(new)
-            lab.facts.write(f"people/p{number % max(ground.rows // _OF_EACH, 1)}", new[number])
+            lab.facts.write(f"people/p{number % min(50, ground.rows)}", new[number])
 
         def bare() -> None:
             lab.journal.append([new_event("flushed", {"upto": 0}, agent="main", at=NOW)])
@@ -64,13 +58,7 @@ def _fact_write(ground: Ground) -> Iterator[Round]:
         yield alternately(ours, bare, calls=50, meter=_elapsed)
 
 
-@row(
-    "fact-as-of",
-    "what was believed at a moment, of all entities",
-    "a fold of the same facts",
-    at_most=2,
-    target_from=100_000,
-)
+@row("fact-as-of", "what was believed at a moment", "a fold of the same facts", at_most=2, target_from=100_000)
 def _as_of(ground: Ground) -> Iterator[Round]:
     with _laid(ground) as lab:
         home, last = lab.home, lab.journal.last_seq()
