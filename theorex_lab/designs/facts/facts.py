@@ -180,13 +180,10 @@ class Facts(View):
 
     def rows(self, entity: str | None = None, *, active: bool | None = None) -> Rows:
         """The facts of an entity, or of all; those that are active, those that are not, or both."""
-        mask = np.ones(len(self.facts), np.bool_)
-        if entity is not None:
-            number = self.entities.find(entity)
-            mask &= self.facts["entity"] == (-1 if number is None else number)
-        if active is not None:
-            mask &= (self.facts["superseded_at"] == 0) == active
-        return np.flatnonzero(mask)
+        number = None if entity is None else self.entities.find(entity)
+        of = self.facts["entity"]
+        rows = np.arange(len(of)) if entity is None else np.flatnonzero(of == (-1 if number is None else number))
+        return rows if active is None else rows[(self.facts["superseded_at"][rows] == 0) == active]
 
     def judge(self, entity: str) -> Superseding:
         """What the active facts of an entity state, to judge a new one by."""

@@ -21,12 +21,8 @@ if TYPE_CHECKING:
     from theorex_lab.experiments.scores.growth import Growth
 
 # Tiers are told apart by shade as well as by colour.
-COLOURS = {
-    "hot": TIER_COLOURS["ACTIVE"],
-    "warm": TIER_COLOURS["MILD"],
-    "cold": TIER_COLOURS["LESS"],
-    "superseded": "#D9D9D9",
-}
+_TIERS = ("hot", "warm", "cold", "superseded")
+COLOURS = {name: TIER_COLOURS[level] for name, level in zip(_TIERS, ("ACTIVE", "MILD", "LESS", "NEUTRAL"), strict=True)}
 _GREY, _MOST = "#7F7F7F", 40
 _CURVES = {
     "notes": "all daily notes",
@@ -36,11 +32,8 @@ _CURVES = {
 
 
 def _state(fact: Fact, now: int) -> str:
-    return (
-        "superseded"
-        if fact.superseded_at is not None and fact.superseded_at <= now
-        else tier(fact, now, FactSettings())
-    )
+    ended = fact.superseded_at is not None and fact.superseded_at <= now
+    return "superseded" if ended else tier(fact, now, FactSettings())
 
 
 def _keys(marker: str) -> list[object]:
@@ -56,33 +49,23 @@ def plot_fact_graph(facts: Sequence[Fact], now: int, *, seed: int = 0, ax: Axes 
     shown = sorted(facts, key=lambda fact: fact.at)[-_MOST:]
     if not shown:
         return axes.say(ax, "No facts yet")
+    entities, ids = list(dict.fromkeys(fact.entity for fact in shown)), {fact.id for fact in shown}
+    replaced = nx.DiGraph([(fact.id, old) for fact in shown for old in fact.supersedes if old in ids])
     graph = nx.Graph([(fact.entity, fact.id) for fact in shown])
-    graph.add_edges_from((fact.id, old) for fact in shown for old in fact.supersedes if old in graph)
-    places = nx.spring_layout(graph, seed=seed, k=1.6 / len(graph) ** 0.5)
-    entities = dict.fromkeys(fact.entity for fact in shown)
+    places = nx.spring_layout(nx.compose(graph, replaced.to_undirected()), seed=seed, k=1.6 / len(graph) ** 0.5)
     nx.draw_networkx_edges(graph, places, ax=ax, edge_color="#D0D0D0")
-    replaced = nx.DiGraph([(fact.id, old) for fact in shown for old in fact.supersedes if old in graph])
-    nx.draw_networkx_edges(replaced, places, ax=ax, edge_color="#000000", style="dashed", node_size=180)
-    nx.draw_networkx_nodes(
-        graph, places, nodelist=[*entities], node_shape="s", node_color="#444444", node_size=90, ax=ax
-    )
-    colours = [COLOURS[_state(fact, now)] for fact in shown]
-    nx.draw_networkx_nodes(
-        graph,
-        places,
-        nodelist=[fact.id for fact in shown],
-        node_color=colours,
-        edgecolors="#444444",
-        node_size=150,
-        ax=ax,
-    )
+    nx.draw_networkx_edges(replaced, places, ax=ax, node_size=180)
+    nx.draw_networkx_nodes(graph, places, entities, node_shape="s", node_color="#444444", node_size=90, ax=ax)
+    look = {"node_color": [COLOURS[_state(fact, now)] for fact in shown], "edgecolors": "#444444", "node_size": 150}
+    nx.draw_networkx_nodes(graph, places, [fact.id for fact in shown], ax=ax, **look)
+    clear = {"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0}
     for entity in entities:
-        axes.note(ax, entity, tuple(places[entity]), above=7, weight="bold")
+        axes.note(ax, entity, tuple(places[entity]), above=7, weight="bold", bbox=clear)
     ax.margins(0.12)
-    axes.legend_below(ax, [axes.key("entity", "s", color="#444444"), *_keys("o"), axes.key("stands in the place of", ls="--", color="black")], columns=6)  # fmt: skip
-    return axes.finish_axes(
-        axes.say(ax, ""), title=f"{len(shown)} facts of {len(entities)} entities, {to_iso(now)[:10]}"
-    )
+    arrow = axes.key("stands in the place of", ls="-", color="black")
+    axes.legend_below(ax, [axes.key("entity", "s", color="#444444"), *_keys("o"), arrow], columns=6)
+    ax.set_axis_off()
+    return axes.finish_axes(ax, title=f"{len(shown)} facts of {len(entities)} entities, {to_iso(now)[:10]}")
 
 
 def plot_tiers(facts: Sequence[Fact], now: int, *, ax: Axes | None = None) -> Axes:
@@ -96,13 +79,8 @@ def plot_tiers(facts: Sequence[Fact], now: int, *, ax: Axes | None = None) -> Ax
         return axes.say(ax, "No facts yet")
     for row, fact in enumerate(shown):
         for begins, ends, state in _spells(fact, now):
-            ax.barh(
-                row,
-                (ends - begins) / MICROSECONDS_PER_DAY,
-                left=begins / MICROSECONDS_PER_DAY,
-                color=COLOURS[state],
-                height=0.75,
-            )
+            width, left = (time / MICROSECONDS_PER_DAY for time in (ends - begins, begins))
+            ax.barh(row, width, left=left, color=COLOURS[state], height=0.75)
     axes.name_rows(ax, [one_line(fact.text, 58) for fact in shown], fontsize=8)
     axes.legend_below(ax, _keys("s"), columns=4)
     calendar: Any = dates  # its classes say no types
@@ -124,22 +102,35 @@ def _spells(fact: Fact, now: int) -> list[tuple[int, int, str]]:
 
 def plot_chain(chain: Sequence[Fact], *, ax: Axes | None = None) -> Axes:
     """Facts that stood in each other's place, oldest on top: when each held, in what words, and who said it."""
-    ax = axes.new_axes(ax, width=10.0, height=1.2 + 0.75 * max(len(chain), 1))
-    if not chain:
-        return axes.say(ax, "No facts yet")
+    told = [
+        f"{to_iso(fact.at)[:10]}, {fact.source}: {one_line(fact.text, 100)} "
+        + ("(holds)" if fact.superseded_at is None else f"(held until {to_iso(fact.superseded_at)[:10]})")
+        for fact in chain
+    ]
+    title = f"{chain[-1].entity}: {len(chain)} facts, oldest first" if chain else "No facts yet"
+    ax = _listed(ax, told, [fact.active for fact in chain], title)
     rows = {fact.id: row for row, fact in enumerate(chain)}
+    arrow = {"arrowstyle": "->", "color": _GREY, "shrinkA": 9, "shrinkB": 9}
     for row, fact in enumerate(chain):
-        colour = LINE_COLOURS[0] if fact.active else _GREY
-        ax.plot(0, row, "o" if fact.active else "X", color=colour, ms=10)
-        ended = "holds" if fact.superseded_at is None else f"held until {to_iso(fact.superseded_at)[:10]}"
-        told = f"{to_iso(fact.at)[:10]}, {fact.source}: {one_line(fact.text, 100)} ({ended})"
-        axes.note(ax, told, (0.0, row), 14, color="black" if fact.active else _GREY)
         if fact.superseded_by in rows:
-            arrow = {"arrowstyle": "->", "color": _GREY, "shrinkA": 9, "shrinkB": 9}
             ax.annotate("", (0, rows[fact.superseded_by]), (0, row), arrowprops=arrow)
-    ax.set(xlim=(-0.3, 10), ylim=(len(chain) - 0.5, -0.5))
+    return ax
+
+
+def _listed(ax: Axes | None, texts: Sequence[str], held: Sequence[bool], title: str) -> Axes:
+    """Texts, one below the other: what held with a dot, what had given way with a cross and in grey."""
+    ax = axes.new_axes(ax, width=10.0, height=row_height(len(texts)))
+    for row, (text, holds) in enumerate(zip(texts, held, strict=True)):
+        ax.plot(0, row, "o" if holds else "X", color=LINE_COLOURS[0] if holds else _GREY, ms=8)
+        axes.note(ax, text, (0.0, row), 13, color="black" if holds else _GREY)
+    ax.set(xlim=(-0.3, 10), ylim=(max(len(texts), 1) - 0.5, -0.5))
     ax.set_axis_off()
-    return axes.finish_axes(ax, title=f"{chain[-1].entity}: {len(chain)} facts in each other's place")
+    return axes.finish_axes(ax, title=title)
+
+
+def row_height(rows: int) -> float:
+    """Inches that so many rows of text need."""
+    return 1.0 + 0.4 * max(rows, 2)
 
 
 def plot_beliefs(facts: Sequence[Fact], as_of: int, *, ax: Axes | None = None) -> Axes:
@@ -148,17 +139,11 @@ def plot_beliefs(facts: Sequence[Fact], as_of: int, *, ax: Axes | None = None) -
     `facts`: all, also those that were superseded since; those of later are left out. The newest 20 are drawn.
     """
     known = sorted((fact for fact in facts if fact.at <= as_of), key=lambda fact: -fact.at)[: _MOST // 2]
-    ax = axes.new_axes(ax, width=10.0, height=1.0 + 0.34 * max(len(known), 2))
-    if not known:
-        return axes.say(ax, f"Nothing was believed by {to_iso(as_of)[:10]}")
-    for row, fact in enumerate(known):
-        held = _state(fact, as_of) != "superseded" and fact.holds_at(as_of)
-        ax.plot(0, row, "o" if held else "X", color=LINE_COLOURS[0] if held else _GREY, ms=7)
-        text = one_line(f"{to_iso(fact.at)[:10]} {fact.entity}: {fact.text}", 115)
-        axes.note(ax, text, (0.0, row), 12, color="black" if held else _GREY)
-    ax.set(xlim=(-0.3, 10), ylim=(len(known) - 0.5, -0.5))
-    ax.set_axis_off()
-    return axes.finish_axes(ax, title=f"Believed on {to_iso(as_of)[:10]} (crosses: had given way by then)")
+    told = [one_line(f"{to_iso(fact.at)[:10]} {fact.entity}: {fact.text}", 115) for fact in known]
+    held = [_state(fact, as_of) != "superseded" and fact.holds_at(as_of) for fact in known]
+    day = to_iso(as_of)[:10]
+    title = f"Believed on {day} (crosses: had given way by then)" if known else f"Nothing was believed by {day}"
+    return _listed(ax, told, held, title)
 
 
 def plot_growth(growth: Growth, ax: Axes | None = None) -> Axes:
@@ -176,8 +161,5 @@ def plot_growth(growth: Growth, ax: Axes | None = None) -> Axes:
     ax.set_yscale("log")
     axes.legend_below(ax, handles, columns=2)
     return axes.finish_axes(
-        ax,
-        xlabel="days",
-        ylabel="tokens at a session's start",
-        title=f"{growth.dataset}: notes grow, what is given does not",
+        ax, xlabel="days", ylabel="tokens at a session's start", title=f"{growth.dataset}: what a session's start costs"
     )

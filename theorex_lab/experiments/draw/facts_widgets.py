@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.designs.facts.facts import Fact
 from theorex_lab.errors import InvalidInput, TheorexError
+from theorex_lab.experiments.draw.axes import figure_of
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph, to_png
-from theorex_lab.experiments.draw.facts_plots import plot_beliefs, plot_chain
+from theorex_lab.experiments.draw.facts_plots import plot_beliefs, plot_chain, row_height
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
@@ -29,16 +31,16 @@ _VERDICTS = {
 
 def draw_chain(chain: Sequence[Fact]) -> Figure:
     """`facts_plots.plot_chain` as a figure of its own."""
-    figure = Figure(figsize=(10, 1.2 + 0.75 * max(len(chain), 1)), layout="constrained")
-    plot_chain(chain, ax=figure.add_subplot())
-    return figure
+    return figure_of(plot_chain(chain, ax=_space(len(chain))))
 
 
 def draw_beliefs(facts: Sequence[Fact], as_of: int) -> Figure:
     """`facts_plots.plot_beliefs` as a figure of its own."""
-    figure = Figure(figsize=(10, 1.4 + 0.3 * min(len(facts), 20)), layout="constrained")
-    plot_beliefs(facts, as_of, ax=figure.add_subplot())
-    return figure
+    return figure_of(plot_beliefs(facts, as_of, ax=_space(min(sum(fact.at <= as_of for fact in facts), 20))))
+
+
+def _space(rows: int) -> Axes:
+    return Figure(figsize=(10, row_height(rows)), layout="constrained").add_subplot()
 
 
 def chain_explorer(memory: FactsMemory) -> Any:

@@ -1,0 +1,123 @@
+"""Facts in the lab: no evidence is lost beside notes alone, and what a session's start costs day by day."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from conftest import Run
+
+from theorex_lab import Lab
+from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
+from theorex_lab.design import Design, Log
+from theorex_lab.designs.facts.design import DESIGN
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.replay.memories import Housed
+from theorex_lab.experiments.scores.growth import measure_growth
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.search.items import OBSERVATION
+from theorex_lab.text.line import BYTES_PER_TOKEN
+
+DAY = MICROSECONDS_PER_DAY
+NOTES = Design(name="notes", items=(OBSERVATION,))
+SAID = [
+    "Ann prefers the green tram to work", "We decided to move the tram depot", "The tram was late again", "Ann prefers tea",
+    "Remember: the depot closes at noon", "Ben repaired the depot's door", "The green line is closed", "Tea is in the depot",
+]  # fmt: skip
+
+
+def _written(lab: Lab) -> None:
+    for text in SAID:
+        lab.agent("main").write(text, source="user")
+
+
+def _said(text: str, day: int) -> Event:
+    return new_event(
+        "prompt", {"text": text, "source": "user", "project": ""}, agent="main", session=f"s{day}", at=day * DAY
+    )
+
+
+@pytest.mark.parametrize("query", ["Who prefers the green tram?", "When does the depot close?", "tea"])
+def test_facts_beside_their_notes_change_nothing_of_what_is_found(tmp_path: Path, query: str) -> None:
+    found = []
+    for design in (NOTES, DESIGN):
+        with Lab(tmp_path / design.name, clock=FixedClock(DAY), designs=[design]) as lab:
+            _written(lab)
+            for step in design.steps:
+                step.run(lab.home, None)
+            hits = lab.search(query)
+            found.append([(hit.text, hit.score) for hit in hits])
+            if design is DESIGN:
+                facts = lab.search(query, kinds=["fact"])
+                assert {hit.kind for hit in hits} == {"observation"}
+    assert found[0] == found[1]
+    assert facts.hits
+
+
+def test_a_fact_is_found_where_its_note_is_not(tmp_path: Path) -> None:
+    kinds = {}
+    for project in ("here", "there"):
+        with Lab(tmp_path, clock=FixedClock(DAY), project=project) as lab:
+            if project == "here":
+                lab.agent("main").write("I prefer the green tram", source="user")
+                lab.facts.extract()
+            kinds[project] = [hit.kind for hit in lab.search("green tram")]
+    assert kinds == {"here": ["observation"], "there": ["fact"]}
+
+
+def test_a_query_fills_its_room_and_never_more() -> None:
+    with Housed([DESIGN]) as memory:
+        memory.observe(
+            [_said("Remember: always " + "run the tests of the parser " * 6 + str(day), day) for day in range(1, 30)]
+        )
+        memory.observe([_said("Remember: never push the parser on Fridays", 30)])
+        memory.consolidate(31 * DAY)
+        for tokens in (20, 150, 600):
+            given = memory.retrieve("tests of the parser", 31 * DAY, tokens)
+            size = sum(len(item.text.encode()) + 1 for item in given)
+            assert size <= BYTES_PER_TOKEN * tokens + 1
+        assert [item.text for item in memory.retrieve("nothing like it", 31 * DAY, 600)], (
+            "what is known anyway fills the room"
+        )
+        memory.close()
+
+
+def test_growth_counts_notes_and_says_where_days_come_again() -> None:
+    log = Log("tiny", [_said(f"Remember: always check door {day} of the depot", day) for day in range(1, 5)])
+    growth = measure_growth(log, days=8)
+    frame = growth.frame
+    assert growth.own_days == 4
+    assert frame["repeated"].tolist() == [False] * 4 + [True] * 4
+    assert frame["notes"].is_monotonic_increasing
+    assert frame["notes"].iloc[7] == 2 * frame["notes"].iloc[3]
+    assert frame["facts"].iloc[7] == frame["facts"].iloc[3] > 0, "words that come again are no new facts"
+    assert (frame["query"] <= 600).all()
+    assert set(growth.verdicts) == {"notes", "summaries", "query", "ratio", "days", "entities"}
+    assert json.loads(json.dumps(growth.result()))["document"]["notes"] == 27_000
+    assert "from day 5 on again word for word" in str(growth)
+    assert growth.plot().get_title() == "tiny: what a session's start costs"
+
+
+@pytest.mark.parametrize(("log", "days"), [(Log("empty", []), 10), (Log("one", [_said("Hello", 1)]), 0)])
+def test_growth_refuses_a_log_in_which_nothing_was_said(log: Log, days: int) -> None:
+    with pytest.raises(
+        InvalidInput, match=r"got \d+ days of (empty|one), in which \d texts were said; allowed is one or more of both"
+    ):
+        measure_growth(log, days=days)
+
+
+def test_the_command_measures_draws_and_refuses(run: Run, tmp_path: Path) -> None:
+    picture = tmp_path / "growth.png"
+    told = run("eval", "growth", "--json", "--picture", str(picture)).json
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert (told["days"], told["own_days"]) == (180, 120)
+    end, month = told["metrics"]["end"], told["metrics"]["day_30"]
+    assert end["notes"] > 4 * month["notes"]
+    assert end["summaries"] < end["notes"] / 20
+    assert end["query"] <= 600
+    assert told["metrics"]["r2"]["in_view"] > 0.8 > told["metrics"]["r2"]["day"]
+    assert [told["verdicts"][claim].split(":")[0] for claim in ("days", "entities")] == ["reproduced", "refuted"]
+    refused = run("eval", "growth", "--dataset", "nowhere")
+    assert refused.code != 0
+    assert "got the log 'nowhere'" in refused.err
