@@ -310,3 +310,18 @@ def test_status_audit_and_the_context_tell_of_facts(run: Run) -> None:
     assert "What is known" in shown
     assert "ann: Lives in York (context, " in shown
     assert "Bath" not in shown
+
+
+def test_a_tension_that_a_person_accepts_lets_the_newer_word_stand(lab: Lab) -> None:
+    lab.facts.write("people/ann", "Lives in Bath", source="user")
+    heard = lab.facts.write("people/ann", "Now lives in Rome", source="tool")
+    assert heard.tension is not None
+    lab.facts.review(heard.tension, "accept")
+    assert [fact.text for fact in lab.facts.list()] == ["Now lives in Rome"]
+    lab.facts.review(heard.tension, "undo")
+    assert lab.facts.show("ann-001").active
+
+
+def test_a_directive_ends_nothing(lab: Lab) -> None:
+    for text in ("Never use floats for money.", "Always use a ring buffer instead of a list.", "Let's use a list now."):
+        assert lab.facts.write("people/user", text, category="preference").action == "written"

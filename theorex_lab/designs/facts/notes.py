@@ -235,7 +235,7 @@ def _accepted(home: Home, note: Note) -> str:
     facts = sorted((fact_by_id(home, fact_id) for fact_id in note.facts), key=lambda fact: (fact.at, fact.id))
     for older in facts[:-1]:
         if older.active:
-            supersede(home, older.id, facts[-1].id, why=f"{note.id} was accepted")
+            supersede(home, older.id, facts[-1].id, why=f"{note.id} was accepted", vouched=True)
     return facts[-1].id
 
 

@@ -27,6 +27,8 @@ from theorex_lab.text.doors import kept_text
 DESCRIPTION_CHARACTERS = 500
 _REPLACING = ("decision", "preference", "correction")  # categories that replace what is alike
 _PLAIN_WORDS = 16  # of a sentence that is read well
+# What proposes or directs rather than states.
+_DIRECTIVE = re.compile(r"\b(?:let's|instead of|rather than)\b|^\W*(?:always|never|please|don't|do not)\b", re.I)
 _PRONOUNS = frozenset("it this that they these those there he she what".split())
 _KIND_NAMED = re.compile(r"\b(?:favou?rite|preferred|as (?:an?|the|his|her|my|their|our)|for (?:the|\w+ing))\b", re.I)
 
@@ -109,10 +111,10 @@ def write_fact(home: Home, new: NewFact, *, semantic: bool = True) -> Wrote:
     return found._replace(id=fact_id, tension=tension, event_id=fact.id)
 
 
-def supersede(home: Home, old: str, by: str = "", *, why: str = "", source: str = "agent") -> None:
+def supersede(home: Home, old: str, by: str = "", *, why: str = "", vouched: bool = False) -> None:
     """Let a fact stand in the place of another, or with '' let that one end. Raises InvalidInput where that cannot be.
 
-    A fact that less is known of than the other never replaces it, and no fact replaces what it came from.
+    What a model, a tool or an import says never replaces what an agent or a user said, unless someone has `vouched` for it.
     """
     with home.journal.exclusive() as append, home.views.reading(Facts) as view:
         fact = fact_by_id(home, old)
@@ -125,10 +127,10 @@ def supersede(home: Home, old: str, by: str = "", *, why: str = "", source: str 
             raise InvalidInput(
                 f"got {by} to stand in the place of {old}; allowed is another fact that is active, so that chains have no circle"
             )
-        source = min(source, successor.source if successor else source, key=TRUST.__getitem__)
-        if TRUST[source] < TRUST["agent"] <= TRUST[fact.source]:
+        source = successor.source if successor else "agent"
+        if not vouched and TRUST[source] < TRUST["agent"] <= TRUST[fact.source]:
             raise InvalidInput(
-                f"got {by or 'the end'}, from a source {source}, against {old}, from {fact.source}; allowed is an agent's or a user's word: note a tension"
+                f"got {by}, from a source {source}, against {old}, from {fact.source}; allowed is an agent's or a user's word: note a tension, and accept it"
             )
         lineage = successor.event_id if successor else fact.event_id
         _replace(view, append, [old], by, why, home.clock.now(), lineage)
@@ -276,8 +278,8 @@ def _is_loose(judged: Judgement, body: Body) -> bool:
     new = judged.statement
     own = new.subject in _PRONOUNS or new.subject in body["entity"].replace("-", " ")
     many = not new.holds or (new.holds == "open" and not _KIND_NAMED.search(body["text"]))
-    rambles = len(body["text"].split()) > _PLAIN_WORDS or "let's" in body["text"].lower()
-    return rambles or (own and many and new.cue not in ("ends", "replaces"))
+    rambles = len(body["text"].split()) > _PLAIN_WORDS or _DIRECTIVE.search(body["text"])
+    return bool(rambles) or (own and many and new.cue not in ("ends", "replaces"))
 
 
 def _same_signs(first: str, second: str) -> bool:
