@@ -39,7 +39,8 @@ class FactsMemory(WorkFace):
         """Write a fact; `given` are the other members of `writing.NewFact`. Raises as `writing.write_fact`."""
         given.setdefault("project", self.home.project)
         for name in ("valid_from", "valid_to"):
-            given[name] = moment(given.get(name), fact_settings(self.home))
+            if given.get(name) is not None:
+                given[name] = moment(given[name], fact_settings(self.home))
         return write_fact(self.home, NewFact(entity, text, **given), semantic=semantic)
 
     def list(
