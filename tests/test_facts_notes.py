@@ -339,7 +339,8 @@ def test_the_commands_of_domains_and_self(run: Run, tmp_path: Path) -> None:
     status.write_text(status.read_text() + "\nAll is well\n")
     assert run("fact", "domain", "import", str(tmp_path / "out"), "--json").code == 0
     assert run("fact", "domain", "show", "digest", "--json").json["files"]["status"] == "All is well"
-    assert run("fact", "domain", "pause", "digest").code == 0
+    assert run("fact", "domain", "pause", "digest").out == "digest  paused\n"
+    assert run("fact", "domain", "list").out == "digest  cron-task  paused  \n"
     run("fact", "self", "add", "--file", "SOUL", "--text", "Be brief")
     run("fact", "self", "render", str(tmp_path / "out"))
     assert (tmp_path / "out" / "SOUL.md").read_text() == "# SOUL\n\n- Be brief\n"

@@ -262,6 +262,40 @@ def test_a_domain_file_edited_by_hand_is_taken_in_as_an_event(tmp_path: Path) ->
         assert event.body["source"] == "import"
 
 
+@pytest.mark.parametrize("registry", ["[1]", "3", '{"domains": ["digest"]}', '{"domains": {"digest": 7}}'])
+def test_a_registry_of_another_shape_says_nothing_of_a_domain(tmp_path: Path, registry: str) -> None:
+    files = {"memory/domains/registry.json": registry, "memory/domains/digest/status.md": "All is well\n"}
+    with opened(tmp_path / "home") as lab:
+        reports = lab.import_files(tree(tmp_path / "a", files))
+        domain = domains.domain_called(lab.home, "digest")
+    assert [report.problems for report in reports] == [[]]
+    assert (domain.stated["type"], domain.files["status"]) == ("cron-task", ["All is well"])
+
+
+def test_days_that_are_none_and_bad_names_are_named_and_nothing_else_is_lost(tmp_path: Path) -> None:
+    files = {
+        "memory/main/2025-13-45.md": "- said\n", "memory/main/2025-02-08.md": "- 29:99 user: late\n- 10:00 user: in time\n",
+        "memory/domains/Digest/status.md": "x", "life/people/..%2f/items.json": [OLD], "life/people/bob/items.json": [{**OLD, "id": ["x"]}],
+    }  # fmt: skip
+    with opened(tmp_path / "home") as lab:
+        reports = lab.import_files(tree(tmp_path / "a", files))
+        assert [event.body["text"] for event in lab.journal.tail(0, kinds=["prompt"])] == ["in time"]
+        assert [report.imported for report in reports if not report.problems] == []
+    assert len([problem for report in reports for problem in report.problems]) == 5
+    assert check_tree(tmp_path / "a").problems
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    folder = tree(tmp_path / "a", {"memory/domains/digest/status.md": "fine\n"})
+    (tmp_path / "secret.md").write_text("a secret\n")
+    (folder / "memory/domains/digest/archives").mkdir()
+    (folder / "memory/domains/digest/archives/status-0001.md").symlink_to(tmp_path / "secret.md")
+    with opened(tmp_path / "home") as lab:
+        (report,) = lab.import_files(folder)
+        assert "link" in report.problems[0]
+        assert domains.domains_of(lab.home) == {}
+
+
 def test_nothing_is_written_where_the_design_was_never_used(tmp_path: Path) -> None:
     with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
         lab.agent("main").write("Lunch is at noon")
@@ -396,6 +430,9 @@ def test_init_makes_what_is_not_there_and_overwrites_nothing(tmp_path: Path) -> 
     assert (tmp_path / "MEMORY.md").read_text() == "mine"
     assert (tmp_path / "life" / "people").is_dir()
     assert init_tree(tmp_path)["made"] == []
+    with opened(tmp_path / "home") as lab:
+        lab.import_files(tmp_path)
+        assert (self_notes.lines_of(lab.home, "MEMORY"), self_notes.lines_of(lab.home, "SOUL")) == (["mine"], [])
 
 
 def test_the_commands_of_folders(run: Run, tmp_path: Path) -> None:
@@ -414,3 +451,25 @@ def test_the_commands_of_folders(run: Run, tmp_path: Path) -> None:
         run("fact", "migrate", str(tmp_path / "none")).code == 2
         or run("fact", "migrate", str(tmp_path / "none")).code == 1
     )
+
+
+def test_what_was_erased_does_not_come_back(tmp_path: Path) -> None:
+    with lived(tmp_path / "home") as lab:
+        lab.export_files(tmp_path / "a")
+        lab.erase(ids=[lab.facts.show("ann-003").event_id])
+        lab.import_files(tmp_path / "a", trust_own=True)
+        assert "Prefers tea" not in [fact.text for fact in lab.facts.list(active=None)]
+
+
+def test_of_a_project_only_what_is_of_it_is_written(tmp_path: Path) -> None:
+    with lived(tmp_path / "home"), opened(tmp_path / "home", project="telegram-77") as chat:
+        chat.clock.advance(seconds=300)  # type: ignore[attr-defined]
+        chat.facts.observe("Only in this chat")
+        chat.export_files(tmp_path / "a")
+    found = files_in(tmp_path / "a")
+    assert sorted(found) == [
+        "memory/telegram-77/2026-03-01.md",
+        "ops/observations/index.json",
+        "ops/observations/obs-0003.json",
+    ]
+    assert "Only here" in found["memory/telegram-77/2026-03-01.md"]

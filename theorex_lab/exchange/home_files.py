@@ -36,13 +36,14 @@ OWN = (
 
 
 def layouts(home: Home) -> list[FileLayout]:
-    """The designs' layouts, built-in designs last, then the home's own."""
-    return [*(layout for design in reversed(home.designs) for layout in design.files), *OWN]
+    """The designs' layouts, then the home's own."""
+    return [*(layout for design in home.designs for layout in design.files), *OWN]
 
 
 def layouts_of(home: Home, path: Path) -> list[FileLayout]:
-    """Those that have files at the path: of a folder all. Of a file the first that knows it; built-in designs take any."""
-    found = layouts(home) if path.is_dir() else [*OWN, *layouts(home)]
+    """Those that have files at the path: of a folder all. Of a file one: the home's own, else the last design that knows it."""
+    last_first = [layout for design in reversed(home.designs) for layout in design.files]
+    found = layouts(home) if path.is_dir() else [*OWN, *last_first]
     return [layout for layout in found if layout.files_of(path)][: None if path.is_dir() else 1]
 
 

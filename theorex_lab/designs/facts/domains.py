@@ -18,6 +18,7 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.design import Face
 from theorex_lab.designs.facts.checks import check_line, one_of
 from theorex_lab.designs.facts.entities import check_entity
+from theorex_lab.designs.facts.writing import NewFact, write_fact
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Body, Event
@@ -167,8 +168,6 @@ def judge(home: Home, name: str, proposal_id: str, *, accept: bool, agent: str =
 
     The same words proposed again have their verdict already. Raises InvalidInput for a proposal that does not wait.
     """
-    from theorex_lab.designs.facts.writing import NewFact, write_fact
-
     domain = domain_called(home, name)
     waiting = {each.id: each for each in domain.proposals}
     found = waiting[one_of("proposal", proposal_id, waiting)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any, NamedTuple
 
 from theorex_lab.clock import to_iso
@@ -13,6 +13,7 @@ from theorex_lab.designs.facts.checks import check_flow, check_line, one_of
 from theorex_lab.designs.facts.facts import fact_by_id
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.sameness import normal_form
+from theorex_lab.designs.facts.writing import DESCRIPTION_CHARACTERS, NewFact, supersede, undo_supersede, write_fact
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
@@ -26,7 +27,6 @@ VERDICTS = {
     "promote": "promoted", "resolve": "resolved", "accept": "resolved", "reject": "resolved", "archive": "archived",
     "undo": "pending",
 }  # fmt: skip
-CHARACTERS = 500
 _LOOKED_AT = 20  # open notes that a new one is compared with
 _REPEATS_ABOVE = 0.7  # Jaccard likeness of their words
 
@@ -130,11 +130,10 @@ def observe(
     """
     one_of("category", category, NOTE_CATEGORIES)
     check_flow(home, lineage, "ops")
-    body = {"text": check_line(home, text, source, CHARACTERS), "category": category, "source": source}
+    body = {"text": check_line(home, text, source, DESCRIPTION_CHARACTERS), "category": category, "source": source}
     with home.journal.exclusive() as append:
-        for note in notes_of(home, "pending", tensions=False)[-_LOOKED_AT:]:
-            if _repeats(note.text, body["text"]):
-                return Noted("", note.id)
+        if repeated := _repeated(home, body["text"]):
+            return Noted("", repeated)
         body |= {"note_id": next_id(home, "obs"), "project": home.project}
         append(new_event("friction_noted", body, agent=agent, at=home.clock.now(), lineage=lineage))
     return Noted(body["note_id"])
@@ -150,15 +149,12 @@ def note_tension(
     facts = [fact_by_id(home, fact_id) for fact_id in (first, second)]
     if first == second:
         raise InvalidInput(f"got the fact {first} twice; allowed are two facts that may not both hold")
-    text, lineage = text and check_line(home, text, source, CHARACTERS), [fact.event_id for fact in facts]
+    text, lineage = text and check_line(home, text, source, DESCRIPTION_CHARACTERS), [fact.event_id for fact in facts]
+    given: dict[str, Any] = {"at": home.clock.now(), "agent": agent, "source": source, "lineage": lineage, "text": text}
     with home.journal.exclusive() as append:
-        for note in notes_of(home, "pending", tensions=True)[-_LOOKED_AT:]:
-            if {*note.facts} == {first, second} or (text and _repeats(note.text, text)):
-                return Noted("", note.id)
-        event = tension_event(
-            home, [first, second], at=home.clock.now(), agent=agent, source=source, lineage=lineage, text=text
-        )
-        append(event)
+        if repeated := _repeated(home, text, {first, second}):
+            return Noted("", repeated)
+        append(event := tension_event(home, [first, second], **given))
     return Noted(event.body["note_id"])
 
 
@@ -214,15 +210,18 @@ def alerts(home: Home) -> list[str]:
     ]
 
 
-def _repeats(first: str, second: str) -> bool:
-    one, other = (set(normal_form(text).split()) or {text} for text in (first, second))
-    return len(one & other) > _REPEATS_ABOVE * len(one | other)
+def _repeated(home: Home, text: str, facts: Set[str] = frozenset()) -> str:
+    """The id of the open note, or with facts the open tension, that a text repeats; '' for none."""
+    words = set(normal_form(text).split()) or {text}
+    for note in notes_of(home, "pending", tensions=bool(facts))[-_LOOKED_AT:]:
+        others = set(normal_form(note.text).split()) or {note.text}
+        if (facts and facts == {*note.facts}) or len(words & others) > _REPEATS_ABOVE * len(words | others):
+            return note.id
+    return ""
 
 
 def _promoted(home: Home, note: Note, entity: str, abstraction: str, agent: str) -> str:
     """The id of the fact that a note becomes, or of the one that says the same: a crash after it leaves nothing twice."""
-    from theorex_lab.designs.facts.writing import NewFact, write_fact
-
     one_of("abstraction", abstraction, ("pattern", "principle"))
     new = NewFact(
         entity, note.text, abstraction=abstraction, source=note.source, origin=note.id, lineage=[note.event_id],
@@ -233,8 +232,6 @@ def _promoted(home: Home, note: Note, entity: str, abstraction: str, agent: str)
 
 def _accepted(home: Home, note: Note) -> str:
     """Let the newest fact of a tension stand in the place of the others; returns its id."""
-    from theorex_lab.designs.facts.writing import supersede
-
     facts = sorted((fact_by_id(home, fact_id) for fact_id in note.facts), key=lambda fact: (fact.at, fact.id))
     for older in facts[:-1]:
         if older.active:
@@ -243,8 +240,6 @@ def _accepted(home: Home, note: Note) -> str:
 
 
 def _take_back(home: Home, note: Note) -> None:
-    from theorex_lab.designs.facts.writing import supersede, undo_supersede
-
     if note.status == "promoted" and fact_by_id(home, note.fact).active:
         supersede(home, note.fact, why=f"the promotion of {note.id} was undone")
     for fact_id in note.facts:

@@ -55,6 +55,6 @@ def document(home: Home, file: str, *, agent: str | None = None) -> str:
 
 
 def lines_in(file: str, text: str) -> list[str]:
-    """The lines of a document: what `document` writes, it reads."""
+    """The lines of a document, without comments: what `document` writes, it reads."""
     lines = (line.rstrip().removeprefix("- ") for line in text.splitlines())
-    return [line for line in lines if line and line != f"# {file}"]
+    return [line for line in lines if line and line != f"# {file}" and not line.startswith("<!--")]

@@ -58,7 +58,9 @@ def _writing(write: Callable[..., Event], details: str, *keys: str) -> Callable[
     def run(home: Home, **given: Any) -> Told:
         event = write(home, **given)
         told = {key: event.body[key] for key in keys}
-        return {**told, "event_id": event.id}, one_row("  ".join(str(value) for value in told.values() if value))
+        return {**told, "event_id": event.id}, one_row(
+            "  ".join(key if value is True else str(value) for key, value in told.items() if value)
+        )
 
     run.__doc__ = f"{details}\n\nJSON: {{{', '.join(keys)}, event_id}}"
     return run
@@ -126,7 +128,10 @@ def _domains(home: Home) -> Told:
     for domain in domains.domains_of(home).values():
         about = {"stale": domain.is_stale(now), "writtenAt": to_iso(domain.written_at)}
         told.append({"name": domain.name, **domain.stated, **about})
-    rows = [f"{each['name']}  {each['type']}{'  stale' * each['stale']}  {each['description']}" for each in told]
+    rows = [
+        f"{each['name']}  {each['type']}{'  paused' * each['paused']}{'  stale' * each['stale']}  {each['description']}"
+        for each in told
+    ]
     return {"domains": told}, "\n".join(rows) or "no domain yet: `theorex fact domain add` makes one"
 
 
@@ -189,10 +194,11 @@ def _migrate(_home: Home, folder: Path) -> Told:
 
 
 def _checked(found: Any) -> Told:
+    mended = [f"mended: {line}" for line in found.mended]
     if found.problems:
-        fail("\n".join([*found.mended, *found.problems]), **asdict(found))
+        fail("\n".join([*mended, *found.problems]), **asdict(found))
     told = f"{found.facts} facts are well, {len(found.written)} files were written"
-    return asdict(found), "\n".join([*found.mended, told])
+    return asdict(found), "\n".join([*mended, told])
 
 
 def _init(_home: Home, folder: Path) -> Told:
@@ -210,6 +216,8 @@ def _dedup(home: Home, entity: str, text: str, seed: bool) -> Told:
 
     JSON: {hashes, duplicates: [[id]]}; of a text {hash, duplicate}
     """
+    if not (seed or text):
+        raise InvalidInput("got no text; give --entity PATH --text TEXT, or --seed to look through all facts")
     if not seed:
         told = _checks("duplicate_of")(home, entity, text)
         return told, told["duplicate"] or "new"
@@ -220,7 +228,9 @@ def _dedup(home: Home, entity: str, text: str, seed: bool) -> Told:
 
 _WROTE = ("domain", "file", "text")
 _PROPOSAL = click.argument("proposal_id", metavar="PROPOSAL")
-_ENTITY = click.option("--entity", default="", metavar="PATH", help="people/NAME, projects/NAME or archives/NAME.")
+_ENTITY = click.option(
+    "--entity", "--kg-entity", "entity", default="", metavar="PATH", help="people/NAME, projects/NAME or archives/NAME."
+)
 fact_observe = _made(
     "observe", _observe, OWN_AGENT, _FROM, _TEXT,
     click.option("--category", type=click.Choice(NOTE_CATEGORIES), default="friction", help="What kind of note it is."),
@@ -243,14 +253,15 @@ fact_dedup = _made(
     "dedup", _dedup, _ENTITY, click.option("--text", default="", help="A text that may be there."),
     click.option("--seed", is_flag=True, help="Look through all facts."),
 )  # fmt: skip
+fact_domain_add = _made(
+    "add", _writing(domains.add_domain, "A dev-project is of an entity; a cron-task may run every --interval minutes.", "domain", "type", "entity", "interval"), OWN_AGENT, _NAME, click.option("--description", default="", help="What it is for."),
+    click.option("--type", type=click.Choice(domains.TYPES), default="cron-task", help="What it is."), _ENTITY,
+    click.option("--interval", type=float, default=0, metavar="MINUTES", help="How often it runs; 0: now and then."),
+    about="Add a domain.",
+)  # fmt: skip
 fact_domain = group(
     "domain", "",
-    _made(
-        "add", _writing(domains.add_domain, "A dev-project is of an entity; a cron-task may run every --interval minutes.", "domain", "type"), OWN_AGENT, _NAME, click.option("--description", default="", help="What it is for."),
-        click.option("--type", type=click.Choice(domains.TYPES), default="cron-task", help="What it is."), _ENTITY,
-        click.option("--interval", type=float, default=0, metavar="MINUTES", help="How often it runs; 0: now and then."),
-        about="Add a domain.",
-    ),
+    fact_domain_add,
     _made("list", _domains, about="List the domains."),
     _made("show", _show, _NAME, about="Show the files of a domain."),
     _made(

@@ -27,7 +27,7 @@ from theorex_lab.designs.facts.tree_records import chain_problems, numbered_like
 from theorex_lab.designs.facts.tree_write import MAIN, REGISTRY, SECTIONS, said_by_day, title_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.files import FileReport, Importing, each_file
-from theorex_lab.exchange.flat_files import append_new, each_noted, read_lines, without_nulls
+from theorex_lab.exchange.flat_files import append_new, each_noted, without_nulls
 from theorex_lab.exchange.schema import checked
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
@@ -36,7 +36,6 @@ from theorex_lab.journal.foreign import check_inside, read_file
 from theorex_lab.memory.observation import DEFAULT_TYPE, FIX_TYPE, Entry, new_observation
 from theorex_lab.project import check_project
 from theorex_lab.text.doors import kept_value
-from theorex_lab.text.line import folded
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _SAID = re.compile(r"(\d\d:\d\d) ([a-z0-9][a-z0-9._-]{0,63}): (\S.*)")
@@ -107,14 +106,20 @@ class _Taking:
         except UnicodeDecodeError as error:
             raise InvalidInput(f"not UTF-8: {error}") from error
 
-    def _settle(self, stated: str, event_id: str, key: str, taken: set[str], others: Container[str] = ()) -> bool:
-        """Give a record its id in this home, its own unless that is taken; whether the record is here already."""
-        here = self.home.journal.read(ids=[event_id], erased=True)
-        free = (numbered_like(stated, number) for number in count(1))
-        own = stated if stated not in taken else next(each for each in free if each not in taken and each not in others)
-        self.ids[stated] = here[0].body.get(key, stated) if here else own
+    def _settle(
+        self, stated: str, event_id: str, key: str, taken: set[str], others: Container[str] = ()
+    ) -> Event | None:
+        """Give a record its id in this home, its own unless that is taken; its event where it is here already."""
+        here = next(iter(self.home.journal.read(ids=[event_id], erased=True)), None)
+        free = (
+            each for number in count(1) if (each := numbered_like(stated, number)) not in taken and each not in others
+        )
+        if here is None:
+            self.ids[stated] = next(free) if stated in taken else stated
+        else:
+            self.ids[stated] = here.body.get(key, stated)
         taken.add(self.ids[stated])
-        return bool(here)
+        return here
 
     def _facts(self, file: Path, problems: list[str]) -> Events:
         document, _ = tree_records.read_json(file)
@@ -129,11 +134,14 @@ class _Taking:
         for raw, record in read:
             event_id = _event_id(raw, entity, record.id, record.fact)
             found.append((record, event_id, self._settle(record.id, event_id, "fact_id", taken, stated)))
-        for (raw, record), (_, event_id, _known) in zip(read, found, strict=True):
-            yield self._event("fact", self._fact_body(entity, raw, record), record.timestamp, event_id), 1
+        for (raw, record), (_, event_id, here) in zip(read, found, strict=True):
+            body = {} if here else self._fact_body(entity, raw, record)
+            yield here or self._event("fact", body, record.timestamp, event_id), 1
         yield from self._chains(found, broken)
 
-    def _chains(self, found: Sequence[tuple[tree_records.FactRecord, str, bool]], broken: Container[str]) -> Events:
+    def _chains(
+        self, found: Sequence[tuple[tree_records.FactRecord, str, Event | None]], broken: Container[str]
+    ) -> Events:
         """What became of the facts of a file. Of those that were here only what an import may say of them."""
         active = {fact.id: fact for fact in facts_of(self.home)}
         times = {record.id: record.timestamp for record, *_ in found}
@@ -244,7 +252,7 @@ class _Taking:
                 for _, event in each_noted(problems, [(number, line)], self._said_event, section, day, project):
                     yield event._replace(id=derived_event_id("day-file", folder, day, line, seen[line])), 1
 
-    def _said_event(self, line: str, section: str, day: str, project: str) -> Event | None:
+    def _said_event(self, line: str, section: str, day: str, project: str) -> Event:
         text = line.strip().removeprefix("- ").removeprefix("* ")
         found = _SAID.fullmatch(text)
         time, who, text = found.groups() if found else ("00:00", self.how.agent, text)
@@ -252,8 +260,6 @@ class _Taking:
             at = to_microseconds(datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=self._zone))
         except ValueError as error:
             raise InvalidInput(f"got the time {day} {time}, which is none; allowed is YYYY-MM-DD and HH:MM") from error
-        if text in self._written:
-            return None
         if who == "user":
             body = {"text": text, "source": "user" if self.how.trust_own else "import", "project": project}
             return self._event("prompt", body, at, "")
@@ -265,12 +271,6 @@ class _Taking:
     @cached_property
     def _zone(self) -> tzinfo:
         return zone_of(fact_settings(self.home))
-
-    @cached_property
-    def _written(self) -> set[str]:
-        """What our own export holds beside the days, which comes in from there."""
-        file = self.root / "observations.jsonl"
-        return {folded(str(record.get("text"))) for _, record in read_lines(file, [])} if file.is_file() else set()
 
     @cached_property
     def _domains(self) -> dict[str, domains.Domain]:
