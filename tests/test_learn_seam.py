@@ -120,7 +120,7 @@ def _toys(lab: Lab) -> Any:
 
 def test_the_gate_judges_a_designs_part_puts_it_in_force_and_leaves_alone_what_was_undone(tmp_path: Path) -> None:
     with _lab(tmp_path) as lab:
-        assert [*parts_of(lab.home)] == ["memory", "toy", "routing"]
+        assert [*parts_of(lab.home)] == ["memory", "toy"]
         assert _toys(lab).decision == "hold", "no prompt was heard yet"
         lab.journal.append([_prompt(f"why {n}?") for n in range(6)])
         assert score_policy(lab.home)["toy"] == {"score": 0.5, "n": 6}
@@ -140,7 +140,6 @@ def test_the_gate_judges_a_designs_part_puts_it_in_force_and_leaves_alone_what_w
     [
         ("toy", replace(TOY.policies["toy"], settings=("maxTextBytes",)), "the setting 'maxTextBytes'"),
         ("toy", replace(TOY.policies["toy"], settings=("halfLifeDays",)), "proposed .'promotionThreshold'."),
-        ("routing", TOY.policies["toy"], "allowed is one of each name"),
         ("memory", TOY.policies["toy"], "allowed is one of each name"),
     ],
 )
