@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +17,7 @@ from theorex_lab.designs.theorex.audit import reading
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.design import READ_FROM
 from theorex_lab.designs.theorex.drift import Drift, drift
-from theorex_lab.designs.theorex.moments import changed_files, recent_moments, write_moment
+from theorex_lab.designs.theorex.moments import recent_moments, write_moment
 from theorex_lab.designs.theorex.monitor import Checked, check_context
 from theorex_lab.evolution.audit import AuditEntry, audit, kinds_of
 from theorex_lab.ids import concept_id
@@ -342,24 +340,6 @@ def test_an_erased_moment_is_no_moment(lab: Lab) -> None:
     assert drifted(lab).anchors == 1
     lab.erase(ids=[done.event_id])
     assert (drifted(lab).anchors, recent_moments(lab.views.get(Axon), lab.journal, agent="main")) == (0, [])
-
-
-def test_changed_files_are_those_of_git_diff(tmp_path: Path) -> None:
-    def git(*arguments: str) -> None:
-        identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True)
-
-    git("init", "-q")
-    names = ["a.py", "with space.py", "é.py"]
-    for name in names:
-        (tmp_path / name).write_text("one\n")
-    git("add", ".")
-    git("commit", "-qm", "x")
-    assert changed_files(tmp_path) == []
-    for name in names[1:]:
-        (tmp_path / name).write_text("two\n")
-    (tmp_path / "untracked.py").write_text("one\n")
-    assert changed_files(tmp_path) == names[1:]
 
 
 def checked(lab: Lab, context_pct: float, session: str = "s1", agent: str = "main") -> Checked:
