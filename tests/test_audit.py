@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,11 +13,11 @@ from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.clock import to_iso
-from theorex_lab.designs.theorex.audit import AuditReader
+from theorex_lab.designs.theorex.audit import reading
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.design import READ_FROM
 from theorex_lab.designs.theorex.drift import Drift, drift
-from theorex_lab.designs.theorex.moments import changed_files, recent_moments, write_moment
+from theorex_lab.designs.theorex.moments import recent_moments, write_moment
 from theorex_lab.designs.theorex.monitor import Checked, check_context
 from theorex_lab.evolution.audit import AuditEntry, audit, kinds_of
 from theorex_lab.ids import concept_id
@@ -28,7 +25,7 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 KINDS = (
-    "tier_change", "sentiment_flip", "graduation", "prune", "moment_capture",
+    "tier_change", "graduation", "prune", "moment_capture",
     "outcome_record", "review", "gate", "erasure", "salvage", "pin", "dismiss", "correct",
 )  # fmt: skip
 
@@ -77,7 +74,7 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     lab.erase(match="terrible")
     found = audit(lab.home)
     assert kinds_of(lab.home) == KINDS
-    assert {each.kind for each in found} == set(KINDS) - {"sentiment_flip"}, "what flipped it was erased"
+    assert {each.kind for each in found} == set(KINDS)
     by_kind = {each.kind: each for each in found}
     assert by_kind["moment_capture"].detail["refs"] == ["s.py:3"]
     assert by_kind["outcome_record"].detail["decision"] == "raised the TTL"
@@ -93,48 +90,14 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     assert lab.journal.read(ids=[each.detail["event_id"] for each in found])
 
 
-def test_a_flip_is_a_change_of_sign_of_the_running_sentiment(lab: Lab) -> None:
-    steps = [0.5, -0.2, -0.3, -0.1, 0.1, 0.1, 0.0, -0.3]  # .5 .3 0 -.1 | 0 .1 | .1 -.2 |
-    lab.journal.append([felt("cache", each) for each in steps])
-    lab.journal.append([felt("cache", -0.9, agent="sage"), felt("db", -1.0), felt("db", 0.4, count=3)])
-    flips = audit(lab.home, kinds=["sentiment_flip"])
-    assert told(flips, "label", "from", "to") == [
-        ("main", "sentiment_flip", "cache", "positive", "negative"),
-        ("main", "sentiment_flip", "cache", "negative", "positive"),
-        ("main", "sentiment_flip", "cache", "positive", "negative"),
-        ("main", "sentiment_flip", "db", "negative", "positive"),
-    ]
-    assert flips[0].detail["concept_id"] == str(concept_id("cache"))
-
-
-def test_rounding_is_no_feeling(lab: Lab) -> None:
-    assert 0.3 - 0.1 - 0.2 < 0
-    lab.journal.append([felt("cache", each) for each in (0.3, -0.1, -0.2)])
-    assert audit(lab.home, kinds=["sentiment_flip"]) == []
-
-
 def test_what_was_pruned_starts_anew(lab: Lab) -> None:
     lab.journal.append([felt("cache", 0.9)])
     lab.theorex.scan()
     gone = {"concepts": {"main": [{"concept_id": concept_id("cache"), "count": 1}]}}
     lab.journal.append([new_event("prune", gone, agent="theorex", at=NOW), felt("cache", -0.1)])
     lab.theorex.scan()
-    assert audit(lab.home, kinds=["sentiment_flip"]) == []
     changes = audit(lab.home, kinds=["tier_change"])
     assert told(changes, "from", "to") == [("main", "tier_change", "NEUTRAL", "ACTIVE")] * 2
-
-
-@given(feelings=st.lists(st.sampled_from([-0.5, -0.25, 0.0, 0.25, 0.5]), max_size=12))
-def test_flips_alternate_and_end_at_the_axons_sign(feelings: list[float]) -> None:
-    with Lab.temporary(clock=FixedClock(NOW)) as lab:
-        lab.journal.append([felt("cache", each) for each in feelings])
-        flips = audit(lab.home, kinds=["sentiment_flip"])
-        total = lab.views.get(Axon).concepts["sentiment_sum"].tolist()
-        directions = [each.detail["to"] for each in flips]
-        assert all(one != other for one, other in pairwise(directions))
-        if flips and total[0]:
-            assert directions[-1] == ("positive" if total[0] > 0 else "negative")
-        assert len(flips) <= max(len(feelings) - 1, 0)
 
 
 def test_imported_numbers_are_where_the_running_ones_go_on(lab: Lab) -> None:
@@ -143,14 +106,8 @@ def test_imported_numbers_are_where_the_running_ones_go_on(lab: Lab) -> None:
         "source": "import", "fix_count": 0, "first_seen": NOW, "last_seen": NOW, "source_weight": 0.7, "decayed": [1.0] * 6,
     }  # fmt: skip
     lab.journal.append([new_event("imported", stated, agent="main", at=NOW), felt("cache", -1.0), felt("cache", -1.5)])
-    uncounted = felt("cache", 9.0)
-    lab.journal.append([uncounted._replace(body={**uncounted.body, "counted": False, "faded": []})])
-    assert told(audit(lab.home, kinds=["sentiment_flip"]), "to") == [("main", "sentiment_flip", "negative")]
     lab.theorex.scan()
     assert told(audit(lab.home, kinds=["tier_change"]), "from", "to") == [("main", "tier_change", "MILD", "ACTIVE")]
-    fewer = {**stated, "concepts": [[concept_id("cache"), "cache", "Cache", 6]], "sentiment_sum": 9.0}
-    lab.journal.append([new_event("imported", fewer, agent="main", at=NOW), felt("cache", -9.5)])
-    assert len(audit(lab.home, kinds=["sentiment_flip"])) == 1, "seven mentions were heard: six say nothing new"
 
 
 def test_tier_changes_say_from_where(lab: Lab) -> None:
@@ -233,7 +190,7 @@ def test_the_latest_entries_are_those_of_a_whole_reading(
         for step in steps:
             lived(lab, step)
         since = None if days is None else NOW + days * DAY
-        take, since = AuditReader().take, 0 if since is None else since
+        take, since = reading(), 0 if since is None else since
         found = [
             (to_iso(event.at), *told)
             for event in lab.journal.tail(0, kinds=["observation", "graduated", "imported", "scan", "prune"])
@@ -244,7 +201,6 @@ def test_the_latest_entries_are_those_of_a_whole_reading(
         told_of = audit(lab.home, since=since, kinds=of_design)
         shown = [(each.at, each.kind, each.agent, _unnamed(each.detail)) for each in told_of]
         assert shown == [(at, kind, agent, _unnamed(detail)) for at, kind, agent, detail in found]
-        assert all(each.detail["label"] for each in told_of if each.kind == "sentiment_flip")
         expected = audit(lab.home, since=since, kinds=kinds)[-limit:]
         assert audit(lab.home, since=since, kinds=kinds, limit=limit) == expected
 
@@ -264,7 +220,7 @@ def test_the_latest_entries_are_told_and_kinds_of_which_there_are_none_read_noth
         lab.clock.advance(days=6)  # type: ignore[attr-defined]
     lab.journal.append([felt("fresh", 0.5), felt("c0", 0.5), felt("c1", 0.25)])
     expected = audit(lab.home)
-    assert {each.kind for each in expected} == {"tier_change", "sentiment_flip"}
+    assert {each.kind for each in expected} == {"tier_change"}
     lab.views.get(Axon)
     read: list[int] = []
     decode = SqliteJournal._event
@@ -274,7 +230,7 @@ def test_the_latest_entries_are_told_and_kinds_of_which_there_are_none_read_noth
         return decode(self, row)
 
     monkeypatch.setattr(SqliteJournal, "_event", counted)
-    for options in ({}, {"kinds": ["sentiment_flip"]}, {"kinds": ["tier_change"]}, {"since": NOW + 30 * DAY}):
+    for options in ({}, {"kinds": ["tier_change"]}, {"since": NOW + 30 * DAY}):
         whole = [
             each
             for each in expected
@@ -284,14 +240,6 @@ def test_the_latest_entries_are_told_and_kinds_of_which_there_are_none_read_noth
     read.clear()
     assert audit(lab.home, kinds=["gate"], limit=20) == []
     assert read == []
-
-
-def test_a_concept_whose_sentiment_was_made_up_for_keeps_its_last_sign(lab: Lab) -> None:
-    steps = [0.5, -0.5, 0.0, 0.0, 0.0, 0.0, 0.0, -0.25]
-    lab.journal.append([felt("cache", each) for each in steps])
-    lab.journal.append([felt("db", 0.1)])
-    found = audit(lab.home, kinds=["sentiment_flip"], limit=1)
-    assert told(found, "label", "from", "to") == [("main", "sentiment_flip", "cache", "positive", "negative")]
 
 
 def drifted(lab: Lab, agent: str = "main") -> Drift:
@@ -392,24 +340,6 @@ def test_an_erased_moment_is_no_moment(lab: Lab) -> None:
     assert drifted(lab).anchors == 1
     lab.erase(ids=[done.event_id])
     assert (drifted(lab).anchors, recent_moments(lab.views.get(Axon), lab.journal, agent="main")) == (0, [])
-
-
-def test_changed_files_are_those_of_git_diff(tmp_path: Path) -> None:
-    def git(*arguments: str) -> None:
-        identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
-        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True, capture_output=True)
-
-    git("init", "-q")
-    names = ["a.py", "with space.py", "é.py"]
-    for name in names:
-        (tmp_path / name).write_text("one\n")
-    git("add", ".")
-    git("commit", "-qm", "x")
-    assert changed_files(tmp_path) == []
-    for name in names[1:]:
-        (tmp_path / name).write_text("two\n")
-    (tmp_path / "untracked.py").write_text("one\n")
-    assert changed_files(tmp_path) == names[1:]
 
 
 def checked(lab: Lab, context_pct: float, session: str = "s1", agent: str = "main") -> Checked:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -207,20 +206,6 @@ def test_people_see_no_control_characters(run: Run) -> None:
     for command in ("audit", "evolve-status", "evolve-review", "policy-list", "nightly"):
         assert run(command).out.replace("\n", "").isprintable()
     assert run("policy-list").out.splitlines()[0].endswith("a?[2J b")
-
-
-def test_a_moment_with_git(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "work").mkdir()
-    monkeypatch.chdir(tmp_path / "work")
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path))
-    ended = run("moment", "a story", "--git", "--json")
-    assert ended.code == 1
-    assert "git could not say" in ended.json["error"]
-    subprocess.run(["git", "init", "-q"], check=True)
-    Path("a.py").write_text("1")
-    subprocess.run(["git", "add", "a.py"], check=True)
-    Path("a.py").write_text("2")
-    assert run("moment", "a story", "--git", "--ref", "b.py:1", "--json").json["refs"] == ["b.py:1", "a.py"]
 
 
 def test_context_monitor(run: Run, tmp_path: Path) -> None:

@@ -126,7 +126,7 @@ def test_documents_alone_come_back_as_they_were(worked: Path, tmp_path: Path) ->
         night = json.loads((tmp_path / "again" / "evolution.jsonl").read_text())
         assert (night["fixes"], [step["name"] for step in night["steps"]][:2]) == (0, ["judge", "review"])
         assert night["time"] == night["timestamp"]
-        assert [each["part"] for each in night["gate"]] == ["memory", "routing"]
+        assert [each["part"] for each in night["gate"]] == ["memory"]
     again = {path: (tmp_path / "again" / path).read_text() for path in kept}
     scores = re.compile(r'"significance_score":[\d.]+')  # here the axon is another
     assert {path: scores.sub("", text) for path, text in again.items()} == {

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,8 @@ from theorex_lab.evolution import gate as gate_module
 from theorex_lab.evolution.gate import Gated, decide, gate, score_policy
 from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.evolution.policy import POLICY_SETTINGS, keep, policies, policy_settings, rollback, snapshot
-from theorex_lab.evolution.routing_policy import agreement, calls
 from theorex_lab.ids import concept_id
-from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.event import Event
 from theorex_lab.memory.context import render
 from theorex_lab.memory.observation import Entry
 
@@ -136,7 +134,7 @@ def test_a_policy_that_serves_later_outcomes_better_is_accepted(tmp_path: Path) 
         on_disk = load_settings(lab.config_file)
         assert policy_settings(on_disk) == kept[1].settings
         assert on_disk.fusion == "reciprocal_rank"
-        assert {event.body["decision"] for event in lab.journal.tail(0, kinds=["gated"])} == {"accept", "hold"}
+        assert {event.body["decision"] for event in lab.journal.tail(0, kinds=["gated"])} == {"accept"}
         assert lab.verify().ok
 
 
@@ -327,107 +325,6 @@ def test_erased_outcomes_are_left_out(tmp_path: Path) -> None:
         assert score_policy(lab.home)["memory"] == {"score": 0.0, "n": 0}
 
 
-# Routing
-
-
-def _call(number: int, model: str, success: bool, latency_ms: float, at: int) -> list[Event]:
-    started = {
-        "trace_id": f"t{number}", "task": "a task", "query_type": "code", "tags": ["code"], "model": model,
-        "reasons": [], "context_pct": 50.0, "query_tokens": 10, "outcome_id": None, "owner": "nobody",
-    }  # fmt: skip
-    ended = {
-        "trace_id": f"t{number}", "query_type": "code", "success": success, "lost": False, "model": model,
-        "tokens": 10, "latency_ms": latency_ms, "error": None, "response": "", "attempts": [],
-    }  # fmt: skip
-    return [
-        new_event("trace_started", started, agent="main", at=at),
-        new_event("trace_ended", ended, agent="main", at=at),
-    ]
-
-
-def _calls(success_rate: Callable[[int, str], float], n: int = 120, seed: int = 7) -> list[Event]:
-    """Calls whose model was drawn at random, so that the replay of them is fair: one is quick, the other careful."""
-    rng = np.random.default_rng(seed)
-    events = []
-    for number in range(n):
-        model = ("quick", "careful")[int(rng.integers(2))]
-        success = bool(rng.random() < success_rate(number, model))
-        events += _call(number, model, success, 100.0 if model == "quick" else 3_000.0, NOW - (n - number) * DAY // 24)
-    return events
-
-
-def _routing(lab: Lab) -> Gated:
-    said = gate(lab.home)
-    return next(each for each in said if each.part == "routing")
-
-
-def test_weights_that_choose_the_better_model_are_accepted(tmp_path: Path) -> None:
-    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
-        lab.settings = lab.settings.model_copy(update={"matrix_success_weight": 0.4})
-        lab.journal.append(_calls(lambda _, model: 0.9 if model == "careful" else 0.3))
-        said = _routing(lab)
-        assert said.decision == "accept"
-        assert said.before is not None
-        assert said.after is not None
-        assert said.before < 0.5 < 0.7 < said.after
-        assert said.n >= 20
-        assert said.proposed["matrixSuccessWeight"] >= 0.6
-        assert load_settings(lab.config_file).matrix_success_weight == said.proposed["matrixSuccessWeight"]
-
-
-def _judged(events: list[Event]) -> list[Event]:
-    """The same calls, each of them answered, and outcomes that say afterwards which answers were any good."""
-    found = []
-    for event in events:
-        if event.kind == "trace_ended":
-            outcome_id = f"o-{event.body['trace_id']}"
-            body = {**event.body, "success": True, "outcome_id": outcome_id}
-            said = outcome_event(
-                agent="main", decision="asked", result="used", success=event.body["success"], settings=Settings(),
-                at=event.at + 1,
-            )  # fmt: skip
-            found += [event._replace(body=body), said._replace(id=outcome_id)]
-        else:
-            found.append(event)
-    return found
-
-
-def test_weights_are_proposed_by_what_outcomes_say_of_the_answers(tmp_path: Path) -> None:
-    """Both models always answer; that one of them is mostly wrong stands in the outcomes alone."""
-    plain = _calls(lambda _, model: 0.9 if model == "careful" else 0.3)
-    said = []
-    for name, events in (("plain", plain), ("judged", _judged(plain))):
-        with Lab(tmp_path / name, clock=FixedClock(NOW)) as lab:
-            lab.settings = lab.settings.model_copy(update={"matrix_success_weight": 0.4})
-            lab.journal.append(events)
-            said.append(_routing(lab))
-    assert said[1].decision == "accept"
-    assert replace(said[1], policy=None) == replace(said[0], policy=None)
-
-
-def test_weights_that_the_later_calls_speak_against_are_refused(tmp_path: Path) -> None:
-    """The careful model was the better one at first, and fails later; the quick one does the opposite."""
-    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
-        lab.settings = lab.settings.model_copy(update={"matrix_success_weight": 0.4})
-        lab.journal.append(_calls(lambda number, model: 0.95 if (model == "careful") == (number < 60) else 0.1))
-        said = _routing(lab)
-        assert (said.decision, said.policy) == ("refuse", None)
-        assert said.proposed
-        assert not lab.config_file.exists()
-
-
-def test_a_choice_rests_on_the_calls_that_had_ended(tmp_path: Path) -> None:
-    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
-        events = [event for number in range(5) for event in _call(number, "careful", True, 10.0, NOW)]
-        overlapping = _call(9, "quick", False, 10.0, NOW)
-        lab.journal.append([*events[:-1], overlapping[0], events[-1], overlapping[1]])
-        known = calls(lab.views)
-        assert [call.model for call in known] == ["careful"] * 5 + ["quick"]
-        assert agreement(known, range(6), [lab.settings]).all(), "four runs are not usable: the heuristic decided"
-        lab.journal.append(_call(10, "quick", False, 10.0, NOW))
-        assert agreement(calls(lab.views), range(5, 7), [lab.settings]).tolist() == [[True, False]]
-
-
 # Policies
 
 
@@ -527,16 +424,6 @@ def test_entries_of_text_are_needs_too(tmp_path: Path) -> None:
         needed = needs(lab.views)
         assert concept_id("postgres") in needed[0].concepts
         assert MemoryReplay(lab.journal, context_tokens=2_000).scores(needed, [lab.settings])[0, 0] == 1.0
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_models_that_are_equally_good_leave_the_weights_as_they_are(tmp_path: Path, seed: int) -> None:
-    """What looks better by chance alone costs the speed that the settings ask for."""
-    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
-        lab.journal.append(_calls(lambda *_: 0.6, seed=seed))
-        said = _routing(lab)
-        assert (said.decision, said.proposed) == ("refuse", {})
-        assert said.before == said.after
 
 
 @pytest.mark.parametrize("seed", range(4))

@@ -90,28 +90,6 @@ def test_what_a_sub_agent_of_codex_is_asked_is_no_prompt(lab: Lab, tmp_path: Pat
     assert [event.body["subagent"] for event in events(lab, "turn_ended")] == [True]
 
 
-def test_specstory(lab: Lab, tmp_path: Path) -> None:
-    project = tmp_path / "shop"
-    lab.import_transcripts(write(project / ".specstory" / "history" / "x.md", made.SPECSTORY), trust_own=True)
-    assert told(lab) == [
-        ("prompt", "Fix the cache"), ("tool_used", "Bash"), ("tool_used", "Read"), ("turn_ended", "It is fixed."),
-        ("prompt", "Now the docs"),
-    ]  # fmt: skip
-    bash, read = (event.body for event in events(lab, "tool_used"))
-    assert (bash["command"], "boom" in bash["response"]) == ("make test", True)
-    assert read["paths"]["read"] == ["src/cache.py"]
-    assert {event.body["project"] for event in lab.journal.tail(0)} == {project_of(str(project))}
-    assert {event.session for event in lab.journal.tail(0)} == {SESSION}
-
-
-def test_specstory_before_version_2(lab: Lab, tmp_path: Path) -> None:
-    lab.import_transcripts(write(tmp_path / "old one.md", made.SPECSTORY_OLD), trust_own=True)
-    expected = [("prompt", "Fix the cache"), ("tool_used", "read_file"), ("turn_ended", "It is fixed.")]
-    assert told(lab) == [*expected, ("prompt", "Thanks")]
-    assert events(lab, "tool_used")[0].body["paths"]["read"] == ["src/cache.py"]
-    assert events(lab, "prompt")[0].body["project"] == "old-one"
-
-
 @pytest.mark.parametrize("packed", [False, True])
 def test_lines_in_a_hooks_form(lab: Lab, tmp_path: Path, packed: bool) -> None:
     file = tmp_path / ("x.jsonl.gz" if packed else "x.jsonl")

@@ -25,7 +25,7 @@ from theorex_lab.project import project_of
 
 FORMS = {
     "claude.jsonl": made.lines(made.CLAUDE), "codex.jsonl": made.lines(made.CODEX), "bare.jsonl": made.lines(made.CODEX_BARE),
-    "specstory.md": made.SPECSTORY, "hook.jsonl": made.lines(made.HOOK),
+    "hook.jsonl": made.lines(made.HOOK),
 }  # fmt: skip
 
 
@@ -166,16 +166,6 @@ def test_with_trust_the_sources_are_those_of_the_hook(lab: Lab, tmp_path: Path) 
     report = lab.import_transcripts(write(tmp_path / "x.jsonl", made.CLAUDE), trust_own=True)
     assert sources(lab) == {("prompt", "user"), ("tool_used", "tool"), ("turn_ended", "agent")}
     assert report.trusted is True
-
-
-def test_a_prompt_in_markdown_after_a_tools_answer_is_nobodys_word(lab: Lab, tmp_path: Path) -> None:
-    """A tool's answer may hold the end of its element, and a header after it."""
-    lab.import_transcripts(write(tmp_path / "x.md", made.SPECSTORY), trust_own=True)
-    prompts = [event.body for event in lab.journal.tail(0) if event.kind == "prompt"]
-    assert [(each["text"], each["source"]) for each in prompts] == [
-        ("Fix the cache", "user"),
-        ("Now the docs", "import"),
-    ]
 
 
 def test_neither_an_answer_of_a_tool_nor_a_text_beside_it_is_a_prompt(lab: Lab, tmp_path: Path) -> None:

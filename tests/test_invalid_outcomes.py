@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import NOW
 
 from theorex_lab import FixedClock, InvalidInput, Lab
-from theorex_lab.designs.theorex.moments import changed_files, check_refs, write_moment
+from theorex_lab.designs.theorex.moments import check_refs, write_moment
 from theorex_lab.designs.theorex.monitor import check_context
 from theorex_lab.designs.theorex.refine import refine
 from theorex_lab.evolution.audit import audit
@@ -108,19 +107,6 @@ def test_references(lab: Lab, refs: Any) -> None:
 def test_stories(lab: Lab, story: Any) -> None:
     with pytest.raises(InvalidInput):
         write_moment(lab.home, story)
-
-
-def test_a_folder_without_a_repository_and_a_machine_without_git(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
-    with pytest.raises(InvalidInput, match="git could not say which files changed"):
-        changed_files(tmp_path)
-    with pytest.raises(InvalidInput, match="git could not say which files changed"):
-        changed_files(tmp_path / "nowhere")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(InvalidInput, match="name them as references"):
-        changed_files(tmp_path)
 
 
 @pytest.mark.parametrize("context_pct", [-0.1, 100.1, math.nan, math.inf])

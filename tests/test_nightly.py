@@ -249,7 +249,7 @@ def test_the_commands_of_a_policy(run: Run, tmp_path: Path) -> None:
     assert run("policy-list").out == "no policy was kept yet\n"
     kept = run("policy-snapshot", "--reason", "as it began", "--json").json
     assert {"number", "settings", "metrics", "reason", "parent"} <= kept.keys()
-    assert kept["metrics"] == {"memory": {"score": 0.0, "n": 0}, "routing": {"score": 0.0, "n": 0}}
+    assert kept["metrics"] == {"memory": {"score": 0.0, "n": 0}}
     (tmp_path / "home/config.json").write_text('{"halfLifeDays": 3, "gateMargin": 0.5}')
     assert "policy 2 kept" in run("policy-snapshot").out
     assert [row["in_force"] for row in run("policy-list", "--json").json["policies"]] == [False, True]
@@ -259,7 +259,7 @@ def test_the_commands_of_a_policy(run: Run, tmp_path: Path) -> None:
     assert [line[0] for line in shown] == ["*", " ", "*", "*"]
     assert shown[2].endswith("rolled back to 1")
     said = run("gate", "--json").json["gated"]
-    assert [(each["part"], each["decision"]) for each in said] == [("memory", "hold"), ("routing", "hold")]
+    assert [(each["part"], each["decision"]) for each in said] == [("memory", "hold")]
     assert run("gate").out.splitlines()[0] == "memory: hold, 0 records are too few"
 
 

@@ -88,8 +88,8 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, transc
 
     Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
 
-    Transcripts are those of Claude Code, Codex and SpecStory, and lines in a hook's form; --trust-own takes the prompts in
-    them for your own word. Secrets in them are masked always.
+    Transcripts are those of Claude Code and Codex, and lines in a hook's form; --trust-own takes the prompts in them
+    for your own word. Secrets in them are masked always.
 
     JSON: {files, imported, skipped}; with --transcripts
     {files, sessions, events, already, skipped, projects, problems, trusted, …}

@@ -144,7 +144,7 @@ def evolve_status(agent: str | None, count: int) -> None:
 
 @command("audit")
 @click.option("--since", metavar="ISO", help="Only what happened from this time on.")
-@click.option("--kind", "kinds", multiple=True, help="Such as tier_change, sentiment_flip; may be repeated.")
+@click.option("--kind", "kinds", multiple=True, help="Such as tier_change, prune; may be repeated.")
 @click.option("--limit", type=click.IntRange(min=0), default=100, help="The latest so many.")
 def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
     """Read from the journal: tier changes, flips of sentiment, graduations, prunes, moments, outcomes, reviews, gates,

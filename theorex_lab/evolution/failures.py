@@ -14,6 +14,7 @@ from theorex_lab.evolution.fix_words import problem_with
 from theorex_lab.evolution.model_review import UNAVAILABLE
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
 from theorex_lab.evolution.panel import NOBODY_ASKED
+from theorex_lab.evolution.policy import numbered_events
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import Journal
@@ -66,7 +67,7 @@ class _Work:
 
     def review(self, outcome: Outcome) -> TraceReviewRecord:
         # Counted before it is looked whether it still waits: of two processes one then fails to append.
-        number = _next_number(self.home.journal, outcome.outcome_id)
+        number = 1 + sum(1 for _ in numbered_events(self.home.journal, "reviewed", outcome.outcome_id))
         if not self._waits(outcome):
             return _record(outcome, ReviewVerdict(0.0, "", "", problem=_MEANWHILE))
         tried = self._tried(outcome)
@@ -120,7 +121,7 @@ class _Work:
         fix = fix._replace(body={**fix.body, "concepts": _concepts(fix, verdict)}, lineage=lineage)
         record = _record(outcome, verdict, observation_id=fix.id).to_dict()
         body = {name: value for name, value in record.items() if name not in ("written_to_axon", "problem")}
-        rests_on, made = (*lineage, fix.id), _review_id(outcome.outcome_id, number)
+        rests_on, made = (*lineage, fix.id), derived_event_id("reviewed", outcome.outcome_id, number)
         whose = {"agent": outcome.agent_id, "session": outcome.session}
         return [fix, new_event("reviewed", body, **whose, at=now, lineage=rests_on, event_id=made)]
 
@@ -152,18 +153,6 @@ def _concepts(fix: Event, verdict: ReviewVerdict) -> list[Any]:
         found: list[Any] = fix.body["concepts"]
         return found
     return [[mention.concept_id, mention.label, mention.surface, mention.count] for mention in extract(verdict.about)]
-
-
-def _review_id(outcome_id: str, number: int) -> str:
-    return derived_event_id("reviewed", outcome_id, number)
-
-
-def _next_number(journal: Journal, outcome_id: str) -> int:
-    """The number of the next review, from 1; the number of an erased review is never reused."""
-    number = 1
-    while journal.read(ids=[_review_id(outcome_id, number)], erased=True):
-        number += 1
-    return number
 
 
 def _trace_of(views: Views, outcome: Outcome) -> Trace | None:

@@ -2,7 +2,7 @@
 
 Proposals come from a fixed set, compared on the earlier half of what was recorded; the later half, which no proposal has
 seen, decides. What gains on the earlier half by no more than chance is not proposed. The parts of the policy, those of
-each design and routing, are judged apart, since their scores mean different things.
+each design, are judged apart, since their scores mean different things.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution import policy as store
 from theorex_lab.evolution.policy import KeptPolicy, policy_settings, snapshot, with_changes, write_config
 from theorex_lab.evolution.proposals import digest
-from theorex_lab.evolution.routing_policy import ROUTING
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, derived_event_id
 from theorex_lab.journal.event import Event, encode, new_event
@@ -85,16 +84,16 @@ def gate(home: Home) -> list[Gated]:
 
 
 def score_policy(home: Home) -> dict[str, dict[str, float | int]]:
-    """Scores of the settings on the later half of what was recorded, by part: {memory: {score, n}, routing: {score, n}}."""
+    """Scores of the settings on the later half of what was recorded, by part: {memory: {score, n}}."""
     return {name: dict(part.score(home)) for name, part in parts_of(home).items()}
 
 
 def parts_of(home: Home) -> dict[str, PolicyPart]:
-    """What the gate judges: the parts of each design, then routing, which every home has.
+    """What the gate judges: the parts of each design.
 
     Raises InvalidInput where two parts have one name, or a part has settings that no policy keeps.
     """
-    named = [*(policy for design in home.designs for policy in design.policies.items()), ("routing", ROUTING)]
+    named = [policy for design in home.designs for policy in design.policies.items()]
     parts, kept = dict(named), policy_settings(home.settings)
     if len(parts) < len(named):
         raise InvalidInput(f"got parts of the policy named {[name for name, _ in named]}; allowed is one of each name")

@@ -73,10 +73,10 @@ def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     return check_settings({**given, **changes}, where="policy")
 
 
-def numbered_events(journal: Journal, kind: str) -> Iterator[Event]:
-    """The events of a kind whose ids follow from their numbers 1, 2, 3, …; erased ones too."""
+def numbered_events(journal: Journal, *parts: str) -> Iterator[Event]:
+    """The events whose ids follow from these parts and their numbers 1, 2, 3, …; erased ones too."""
     for start in count(1, _READ_AT_ONCE):
-        ids = [derived_event_id(kind, number) for number in range(start, start + _READ_AT_ONCE)]
+        ids = [derived_event_id(*parts, number) for number in range(start, start + _READ_AT_ONCE)]
         found = {event.id: event for event in journal.read(ids=ids, erased=True)}
         for event_id in ids:
             if event_id not in found:

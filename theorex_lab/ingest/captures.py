@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id, session_of
-from theorex_lab.ingest.files import Transcript, row_of, text_of
+from theorex_lab.ingest.files import Transcript, row_of
 from theorex_lab.ingest.said import Utterance, time_of
-from theorex_lab.ingest.specstory import SpecStory
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.captured import BODIES, Place, folder_of
 from theorex_lab.text.masking import mask
@@ -56,7 +55,7 @@ class Captures:
         session = session_of(said.session)
         body = body_of(said.hook, self._place(session, said.cwd))
         body.pop("trace_id", None)  # of the process that runs now
-        if "source" in body and (said.doubtful or not self.trust_own):
+        if "source" in body and not self.trust_own:
             body["source"] = "import"
         if not self.keep_messages and "message" in body:
             body["message"] = ""
@@ -93,7 +92,7 @@ def told(found: Transcript, written: int, is_over: Callable[[int], bool], proble
     be read, and why.
     """
     last = _Last(written)
-    yield from _timed(_said(found, problem, lambda: is_over(last.at)), last)
+    yield from _timed(_said(found, problem), last)
     if is_over(last.at):
         yield from _timed(((said, 0) for said in found.reader.end()), last)
 
@@ -106,12 +105,11 @@ class _Last:
     stated: bool = False
 
 
-def _said(found: Transcript, problem: Problem, is_over: Callable[[], bool]) -> Iterator[tuple[Utterance, int]]:
-    is_text = isinstance(found.reader, SpecStory)
+def _said(found: Transcript, problem: Problem) -> Iterator[tuple[Utterance, int]]:
     for line in found.lines:
         try:
-            row: Any = text_of(line) if is_text else row_of(line)
-            if row is not None and (line.whole or not is_text or is_over()):
+            row = row_of(line)
+            if row is not None:
                 size = len(line.content or b"")
                 yield from ((said, size) for said in found.reader.feed(row, line.number, size))
         except InvalidInput as error:

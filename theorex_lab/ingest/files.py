@@ -20,11 +20,10 @@ from theorex_lab.ingest.claude import Claude
 from theorex_lab.ingest.codex import Codex
 from theorex_lab.ingest.hook_form import HookForm
 from theorex_lab.ingest.said import Reader, Row
-from theorex_lab.ingest.specstory import SpecStory
 
 LONGEST_LINE_BYTES = 64 << 20
 _LOOKED_AT_LINES, _LOOKED_AT_BYTES = 200, 8 << 20  # until the form is known
-_SUFFIXES = (".jsonl", ".jsonl.gz", ".md", ".md.gz")
+_SUFFIXES = (".jsonl", ".jsonl.gz")
 _NAME_CHARACTERS = 64
 BROKEN = (OSError, EOFError, zlib.error)  # what reading a damaged or vanished file raises
 
@@ -69,7 +68,7 @@ def _looked_at(file: Path) -> os.stat_result | None:
 
 def stem_of(file: Path) -> str:
     """A file's name without its endings, made of what the names of sessions and projects may have."""
-    name = re.sub(r"(?i)\.(?:gz|jsonl|ndjson|json|md)$", "", re.sub(r"(?i)\.gz$", "", file.name))
+    name = re.sub(r"(?i)\.(?:gz|jsonl|ndjson|json)$", "", re.sub(r"(?i)\.gz$", "", file.name))
     return re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:_NAME_CHARACTERS].strip("-") or "transcripts"
 
 
@@ -97,16 +96,11 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
     return None
 
 
-def text_of(line: SourceLine) -> str:
-    """The line as a text, bytes outside of UTF-8 replaced. Raises InvalidInput for one that is too long."""
-    if line.content is None:
-        raise InvalidInput(f"the line is longer than {LONGEST_LINE_BYTES >> 20} MiB")
-    return line.content.decode("utf-8-sig", "replace")
-
-
 def row_of(line: SourceLine) -> Row | None:
     """The object of JSON in a line, None for an empty line. Raises InvalidInput for anything else."""
-    text = text_of(line)
+    if line.content is None:
+        raise InvalidInput(f"the line is longer than {LONGEST_LINE_BYTES >> 20} MiB")
+    text = line.content.decode("utf-8-sig", "replace")
     if not text.strip():
         return None
     try:
@@ -120,22 +114,12 @@ def row_of(line: SourceLine) -> Row | None:
 
 
 def _reader_of(line: SourceLine, file: Path) -> Reader | None:
-    stem = stem_of(file)
     try:
-        text = text_of(line)
-        if SpecStory.reads(text):
-            return SpecStory(stem, _project_above(file))
-        row = row_of(line) if text.lstrip().startswith("{") else None
+        row = row_of(line)
     except InvalidInput:
         return None
     found = next((form for form in (HookForm, Codex, Claude) if row is not None and form.reads(row)), None)
-    return None if found is None else found(stem)
-
-
-def _project_above(file: Path) -> str:
-    """The folder whose `.specstory` holds the file, '' where none does."""
-    above = next((folder for folder in file.absolute().parents if folder.name == ".specstory"), None)
-    return str(above.parent) if above else ""
+    return None if found is None else found(stem_of(file))
 
 
 def lines_of(content: BinaryIO) -> Iterator[SourceLine]:

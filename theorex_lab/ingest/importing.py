@@ -27,7 +27,7 @@ from theorex_lab.progress import bar
 from theorex_lab.project import check_project, project_of
 
 OWN_FOLDERS = ("~/.claude", "~/.codex")
-FORMS = "Claude Code's .jsonl, Codex's rollout-*.jsonl, SpecStory's .md, or lines in a hook's form, plain or .gz"
+FORMS = "Claude Code's .jsonl, Codex's rollout-*.jsonl, or lines in a hook's form, plain or .gz"
 _AT_ONCE, _BYTES_AT_ONCE = 500, 64 << 20
 _LINES_A_STEP = 256  # of the progress bar
 _MOST_PROBLEMS = 10_000
@@ -126,8 +126,7 @@ class _Run:
             with opened(file) as (content, raw):
                 found = transcript(file, content)
                 if found is None:
-                    if ".md" not in file.suffixes:  # most Markdown was never meant to be one
-                        self._problem(file, 1, "no transcript of a form that is known")
+                    self._problem(file, 1, "no transcript of a form that is known")
                     return
                 self._report.files += 1
                 self._told(file, found._replace(lines=_shown(found.lines, raw, shown)), written)

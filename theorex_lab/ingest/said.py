@@ -18,7 +18,7 @@ class Utterance(NamedTuple):
     """One thing that a transcript tells.
 
     hook: the event as the hook would have got it.  own: its id within the session.  at: as the transcript states it.
-    cwd: the folder of the session.  doubtful: whether what a tool answered may pass for it, as in Markdown.
+    cwd: the folder of the session.
     """
 
     hook: Row
@@ -26,7 +26,6 @@ class Utterance(NamedTuple):
     own: str
     at: object = None
     cwd: object = None
-    doubtful: bool = False
 
 
 class Source(NamedTuple):
@@ -37,15 +36,15 @@ class Source(NamedTuple):
     at: object = None
     cwd: object = None
 
-    def says(self, hook: Row, kind: str, *, doubtful: bool = False) -> Utterance:
+    def says(self, hook: Row, kind: str) -> Utterance:
         """What is told there, of a kind that stands in its id."""
-        return Utterance(hook, self.session, f"{kind} {self.own}", self.at, self.cwd, doubtful)
+        return Utterance(hook, self.session, f"{kind} {self.own}", self.at, self.cwd)
 
-    def prompt(self, blocks: list[str], *, doubtful: bool = False) -> list[Utterance]:
+    def prompt(self, blocks: list[str]) -> list[Utterance]:
         """What a person asked, without what a program put in; nothing where that is all."""
         text = own_words(blocks)
         event = {"hook_event_name": "UserPromptSubmit", "prompt": text}
-        return [self.says(event, "prompt", doubtful=doubtful)] if text else []
+        return [self.says(event, "prompt")] if text else []
 
     def compacting(self, trigger: object = "") -> Utterance:
         """That the context was summarized; the summary itself is nobody's word."""
@@ -57,8 +56,8 @@ class Reader(Protocol):
 
     name: str
 
-    def feed(self, row: Any, number: int, size: int) -> Iterator[Utterance]:
-        """What a line tells: an object of JSON, or in Markdown a text; its number from 1 and its size in bytes."""
+    def feed(self, row: Row, number: int, size: int) -> Iterator[Utterance]:
+        """What a line tells: an object of JSON; its number from 1 and its size in bytes."""
 
     def end(self) -> Iterator[Utterance]:
         """What is told by there being no further line; asked only where the session is over."""

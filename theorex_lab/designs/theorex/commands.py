@@ -181,18 +181,17 @@ def confirm(observation_id: str) -> None:
 @command("moment")
 @OWN_AGENT
 @click.option("--ref", "refs", multiple=True, metavar="FILE:LINE", help="A place it tells of; may be repeated.")
-@click.option("--git", is_flag=True, help="Refer to the files that `git diff` names in this folder too.")
 @SESSION
 @click.argument("story", nargs=-1, required=True)
 @keeps_secrets
-def moment(agent: str | None, refs: tuple[str, ...], git: bool, session: str, story: tuple[str, ...]) -> None:
+def moment(agent: str | None, refs: tuple[str, ...], session: str, story: tuple[str, ...]) -> None:
     """Several words are one story. It never fades from the moments of `flash-inject`; its concepts anchor `drift`.
 
     JSON: {event_id, concepts, refs}
     """
-    from theorex_lab.designs.theorex.moments import changed_files, check_refs
+    from theorex_lab.designs.theorex.moments import check_refs
 
-    places = check_refs([*refs, *(changed_files(Path.cwd()) if git else [])])
+    places = check_refs(refs)
     done = _theorex().moment(" ".join(story), agent=own_agent(agent), refs=places, session=session)
     concepts = ", ".join(done.concepts) or "none"
     result = {"event_id": done.event_id, "concepts": done.concepts, "refs": places}

@@ -13,11 +13,10 @@ from theorex_lab.search.items import OBSERVATION
 if TYPE_CHECKING:
     from theorex_lab.journal.view import View
 
-# Kind of an entry of the audit log -> the kinds of events that it is read from, beside those that count mentions.
-COUNTED = ("observation", "graduated", "imported", "prune")
+# Kind of an entry of the audit log -> the kinds of events that it is read from.
 READ_FROM = {
-    "tier_change": ("prune", "scan"), "sentiment_flip": ("observation", "prune"), "graduation": ("graduated",),
-    "prune": ("prune",), "moment_capture": ("observation",),
+    "tier_change": ("imported", "prune", "scan"), "graduation": ("graduated",), "prune": ("prune",),
+    "moment_capture": ("observation",),
 }  # fmt: skip
 MEMORY_SETTINGS = (
     "decayLaw", "decayParams", "halfLifeDays", "fixHalfLifeDays", "activeThreshold", "mildThreshold", "contextTokens",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
     from theorex_lab.designs.theorex.axon import Axon
 
 MAX_REFS, MAX_REF_CHARACTERS = 1_000, 1_024
-_GIT_SECONDS = 30.0
 
 
 @dataclass(frozen=True)
@@ -83,23 +80,3 @@ def recent_moments(
     chosen = sorted(journal.read(seqs=seqs), key=lambda event: seqs.index(event.seq))
     told = ((event, event.body) for event in chosen)
     return [Moment(one.id, one.at, body["text"], body["source"], tuple(body.get("refs", ()))) for one, body in told]
-
-
-def changed_files(folder: Path) -> list[str]:
-    """Files that differ from the index of the git repository at `folder`, as `git diff --name-only` names them.
-
-    Raises InvalidInput where git is not there, does not answer, or `folder` lies in no repository.
-    """
-    import subprocess
-
-    # Settings of the repository must not make git start programs of its choosing.
-    command = ["git", "-c", "core.fsmonitor=false", "diff", "--name-only", "-z", "--no-ext-diff", "--no-textconv"]
-    where: dict[str, Any] = {"cwd": folder, "env": {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}}
-    try:
-        done = subprocess.run(command, **where, capture_output=True, timeout=_GIT_SECONDS, check=False)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise InvalidInput(f"git could not say which files changed: {error}; name them as references") from error
-    if done.returncode:
-        said = " ".join(done.stderr.decode(errors="replace").split())[:200]
-        raise InvalidInput(f"git could not say which files changed: {said}; go into the repository, or name the files")
-    return [name for name in done.stdout.decode(errors="replace").split("\0") if name]

@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 
 from theorex_lab.designs.theorex.flash import Flash, text_of
 from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.evolution.policy import numbered_events
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, check_session, derived_event_id
-from theorex_lab.journal.base import Journal
-from theorex_lab.journal.event import RAW_KINDS, Body, Event, new_event
+from theorex_lab.journal.event import RAW_KINDS, Event, new_event
 from theorex_lab.memory.observation import Entry, new_observation
 from theorex_lab.text.extract import extract
 from theorex_lab.text.line import one_line
@@ -25,6 +25,7 @@ _MOST_EVENTS = 200  # a summary reads the newest events, at most so many
 _TOOLS_NAMED, _CONCEPTS_NAMED = 5, 8
 _PROMPT_CHARACTERS = 200
 _BYTES_PER_TOKEN = 4
+_CHECKS = "context checked"  # what the ids of a session's checks begin with
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,8 @@ def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
 def _check(home: Home, now: int, agent: str, session: str, stated_pct: float | None) -> Checked:
     estimated = stated_pct is None
     context_pct = _estimate(home, session, agent)[0] if stated_pct is None else float(stated_pct)
-    number, before = _next_check(home.journal, agent, session)
+    made = [*numbered_events(home.journal, _CHECKS, agent, session)]
+    before = made[-1].body if made and not made[-1].erased else {}
     fired_before = before.get("fired_seq")  # up to where the last summary reaches
     with home.views.reading(Flash) as flash:
         seqs = [seq for seq in flash.pending(agent, session) if seq > (fired_before or 0)]
@@ -109,31 +111,10 @@ def _check(home: Home, now: int, agent: str, session: str, stated_pct: float | N
         "checks": 0 if fired else checks, "fired_seq": max(seqs, default=fired_before or 0) if fired else fired_before,
         "project": home.project, **({"estimated": True} if estimated else {}),
     }  # fmt: skip
-    event_id = _check_id(agent, session, number)
+    event_id = derived_event_id(_CHECKS, agent, session, len(made) + 1)
     done = new_event("context_checked", body, agent=agent, session=session, at=now, event_id=event_id)
     home.journal.append([done] if summary is None else [summary, done])
     return Checked(fired, context_pct, calls, body["written"], estimated)
-
-
-def _next_check(journal: Journal, agent: str, session: str) -> tuple[int, Body]:
-    """The number of the session's next check, and what the one before it noted (nothing where that was erased)."""
-
-    def note(number: int) -> Body | None:
-        found = journal.read(ids=[_check_id(agent, session, number)], erased=True)
-        return None if not found else {} if found[0].erased else found[0].body
-
-    free = 1
-    while note(free) is not None:
-        free *= 2
-    taken = free // 2
-    while free - taken > 1:
-        middle = (free + taken) // 2
-        free, taken = (free, middle) if note(middle) is not None else (middle, taken)
-    return free, (note(taken) or {}) if taken else {}
-
-
-def _check_id(agent: str, session: str, number: int) -> str:
-    return derived_event_id("context checked", agent, session, number)
 
 
 def _summary(home: Home, events: Sequence[Event], now: int, agent: str, session: str, context_pct: float) -> Event:
