@@ -1,4 +1,4 @@
-"""What is computed over whole memories and logs: sweeps, scans, the confidence matrix, a bandit, candidates."""
+"""What is computed over whole memories and logs: sweeps, scans, the confidence matrix, candidates."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ from theorex_lab.experiments.bench.measure import Ground, Round, alternately, in
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.sweep import final_tiers, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
-from theorex_lab.experiments.scores.routing_policies import Bandit, ThompsonSampling
 from theorex_lab.experiments.scores.signals import METHODS, labelled_messages
 from theorex_lab.memory.evidence import Coded, EvidenceTable
 from theorex_lab.routing.confidence import QUERY_TYPES, matrix
@@ -28,7 +27,6 @@ from theorex_lab.routing.confidence import QUERY_TYPES, matrix
 HALF_LIVES = np.geomspace(0.5, 180.0, 1_000).tolist()
 _DEFAULTS = Settings()
 _ACTIVE, _MILD, _SLEEP_DAYS = _DEFAULTS.active_threshold, _DEFAULTS.mild_threshold, _DEFAULTS.sleep_after_days
-_RATES = (0.30, 0.53, 0.56, 0.62, 0.58, 0.19, 0.17, 0.37, 0.52)  # of nine models on a public set, rounded
 _SWEEP = f"a sweep of {len(HALF_LIVES):,} settings"
 Columns = dict[str, Any]
 
@@ -141,40 +139,6 @@ def _signals(ground: Ground) -> Iterator[Round]:
     said = (labelled_messages("ru") * 10)[: ground.rows]
     ours, keywords = METHODS["this project"], METHODS["document's words"]
     yield alternately(lambda: [ours(message) for message in said], lambda: [keywords(message) for message in said])
-
-
-def earned_by_ours(bandit: Bandit, rewards: np.ndarray[Any, Any]) -> float:
-    """Sum of rewards; each model is tried once first, as the peer must be fitted before it predicts."""
-    one, earned = np.zeros(1, dtype=np.int64), 0.0
-    bandit.start(1, len(_RATES))
-    for model, reward in enumerate(rewards[0]):
-        bandit.update(one, np.array([model]), np.array([reward]))
-    for reward_of in rewards[1:]:
-        models = bandit.pick(one)
-        earned += reward_of[models[0]]
-        bandit.update(one, models, reward_of[models])
-    return earned
-
-
-def earned_by_mabwiser(rewards: np.ndarray[Any, Any]) -> float:
-    """Sum of rewards, one prediction and one partial fit a query."""
-    mab, earned = import_module("mabwiser.mab"), 0.0
-    learner = mab.MAB(arms=list(range(len(_RATES))), learning_policy=mab.LearningPolicy.ThompsonSampling(), seed=0)
-    learner.fit(decisions=list(range(len(_RATES))), rewards=rewards[0].tolist())
-    for reward_of in rewards[1:]:
-        model = learner.predict()
-        earned += reward_of[model]
-        learner.partial_fit([model], [reward_of[model]])
-    return earned
-
-
-@row("thompson", "Thompson sampling, query by query", "mabwiser", at_most=1, needs=("mabwiser",))
-def _thompson(ground: Ground) -> Iterator[Round]:
-    queries = min(ground.rows, 1_000)
-    rewards = (np.random.default_rng(1).random((queries, len(_RATES))) < _RATES).astype(np.float64)
-    yield alternately(
-        lambda: earned_by_ours(ThompsonSampling(per_task=False, seed=0), rewards), lambda: earned_by_mabwiser(rewards)
-    )
 
 
 @row("candidates", "facts that a new one may contradict", "its words and those of every fact", at_most=0.02)
