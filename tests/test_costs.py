@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from conftest import DAY, NOW
 
-from theorex_lab import InvalidInput, Settings
+from theorex_lab import InvalidInput
 from theorex_lab.config import check_settings
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay
-from theorex_lab.experiments.replay.sweep import summaries
 from theorex_lab.experiments.scores.access import tune
 from theorex_lab.experiments.scores.access_log import AccessLog, split
-from theorex_lab.experiments.scores.costs import COST, LOSS, costs, fitted_thresholds
+from theorex_lab.experiments.scores.costs import COST, LOSS, fitted_thresholds
 
 # Under this law hardly anything reaches the default thresholds: an importance of .3 needs fifteen mentions on one day.
 STRICT = {"decayLaw": "power", "decayParams": {"exponent": 0.5, "logistic_midpoint": 3.0, "logistic_slope": 1.0}}
@@ -66,13 +64,6 @@ def test_a_tuning_adopts_its_thresholds() -> None:
         log, {k: v for k, v in tuning.config_lines().items() if "Thres" not in k}
     )
     assert tuning.thresholds.items() <= tuning.config_lines().items()
-    told = costs(log, tuning.config_lines())
-    assert told.by_name.keys() == {"default", "fitted", "chosen_point"}
-    metric = partial(summaries, every_days=max(1.0, (int(log.time[-1]) - int(log.time[0])) / DAY / 60))
-    default, fitted = metric(EventLog.of(log), [Settings(), check_settings(tuning.config_lines())])
-    assert told.by_name["default"][COST] == default[COST]
-    assert told.by_name["fitted"][LOSS] == fitted[LOSS]
-    assert told.chosen in [{name: row[name] for name in told.chosen} for row in told.frontier]
 
 
 def test_a_log_that_is_too_short_is_refused() -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import load_routing_set
-from theorex_lab.experiments.scores.routing_curves import cost_quality, cost_quality_curve, regret_curves
-from theorex_lab.experiments.scores.routing_policies import UCB1, Heuristic, Queries, Training, achieved
+from theorex_lab.experiments.scores.routing_curves import cost_quality, cost_quality_curve
+from theorex_lab.experiments.scores.routing_policies import Heuristic, Queries, Training, achieved
 from theorex_lab.memory.intervals import bootstrap_means
 
 SCORES = np.zeros((2, 3))
@@ -35,12 +35,7 @@ QUERIES = Queries(["a", "b"], ["x", "x"])
         (lambda: Training(QUERIES, np.full((2, 2), np.nan)), "from 0 to 1"),
         (lambda: Training(QUERIES, np.full((2, 2), 1.5)), "from 0 to 1"),
         (lambda: Heuristic([1, 2, 3, 4], str).fit(Training(QUERIES, SCORES)), "scores of 3 models"),
-        (lambda: UCB1(exploration=-1), "exploration -1"),
-        (lambda: UCB1().start(0, 2), "0 contexts"),
-        (lambda: UCB1().start(2, 0), "0 models"),
         (lambda: load_routing_set("nowhere"), "'nowhere'"),
-        (lambda: regret_curves(orders=0), "0 orders"),
-        (lambda: regret_curves(limit=0), "limit 0"),
     ],
 )
 def test_refused(call: Callable[[], object], message: str) -> None:

@@ -34,7 +34,6 @@ from theorex_lab.experiments.draw.routing_widgets import (
     sample_stops,
 )
 from theorex_lab.experiments.scores.routing import PolicyScore
-from theorex_lab.experiments.scores.routing_curves import regret_curves
 from theorex_lab.experiments.scores.routing_runs import (
     COLUMNS,
     MatrixSettings,
@@ -91,7 +90,6 @@ DRAWINGS: dict[str, Callable[..., Axes]] = {
     "policies": lambda **to: plots.plot_policies(
         SCORES, {"oracle": "the best of each query", "luck": "at random"}, **to
     ),
-    "regret": lambda **to: regret_curves(LOCAL_SET, orders=3).plot(**to),
     "evidence": lambda **to: plots.plot_evidence(RUNS.matrix(), "code", chosen="quick", **to),
 }
 EMPTY: dict[str, Callable[..., Axes]] = {
@@ -207,14 +205,6 @@ def test_policies_are_named_with_their_scores_best_first_and_unknown_ones_refuse
     assert plt.get_fignums() == []
 
 
-def test_regret_names_its_lines_apart_from_each_other() -> None:
-    ax = regret_curves(LOCAL_SET, orders=3).plot(own_axes())
-    assert set(texts(ax)) == {"Thompson sampling", "UCB1", "a random model", "best single model"}
-    heights = sorted(text.xy[1] for text in ax.texts)
-    least = 0.064 * float(np.diff(ax.get_ylim())[0])
-    assert all(above - below > least for below, above in pairwise(heights))
-
-
 def test_a_set_gives_a_run_of_every_model_on_every_training_query() -> None:
     runs = set_runs(LOCAL_SET)
     assert len(runs.frame) == LOCAL_SET.train.scores.size
@@ -251,12 +241,10 @@ class TestTradeOff:
         with pytest.raises(InvalidInput, match="folds of 164 tasks"):
             trade_off(load_local_runs(), folds=folds)
 
-    def test_the_recording_as_a_set_gives_regret(self) -> None:
+    def test_the_recording_is_split_in_halves(self) -> None:
         found = local_routing_set(load_local_runs(), seed=3)
         assert (len(found.train.scores), len(found.test.scores)) == (82, 82)
         assert found.models[int(found.sizes.argmin())] == "rules"
-        last = regret_curves(found, orders=3).last
-        assert set(last["reference"]) == {"best single", "best of each task"}
 
 
 class TestRuns:

@@ -240,19 +240,9 @@ def test_tune_prints_and_writes_the_settings(repository: Path, tmp_path: Path, m
     code, result = _run(arguments, monkeypatch, capsys)
     assert code == 0
     assert {"law", "params", "scores", "n_scored"} <= result.keys()
-    assert result["costs"].keys() == {"default", "fitted", "chosen_point"}
-    default, chosen, points = result["costs"]["default"], result["costs"]["chosen_point"], result["frontier"]
-    assert chosen["mean_context_tokens"] <= default["mean_context_tokens"]
-    assert chosen["absent_rate"] <= default["absent_rate"]
-    assert result["chosen_point"] in [
-        {name: each[name] for name in ("half_life_days", "mild_threshold")} for each in points
-    ]
-    tokens, absent = ([each[name] for each in points] for name in ("mean_context_tokens", "absent_rate"))
-    assert tokens == sorted(tokens)
-    assert absent == sorted(absent, reverse=True)
-    for cost in result["costs"].values():
+    for cost in result["held_back"].values():
         assert cost["mean_context_tokens"] > 0
-        assert 0 <= cost["asleep_rate"] <= cost["absent_rate"] <= 1
+        assert 0 <= cost["absent_rate"] <= 1
     assert load_settings(home / "config.json").decay_law == "product", "nothing is adopted unasked"
     _, written = _run([*arguments, "--write"], monkeypatch, capsys)
     assert (written["adopted"], result["advice"]["adopt"]) == (False, False)

@@ -36,36 +36,40 @@ def tune(log_file: str, format: str | None, seed: int, own: tuple[str, ...], wri
     """The last third of the events is scored; law, parameters and thresholds are chosen on the part before it only: the
     thresholds that forget least while the context holds no more than under the default settings.
 
-    Then the whole log is replayed: what the context would have cost, and how much of what was used again would have been
-    absent from it, under the default, under the fitted law, and under those half-lives and thresholds that none beats in
-    both (with --json: frontier). The chosen point of these is the one that forgets least at no higher cost than the default's.
+    Then those events are replayed: what the context would have cost, and how much of what was used again would have been
+    absent from it, under the default, the fitted law, and both by rank alone until the context is full (budget).
     A law of your own is a class of `theorex_lab.memory.decay.Law` that needs no arguments, or an instance of one.
 
     What is advised, and with --write adopted, is only what the held-back events say is better, with its interval; else to keep
     what you have, and why. The fitted law (config) is shown whether it is advised or not.
 
-    JSON: {law, params, scores, advice: {adopt, config, why, gain, low, high}, held_back, costs, frontier, config, adopted, …}
+    JSON: {law, params, scores, advice: {adopt, config, why, gain, low, high}, held_back, config, adopted, …}
     """
     from theorex_lab.experiments.scores.access import load_log
     from theorex_lab.experiments.scores.access import tune as fit
-    from theorex_lab.experiments.scores.costs import costs
 
     log = load_log(log_file, format)
     tuning = fit(log, seed=seed, laws=[_law_at(place) for place in own])
-    spent = costs(log, tuning.config_lines())
     advice = tuning.advice
     lines = [advice["why"], *([json.dumps(advice["config"], indent=2)] if advice["adopt"] else [])]
     if write:
         lines.append(_adopt(advice["config"]) if advice["adopt"] else "nothing is adopted")
     write_picture(picture, tuning.plot)
-    kept = {"costs": spent.by_name, "frontier": spent.frontier, "chosen_point": spent.chosen}
     shown = [
-        f"  {name.replace('_', ' '):<12} {cost['mean_context_tokens']:7.0f} tokens in context, {cost['absent_rate']:4.0%} of what was used again absent"
-        for name, cost in spent.by_name.items()
+        f"  {name.replace('_', ' '):<13} {cost['mean_context_tokens']:7.0f} tokens in context, {cost['absent_rate']:4.0%} of what was used again absent"
+        for name, cost in tuning.held_back.items()
     ]
-    shown[-1] += f" ({', '.join(f'{name} {value:g}' for name, value in spent.chosen.items())})"
-    text = "\n".join([_table(tuning), "", "keeping and forgetting, were the items concepts:", *shown, "", *lines])
-    emit({**tuning.result(), **kept, "config": tuning.config_lines(), "adopted": write and advice["adopt"]}, text)
+    text = "\n".join(
+        [
+            _table(tuning),
+            "",
+            "keeping and forgetting on the scored events, were the items concepts:",
+            *shown,
+            "",
+            *lines,
+        ]
+    )
+    emit({**tuning.result(), "config": tuning.config_lines(), "adopted": write and advice["adopt"]}, text)
 
 
 def _adopt(config: dict[str, Any]) -> str:

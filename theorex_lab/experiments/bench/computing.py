@@ -1,4 +1,4 @@
-"""What is computed over whole memories and logs: sweeps, scans, the confidence matrix, a bandit, candidates."""
+"""What is computed over whole memories: scans, signals, candidates."""
 
 from __future__ import annotations
 
@@ -7,9 +7,6 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-import pandas as pd
-
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.designs.facts.pairs import SharedWords, marks_of
@@ -17,59 +14,9 @@ from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.experiments.bench.made import NOW, axon_of, texts
 from theorex_lab.experiments.bench.measure import Ground, Round, alternately, in_turn, row
-from theorex_lab.experiments.replay.event_log import EventLog
-from theorex_lab.experiments.replay.sweep import final_tiers, sweep
-from theorex_lab.experiments.scores.access_log import AccessLog
-from theorex_lab.experiments.scores.routing_policies import Bandit, ThompsonSampling
 from theorex_lab.experiments.scores.signals import METHODS, labelled_messages
-from theorex_lab.memory.evidence import Coded, EvidenceTable
-from theorex_lab.routing.confidence import QUERY_TYPES, matrix
 
-HALF_LIVES = np.geomspace(0.5, 180.0, 1_000).tolist()
 _DEFAULTS = Settings()
-_ACTIVE, _MILD, _SLEEP_DAYS = _DEFAULTS.active_threshold, _DEFAULTS.mild_threshold, _DEFAULTS.sleep_after_days
-_RATES = (0.30, 0.53, 0.56, 0.62, 0.58, 0.19, 0.17, 0.37, 0.52)  # of nine models on a public set, rounded
-_SWEEP = f"a sweep of {len(HALF_LIVES):,} settings"
-Columns = dict[str, Any]
-
-
-def access_log(ground: Ground) -> EventLog:
-    """A year's mentions of a twentieth as many items, which have their season, so that some were last seen long ago."""
-    generator, events = np.random.default_rng(0), ground.events
-    items = max(events // 20, 1)
-    times = np.sort(NOW - generator.integers(0, 365 * MICROSECONDS_PER_DAY, events)).tolist()
-    chosen = (np.arange(events) * items // events + generator.geometric(12 / items, events)) % items
-    rows = ((time, f"item {item}", n, False) for n, (time, item) in enumerate(zip(times, chosen.tolist(), strict=True)))
-    return EventLog.of(AccessLog.of(rows))
-
-
-def swept(recorded: EventLog) -> list[list[float]]:
-    """Items by tier at each half-life, by our sweep."""
-    grid = {"half_life_days": HALF_LIVES}
-    done = sweep(recorded, grid, metric=final_tiers, chunk_size=len(HALF_LIVES), progress=False)
-    return [list(scores.values()) for scores in done.metrics]
-
-
-def ten_lines(recorded: EventLog, at: int) -> list[list[int]]:
-    """The same as a user would write it in numpy."""
-    times, last = np.bincount(recorded.item), np.zeros(len(recorded.names))
-    last[recorded.item] = recorded.time
-    age, amplifier = (at - last[times > 0]) / MICROSECONDS_PER_DAY, 1.0 + np.log(times[times > 0])
-    late = age >= _SLEEP_DAYS
-    found = []
-    for days in HALF_LIVES:
-        importance = np.exp2(age / -days) * amplifier
-        mild = importance >= _MILD
-        active, awake = np.count_nonzero(importance >= _ACTIVE), np.count_nonzero(mild)
-        asleep = np.count_nonzero(late & ~mild)
-        found.append([int(n) for n in (active, awake - active, len(age) - awake - asleep, asleep)])
-    return found
-
-
-@row("sweep-numpy", _SWEEP, "ten lines of numpy", at_most=1)
-def _sweep_numpy(ground: Ground) -> Iterator[Round]:
-    recorded = access_log(ground)
-    yield alternately(lambda: swept(recorded), lambda: ten_lines(recorded, int(recorded.time[-1])))
 
 
 def graph_of(axon: Axon) -> Any:
@@ -109,72 +56,11 @@ def _scan(ground: Ground) -> Iterator[Round]:
     yield alternately(lambda: scores.scan(axon, NOW, _DEFAULTS), lambda: scan_graph(graph, NOW))
 
 
-@row("matrix", "the confidence matrix", "pandas groupby on codes", at_most=0.5)
-def _matrix(ground: Ground) -> Iterator[Round]:
-    generator, records = np.random.default_rng(0), ground.events
-    keys, models = [f"query_type/{name}" for name in QUERY_TYPES], ["small", "medium", "large", "larger", "largest"]
-    columns: Columns = {
-        "query_type": generator.integers(0, len(keys), records, dtype=np.int8),
-        "model": generator.integers(0, len(models), records, dtype=np.int8),
-        "success": generator.random(records) < 0.8,
-        "at": np.sort(NOW - generator.integers(0, 10**12, records)),
-        "latency_ms": generator.gamma(2.0, 500.0, records),
-        "tokens": generator.integers(1, 2_000, records).astype(np.float64),
-    }
-    frame = pd.DataFrame(columns)
-
-    def ours() -> object:
-        table = EvidenceTable()
-        coded = Coded(columns["query_type"], keys), Coded(columns["model"], models)
-        table.add_columns(*coded, *(columns[name] for name in ("success", "at", "latency_ms", "tokens")))
-        return matrix(table.cells())
-
-    def grouped() -> object:
-        groups = frame.groupby(["query_type", "model"], observed=True, sort=False)
-        return groups.size(), groups[["success", "latency_ms", "tokens"]].mean()
-
-    yield alternately(ours, grouped)
-
-
 @row("signals", "signals of short messages", "a search for keywords", at_most=8)
 def _signals(ground: Ground) -> Iterator[Round]:
     said = (labelled_messages("ru") * 10)[: ground.rows]
     ours, keywords = METHODS["this project"], METHODS["document's words"]
     yield alternately(lambda: [ours(message) for message in said], lambda: [keywords(message) for message in said])
-
-
-def earned_by_ours(bandit: Bandit, rewards: np.ndarray[Any, Any]) -> float:
-    """Sum of rewards; each model is tried once first, as the peer must be fitted before it predicts."""
-    one, earned = np.zeros(1, dtype=np.int64), 0.0
-    bandit.start(1, len(_RATES))
-    for model, reward in enumerate(rewards[0]):
-        bandit.update(one, np.array([model]), np.array([reward]))
-    for reward_of in rewards[1:]:
-        models = bandit.pick(one)
-        earned += reward_of[models[0]]
-        bandit.update(one, models, reward_of[models])
-    return earned
-
-
-def earned_by_mabwiser(rewards: np.ndarray[Any, Any]) -> float:
-    """Sum of rewards, one prediction and one partial fit a query."""
-    mab, earned = import_module("mabwiser.mab"), 0.0
-    learner = mab.MAB(arms=list(range(len(_RATES))), learning_policy=mab.LearningPolicy.ThompsonSampling(), seed=0)
-    learner.fit(decisions=list(range(len(_RATES))), rewards=rewards[0].tolist())
-    for reward_of in rewards[1:]:
-        model = learner.predict()
-        earned += reward_of[model]
-        learner.partial_fit([model], [reward_of[model]])
-    return earned
-
-
-@row("thompson", "Thompson sampling, query by query", "mabwiser", at_most=1, needs=("mabwiser",))
-def _thompson(ground: Ground) -> Iterator[Round]:
-    queries = min(ground.rows, 1_000)
-    rewards = (np.random.default_rng(1).random((queries, len(_RATES))) < _RATES).astype(np.float64)
-    yield alternately(
-        lambda: earned_by_ours(ThompsonSampling(per_task=False, seed=0), rewards), lambda: earned_by_mabwiser(rewards)
-    )
 
 
 @row("candidates", "facts that a new one may contradict", "its words and those of every fact", at_most=0.02)

@@ -22,7 +22,6 @@ LINE_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#000000", "#D55E00", "#E69F00"
 SHAPES = ("o", "s", "^", "D", "v", "P")
 LEGEND_DROP_INCHES = 0.5
 _LEGEND_LETTERS = 48  # abreast
-_NAME_GAP = 0.065  # between names of lines, as a share of the height of the axes
 
 Floats = NDArray[np.float64]
 
@@ -85,18 +84,6 @@ def note(
         text, at, xycoords=("axes fraction", "data") if in_width else "data", xytext=(points, above),
         textcoords="offset points", parse_math=False, annotation_clip=False, **settings,
     )  # fmt: skip
-
-
-def name_ends(ax: Axes, ends: Sequence[tuple[float, str, str]]) -> None:
-    """Names at the right edge of the axes for lines that end there, from `ends` of (height, name, colour), kept apart from each other.
-
-    The limits of the axes have to be set.
-    """
-    bottom, top = ax.get_ylim()
-    below = -np.inf
-    for height, name, colour in sorted(ends):
-        below = max(height, below + _NAME_GAP * (top - bottom))
-        note(ax, name, (1, below), 6, in_width=True, color=colour)
 
 
 def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:

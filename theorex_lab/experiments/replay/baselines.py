@@ -10,11 +10,9 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import NamedTuple
 
 import numpy as np
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Probe
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.session_scores import Ends, Scene, sentences, shortest_end, words
@@ -22,9 +20,7 @@ from theorex_lab.journal.event import Event
 from theorex_lab.text.line import one_line
 
 PROMPT_CHARACTERS = 600
-HALF_LIFE_DAYS = 2.0
-POWER, POWER_OFFSET_DAYS = 0.75, 0.1  # weight x (age + .1)^-.75
-_EDIT_WEIGHT = 2.0  # reads that an edit counts for
+_EDIT_WEIGHT = 2.0  # what was edited stands before what was read
 _SMALLEST_REST_BYTES, _BYTES_PER_TOKEN = 40, 4
 _MOST_LINES = 3_000  # that the oracle chooses from
 _SPOKEN = ("prompt", "turn_ended")
@@ -109,61 +105,27 @@ class LastPrompts(Baseline):
         return self.said("prompt")
 
 
-class Touch(NamedTuple):
-    """A file was read or edited: when (µs UTC), how much that counts, and in which event."""
-
-    at: int
-    weight: float
-    event: str
-
-
-def last_touch(touches: Sequence[Touch], _now: int) -> float:
-    """When the file was touched last."""
-    return float(touches[-1].at)
-
-
-def most_touches(touches: Sequence[Touch], _now: int) -> float:
-    """How often it was touched."""
-    return float(len(touches))
-
-
-def half_life(touches: Sequence[Touch], now: int) -> float:
-    """Its touches, which lose half of their weight in two days."""
-    return math.fsum(touch.weight * 0.5 ** (_days(now, touch) / HALF_LIFE_DAYS) for touch in touches)
-
-
-def power(touches: Sequence[Touch], now: int) -> float:
-    """Its touches, whose weight falls with a power of their age."""
-    return math.fsum(touch.weight * (_days(now, touch) + POWER_OFFSET_DAYS) ** -POWER for touch in touches)
-
-
-def _days(now: int, touch: Touch) -> float:
-    return (now - touch.at) / MICROSECONDS_PER_DAY
-
-
 class Files(Baseline):
-    """Gives known files, best first by the worth of their touches, which come oldest first.
+    """Gives known files, those touched last first.
 
     short: as the shortest end that stands for each alone.
     """
 
-    def __init__(self, worth: Callable[[Sequence[Touch], int], float] = last_touch, *, short: bool = False) -> None:
+    def __init__(self, *, short: bool = False) -> None:
         super().__init__()
-        self.worth, self.short = worth, short
-        self.touched: dict[str, list[Touch]] = defaultdict(list)
-        self._ends = Ends()
+        self.short, self._ends = short, Ends()
+        self.touched: dict[str, list[Event]] = defaultdict(list)
 
     def observe(self, events: Sequence[Event]) -> None:
         super().observe(events)
         for event in events:
-            for path, weight in paths_of(event):
-                self.touched[path].append(Touch(event.at, weight, event.id))
+            for path, _ in paths_of(event):
+                self.touched[path].append(event)
                 self._ends.add(path)
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        worth = {path: self.worth(touches, now) for path, touches in self.touched.items()}
-        for path in sorted(worth, key=lambda path: -worth[path]):
-            ids = dict.fromkeys(touch.event for touch in self.touched[path])
+        for path, events in sorted(self.touched.items(), key=lambda touched: -touched[1][-1].at):
+            ids = dict.fromkeys(event.id for event in events)
             yield Item(shortest_end(path, self._ends) if self.short else path, tuple(ids))
 
 
@@ -334,9 +296,6 @@ BASELINES: dict[str, Callable[[], Baseline]] = {
     "last_prompts": LastPrompts,
     "recent_files": Files,
     "short_files": partial(Files, short=True),
-    "frequent_files": partial(Files, most_touches),
-    "half_life_files": partial(Files, half_life),
-    "power_files": partial(Files, power, short=True),
     "bm25": Bm25,
     "vectors": Vectors,
     "shuffled": Shuffled,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,43 +13,15 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings, check_settings
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay_all
-from theorex_lab.experiments.replay.sweep import frontier, summaries, sweep
+from theorex_lab.experiments.replay.sweep import summaries, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog, split
 from theorex_lab.memory.intervals import bootstrap_means
 
 COST, LOSS = "mean_context_tokens", "absent_rate"
 _SCANS = 60
-_SHOWN = (COST, "asked_again", LOSS, "asleep_rate")
-# With the defaults of both, so that at least one of them costs no more than the default.
-_GRID = {"half_life_days": [2.0, 4.0, 7.0, 14.0, 30.0, 60.0], "mild_threshold": [0.1, 0.2, 0.3, 0.4, 0.5]}
 # From the strictest on: of equal ones that is chosen. A law whose importance is a chance of use needs low ones, closely.
 _THRESHOLDS = tuple(hundredths / 100 for hundredths in range(50, 0, -1))
 _ACTIVE_OF_MILD = 2.0  # as the defaults have it: .6 of .3
-
-
-class Costs(NamedTuple):
-    """What settings cost over some sixty scans of a log.
-
-    by_name: figures of `Replay.summary` under the default settings, the fitted ones, and the chosen point.
-    frontier: those half-lives and thresholds that none beats in both costs.  chosen: the one of them that forgets least
-    at no higher cost than the default's.
-    """
-
-    by_name: dict[str, dict[str, float]]
-    frontier: list[dict[Any, Any]]
-    chosen: dict[str, Any]
-
-
-def costs(log: AccessLog, fitted: Mapping[str, Any]) -> Costs:
-    """What keeping and forgetting cost on the whole log, under the default, the fitted (as config.json names them) and other settings."""
-    recorded = EventLog.of(log)
-    metric = partial(summaries, every_days=_every_days(log, int(log.time[-1])))
-    default, tuned = metric(recorded, [Settings(), check_settings(dict(fitted))])
-    swept = sweep(recorded, _GRID, metric=metric, progress=False)
-    chosen = swept.best(LOSS, at_most={COST: default[COST]})
-    named = {"default": default, "fitted": tuned, "chosen_point": swept.metrics[swept.changes.index(chosen.changes)]}
-    by_name = {name: {key: cost[key] for key in _SHOWN} for name, cost in named.items()}
-    return Costs(by_name, frontier(swept, COST, LOSS)[[*_GRID, *_SHOWN]].to_dict("records"), chosen.changes)
 
 
 def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float]:

@@ -19,7 +19,7 @@ from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
 from theorex_lab.experiments.scores import routing_policies
-from theorex_lab.experiments.scores.routing_policies import Bandit, Floats, Ints, TaskMatrix, Training, achieved
+from theorex_lab.experiments.scores.routing_policies import Floats, Ints, TaskMatrix, Training, achieved
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.intervals import bootstrap_means
@@ -91,7 +91,7 @@ def score_routing(
 
     `dataset` is a name of ROUTING_SETS, or a set; what is raised is as in `load_routing_set`. `policies`: those of one's
     own by name, each a function that takes the text of a query and returns the name of a model of the set, else
-    InvalidInput is raised. `seed` draws bandits, the order in which they meet the training, and the bootstrap.
+    InvalidInput is raised. `seed` draws the bandit, the order in which it meets the training, and the bootstrap.
     """
     found = load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
     calls, kept = calls_of(found.train, found.models), np.setdiff1d(np.arange(len(found.train.scores)), found.repeated)
@@ -116,10 +116,10 @@ def _scored(
     found: RoutingSet, training: Training, calls: Sequence[tuple[Event, Event]], own: Mapping[str, Ints], seed: int
 ) -> tuple[PolicyScore, ...]:
     """The scores of the policies after this training, of the router after these calls of it, and of `own` choices."""
-    # In random order, since bandits learn from the first queries what they do on the next.
+    # In random order, since a bandit learns from the first queries what it does on the next.
     training = training.take(np.random.default_rng(seed).permutation(len(training.scores)))
-    first, others = routing_policies.Heuristic(found.sizes, _tier_of), routing_policies.bandits(seed)
-    untrained: list[routing_policies.RoutingPolicy] = [first, routing_policies.BestSingle(), TaskMatrix(), *others]
+    heuristic = routing_policies.Heuristic(found.sizes, _tier_of)
+    untrained = (heuristic, routing_policies.BestSingle(), TaskMatrix(), routing_policies.ThompsonSampling(seed=seed))
     scores = found.test.scores
     best = np.lexsort((np.broadcast_to(found.costs, scores.shape), -scores), axis=1)[:, 0]
     values = {"oracle": (scores.max(axis=1), float(found.costs[best].mean()))}
@@ -128,7 +128,11 @@ def _scored(
     chosen = {**own, OURS: shipped_choices(recorded, found.test.queries, found.models, found.sizes)}
     for policy in (each.fit(training) for each in untrained):
         # A bandit goes on learning while it is scored: to explore is its way of choosing.
-        asks = policy.play(found.test) if isinstance(policy, Bandit) else policy.choose(found.test.queries)
+        asks = (
+            policy.play(found.test)
+            if isinstance(policy, routing_policies.ThompsonSampling)
+            else policy.choose(found.test.queries)
+        )
         chosen[policy.name] = asks
     values |= {name: (achieved(scores, each), float(found.costs[each].mean())) for name, each in chosen.items()}
     return _policy_scores(values, scores.max(axis=1), seed)

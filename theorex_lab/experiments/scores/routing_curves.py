@@ -1,4 +1,4 @@
-"""How routing does while it learns, and at each price: regret of bandits, quality against cost.
+"""How routing does at each price: quality against cost.
 
 Scores are 0 to 1, of shape (queries, models): how well each model answered each query.
 """
@@ -10,21 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
-from theorex_lab.experiments.scores import routing_policies
-from theorex_lab.experiments.scores.routing_policies import AS_ONE, Floats, TaskMatrix, achieved, bandits
+from theorex_lab.experiments.scores.routing_policies import Floats, TaskMatrix
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-ORDERS = 20
-CURVE_POINTS = 200
-RANDOM = "a random model"
 
 
 class CostQuality(NamedTuple):
@@ -81,92 +75,6 @@ def area_gains(weak: Floats, strong: Floats, advantage: Floats) -> Floats:
     _, group, sizes = np.unique(-advantage, return_inverse=True, return_counts=True)
     middle = (np.cumsum(sizes) - sizes / 2) / len(advantage)
     return np.asarray((strong - weak) * (0.5 - middle[group]))
-
-
-def cumulative_regret(rewards: Floats, reference: Floats) -> Floats:
-    """What a learner has lost so far to a reference, after each query: the running sum of reference − rewards.
-
-    Both are of shape (queries,) or (runs, queries), in the order in which the queries came; below 0 the learner is ahead.
-
-    >>> cumulative_regret(np.array([0.0, 1.0]), np.array([1.0, 0.5]))
-    array([1. , 0.5])
-    """
-    return np.asarray(np.cumsum(reference - rewards, axis=-1))
-
-
-@dataclass(frozen=True, eq=False)
-class RegretCurves:
-    """What bandits lost over random orders of the same queries.
-
-    frame: columns policy, queries (met so far), reference (`best single` or `best of each task`, known from the start),
-    regret (mean over the orders, in points of score), low and high (of the middle 95 % of the orders).
-    """
-
-    dataset: str
-    orders: int
-    frame: pd.DataFrame
-
-    @property
-    def last(self) -> pd.DataFrame:
-        """The rows of `frame` after the last query."""
-        return self.frame.groupby(["policy", "reference"], sort=False, as_index=False).last()
-
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Regret to the best single model over queries of the bandits that learn each task by itself and of a model
-        drawn at random, with the middle 95 % of the orders as a band."""
-        from theorex_lab.experiments.draw import axes
-
-        ax, ends = axes.new_axes(ax), []
-        shown = self.frame[(self.frame.reference == "best single") & ~self.frame.policy.str.endswith(AS_ONE)]
-        for number, (name, rows) in enumerate(shown.groupby("policy", sort=False)):
-            colour = axes.colour_of(number) if name != RANDOM else "#555555"
-            ax.plot(rows.queries, rows.regret, color=colour)
-            ax.fill_between(rows.queries, rows.low, rows.high, color=colour, alpha=0.1, linewidth=0)
-            ends.append((float(rows.regret.iloc[-1]), str(name), colour))
-        ends.append((0.0, "best single model", "black"))
-        ax.axhline(0.0, color="black", linewidth=0.8)
-        ax.set_xlim(0, shown.queries.max())
-        axes.name_ends(ax, ends)
-        title = f"What learning costs on {self.dataset}\n({self.orders} orders of the queries; bands: middle 95 %)"
-        return axes.finish_axes(ax, xlabel="Queries met", ylabel="Points of score lost so far", title=title)
-
-    def __repr__(self) -> str:
-        shown = "; ".join(f"{row.policy} to {row.reference} {row.regret:.0f}" for row in self.last.itertuples())
-        return f"RegretCurves({self.dataset}, {self.orders} orders: {shown})"
-
-    def _repr_html_(self) -> str:
-        return self.last.to_html(index=False, float_format="{:.1f}".format)
-
-
-def regret_curves(
-    dataset: str | RoutingSet = "llmrouter", *, orders: int = ORDERS, seed: int = 0, limit: int | None = None
-) -> RegretCurves:
-    """Cumulative regret of the bandits, and of a model drawn at random (expected), over random orders of a set's training queries (or `limit` of them).
-
-    The references know beforehand which model, or which model of each task, is best on these very queries. Raises
-    InvalidInput for fewer than one order, and as `load_routing_set` does.
-    """
-    if orders < 1 or (limit is not None and limit < 1):
-        raise InvalidInput(f"got {orders!r} orders and the limit {limit!r}; allowed is one or more of each")
-    found = load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
-    generator = np.random.default_rng(seed)
-    rows = generator.permutation(len(found.train.scores))[:limit]
-    scores = found.train.scores[rows]
-    contexts = np.unique([found.train.queries.tasks[row] for row in rows], return_inverse=True)[1]
-    means = np.array([scores[contexts == task].mean(axis=0) for task in range(contexts.max() + 1)])
-    references = {"best single": scores[:, scores.mean(axis=0).argmax()]}
-    references["best of each task"] = achieved(scores, means.argmax(axis=1)[contexts])
-    drawn = generator.permuted(np.tile(np.arange(len(scores)), (orders, 1)), axis=1)
-    points = np.unique(np.linspace(0, len(scores) - 1, CURVE_POINTS).round().astype(np.int64))
-    parts = []
-    learned = {each.name: routing_policies.rewards_over_orders(each, scores, contexts, drawn) for each in bandits(seed)}
-    for name, rewards in (learned | {RANDOM: scores.mean(axis=1)[drawn]}).items():
-        for reference, values in references.items():
-            lost = cumulative_regret(rewards, values[drawn])[:, points]
-            low, high = np.quantile(lost, [0.025, 0.975], axis=0)
-            columns = {"regret": lost.mean(axis=0), "low": low, "high": high}
-            parts.append(pd.DataFrame({"policy": name, "queries": points + 1, "reference": reference, **columns}))
-    return RegretCurves(found.name, orders, pd.concat(parts, ignore_index=True))
 
 
 @dataclass(frozen=True)
