@@ -11,6 +11,7 @@ from itertools import count
 
 import networkx as nx
 import numpy as np
+from rank_bm25 import BM25Okapi
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.theorex.axon import Axon
@@ -81,6 +82,17 @@ def _corpus(ground: Ground) -> tuple[list[list[str]], LexicalIndex, list[list[st
     corpus, index = [tokenize(text) for text in texts(ground.rows)], LexicalIndex()
     index.add(corpus)
     return corpus, index, [tokenize(text) for text in texts(50, length=3, seed=5)]
+
+
+@row("words-rank-bm25", "search by words", "rank_bm25", at_most=0.01, target_from=100_000)
+def _rank_bm25(ground: Ground) -> Iterator[Round]:
+    corpus, index, queries = _corpus(ground)
+    peer = BM25Okapi(corpus, epsilon=0.0)
+
+    def ten_best(tokens: list[str]) -> object:
+        return np.argpartition(peer.get_scores(tokens), -10)[-10:]
+
+    yield alternately(in_turn(index.search, queries), in_turn(ten_best, queries), calls=5)
 
 
 @row("words-bm25s", "search by words", "bm25s with numba", at_most=4, needs=("bm25s", "numba"))

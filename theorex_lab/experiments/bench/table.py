@@ -18,11 +18,11 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.bench.measure import ROWS, BenchRow, Ground
 from theorex_lab.experiments.data import local_runs
 
-FAMILIES = ("computing", "memory", "processes", "facts")
+FAMILIES = ("computing", "memory", "processes", "facts", "server")
 SCALES = {"10k": 10_000, "100k": 100_000}
 HEAD = "| row | measured | beside | ours ÷ peer, median [min–max] | target |\n|---|---|---|---|---|"
 _PACKAGES = (
-    "theorex-lab", "numpy", "pandas", "networkx", "bm25s", "numba", "chromadb", "mem0ai",
+    "theorex-lab", "numpy", "pandas", "networkx", "rank-bm25", "bm25s", "numba", "mcp", "chromadb", "mem0ai",
     "faiss-cpu", "onnxruntime",
 )  # fmt: skip
 
