@@ -297,7 +297,7 @@ class TestCommand:
         assert "allowed is it with retrieval" in ended.err
 
     def test_what_is_no_set_is_refused(self, run: Run) -> None:
-        for arguments in (("--dataset", "coding_sessions"), ("--dataset", "longmemeval"), ("--path", "x")):
+        for arguments in (("--dataset", "coding_sessions"), ("--dataset", "beam"), ("--path", "x")):
             ended = run("eval", "retrieval", *arguments)
             assert ended.code != 0
             assert "allowed are locomo, qmsum, fact_updates, precisionmembench" in ended.err
@@ -349,4 +349,4 @@ def test_figures_of_others_name_their_source() -> None:
         assert known["source"]
         assert known["baselines"]
     assert len(known_figures("precisionmembench")["published"]) == 13
-    assert known_figures("longmemeval") == {"baselines": {}, "published": {}, "source": ""}
+    assert known_figures("beam") == {"baselines": {}, "published": {}, "source": ""}

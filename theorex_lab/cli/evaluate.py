@@ -34,7 +34,7 @@ _NAMES = "routing failures retrieval search sentences signals supersede duplicat
     "--dataset",
     help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
     "failures: whoandwhen (the default) or reflexion_alfworld. "
-    "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval. "
+    "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk. "
     "signals: signals (the default), signals_en, signals_ru. supersede: fact_updates. duplicates: stsb. "
     "contradictions: fever_symmetric (the default) or sick. growth: simulated_sessions (the default), or any log.",
 )

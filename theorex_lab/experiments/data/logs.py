@@ -118,5 +118,6 @@ LOGS: dict[str, Callable[[], Parts]] = {
 GIVEN: dict[str, Callable[[Path], Parts]] = {
     "git": later(f"{_READERS}.runs:git"),
     "transcripts": transcripts,
-    "longmemeval": later(f"{_READERS}.conversations:longmemeval"),
+    "factconsolidation": later(f"{_READERS}.statements:factconsolidation"),
+    **{name: later(f"{_READERS}.conversations:{name}") for name in ("longmemeval", "realtalk", "beam")},
 }

@@ -43,7 +43,7 @@ from theorex_lab.search.fuse import Scores
 from theorex_lab.search.vectors import VectorCache, text_key
 
 SETS = ("locomo", "qmsum", "fact_updates", "precisionmembench")
-GIVEN_SETS = ("longmemeval",)  # that a user has
+GIVEN_SETS = ("longmemeval", "beam", "realtalk")  # that a user has
 DEPTHS, HIT_DEPTHS = (5, 10, 25, 50), (5, 10)
 _RECALL, _HIT = [f"recall@{depth}" for depth in DEPTHS], [f"hit@{depth}" for depth in HIT_DEPTHS]
 METRICS = (*_RECALL, *_HIT, "ndcg@10", "tokens", "precision")

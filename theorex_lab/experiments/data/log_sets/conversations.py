@@ -7,10 +7,11 @@ assistant as a prompt, by an assistant as the last message of its turn. Question
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator
+from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import InvalidInput
@@ -22,12 +23,13 @@ from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lin
 
 _SESSION, _TURN = re.compile(r"session_(\d{1,4})\Z", re.ASCII), re.compile(r"D\d+:\d+", re.ASCII)
 _ADVERSARIAL = 5  # questions of LoCoMo about what was never said
+_INDEX = re.compile(r"\s*->->[\s\d,]*\Z")
 Text = Annotated[str, BeforeValidator(lambda value: "" if value is None else str(value))]
 
 
 def _numbered_sessions(fields: Any) -> Any:
-    """The members session_1, session_2, … of a conversation as one, each with its time."""
-    talk = fields.get("conversation") if isinstance(fields, dict) else None
+    """The members session_1, session_2, … as one: of a conversation, or of the chat itself; each with its time."""
+    talk = fields.get("conversation", fields) if isinstance(fields, dict) else None
     if not isinstance(talk, dict):
         return fields
     numbers = sorted(int(match[1]) for match in map(_SESSION.match, talk) if match)
@@ -38,7 +40,8 @@ def _numbered_sessions(fields: Any) -> Any:
 class _Said(BaseModel):
     dia_id: str
     speaker: str
-    text: Text = ""
+    text: Annotated[Text, Field(default="", validation_alias=AliasChoices("text", "clean_text"))]
+    date_time: str = ""
 
 
 class _Question(BaseModel):
@@ -63,10 +66,16 @@ def locomo(*, unanswerable: bool = False) -> Parts:
     return [part(f"locomo/{talk.sample_id}", _talk, talk, unanswerable) for talk in talks]
 
 
+def realtalk(path: Path) -> Parts:
+    """REALTALK: a file `Chat_….json` of real messages of two people, or a folder of such files."""
+    for file in _files(path, "Chat_*.json"):
+        yield part(f"realtalk/{file.stem}", _talk, read_json(content(file), _NumberedTalk))
+
+
 def _talk(log: Recorder, talk: _Talk, unanswerable: bool = False) -> None:
     for number, (began, turns) in enumerate(talk.sessions, start=1):
         for place, turn in enumerate(turns):
-            at = moment(began) + place * recorder.SECOND
+            at = moment(turn.date_time) if turn.date_time else moment(began) + place * recorder.SECOND
             log.wrote(turn.dia_id, at, f"{turn.speaker}: {turn.text}", session=f"s{number}")
     last = max(event.at for event in log.events) + 1
     for asked in talk.qa:
@@ -144,6 +153,60 @@ def _haystack(log: Recorder, asked: _Instance) -> None:
 def _chat(log: Recorder, key: object, at: int, role: str, text: str, session: str) -> None:
     if text.strip():
         (log.asked if role == "user" else log.answered)(key, at, text, session=session)
+
+
+class _Asked(BaseModel):
+    question: str
+    answer: Text = ""
+    source_chat_ids: Any = None
+
+
+def beam(path: Path) -> Parts:
+    """BEAM: the folder of a chat, with chat.json and probing_questions, or one that holds such folders.
+
+    A question without turns that answer it (abstention) is left out; of an updated fact, the turn that said it first is
+    stale.
+    """
+    folder = path.parent if path.is_file() else path
+    for file in _files(path, "**/chat.json"):
+        name = f"beam/{file.parent.relative_to(folder).as_posix() or file.parent.name}".removesuffix("/.")
+        yield part(name, _beam, file, file.parent / "probing_questions" / "probing_questions.json")
+
+
+def _beam(log: Recorder, file: Path, questions: Path) -> None:
+    at, session = UNDATED, 0
+    messages = _found(read_json(content(file), list[Any]), lambda given: isinstance(given, dict) and "role" in given)
+    for message in messages:
+        if anchor := message.get("time_anchor"):
+            at, session = max(at, moment(str(anchor))) if session else moment(str(anchor)), session + 1
+        at += recorder.MINUTE
+        text = _INDEX.sub("", str(message.get("content", "")))
+        _chat(log, message.get("id"), at, str(message["role"]), text, f"s{session}")
+    for asked in (asked for kind in read_json(content(questions), dict[str, list[_Asked]]).values() for asked in kind):
+        sources = asked.source_chat_ids
+        stale = _numbers(sources.get("original_info", []) if isinstance(sources, dict) else [])
+        evidence = _numbers(sources) - stale
+        if log.ids(evidence):
+            log.probe(at + recorder.MINUTE, asked.question, evidence, informative(asked.answer, asked.question), stale)
+
+
+def _found(given: Any, wanted: Callable[[Any], bool]) -> Iterator[Any]:
+    """What is wanted, wherever it stands in lists and objects (batches, plans, turns), in its order."""
+    if wanted(given):
+        yield given
+    elif isinstance(given, dict | list):
+        for inner in given.values() if isinstance(given, dict) else given:
+            yield from _found(inner, wanted)
+
+
+def _numbers(given: Any) -> set[int]:
+    return {*_found(given, lambda inner: isinstance(inner, int))}
+
+
+def _files(path: Path, pattern: str) -> list[Path]:
+    if not (found := [path] if path.is_file() else sorted(path.glob(pattern))):
+        raise InvalidInput(f"got {path}; allowed is a file, or a folder that holds {pattern}")
+    return found
 
 
 def content(file: Path) -> Content:

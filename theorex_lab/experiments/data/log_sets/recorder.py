@@ -29,15 +29,15 @@ UNDATED = to_microseconds("2024-01-01T00:00:00Z")
 _SETTINGS = Settings()
 _MONTHS = "January February March April May June July August September October November December".split()
 # Of times in which the month is a number, and neither weekday nor half of the day stands.
-_TIMES = ("%I:%M on %d %m, %Y", "%Y/%m/%d %H:%M")
+_TIMES = ("%I:%M on %d %m, %Y", "%d.%m.%Y, %H:%M:%S", "%Y/%m/%d %H:%M", "%m-%d-%Y")
 
 
 def moment(given: str) -> int:
     """Microseconds of a time as the sets write it, taken as UTC, whatever the machine's locale.
 
     >>> from theorex_lab.clock import to_iso
-    >>> [to_iso(moment(text)) for text in ("1:56 pm on 8 May, 2023", "2023/05/20 (Sat) 02:21")]
-    ['2023-05-08T13:56:00.000000Z', '2023-05-20T02:21:00.000000Z']
+    >>> [to_iso(moment(text)) for text in ("1:56 pm on 8 May, 2023", "March-15-2024")]
+    ['2023-05-08T13:56:00.000000Z', '2024-03-15T00:00:00.000000Z']
     """
     text = re.sub(r" \([A-Z][a-z]+\)", "", given.strip())
     for number, month in enumerate(_MONTHS, start=1):

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections import defaultdict
+from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, Field
@@ -9,9 +13,11 @@ from pydantic import BaseModel, Field
 from theorex_lab.clock import to_microseconds
 from theorex_lab.experiments.data.dataset_files import Content, read_files
 from theorex_lab.experiments.data.dataset_table import DATASETS
-from theorex_lab.experiments.data.log_sets.recorder import MINUTE, UNDATED, Parts, Recorder, part
+from theorex_lab.experiments.data.log_sets.conversations import content
+from theorex_lab.experiments.data.log_sets.recorder import MINUTE, UNDATED, Parts, Recorder, informative, part
 from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines
 
+_STATEMENT = re.compile(r"(?m)^(\d+)\. (.+?)\.?\s*$")
 _EVERY = 15 * MINUTE  # between two statements
 
 
@@ -99,3 +105,49 @@ def _beliefs(log: Recorder, beliefs: Content, cases: Content, searched: bool = F
             never = {belief for part in parts for belief in part.never}
             never |= loose if relevant and relevant.only is not None else set()
             log.probe(last, case.query, wanted, (), never - wanted)
+
+
+class _About(BaseModel):
+    source: str = ""
+
+
+class _Context(BaseModel):
+    context: str
+    questions: list[str]
+    answers: list[list[str]]
+    metadata: _About = _About()
+
+
+def factconsolidation(path: Path) -> Parts:
+    """FactConsolidation of MemoryAgentBench: a JSON list of rows of its split Conflict_Resolution (context, questions, …).
+
+    Statements are numbered, and of two that differ in their end alone the later holds. The set names no evidence: it is
+    the last statement that ends with the answer and begins as the question asks; questions over several statements
+    (`_mh_`) have words alone.
+    """
+    for number, row in enumerate(read_json(content(path), list[_Context])):
+        yield part(f"factconsolidation/{row.metadata.source or number}", _consolidation, row)
+
+
+def _consolidation(log: Recorder, row: _Context) -> None:
+    stated = [(int(number), text) for number, text in _STATEMENT.findall(row.context)]
+    for number, text in stated:
+        log.wrote(number, UNDATED + number * _EVERY, f"{text}.")
+    last = UNDATED + (stated[-1][0] + 1) * _EVERY
+    for question, answers in zip(row.questions, row.answers, strict=True):
+        right, stale = ([], []) if "_mh_" in log.name else _told(stated, question, answers)
+        log.probe(last, question, right, tuple(answers[:1]), stale)
+
+
+def _told(stated: Sequence[tuple[int, str]], question: str, answers: Sequence[str]) -> tuple[list[int], list[int]]:
+    """The statement that answers a question, and those that begin like it and end otherwise."""
+    begun: dict[str, list[int]] = defaultdict(list)
+    for number, text in stated:
+        if end := next((answer for answer in answers if text.endswith(f" {answer}")), ""):
+            begun[text.removesuffix(end)].append(number)
+    shared = {start: len({*informative(start)} - {*informative(start, question)}) for start in begun}
+    best = max(begun, key=lambda start: (shared[start], begun[start][-1]), default="")
+    if not shared.get(best):
+        return [], []
+    right = begun[best][-1:]
+    return right, [number for number, text in stated if text.startswith(best) and number not in begun[best]]
