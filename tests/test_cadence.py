@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from conftest import DAY, NOW, observation
-from faults import ITEMS, VIEWS, opened, quick_folder, tool_event
+from faults import VIEWS, opened, quick_folder, tool_event
 
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.flash import Flash
-from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.journal import view
-from theorex_lab.journal.cadence import Ledger
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite.store import SqliteJournal
-from theorex_lab.journal.view import View, Views
+from theorex_lab.journal.view import Views
 
 
 @pytest.fixture
@@ -37,20 +34,6 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
         return path
 
     monkeypatch.setattr(view, "write_snapshot", counting)
-    return found
-
-
-@pytest.fixture
-def folded(monkeypatch: pytest.MonkeyPatch) -> list[Event]:
-    """The events that the axon and the shared web fold."""
-    found: list[Event] = []
-    for kind in (Axon, SharedWeb):
-
-        def counting(self: View, events: Sequence[Event], fold: object = kind.fold) -> None:
-            found.extend(events)
-            fold(self, events)  # type: ignore[operator]
-
-        monkeypatch.setattr(kind, "fold", counting)
     return found
 
 
@@ -90,48 +73,6 @@ def test_all_snapshots_together_take_less_than_three_times_the_journal(
     assert 4 <= axons <= 20, "few, and yet enough"
 
 
-@pytest.mark.parametrize("step", ["scan", "prune", "promote"])
-def test_what_a_large_step_decided_is_folded_by_no_other_process(
-    tmp_path: Path, folded: list[Event], step: str
-) -> None:
-    with opened(tmp_path, snapshotAfterEvents=100_000) as lab:
-        lab.journal.append(many(400, days=60 if step != "promote" else 0))
-        getattr(lab.theorex, step)()
-        kinds = [event.kind for event in lab.journal.tail(0)]
-        assert kinds.count({"promote": "promoted"}.get(step, step)) == 1
-        assert {"scan", "prune", "promoted"} & {event.kind for event in folded}
-    folded.clear()
-    with opened(tmp_path) as lab:
-        for kind in VIEWS:
-            lab.views.get(kind)
-        assert [event.kind for event in folded if event.kind in ("scan", "prune", "promoted")] == []
-        assert lab.verify().ok
-
-
-def test_a_step_that_changed_little_writes_nothing(tmp_path: Path, written: list[tuple[str, int]]) -> None:
-    with opened(tmp_path) as lab:
-        lab.journal.append(many(400))
-        lab.theorex.scan()
-        assert [name for name, _ in written] == ["axon"]
-        lab.agent("main").write("one more")
-        lab.theorex.scan()
-        assert [name for name, _ in written] == ["axon"]
-
-
-def test_a_scan_killed_before_its_snapshot_gets_one_when_it_is_repeated(
-    tmp_path: Path, written: list[tuple[str, int]], monkeypatch
-) -> None:
-    with opened(tmp_path) as lab:
-        lab.journal.append(many(400))
-        with monkeypatch.context() as patch:
-            patch.setattr(Views, "snapshot_after_step", lambda *_: None)
-            lab.theorex.scan()
-    assert written == []
-    with opened(tmp_path) as lab:
-        lab.theorex.scan()
-    assert [name for name, _ in written] == ["axon"]
-
-
 def test_processes_that_find_it_worth_at_once_write_one_snapshot(
     tmp_path: Path, written: list[tuple[str, int]]
 ) -> None:
@@ -144,7 +85,7 @@ def test_processes_that_find_it_worth_at_once_write_one_snapshot(
         views.get(Axon)
         journal.append(many(1, 300 + number))
     assert [name for name, _ in written] == ["axon"]
-    assert all(views._ledgers[Axon].snapshot_seq == 300 for views in together)
+    assert all(views._kept[Axon] == 300 for views in together)
     journal.close()
 
 
@@ -157,20 +98,4 @@ def test_a_view_of_few_events_need_not_pass_over_all_the_others_each_time(
         Views(journal, tmp_path / "views", snapshot_after_events=400).get(Axon)
     assert len(written) >= 3
     assert Views(journal, tmp_path / "views")._from_snapshot(Axon).seq >= 1_500
-    journal.close()
-
-
-def test_a_ledger_counts_bodies_events_and_what_is_passed_over(tmp_path: Path) -> None:
-    journal = SqliteJournal(tmp_path / "theorex.db")
-    journal.append([tool_event("x") for _ in range(10)])
-    (body,) = journal.connection().execute("SELECT max(length(body)) FROM events").fetchone()
-    one, in_two = Ledger(), Ledger()
-    one.count(journal, Flash.kinds, 10)
-    in_two.count(journal, Flash.kinds, 4)
-    in_two.count(journal, Flash.kinds, 10)
-    assert one == in_two
-    assert one.folded == 10 * (body + 64 + 16)
-    passed = Ledger()
-    passed.count(journal, ITEMS.kinds, 10)
-    assert passed.folded == 160
     journal.close()

@@ -8,7 +8,6 @@ import os
 import subprocess
 import sys
 
-import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -123,10 +122,8 @@ def test_success_first_loses_little_of_the_pass_rate_of_real_coding_models() -> 
             board.dirname, rates, board.test_cases, board.seconds_per_case, strict=True
         ):
             hits = round(rate * cases)
-            evidence.add_columns(
-                ["query_type/code"] * int(cases), [name] * int(cases), np.arange(cases) < hits,
-                np.full(int(cases), NOW), np.full(int(cases), 1_000 * seconds),
-            )  # fmt: skip
+            for number in range(int(cases)):
+                evidence.add("query_type/code", name, number < hits, at=NOW, latency_ms=1_000 * seconds)
         for weight, found in lost.items():
             cells = matrix(evidence.cells(), success_weight=weight)
             picked = best(cells, "code", success_weight=weight)

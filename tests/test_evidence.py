@@ -20,7 +20,7 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.erase import erase
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
-from theorex_lab.memory.evidence import Coded, EvidenceTable, EvidenceView, wilson
+from theorex_lab.memory.evidence import EvidenceTable, EvidenceView, wilson
 
 amounts = st.none() | st.floats(0, 1e6)
 runs = st.tuples(
@@ -42,30 +42,11 @@ def one_by_one(given_runs: Sequence[Run]) -> EvidenceTable:
     return table
 
 
-def at_once(table: EvidenceTable, given_runs: Sequence[Run], *, coded: bool) -> None:
-    keys, options, success, at, *rest = map(list, zip(*given_runs, strict=True))
-    columns = [np.array([math.nan if each is None else each for each in column], float) for column in rest]
-    table.add_columns(Coded.of(keys) if coded else keys, Coded.of(options) if coded else options, success, at, *columns)
-
-
 def content(table: EvidenceTable, **how: float) -> dict[tuple[str, str], list[float]]:
     cells = table.cells(**how)
     names = zip(cells.keys, cells.options, strict=True)
     columns = (cells.n, cells.successes, cells.latency_ms, cells.tokens, cells.cost, cells.last)
     return dict(zip(names, np.column_stack(columns).tolist(), strict=True)) if len(cells) else {}
-
-
-@settings(max_examples=80, deadline=None)
-@given(st.lists(runs, min_size=1, max_size=40), st.integers(0, 40), st.booleans())
-def test_columns_and_single_runs_give_the_same_table(given_runs: list[Run], cut: int, coded: bool) -> None:
-    expected = content(one_by_one(given_runs))
-    table = one_by_one(given_runs[:cut])
-    if given_runs[cut:]:
-        at_once(table, given_runs[cut:], coded=coded)
-    found = content(table)
-    assert found.keys() == expected.keys()
-    for cell, values in expected.items():
-        assert found[cell] == pytest.approx(values, rel=1e-9, nan_ok=True)
 
 
 @settings(max_examples=40, deadline=None)
@@ -77,40 +58,6 @@ def test_a_table_goes_on_from_its_columns(before: list[Run], after: list[Run]) -
     for key, option, success, at, latency_ms, tokens, cost in after:
         opened.add(key, option, success, at=at, latency_ms=latency_ms, tokens=tokens, cost=cost)
     np.testing.assert_equal(content(opened), content(one_by_one([*before, *after])))
-
-
-def test_many_more_names_than_runs_take_no_room() -> None:
-    names = [f"name {number}" for number in range(300_000)]
-    keys, options = Coded(np.array([299_999, 7, 299_999]), names), Coded(np.array([5, 299_998, 5]), names)
-    table = EvidenceTable()
-    table.add_columns(keys, options, [True, False, False], [NOW, NOW, NOW + 1], [10.0, 20.0, 30.0])
-    assert content(table) == {
-        ("name 299999", "name 5"): pytest.approx([2, 1, 20, math.nan, math.nan, NOW + 1], nan_ok=True),
-        ("name 7", "name 299998"): pytest.approx([1, 0, 20, math.nan, math.nan, NOW], nan_ok=True),
-    }
-
-
-def test_names_that_stand_twice_in_a_coding_are_one_cell() -> None:
-    table = EvidenceTable()
-    codes = np.array([0, 1, 1], np.uint64)
-    table.add_columns(Coded(codes, ["k", "k"]), Coded(codes, ["m", "m"]), [1, 0, 1], [3, 1, 2])
-    assert content(table) == {("k", "m"): pytest.approx([3, 2, *[math.nan] * 3, 3], nan_ok=True)}
-
-
-def test_many_runs_over_several_chunks() -> None:
-    generator = np.random.default_rng(0)
-    count = 100_000
-    key, option = generator.integers(0, 3, count), generator.integers(0, 2, count)
-    success, at = generator.random(count) < 0.3, generator.integers(0, NOW, count)
-    latency = np.where(generator.random(count) < 0.1, np.nan, generator.gamma(2, 500, count))
-    table = EvidenceTable()
-    table.add_columns(Coded(key, ["a", "b", "c"]), Coded(option, ["x", "y"]), success, at, latency, tokens=None)
-    found = content(table)
-    for number, name in enumerate("abc"):
-        for other, model in enumerate("xy"):
-            mask = (key == number) & (option == other)
-            expected = [mask.sum(), success[mask].sum(), np.nanmean(latency[mask]), np.nan, np.nan, at[mask].max()]
-            assert found[name, model] == pytest.approx(expected, nan_ok=True)
 
 
 def test_an_amount_that_was_not_stated_is_not_nought() -> None:

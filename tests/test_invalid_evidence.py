@@ -6,7 +6,6 @@ import math
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from conftest import NOW
 
@@ -15,7 +14,7 @@ from theorex_lab.dispatch.traces import trace
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.evidence import Coded, EvidenceTable, wilson
+from theorex_lab.memory.evidence import EvidenceTable, wilson
 from theorex_lab.routing.confidence import matrix
 
 GOOD: dict[str, Any] = {"at": NOW, "latency_ms": 1.0, "tokens": 1, "cost": 0.0}
@@ -45,37 +44,6 @@ def test_a_run_that_is_refused_counts_nothing(changed: dict[str, Any], message: 
     assert len(table) == 1
     assert table.cells().n.tolist() == [1.0]
     assert table.cells().cost.tolist() == [0.0]
-
-
-@pytest.mark.parametrize(
-    ("changed", "message"),
-    [
-        ({"options": ["m"]}, "1 options for 2 keys"),
-        ({"success": [True]}, "1 successes for 2 keys"),
-        ({"at": [1, 2, 3]}, "3 times for 2 keys"),
-        ({"latency_ms": [1.0]}, "1 latency_ms for 2 keys"),
-        ({"success": [1, 2]}, "True and False"),
-        ({"success": ["True", "False"]}, "True and False"),
-        ({"success": [math.nan, 1.0]}, "True and False"),
-        ({"at": [0, 2**62]}, "microseconds"),
-        ({"tokens": [-1, math.nan]}, "finite numbers from 0"),
-        ({"cost": [math.nan, math.inf]}, "finite numbers from 0"),
-        ({"latency_ms": [[1.0, 2.0]]}, "finite numbers from 0"),
-        ({"keys": Coded(np.array([0, 1]), ["k"])}, "codes outside the 1 names"),
-        ({"keys": Coded(np.array([-1, 0]), ["k"])}, "codes outside the 1 names"),
-        ({"options": Coded(np.array([0.0, 0.0]), ["m"])}, "codes outside the 1 names"),
-        ({"keys": [], "options": ["m"], "success": [], "at": []}, "1 options for 0 keys"),
-        ({"keys": ["k", 5]}, "allowed are texts"),
-    ],
-)
-def test_columns_that_are_refused_count_nothing(changed: dict[str, Any], message: str) -> None:
-    table = EvidenceTable()
-    good = {"keys": ["k", "k"], "options": ["m", "m"], "success": [True, False], "at": [1, 2]}
-    with pytest.raises(InvalidInput, match=message):
-        table.add_columns(**{**good, **changed})
-    assert len(table) == 0
-    table.add_columns(**good)
-    assert table.cells().n.tolist() == [2.0]
 
 
 @pytest.mark.parametrize(

@@ -150,13 +150,11 @@ def test_a_tail_is_of_the_projects_that_are_named(journal: Journal) -> None:
     assert seqs(projects=[]) == []
 
 
-def test_bodies_that_hold_a_text_are_left_out_and_the_volume_is_that_of_the_events(journal: Journal) -> None:
+def test_bodies_that_hold_a_text_are_left_out(journal: Journal) -> None:
     events = [observation(f"text {n}", at=NOW - 9 + n) for n in range(6)]
     journal.append(events)
     left = journal.tail(0, kinds=["observation"], lacking=('"text":"text', '"text 3"'))
     assert [event.seq for event in left] == [4]
-    assert journal.volume(["observation"], 1, 3) == (2, sum(len(encode(event.body)) for event in events[1:3]))
-    assert journal.volume(["scan"], 0, 6) == (0, 0)
 
 
 def test_a_lab_gives_the_same_on_either(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-import socket
 import subprocess
 import sys
 import threading
@@ -21,7 +20,7 @@ from theorex_lab.dispatch import local_model
 from theorex_lab.dispatch.llm import ModelClient
 from theorex_lab.dispatch.local_model import LOG_FILE, MODEL, STATE_FILE, Running, local_endpoint, start, status, stop
 from theorex_lab.dispatch.process import started
-from theorex_lab.errors import InvalidInput, ModelUnavailable, StorageError
+from theorex_lab.errors import ModelUnavailable, StorageError
 
 # Takes the place of the extra: loads for three requests, then is healthy; FAKE says how it goes wrong.
 FAKE_SERVER = """
@@ -181,18 +180,6 @@ def test_one_that_is_never_ready_is_stopped(home: Path, monkeypatch: pytest.Monk
     with pytest.raises(ModelUnavailable, match=r"not ready within 0.3 s and was stopped"):
         start(home, wait_seconds=0.3)
     assert status(home) is None
-
-
-def test_a_port_is_free_and_within_range(home: Path) -> None:
-    for port in (0, -1, 65_536):
-        with pytest.raises(InvalidInput, match="1 to 65535"):
-            start(home, port=port)
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        with pytest.raises(InvalidInput, match="cannot be had"):
-            start(home, port=port)
-    assert status(home) is None
-    assert start(home, port=port).url == f"http://127.0.0.1:{port}"
 
 
 def test_a_home_that_is_a_file_is_a_storage_error(home: Path) -> None:

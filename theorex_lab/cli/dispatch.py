@@ -57,8 +57,7 @@ def trace_show(trace_id: str) -> None:
 
 @command("model")
 @click.argument("action", type=click.Choice(["start", "stop", "status"]))
-@click.option("--port", type=click.IntRange(1, 65_535), help="Where it is to listen; default: any port that is free.")
-def model(action: str, port: int | None) -> None:
+def model(action: str) -> None:
     """It comes with theorex-lab[local-llm], is served on 127.0.0.1, and joins the small models while it runs.
 
     JSON: {running, url, pid, model, installed}
@@ -67,7 +66,7 @@ def model(action: str, port: int | None) -> None:
 
     home = open_lab().folder
     if action == "start":
-        local_model.start(home, port=port)
+        local_model.start(home)
     elif action == "stop":
         local_model.stop(home)
     running, installed = local_model.status(home), local_model.installed()

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -21,7 +19,6 @@ from theorex_lab.errors import FilesThere
 from theorex_lab.text.doors import current
 
 NO_BACKUP = "This is no backup: `theorex backup FILE` makes one, with the whole history."
-_EVENTS_A_STEP = 1_000
 _PATH = click.Path(path_type=Path)
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
@@ -122,9 +119,7 @@ def _tell(result: dict[str, Any], lines: list[str], problems: list[str], *, fail
 def _export_events(folder: Path | None, file: Path, **how: Any) -> None:
     if folder is not None:
         raise click.UsageError("got a DIR and --events FILE; give one of them")
-    lab = open_lab()
-    with _bar("exporting", lab.journal.last_seq()) as tell:
-        count = lab.export_events(file, **how, progress=tell)
+    count = open_lab().export_events(file, **how)
     emit({"file": str(file), "events": count}, f"{count:8d}  {file}")
 
 
@@ -139,16 +134,6 @@ def _import_transcripts(path: Path, *, strict: bool, **how: Any) -> None:
     for name, counts in sorted(report.projects.items()):
         lines.append(f"          {name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
     _tell(report.to_dict(), lines, report.problems, failed=strict, dry=how["dry_run"])
-
-
-@contextmanager
-def _bar(label: str, length: int) -> Iterator[Callable[[int], None] | None]:
-    """What moves a bar to the number of events done; None where nobody looks at a terminal, or how many there are is unknown."""
-    if not length or not sys.stderr.isatty():
-        yield None
-        return
-    with click.progressbar(length=length, label=label, file=sys.stderr) as bar:
-        yield lambda done: bar.update(done - bar.pos) if done % _EVENTS_A_STEP == 0 or done == length else None
 
 
 @command("archive")

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from theorex_lab.config import OFFLINE_MODEL
 from theorex_lab.dispatch.process import started
-from theorex_lab.errors import InvalidInput, ModelUnavailable, StorageError
+from theorex_lab.errors import ModelUnavailable, StorageError
 from theorex_lab.journal.files import exclusive, write_atomically
 from theorex_lab.journal.private import FILE_MODE
 
@@ -71,11 +71,11 @@ def installed() -> bool:
     return importlib.util.find_spec("xllamacpp") is not None and _model_file() is not None
 
 
-def start(home: Path | str, *, port: int | None = None, wait_seconds: float = 120.0) -> Running:
+def start(home: Path | str, *, wait_seconds: float = 120.0) -> Running:
     """Serve the offline model of `home` and wait until it answers; the one that runs already, where one does.
 
-    `port`: 1 to 65535, default any that is free. Raises ModelUnavailable where it is not installed or does not answer
-    within `wait_seconds`, InvalidInput for a port that cannot be had, and StorageError for a home that cannot be written.
+    Raises ModelUnavailable where it is not installed or does not answer within `wait_seconds`, and StorageError for a
+    home that cannot be written.
     """
     folder = Path(home)
     if not installed():
@@ -84,7 +84,7 @@ def start(home: Path | str, *, port: int | None = None, wait_seconds: float = 12
         raise ModelUnavailable("the offline model can be served on Linux and macOS; set a url in config.json instead")
     try:
         with exclusive(folder / _LOCK_FILE, wait=True):
-            state = _alive(folder) or _launch(folder, _free_port(port))
+            state = _alive(folder) or _launch(folder, _free_port())
     except OSError as error:
         raise StorageError(f"cannot start the offline model from {folder}: {error}; check the folder") from error
     deadline = time.monotonic() + wait_seconds
@@ -141,15 +141,10 @@ def _model_file() -> Path | None:
     return next((file for folder in folders for file in sorted(Path(folder).glob("*.gguf"))), None)
 
 
-def _free_port(port: int | None) -> int:
-    if port is not None and not 1 <= port <= 65_535:
-        raise InvalidInput(f"got the port {port}; allowed is 1 to 65535, or none for any that is free")
+def _free_port() -> int:
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((_HOST, port or 0))
-        except OSError as error:
-            raise InvalidInput(f"got the port {port}, which cannot be had: {error.strerror}; name another") from error
+        probe.bind((_HOST, 0))
         chosen: int = probe.getsockname()[1]
     return chosen
 

@@ -19,7 +19,7 @@ from theorex_lab.ids import check_agent, check_session, derived_event_id
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.evidence import Coded, EvidenceTable
+from theorex_lab.memory.evidence import EvidenceTable
 from theorex_lab.memory.observation import check_tags, check_text
 from theorex_lab.project import check_project
 from theorex_lab.text.doors import door, kept_text
@@ -145,9 +145,10 @@ class Outcomes(View):
         It is made from the columns at each call, so that a correction takes back what was counted before.
         """
         table, entries = EvidenceTable(), np.flatnonzero(np.isin(self.tagged["outcome"], rows))
-        agent, success, at = (self.rows[name][self.tagged["outcome"][entries]] for name in ("agent", "success", "at"))
-        keys = Coded(self.tagged["tag"][entries], [f"{TAG_PREFIX}{tag}" for tag in self.tags])
-        table.add_columns(keys, Coded(agent, [*self.agents]), success, at)
+        outcomes, tags = self.tagged["outcome"][entries], self.tagged["tag"][entries]
+        columns = (self.rows[name][outcomes].tolist() for name in ("agent", "success", "at"))
+        for tag, agent, success, at in zip(tags.tolist(), *columns, strict=True):
+            table.add(f"{TAG_PREFIX}{self.tags[tag]}", self.agents[agent], bool(success), at=at)
         return table
 
     def queue(self, *, agent: str | None = None, threshold: float = 0.3, again: bool = False) -> NDArray[np.int64]:

@@ -125,7 +125,7 @@ def problems(model: type[Model], record: Any) -> dict[str, str]:
         model.model_validate(record)
     except ValidationError as error:
         found = error.errors(include_url=False)
-        return {str((*each["loc"], "")[0]): _sentence(model, record, dict(each)) for each in found}
+        return {str((*wrong["loc"], "")[0]): _sentence(model, record, dict(wrong)) for wrong in found}
     return {}
 
 

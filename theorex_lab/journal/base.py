@@ -24,8 +24,7 @@ FUTURE_TOLERANCE_MICROSECONDS = 5 * 60 * 1_000_000
 class Journal(ABC):
     """An append-only journal of events, in the order of their seqs 1, 2, 3, …; many threads may use one at once.
 
-    `clock` tells when an event is dated too far ahead. `volume` is given; a journal that can answer it faster
-    than by reading its events answers it itself.
+    `clock` tells when an event is dated too far ahead.
     """
 
     clock: Clock
@@ -88,13 +87,6 @@ class Journal(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of files and connections."""
-
-    def volume(self, kinds: Sequence[str], after: int, upto: int) -> tuple[int, int]:
-        """How many events of these kinds there are with `after` < seq ≤ `upto`, and the bytes of their bodies."""
-        from theorex_lab.journal.event import encode
-
-        sizes = [len(encode(event.body).encode()) for event in self.tail(after, kinds=kinds, upto=upto, erased=True)]
-        return len(sizes), sum(sizes)
 
 
 def append_once(journal: Journal, events: Sequence[Event]) -> bool:

@@ -15,7 +15,6 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from theorex_lab.errors import StorageError
-from theorex_lab.journal.cadence import Ledger
 from theorex_lab.journal.columns import Columns
 from theorex_lab.journal.files import exclusive, sync_folder, told, write_atomically
 from theorex_lab.journal.private import make_folder, open_private
@@ -24,14 +23,13 @@ from theorex_lab.journal.reach import Erasures
 _KEPT = 2  # the newest and the one before it, which another process may be about to map
 _DROP_ATTEMPTS = 20
 _HEAD_BYTES = 512  # what is read of a column for its shape and type; they take 128
-_NPY_HEADER_BYTES = 128
 
 
 class Snapshot(NamedTuple):
     """What a snapshot's manifest says, and its columns.
 
     event_id: of the event at `seq`; it ties the snapshot to its journal.  kinds: of the events that were folded.
-    reads: see `View`.  folded, written: see `Ledger`; without the bytes of this snapshot.
+    reads: see `View`.
     """
 
     code: int
@@ -40,18 +38,6 @@ class Snapshot(NamedTuple):
     kinds: list[str]
     reads: list[str]
     columns: Columns
-    folded: int = 0
-    written: int = 0
-
-    def ledger(self) -> Ledger:
-        """The ledger of a view that was taken from this snapshot."""
-        size = size_of(self.columns)
-        return Ledger(self.seq, self.folded, size, self.seq, self.folded, self.written + size)
-
-
-def size_of(columns: Columns) -> int:
-    """Bytes that a snapshot of these columns takes."""
-    return sum(array.nbytes + _NPY_HEADER_BYTES for array in columns.values())
 
 
 def write_snapshot(
@@ -59,7 +45,7 @@ def write_snapshot(
 ) -> Path:
     """Write `columns` to `folder/<code>-<seq>`, manifest last, and remove what is older or was left by a crash.
 
-    `details`: code, seq and event_id, perhaps folded and written; see `Snapshot`. A sound snapshot that is there already is left as it is. To be called under the lock of `folder`.
+    `details`: code, seq and event_id; see `Snapshot`. A sound snapshot that is there already is left as it is. To be called under the lock of `folder`.
     """
     snapshot = Snapshot(kinds=list(kinds), reads=list(reads or kinds), columns=columns, **details)
     final = folder / f"{snapshot.code}-{snapshot.seq:012d}"

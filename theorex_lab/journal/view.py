@@ -5,10 +5,9 @@ from __future__ import annotations
 import gc
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, TypeVar
@@ -18,15 +17,15 @@ import numpy as np
 from theorex_lab.errors import StorageError
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.cadence import Ledger
-from theorex_lab.journal.columns import Columns, Parts
+from theorex_lab.journal.columns import Parts
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.files import exclusive
 from theorex_lab.journal.reach import Erasures
-from theorex_lab.journal.snapshot import Snapshot, drop_snapshots, remove_reached, size_of, write_snapshot
+from theorex_lab.journal.snapshot import Snapshot, drop_snapshots, remove_reached, write_snapshot
 from theorex_lab.journal.sqlite.erase import ERASURE as ERASURE
 
 _BATCH_EVENTS = 2_000
+_GROWTH = 3  # a snapshot is written after a third as many events as the last one holds, so that the disk is spared
 
 
 class View(Parts, ABC):
@@ -62,7 +61,7 @@ class Views:
         self.folder = folder
         self.snapshot_after_events = snapshot_after_events
         self._open: dict[type[View], View] = {}
-        self._ledgers: dict[type[View], Ledger] = {}
+        self._kept: dict[type[View], int] = {}  # seq of the newest snapshot that is known
         self._lock = threading.Lock()
 
     def get(self, kind: type[V], *, upto: int | None = None) -> V:
@@ -81,7 +80,7 @@ class Views:
                 self._open.pop(kind, None)  # it may hold half a batch
                 raise
             if folded:
-                self._snapshot_if_worth(view, at_once=False)
+                self._write(view, always=False)
         return view
 
     @contextmanager
@@ -101,17 +100,7 @@ class Views:
         A snapshot is only a cache: where there is no room for it, the memory goes on without. None is written of what
         was erased after it was folded.
         """
-        return self._write(view, view.columns(), lambda _ledger: True)
-
-    def snapshot_after_step(self, kind: type[View]) -> None:
-        """Bring the view up to date after a step whose event may be a large one, and keep it where that is worth it.
-
-        So that no other process folds that event again.
-        """
-        view = self.get(kind)
-        with view.lock:
-            if view.seq > self._ledgers[kind].snapshot_seq:
-                self._snapshot_if_worth(view, at_once=True)
+        return self._write(view, always=True)
 
     def remove_reached(self) -> None:
         """Remove every snapshot that holds what was erased. Raises StorageError where that fails."""
@@ -129,53 +118,33 @@ class Views:
             self._open.clear()
         drop_snapshots(self.folder)
 
-    def _snapshot_if_worth(self, view: View, *, at_once: bool) -> None:
-        def worth(ledger: Ledger, size: int) -> bool:
-            new_events = view.seq - ledger.snapshot_seq
-            if not at_once and new_events < self.snapshot_after_events:
-                return False
-            ledger.count(self.journal, view.kinds, view.seq)
-            return ledger.worth(size, at_once=at_once)
+    def _is_due(self, view: View) -> bool:
+        """Whether so much was folded since the newest snapshot that another is worth its bytes."""
+        kept = self._kept.get(type(view), 0)
+        return view.seq - kept >= max(self.snapshot_after_events, kept // _GROWTH)
 
-        ledger = self._ledgers[type(view)]
-        # Columns are copied to learn their size; a snapshot is seldom smaller than the one before it.
-        if worth(ledger, ledger.snapshot_size):
-            columns = view.columns()
-            self._write(view, columns, partial(worth, size=size_of(columns)))
-
-    def _write(self, view: View, columns: Columns, worth: Callable[[Ledger], bool]) -> bool:
-        event_id, folder = self.journal.event_id(view.seq), self.folder / view.name
-        ledger = self._ledgers.setdefault(type(view), Ledger())
-        if event_id is None:
+    def _write(self, view: View, *, always: bool) -> bool:
+        kind, event_id, folder = type(view), self.journal.event_id(view.seq), self.folder / view.name
+        if event_id is None or not (always or self._is_due(view)):
             return False
         try:
             with exclusive(folder / "lock", wait=False) as held:
-                if held and snapshots.newest_seq(folder, view.code) > ledger.snapshot_seq:
-                    self._take_note(type(view), ledger)
+                if held and snapshots.newest_seq(folder, view.code) > self._kept.get(kind, 0):
+                    newest = self._newest_snapshot(kind)  # another process has written one meanwhile
+                    self._kept[kind] = newest.seq if newest else self._kept.get(kind, 0)
                 # Once an erasure is in the journal, nothing that was folded before it is written; and whoever erases waits
                 # for this lock. Where there are no locks, the second look finds it.
-                if not held or not worth(ledger) or self.outdated(view):
+                if not held or not (always or self._is_due(view)) or self.outdated(view):
                     return False
-                ledger.count(self.journal, view.kinds, view.seq)
                 details: dict[str, Any] = {name: getattr(view, name) for name in ("code", "seq", "kinds", "reads")}
-                details |= {"event_id": event_id, "folded": ledger.folded, "written": ledger.written}
-                written = write_snapshot(folder, columns, **details)
+                written = write_snapshot(folder, view.columns(), event_id=event_id, **details)
                 if self.outdated(view):
                     drop_snapshots(written)
                     return False
-                if view.seq > ledger.snapshot_seq:
-                    ledger.wrote(size_of(columns), view.seq)
+                self._kept[kind] = max(self._kept.get(kind, 0), view.seq)
                 return True
         except OSError:
             return False
-
-    def _take_note(self, kind: type[View], ledger: Ledger) -> None:
-        """Another process has written a snapshot meanwhile: what is worth writing is reckoned from there."""
-        newest = self._newest_snapshot(kind)
-        if newest is not None and newest.seq > ledger.snapshot_seq:
-            theirs = newest.ledger()
-            ledger.snapshot_seq, ledger.snapshot_folded = theirs.snapshot_seq, theirs.snapshot_folded
-            ledger.snapshot_size, ledger.written = theirs.snapshot_size, theirs.written
 
     def _newest_snapshot(self, kind: type[View]) -> Snapshot | None:
         """The newest snapshot that is of this journal, holds what is read now, and nothing that was erased since."""
@@ -196,7 +165,7 @@ class Views:
 
     def _from_snapshot(self, kind: type[V]) -> V:
         view, found = kind(), self._newest_snapshot(kind)
-        self._ledgers[kind] = Ledger() if found is None else found.ledger()
+        self._kept[kind] = found.seq if found is not None else 0
         if found is not None:
             view.load(found.columns)
             view.seq = found.seq

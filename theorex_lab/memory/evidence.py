@@ -9,10 +9,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, NamedTuple, cast, get_args
+from typing import ClassVar, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.config import QueryType
@@ -37,26 +37,6 @@ HEARD_PREFIX = "heard/"  # before the key of what only a file says: it is shown,
 AMOUNTS = ("latency_ms", "tokens", "cost")
 _WIDTH = 2 + 2 * len(AMOUNTS)  # runs, successes, then of each amount its sum and how many runs stated it
 _FIRST_AMOUNT = 2
-_CHUNK = 1 << 15  # records summed at a time, so that what is made on the way stays in the processor's cache
-_DENSE = 4  # pairs of codes a record, up to which counting every possible pair is quicker than sorting them
-
-
-class Coded(NamedTuple):
-    """Texts as numbers: `names[codes[i]]` is the i-th."""
-
-    codes: NDArray[np.integer]
-    names: Sequence[str]
-
-    @classmethod
-    def of(cls, texts: Sequence[str]) -> Coded:
-        """Encode texts, numbered as they first appear.
-
-        >>> Coded.of(["b", "a", "b"]).codes.tolist()
-        [0, 1, 0]
-        """
-        numbers: dict[str, int] = {}
-        codes = [numbers.setdefault(text, len(numbers)) for text in texts]
-        return cls(np.array(codes, np.int64), list(numbers))
 
 
 @dataclass(frozen=True)
@@ -101,7 +81,6 @@ class EvidenceTable(Parts):
         self._keys, self._options = Names(), Names()
         self._cells = Table(key="i4", option="i4", last="i8", sums=("f8", _WIDTH))
         self._rows: dict[tuple[str, str], int] = {}  # in the order of the table's rows
-        self._reach_memory()
 
     def __len__(self) -> int:
         return len(self._cells)
@@ -128,52 +107,17 @@ class EvidenceTable(Parts):
             if amount is not None and (amount < 0 or amount == math.inf):
                 raise InvalidInput(f"got {amount!r} as {', '.join(AMOUNTS)}; allowed are finite numbers from 0, None")
         if (row := self._rows.get((key, option))) is None:
-            _check_texts(key, option)
-            row = self._new_row(key, option)
-            self._reach_memory()
-            self._last[row] = at
-        elif at > self._last[row]:
-            self._last[row] = at
-        sums, place = self._sums, row * _WIDTH
-        sums[place] += 1.0
-        if success:
-            sums[place + 1] += 1.0
-        for amount in (latency_ms, tokens, cost):
-            place += 2
+            if not isinstance(key, str) or not isinstance(option, str):
+                raise InvalidInput(f"got {key!r}, {option!r} as a key and an option; allowed are texts")
+            row = self._rows[key, option] = self._cells.add(
+                key=self._keys.number(key), option=self._options.number(option), last=EARLIEST
+            )
+        sums, last = self._cells["sums"][row], self._cells["last"]
+        last[row] = max(last[row], at)
+        sums[:_FIRST_AMOUNT] += 1.0, success
+        for number, amount in enumerate((latency_ms, tokens, cost), 1):
             if amount is not None and amount == amount:  # not NaN
-                sums[place] += amount
-                sums[place + 1] += 1.0
-
-    def add_columns(
-        self,
-        keys: Sequence[str] | Coded,
-        options: Sequence[str] | Coded,
-        success: ArrayLike,
-        at: ArrayLike,
-        latency_ms: ArrayLike | None = None,
-        tokens: ArrayLike | None = None,
-        cost: ArrayLike | None = None,
-    ) -> None:
-        """Count many runs, one an entry of the columns; NaN: not stated. `Coded` keys and options are counted fastest.
-
-        Raises InvalidInput as `add` does, for columns of different lengths, and for codes that have no name; then
-        nothing was counted.
-        """
-        coded = [each if isinstance(each, Coded) else Coded.of(each) for each in (keys, options)]
-        count = len(coded[0].codes)
-        succeeded, times = _truth_values(success, count), _times(at, count)
-        amounts = [_amounts(name, each, count) for name, each in zip(AMOUNTS, (latency_ms, tokens, cost), strict=True)]
-        if count == 0 or len(coded[1].codes) != count:
-            _same_length("options", len(coded[1].codes), count)
-            return
-        cell_of, pairs = _pairs(*coded)
-        sums, last = np.zeros((len(pairs), _WIDTH)), np.full(len(pairs), EARLIEST)
-        for start in range(0, count, _CHUNK):
-            part = slice(start, start + _CHUNK)
-            cell = cell_of(part)
-            sums += _sums(cell, succeeded[part], [each if each is None else each[part] for each in amounts], len(pairs))
-            np.maximum.at(last, cell, times[part])
-        self._merge(coded, pairs, sums, last)
+                sums[2 * number : 2 * number + 2] += amount, 1.0
 
     def row(self, key: str, option: str) -> int | None:
         """The row of a key and option, which stays the same; None where no run of them was counted."""
@@ -181,7 +125,7 @@ class EvidenceTable(Parts):
 
     def correct(self, row: int, successes: int) -> None:
         """Count so many successes more (below 0: fewer) among the runs of a row."""
-        self._sums[row * _WIDTH + 1] += successes
+        self._cells["sums"][row, 1] += successes
 
     def cells(self, prefix: str = "", *, now: int | None = None, half_life_days: float | None = None) -> Cells:
         """The evidence under keys that begin with `prefix`, as it weighs at `now` (µs UTC).
@@ -207,32 +151,6 @@ class EvidenceTable(Parts):
         keys, options = [*self._keys], [*self._options]
         pairs = zip(self._cells["key"].tolist(), self._cells["option"].tolist(), strict=True)
         self._rows = {(keys[key], options[option]): row for row, (key, option) in enumerate(pairs)}
-        self._reach_memory()
-
-    def _merge(self, coded: Sequence[Coded], pairs: Integers, sums: Floats, last: Integers) -> None:
-        """Add the sums of the pairs (key × options + option) that occurred."""
-        keys, options = (each.names for each in coded)
-        occurred = np.flatnonzero(sums[:, 0])
-        named = [(keys[pair // len(options)], options[pair % len(options)]) for pair in pairs[occurred].tolist()]
-        _check_texts(*(text for pair in named for text in pair))
-        rows = [self._rows[pair] if pair in self._rows else self._new_row(*pair) for pair in named]
-        # Names given twice are one row, so that plain indexed addition would lose sums.
-        np.add.at(self._cells["sums"], rows, sums[occurred])
-        np.maximum.at(self._cells["last"], rows, last[occurred])
-        self._reach_memory()
-
-    def _new_row(self, key: str, option: str) -> int:
-        row = self._rows[key, option] = len(self._cells)
-        where = self._cells.grow(1)
-        self._cells["key"][where] = self._keys.number(key)
-        self._cells["option"][where] = self._options.number(option)
-        self._cells["last"][where] = EARLIEST
-        return row
-
-    def _reach_memory(self) -> None:
-        # Single numbers are changed several times faster through a memoryview than through the array itself.
-        self._sums = cast("memoryview[float]", self._cells["sums"].ravel().data)
-        self._last = self._cells["last"].data
 
 
 def is_heard(body: Body) -> bool:
@@ -328,12 +246,6 @@ def _key(body: Body) -> str:
     return (HEARD_PREFIX if is_heard(body) else "") + QUERY_TYPE_PREFIX + counted_type(str(body["query_type"]))
 
 
-def _check_texts(*texts: object) -> None:
-    for text in texts:
-        if not isinstance(text, str):
-            raise InvalidInput(f"got {text!r} as a key or an option; allowed are texts")
-
-
 def _weight(last: Integers, now: int | None, half_life_days: float | None) -> Floats | float:
     if half_life_days is None:
         return 1.0
@@ -342,67 +254,3 @@ def _weight(last: Integers, now: int | None, half_life_days: float | None) -> Fl
         raise InvalidInput(f"got {got}; allowed is a number of days above 0, with now in µs")
     # Four steps, since a route takes this at every call.
     return np.exp2(np.minimum(last - now, 0) / (MICROSECONDS_PER_DAY * half_life_days))
-
-
-def _pairs(keys: Coded, options: Coded) -> tuple[Callable[[slice], Integers], Integers]:
-    """What gives the place of each record of a slice among the pairs; each pair is key × number of options + option."""
-    for coded in (keys, options):
-        if coded.codes.dtype.kind not in "iu" or coded.codes.min() < 0 or coded.codes.max() >= len(coded.names):
-            raise InvalidInput(f"got codes outside the {len(coded.names)} names; allowed are whole numbers from 0")
-
-    def pair_of(part: slice) -> Integers:
-        pair: Integers = np.multiply(keys.codes[part], len(options.names), dtype=np.int64)
-        pair += options.codes[part].astype(np.int64, copy=False)
-        return pair
-
-    if (possible := len(keys.names) * len(options.names)) <= _DENSE * len(keys.codes):
-        return pair_of, np.arange(possible)
-    pairs, places = np.unique(pair_of(slice(None)), return_inverse=True)
-    return lambda part: places[part], pairs
-
-
-def _sums(cell: Integers, succeeded: NDArray[np.bool_], amounts: Sequence[Floats | None], cells: int) -> Floats:
-    """Sums of runs by cell, shape (cells, _WIDTH)."""
-    sums = np.zeros((cells, _WIDTH))
-    outcomes = np.bincount(2 * cell + succeeded, minlength=2 * cells).reshape(cells, 2)
-    sums[:, 0], sums[:, 1] = outcomes.sum(axis=1), outcomes[:, 1]
-    for number, amount in enumerate(amounts):
-        if amount is not None:
-            missing = np.isnan(amount)
-            place = _FIRST_AMOUNT + 2 * number
-            # Of a number and NaN, fmax takes the number.
-            sums[:, place] = np.bincount(cell, np.fmax(amount, 0.0), cells)
-            sums[:, place + 1] = sums[:, 0] - (np.bincount(cell, missing, cells) if missing.any() else 0.0)
-    return sums
-
-
-def _same_length(name: str, length: int, expected: int) -> None:
-    if length != expected:
-        raise InvalidInput(f"got {length} {name} for {expected} keys; allowed are columns of one length")
-
-
-def _truth_values(success: ArrayLike, count: int) -> NDArray[np.bool_]:
-    values = np.asarray(success)
-    truths = values.dtype == np.bool_ or (values.dtype.kind in "iuf" and bool(np.isin(values, (0, 1)).all()))
-    if not truths or values.ndim != 1:
-        raise InvalidInput(f"got successes {success!r:.80}; allowed is a list of True and False")
-    _same_length("successes", len(values), count)
-    return values.astype(np.bool_, copy=False)
-
-
-def _times(at: ArrayLike, count: int) -> Integers:
-    values = np.asarray(at, np.int64)
-    if values.ndim != 1 or (count and not EARLIEST <= values.min() <= values.max() <= LATEST):
-        raise InvalidInput(f"got times {at!r:.80}; allowed is a list of microseconds since 1970, one a run")
-    _same_length("times", len(values), count)
-    return values
-
-
-def _amounts(name: str, given: ArrayLike | None, count: int) -> Floats | None:
-    if given is None:
-        return None
-    values = np.asarray(given, np.float64)
-    if values.ndim != 1 or (len(values) and (np.fmin.reduce(values) < 0 or np.fmax.reduce(values) == np.inf)):
-        raise InvalidInput(f"got {name} {given!r:.80}; allowed are finite numbers from 0, NaN where not stated")
-    _same_length(name, len(values), count)
-    return values

@@ -262,27 +262,12 @@ def _segment_of(occurrences: Sequence[tuple[_Hashes, _Numbers]]) -> _Segment:
 
 def _merged(older: _Segment, newer: _Segment) -> _Segment:
     """One segment of two; each document of `newer` is above all of `older`."""
-    places = np.searchsorted(older.terms, newer.terms)
-    unknown = np.append(older.terms, np.uint64(0))[places] != newer.terms
-    unknown |= places == len(older.terms)
-    terms = np.insert(older.terms, places[unknown], newer.terms[unknown])
-    newer_rows = places + np.cumsum(unknown) - unknown
-    kept = np.ones(len(terms), dtype=np.bool_)
-    kept[newer_rows[unknown]] = False
-    older_rows = np.flatnonzero(kept)
-
-    sizes = np.zeros(len(terms), dtype=np.int64)
-    sizes[older_rows] = np.diff(older.offsets)
-    older_sizes = sizes[newer_rows]
-    sizes[newer_rows] += np.diff(newer.offsets)
-    offsets = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(sizes)))
-    documents = np.empty(offsets[-1], dtype=np.int32)
-    counts = np.empty(offsets[-1], dtype=np.int32)
-    for segment, starts in ((older, offsets[older_rows]), (newer, offsets[newer_rows] + older_sizes)):
-        shift = np.repeat(starts - segment.offsets[:-1], np.diff(segment.offsets))
-        shift += np.arange(len(shift))
-        documents[shift], counts[shift] = segment.documents, segment.counts
-    return _Segment(terms, offsets, documents, counts)
+    both = older, newer
+    terms = np.concatenate([np.repeat(segment.terms, np.diff(segment.offsets)) for segment in both])
+    order = np.argsort(terms, kind="stable")  # of two sorted runs one merge
+    known, starts = np.unique(terms[order], return_index=True)
+    documents, counts = (np.concatenate(columns)[order] for columns in zip(older[2:], newer[2:], strict=True))
+    return _Segment(known, np.append(starts, len(order)).astype(np.int64), documents, counts)
 
 
 def _term_hashes(tokens: Iterable[str], count: int) -> _Hashes:

@@ -113,7 +113,6 @@ def promote(home: Home, *, agent: str, force: Sequence[int] = ()) -> Promoted:
         among = axon.within(home.projects, alone=True)
         event = promotion(axon, shared, home.clock.now(), home.settings, agent=agent, force=force, among=among)
     done = event.body if event is not None and append_once(home.journal, [event]) else {"concepts": (), "links": ()}
-    home.views.snapshot_after_step(SharedWeb)
     return Promoted(len(done["concepts"]), len(done["links"]))
 
 
@@ -149,9 +148,7 @@ def _decided_on_axon(home: Home, decide: Callable[..., Event | None], agents: Se
         event = decide(axon, home.clock.now(), home.settings, agents=agents, among=among)
         return [] if event is None else [event]
 
-    done = _decided(home.views, Axon, decided)
-    home.views.snapshot_after_step(Axon)
-    return done
+    return _decided(home.views, Axon, decided)
 
 
 def _decided(views: Views, kind: type[V], decide: Callable[[V], Iterable[Event]]) -> list[Event]:

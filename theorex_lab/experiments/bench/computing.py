@@ -8,7 +8,6 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
@@ -21,14 +20,11 @@ from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.sweep import final_tiers, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.experiments.scores.signals import METHODS, labelled_messages
-from theorex_lab.memory.evidence import Coded, EvidenceTable
-from theorex_lab.routing.confidence import QUERY_TYPES, matrix
 
 HALF_LIVES = np.geomspace(0.5, 180.0, 1_000).tolist()
 _DEFAULTS = Settings()
 _ACTIVE, _MILD, _SLEEP_DAYS = _DEFAULTS.active_threshold, _DEFAULTS.mild_threshold, _DEFAULTS.sleep_after_days
 _SWEEP = f"a sweep of {len(HALF_LIVES):,} settings"
-Columns = dict[str, Any]
 
 
 def access_log(ground: Ground) -> EventLog:
@@ -105,33 +101,6 @@ def _scan(ground: Ground) -> Iterator[Round]:
     axon = axon_of(ground.folder, ground.rows)
     graph = graph_of(axon)
     yield alternately(lambda: scores.scan(axon, NOW, _DEFAULTS), lambda: scan_graph(graph, NOW))
-
-
-@row("matrix", "the confidence matrix", "pandas groupby on codes", at_most=0.5)
-def _matrix(ground: Ground) -> Iterator[Round]:
-    generator, records = np.random.default_rng(0), ground.events
-    keys, models = [f"query_type/{name}" for name in QUERY_TYPES], ["small", "medium", "large", "larger", "largest"]
-    columns: Columns = {
-        "query_type": generator.integers(0, len(keys), records, dtype=np.int8),
-        "model": generator.integers(0, len(models), records, dtype=np.int8),
-        "success": generator.random(records) < 0.8,
-        "at": np.sort(NOW - generator.integers(0, 10**12, records)),
-        "latency_ms": generator.gamma(2.0, 500.0, records),
-        "tokens": generator.integers(1, 2_000, records).astype(np.float64),
-    }
-    frame = pd.DataFrame(columns)
-
-    def ours() -> object:
-        table = EvidenceTable()
-        coded = Coded(columns["query_type"], keys), Coded(columns["model"], models)
-        table.add_columns(*coded, *(columns[name] for name in ("success", "at", "latency_ms", "tokens")))
-        return matrix(table.cells())
-
-    def grouped() -> object:
-        groups = frame.groupby(["query_type", "model"], observed=True, sort=False)
-        return groups.size(), groups[["success", "latency_ms", "tokens"]].mean()
-
-    yield alternately(ours, grouped)
 
 
 @row("signals", "signals of short messages", "a search for keywords", at_most=8)

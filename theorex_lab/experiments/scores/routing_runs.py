@@ -70,10 +70,9 @@ class Runs:
     def evidence(self) -> EvidenceTable:
         """The runs summed by query type and model."""
         table, frame = EvidenceTable(), self.frame
-        keys = [QUERY_TYPE_PREFIX + query_type for query_type in frame["query_type"]]
-        times = frame["at"].to_numpy(dtype=np.int64)
-        latencies = frame["latency_ms"].to_numpy(dtype=np.float64)
-        table.add_columns(keys, frame["model"].tolist(), frame["success"].to_numpy(dtype=np.bool_), times, latencies)
+        columns = (frame[name].tolist() for name in ("query_type", "model", "success", "at", "latency_ms"))
+        for query_type, model, success, at, latency_ms in zip(*columns, strict=True):
+            table.add(QUERY_TYPE_PREFIX + query_type, model, bool(success), at=at, latency_ms=latency_ms)
         return table
 
     def matrix(self, chosen: MatrixSettings | None = None) -> MatrixResult:

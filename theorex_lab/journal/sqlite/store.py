@@ -272,14 +272,6 @@ class SqliteJournal(Journal):
         """Turn SQLite's errors into ones that say what to do."""
         return explained(self._file)
 
-    def volume(self, kinds: Sequence[str], after: int, upto: int) -> tuple[int, int]:
-        """See `Journal`."""
-        marks = ",".join("?" * len(kinds))
-        where = f"WHERE seq > ? AND seq <= ? AND kind IN ({marks})"
-        count = f"SELECT count(*), total(length(CAST(body AS BLOB))) FROM events {where}"
-        events, size = self._row(count, after, upto, *kinds)
-        return int(events), int(size)
-
 
 def open_journal(home: str | Path, *, clock: Clock | None = None) -> SqliteJournal:
     """The journal of a home, opened or created. Raises as `SqliteJournal`."""
