@@ -43,5 +43,5 @@ def check_flow(home: Home, lineage: Sequence[str], into: str) -> None:
         space = _SPACE_OF.get(event.kind, "ops")
         if SPACES.index(space) > SPACES.index(into):
             raise InvalidInput(
-                f"got a text of {space} for {into}; allowed is the way {' → '.join(SPACES)}: write it anew in own words"
+                f"got a text of {space} for {into}; allowed is {' → '.join(SPACES)}: say it in own words"
             )

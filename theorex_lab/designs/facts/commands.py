@@ -76,10 +76,8 @@ def fact_list(entity: str | None, as_of: str | None, everything: bool) -> None:
     """
     facts = _facts()
     found = facts.list(entity, as_of=as_of, active=None if everything else True)
-    emit(
-        {"facts": [{**fact.to_dict(), "tier": facts.tier(fact)} for fact in found]},
-        "\n".join(map(_row, found)) or "no facts",
-    )
+    told = {"facts": [{**fact.to_dict(), "tier": facts.tier(fact)} for fact in found]}
+    emit(told, "\n".join(map(_row, found)) or "no facts")
 
 
 def _row(fact: Fact) -> str:
@@ -96,10 +94,8 @@ def fact_show(fact_id: str) -> None:
     """
     facts = _facts()
     fact, chain = facts.show(fact_id), facts.chain(fact_id)
-    emit(
-        {"fact": {**fact.to_dict(), "tier": facts.tier(fact)}, "chain": [link.to_dict() for link in chain]},
-        "\n".join(map(_row, chain)),
-    )
+    told = {**fact.to_dict(), "tier": facts.tier(fact)}
+    emit({"fact": told, "chain": [link.to_dict() for link in chain]}, "\n".join(map(_row, chain)))
 
 
 @command("supersede")
@@ -122,9 +118,7 @@ def fact_supersede(old: str, by: str, why: str, undo: bool) -> None:
 
 
 @command("access")
-@click.option(
-    "--id", "fact_ids", multiple=True, required=True, metavar="ID", help="A fact; may be given several times."
-)
+@click.option("--id", "fact_ids", multiple=True, required=True, metavar="ID", help="A fact; may be repeated.")
 def fact_access(fact_ids: tuple[str, ...]) -> None:
     """A fact that is used often stays warm.
 
@@ -192,9 +186,7 @@ def fact_extract(**_: Any) -> None:
     JSON: {upto, captures, facts, superseded, tensions}
     """
     found = _facts().extract()
-    emit(
-        found._asdict(), f"{found.facts} facts of {found.captures} captures, {found.superseded} in the place of others"
-    )
+    emit(found._asdict(), f"{found.facts} facts of {found.captures} captures, {found.superseded} in place of others")
 
 
 @command("add", "Make a chat a channel of its own.")

@@ -1,4 +1,4 @@
-"""Pairs of active facts that may not hold side by side, and exact duplicates that stand twice."""
+"""Pairs of active facts that may not hold side by side."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 
 from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.pairs import SharedWords, contradiction
-from theorex_lab.designs.facts.sameness import fact_hash, same_fact
 from theorex_lab.home import Home
 
 _NEAREST = 20
@@ -42,12 +41,3 @@ def _pairs(facts: list[Fact], entity: str | None) -> Iterator[dict[str, Any]]:
                 }  # fmt: skip
         earlier.add(fact.id, fact.text)
         by_id[fact.id] = fact
-
-
-def exact_duplicates(home: Home) -> tuple[int, list[list[str]]]:
-    """How many normal forms the active facts have, each within its entity, and the ids of those that say exactly the same."""
-    groups: dict[tuple[str, str], list[Fact]] = defaultdict(list)
-    for fact in facts_of(home):
-        groups[fact.entity, fact_hash(fact.text)].append(fact)
-    same = ([fact.id for fact in group if same_fact(fact.text, group[0].text)] for group in groups.values())
-    return len(groups), [ids for ids in same if len(ids) > 1]

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from theorex_lab.design import later
 from theorex_lab.designs.facts import writing
 from theorex_lab.designs.facts.channels import add_channel
 from theorex_lab.designs.facts.contradictions import contradicting
 from theorex_lab.designs.facts.entities import check_entity
-from theorex_lab.designs.facts.extracting import Extracted, extract_new
+from theorex_lab.designs.facts.extracting import extract_new
 from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.items import fact_settings
-from theorex_lab.designs.facts.signals import Signal, signal_of
+from theorex_lab.designs.facts.signals import signal_of
 from theorex_lab.designs.facts.summaries import moment, summary, tier
-from theorex_lab.designs.facts.work_face import WorkFace
+from theorex_lab.designs.facts.work_face import WorkFace, on_home
 from theorex_lab.designs.facts.writing import NewFact, Wrote, write_fact
 from theorex_lab.journal.files import write_atomically
-
-if TYPE_CHECKING:
-    from theorex_lab.designs.facts.heartbeat import Beat, Runner
 
 
 class FactsMemory(WorkFace):
@@ -34,9 +32,15 @@ class FactsMemory(WorkFace):
     (('superseded', ('ann-001',)), ['Ann moved to York'])
     """
 
-    def signal(self, text: str) -> Signal:
-        """Whether a message says something worth keeping; see `signals.signal_of`."""
-        return signal_of(text)
+    signal = staticmethod(signal_of)
+    show = on_home(fact_by_id)
+    chain = on_home(chain_of)
+    supersede = on_home(writing.supersede)
+    undo_supersede = on_home(writing.undo_supersede)
+    archive = on_home(writing.archive_entity)
+    extract = on_home(extract_new)
+    add_channel = on_home(add_channel)
+    beat = on_home(later("theorex_lab.designs.facts.heartbeat:beat"))
 
     def write(self, entity: str, text: str, *, semantic: bool = True, **given: Any) -> Wrote:
         """Write a fact; `given` are the other members of `writing.NewFact`. Raises as `writing.write_fact`."""
@@ -52,22 +56,6 @@ class FactsMemory(WorkFace):
         at = moment(as_of, fact_settings(self.home))
         return facts_of(self.home, None if entity is None else check_entity(entity), as_of=at, active=active)
 
-    def show(self, fact_id: str) -> Fact:
-        """One fact. Raises InvalidInput for an unknown id, naming the nearest."""
-        return fact_by_id(self.home, fact_id)
-
-    def chain(self, fact_id: str) -> Sequence[Fact]:
-        """The facts that stood in each other's place; see `facts.chain_of`."""
-        return chain_of(self.home, fact_id)
-
-    def supersede(self, old: str, by: str = "", *, why: str = "") -> None:
-        """Let a fact stand in another's place, or end; see `writing.supersede`."""
-        writing.supersede(self.home, old, by, why=why)
-
-    def undo_supersede(self, old: str) -> None:
-        """Let a superseded fact hold again; see `writing.undo_supersede`."""
-        writing.undo_supersede(self.home, old)
-
     def contradict(
         self, entity: str | None = None, *, cross_entity: bool = False, limit: int = 20
     ) -> Sequence[dict[str, Any]]:
@@ -78,14 +66,6 @@ class FactsMemory(WorkFace):
     def access(self, *fact_ids: str) -> int:
         """Count a use of facts; see `writing.note_access`."""
         return writing.note_access(self.home, fact_ids)
-
-    def archive(self, entity: str) -> str:
-        """Move an entity to archives/; see `writing.archive_entity`."""
-        return writing.archive_entity(self.home, entity)
-
-    def extract(self) -> Extracted:
-        """Read what was captured since the last time for facts; see `extracting.extract_facts`."""
-        return extract_new(self.home)
 
     def tier(self, fact: Fact) -> str:
         """hot, warm or cold; see `summaries.tier`."""
@@ -104,13 +84,3 @@ class FactsMemory(WorkFace):
             write_atomically(file, self.summary(entity).encode())
             files.append(file)
         return files
-
-    def add_channel(self, platform: str, id: str, *, group: bool = False) -> dict[str, Any]:
-        """Make a chat a channel of its own; see `channels.add_channel`."""
-        return add_channel(self.home, platform, id, group=group)
-
-    def beat(self, run: Runner | None = None) -> Beat:
-        """One heartbeat; `run` runs its long phases, by default in processes of their own; see `heartbeat.beat`."""
-        from theorex_lab.designs.facts.heartbeat import beat
-
-        return beat(self.home, run)

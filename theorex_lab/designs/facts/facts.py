@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -152,9 +153,8 @@ class Facts(View):
         for fact_id in body["facts"]:
             if (row := self.ids.find(fact_id)) is None:
                 continue
-            self.facts.put(
-                row, superseded_at=0 if undo else event.at, superseded_by=0 if undo or by is None else by + 1
-            )
+            successor = 0 if undo or by is None else by + 1
+            self.facts.put(row, superseded_at=0 if undo else event.at, superseded_by=successor)
             entity = self.entities[int(self.facts["entity"][row])]
             if undo:
                 self._forget(entity)
@@ -229,9 +229,8 @@ class Facts(View):
         )  # fmt: skip
 
 
-_READ = (
-    "entity category confidence abstraction at superseded_at superseded_by accesses accessed_at valid_from valid_to project agent"
-).split()
+_TIMES = "at superseded_at superseded_by accesses accessed_at valid_from valid_to"
+_READ = f"entity category confidence abstraction {_TIMES} project agent".split()
 
 
 def _time(at: int | None) -> int:
@@ -278,11 +277,9 @@ def fact_by_id(home: Home, fact_id: str) -> Fact:
         row = view.ids.find(fact_id)
         if row is not None and is_open_to(home, found := view.fact(row)):
             return found
-        from difflib import get_close_matches
-
         near = get_close_matches(fact_id, list(view.ids)[-10_000:], 1)
     raise InvalidInput(
-        f"got the fact {fact_id!r}; allowed is the id of one" + (f": the nearest is {near[0]}" if near else "")
+        f"got the fact {fact_id!r}; allowed is the id of one{''.join(f': the nearest is {known}' for known in near)}"
     )
 
 
@@ -301,9 +298,5 @@ def chain_of(home: Home, fact_id: str) -> list[Fact]:
 def _replaced_by(home: Home, fact_id: str) -> list[str]:
     """The ids of the facts in whose place a fact stands."""
     with home.views.reading(Facts) as view:
-        row = view.ids.find(fact_id)
-        return (
-            [view.ids[old] for old in np.flatnonzero(view.facts["superseded_by"] == (row or 0) + 1).tolist()]
-            if row is not None
-            else []
-        )
+        rows = view.facts["superseded_by"] == view.ids.number(fact_id) + 1
+        return [view.ids[old] for old in np.flatnonzero(rows).tolist()]

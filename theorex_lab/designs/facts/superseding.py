@@ -135,10 +135,8 @@ class Superseding:
 
     def _doubtful(self, new: Statement) -> Iterator[str]:
         """Statements with another value whose relation is called alike, though not the same."""
-        ids = {
-            id for word in new.relation for id in islice(reversed(self._words.get((new.subject, word), {})), _LOOKED_AT)
-        }
-        for id in sorted(ids):
+        named = (self._words.get((new.subject, word), {}) for word in new.relation)
+        for id in sorted({id for ids in named for id in islice(reversed(ids), _LOOKED_AT)}):
             old = self._held[id]
             shared = len(old.relation & new.relation) / len(old.relation | new.relation)
             if shared >= _SIMILAR and _group(old.relation) != _group(new.relation) and old.value != new.value:

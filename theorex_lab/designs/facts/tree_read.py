@@ -53,16 +53,16 @@ def import_tree(
     from another source is superseded. Raises StorageError on a full disk.
     """
     taking = _Taking(home, Importing(home.settings, home.clock.now(), agent, trust_own), path)
-    return each_file(path, files_of(path), taking.take)
+    return each_file(path, tree_files(path), taking.take)
 
 
 def import_domains(home: Home, folder: Path, *, agent: str = "main", trust_own: bool = False) -> list[FileReport]:
     """Take in what was edited by hand below memory/domains/ of a folder: it stands in the place of what is here."""
     taking = _Taking(home, Importing(home.settings, home.clock.now(), agent, trust_own), folder, replace=True)
-    return each_file(folder, [file for file in files_of(folder) if _reader(file) == "_domain"], taking.take)
+    return each_file(folder, [file for file in tree_files(folder) if _reader(file) == "_domain"], taking.take)
 
 
-def files_of(path: Path) -> list[Path]:
+def tree_files(path: Path) -> list[Path]:
     """The files below a folder that are read, facts first; an items.json is its own."""
     if not path.is_dir():
         return [path] if path.name == "items.json" and path.is_file() else []
@@ -122,7 +122,7 @@ class _Taking:
         return here
 
     def _facts(self, file: Path, problems: list[str]) -> Events:
-        document, _ = tree_records.read_json(file)
+        document, _ = tree_records.read_marked_json(file)
         entity, records = entity_of(file, document), tree_records.facts_in(document)[0]
         numbered = ((f"fact {number}", record) for number, record in enumerate(records, 1))
         read = [given for _, given in each_noted(problems, numbered, self._fact_record)]
@@ -176,7 +176,7 @@ class _Taking:
         }  # fmt: skip
 
     def _note(self, file: Path, _problems: list[str]) -> Events:
-        raw = without_nulls(tree_records.read_json(file)[0])
+        raw = without_nulls(tree_records.read_marked_json(file)[0])
         record, tension = checked(tree_records.NoteRecord, raw), file.parent.name == "tensions"
         text = record.tension if tension else record.observation
         if not text or record.id.startswith("tension") != tension or (tension and not record.fact_refs):
@@ -202,7 +202,7 @@ class _Taking:
         return self.ids.get(stated, stated)
 
     def _self(self, file: Path, _problems: list[str]) -> Events:
-        here = self_notes.lines_of(self.home, file.stem)
+        here = self_notes.self_lines(self.home, file.stem)
         for line in self_notes.lines_in(file.stem, self._text(file)):
             event_id = derived_event_id("self-file", file.stem, line)
             body = {"file": file.stem, "text": line, "undo": False, "source": self.source}
@@ -232,7 +232,7 @@ class _Taking:
     def _stated(self, registry: Path, name: str) -> dict[str, Any]:
         """What the registry says of a domain; nothing where it has another shape."""
         check_inside(self.root, registry)
-        found = tree_records.read_json(registry)[0] if registry.is_file() else {}
+        found = tree_records.read_marked_json(registry)[0] if registry.is_file() else {}
         for key in ("domains", name):
             found = found.get(key) if isinstance(found, dict) else None
         return found if isinstance(found, dict) else {}

@@ -92,7 +92,7 @@ class NoteRecord(_Record):
         return self.category if self.category in NOTE_CATEGORIES else "quality"
 
 
-def read_json(path: Path) -> tuple[Any, bool]:
+def read_marked_json(path: Path) -> tuple[Any, bool]:
     """What a JSON file holds, and whether it begins with a byte order mark. Raises InvalidInput where it is no JSON."""
     content = read_file(path)
     try:

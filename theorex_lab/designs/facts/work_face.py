@@ -12,6 +12,7 @@ from theorex_lab.designs.facts import notes as work
 from theorex_lab.designs.facts import self_notes
 
 R = TypeVar("R")
+
 _CHECKS = "theorex_lab.designs.facts.tree_checks"
 
 
@@ -45,8 +46,8 @@ class WorkFace(Face):
     domains = on_home(areas.domains_of)
     write_domain = on_home(areas.write)
     scan_domains = on_home(areas.scan_domains)
-    judge_proposal = on_home(areas.judge)
+    judge_proposal = on_home(areas.judge_proposal)
     add_line = on_home(self_notes.add_line)
-    lines = on_home(self_notes.lines_of)
+    lines = on_home(self_notes.self_lines)
     check_chains = on_home(later(f"{_CHECKS}:check_home"))
     duplicates = on_home(later(f"{_CHECKS}:duplicates"))

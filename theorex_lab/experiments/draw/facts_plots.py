@@ -21,26 +21,15 @@ if TYPE_CHECKING:
     from theorex_lab.experiments.scores.growth import Growth
 
 # Tiers are told apart by shade as well as by colour.
-COLOURS = {
-    "hot": TIER_COLOURS["ACTIVE"],
-    "warm": TIER_COLOURS["MILD"],
-    "cold": TIER_COLOURS["LESS"],
-    "superseded": "#D9D9D9",
-}
+_TIERS = {"hot": "ACTIVE", "warm": "MILD", "cold": "LESS", "superseded": "NEUTRAL"}
+COLOURS = {name: TIER_COLOURS[tier] for name, tier in _TIERS.items()}
 _GREY, _MOST = "#7F7F7F", 40
-_CURVES = {
-    "notes": "all daily notes",
-    "summaries": "summaries of all entities",
-    "query": "one query of at most 600 tokens",
-}
+_CURVES = {"notes": "all daily notes", "summaries": "summaries of entities", "query": "one query of at most 600 tokens"}
 
 
 def _state(fact: Fact, now: int) -> str:
-    return (
-        "superseded"
-        if fact.superseded_at is not None and fact.superseded_at <= now
-        else tier(fact, now, FactSettings())
-    )
+    ended = fact.superseded_at is not None and fact.superseded_at <= now
+    return "superseded" if ended else tier(fact, now, FactSettings())
 
 
 def _keys(marker: str) -> list[object]:
@@ -63,26 +52,17 @@ def plot_fact_graph(facts: Sequence[Fact], now: int, *, seed: int = 0, ax: Axes 
     nx.draw_networkx_edges(graph, places, ax=ax, edge_color="#D0D0D0")
     replaced = nx.DiGraph([(fact.id, old) for fact in shown for old in fact.supersedes if old in graph])
     nx.draw_networkx_edges(replaced, places, ax=ax, edge_color="#000000", style="dashed", node_size=180)
-    nx.draw_networkx_nodes(
-        graph, places, nodelist=[*entities], node_shape="s", node_color="#444444", node_size=90, ax=ax
-    )
-    colours = [COLOURS[_state(fact, now)] for fact in shown]
-    nx.draw_networkx_nodes(
-        graph,
-        places,
-        nodelist=[fact.id for fact in shown],
-        node_color=colours,
-        edgecolors="#444444",
-        node_size=150,
-        ax=ax,
-    )
+    dark, colours = "#444444", [COLOURS[_state(fact, now)] for fact in shown]
+    nx.draw_networkx_nodes(graph, places, [*entities], node_shape="s", node_color=dark, node_size=90, ax=ax)
+    ids = [fact.id for fact in shown]
+    nx.draw_networkx_nodes(graph, places, ids, node_color=colours, edgecolors=dark, node_size=150, ax=ax)
     for entity in entities:
         axes.note(ax, entity, tuple(places[entity]), above=7, weight="bold")
     ax.margins(0.12)
-    axes.legend_below(ax, [axes.key("entity", "s", color="#444444"), *_keys("o"), axes.key("stands in the place of", ls="--", color="black")], columns=6)  # fmt: skip
-    return axes.finish_axes(
-        axes.say(ax, ""), title=f"{len(shown)} facts of {len(entities)} entities, {to_iso(now)[:10]}"
-    )
+    arrow = axes.key("stands in the place of", ls="--", color="black")
+    axes.legend_below(ax, [axes.key("entity", "s", color=dark), *_keys("o"), arrow], columns=6)
+    ax.set_axis_off()
+    return axes.finish_axes(ax, title=f"{len(shown)} facts of {len(entities)} entities, {to_iso(now)[:10]}")
 
 
 def plot_tiers(facts: Sequence[Fact], now: int, *, ax: Axes | None = None) -> Axes:
@@ -96,13 +76,8 @@ def plot_tiers(facts: Sequence[Fact], now: int, *, ax: Axes | None = None) -> Ax
         return axes.say(ax, "No facts yet")
     for row, fact in enumerate(shown):
         for begins, ends, state in _spells(fact, now):
-            ax.barh(
-                row,
-                (ends - begins) / MICROSECONDS_PER_DAY,
-                left=begins / MICROSECONDS_PER_DAY,
-                color=COLOURS[state],
-                height=0.75,
-            )
+            first, days = begins / MICROSECONDS_PER_DAY, (ends - begins) / MICROSECONDS_PER_DAY
+            ax.barh(row, days, left=first, color=COLOURS[state], height=0.75)
     axes.name_rows(ax, [one_line(fact.text, 58) for fact in shown], fontsize=8)
     axes.legend_below(ax, _keys("s"), columns=4)
     calendar: Any = dates  # its classes say no types
@@ -112,7 +87,7 @@ def plot_tiers(facts: Sequence[Fact], now: int, *, ax: Axes | None = None) -> Ax
 
 
 def _spells(fact: Fact, now: int) -> list[tuple[int, int, str]]:
-    """From when to when (µs UTC) a fact was of which state."""
+    """The spells in each state that a fact went through: from, to (µs UTC), state."""
     spells: list[tuple[int, int, str]] = []
     for at in range(fact.at, max(now, fact.at + 1), MICROSECONDS_PER_DAY):
         used = fact._replace(last_accessed=fact.last_accessed if (fact.last_accessed or at) < at else None)
@@ -128,18 +103,24 @@ def plot_chain(chain: Sequence[Fact], *, ax: Axes | None = None) -> Axes:
     if not chain:
         return axes.say(ax, "No facts yet")
     rows = {fact.id: row for row, fact in enumerate(chain)}
+    told = list[tuple[bool, str]]()
     for row, fact in enumerate(chain):
-        colour = LINE_COLOURS[0] if fact.active else _GREY
-        ax.plot(0, row, "o" if fact.active else "X", color=colour, ms=10)
         ended = "holds" if fact.superseded_at is None else f"held until {to_iso(fact.superseded_at)[:10]}"
-        told = f"{to_iso(fact.at)[:10]}, {fact.source}: {one_line(fact.text, 100)} ({ended})"
-        axes.note(ax, told, (0.0, row), 14, color="black" if fact.active else _GREY)
+        told.append((fact.active, f"{to_iso(fact.at)[:10]}, {fact.source}: {one_line(fact.text, 100)} ({ended})"))
         if fact.superseded_by in rows:
             arrow = {"arrowstyle": "->", "color": _GREY, "shrinkA": 9, "shrinkB": 9}
             ax.annotate("", (0, rows[fact.superseded_by]), (0, row), arrowprops=arrow)
-    ax.set(xlim=(-0.3, 10), ylim=(len(chain) - 0.5, -0.5))
+    return _listed(ax, told, f"{chain[-1].entity}: {len(chain)} facts in each other's place")
+
+
+def _listed(ax: Axes, rows: Sequence[tuple[bool, str]], title: str) -> Axes:
+    """Texts below each other; what holds has a point, what had given way is grey and has a cross."""
+    for row, (holds, text) in enumerate(rows):
+        ax.plot(0, row, "o" if holds else "X", color=LINE_COLOURS[0] if holds else _GREY, ms=9)
+        axes.note(ax, text, (0.0, row), 14, color="black" if holds else _GREY)
+    ax.set(xlim=(-0.3, 10), ylim=(len(rows) - 0.5, -0.5))
     ax.set_axis_off()
-    return axes.finish_axes(ax, title=f"{chain[-1].entity}: {len(chain)} facts in each other's place")
+    return axes.finish_axes(ax, title=title)
 
 
 def plot_beliefs(facts: Sequence[Fact], as_of: int, *, ax: Axes | None = None) -> Axes:
@@ -151,14 +132,10 @@ def plot_beliefs(facts: Sequence[Fact], as_of: int, *, ax: Axes | None = None) -
     ax = axes.new_axes(ax, width=10.0, height=1.0 + 0.34 * max(len(known), 2))
     if not known:
         return axes.say(ax, f"Nothing was believed by {to_iso(as_of)[:10]}")
-    for row, fact in enumerate(known):
-        held = _state(fact, as_of) != "superseded" and fact.holds_at(as_of)
-        ax.plot(0, row, "o" if held else "X", color=LINE_COLOURS[0] if held else _GREY, ms=7)
-        text = one_line(f"{to_iso(fact.at)[:10]} {fact.entity}: {fact.text}", 115)
-        axes.note(ax, text, (0.0, row), 12, color="black" if held else _GREY)
-    ax.set(xlim=(-0.3, 10), ylim=(len(known) - 0.5, -0.5))
-    ax.set_axis_off()
-    return axes.finish_axes(ax, title=f"Believed on {to_iso(as_of)[:10]} (crosses: had given way by then)")
+    texts = [one_line(f"{to_iso(fact.at)[:10]} {fact.entity}: {fact.text}", 115) for fact in known]
+    held = [_state(fact, as_of) != "superseded" and fact.holds_at(as_of) for fact in known]
+    title = f"Believed on {to_iso(as_of)[:10]} (crosses: had given way by then)"
+    return _listed(ax, [*zip(held, texts, strict=True)], title)
 
 
 def plot_growth(growth: Growth, ax: Axes | None = None) -> Axes:
@@ -173,11 +150,6 @@ def plot_growth(growth: Growth, ax: Axes | None = None) -> Axes:
     if growth.own_days < len(frame):
         ax.axvspan(growth.own_days, len(frame), color="#EEEEEE", zorder=0)
         axes.note(ax, "the log's days\nagain, word for word", (growth.own_days + 2, 4 * DOCUMENT["query"]), fontsize=8)
-    ax.set_yscale("log")
+    ax.set(yscale="log", xlabel="days", ylabel="tokens at a session's start")
     axes.legend_below(ax, handles, columns=2)
-    return axes.finish_axes(
-        ax,
-        xlabel="days",
-        ylabel="tokens at a session's start",
-        title=f"{growth.dataset}: notes grow, what is given does not",
-    )
+    return axes.finish_axes(ax, title=f"{growth.dataset}: notes grow, what is given does not")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -29,15 +29,17 @@ _VERDICTS = {
 
 def draw_chain(chain: Sequence[Fact]) -> Figure:
     """`facts_plots.plot_chain` as a figure of its own."""
-    figure = Figure(figsize=(10, 1.2 + 0.75 * max(len(chain), 1)), layout="constrained")
-    plot_chain(chain, ax=figure.add_subplot())
-    return figure
+    return _figure(1.2 + 0.75 * max(len(chain), 1), partial(plot_chain, chain))
 
 
 def draw_beliefs(facts: Sequence[Fact], as_of: int) -> Figure:
     """`facts_plots.plot_beliefs` as a figure of its own."""
-    figure = Figure(figsize=(10, 1.4 + 0.3 * min(len(facts), 20)), layout="constrained")
-    plot_beliefs(facts, as_of, ax=figure.add_subplot())
+    return _figure(1.4 + 0.3 * min(len(facts), 20), partial(plot_beliefs, facts, as_of))
+
+
+def _figure(height: float, plot: Callable[..., Any]) -> Figure:
+    figure = Figure(figsize=(10, height), layout="constrained")
+    plot(ax=figure.add_subplot())
     return figure
 
 
@@ -47,9 +49,8 @@ def chain_explorer(memory: FactsMemory) -> Any:
     memory: `lab.facts`. Raises InvalidInput where nothing was replaced.
     """
     newest = [fact for fact in memory.list(active=None) if fact.supersedes and not fact.superseded_by]
-    explorer: Explorer[Sequence[Fact]] = Explorer(
-        {_title(fact): partial(memory.chain, fact.id) for fact in newest}, "a chain of facts"
-    )
+    chains = {one_line(f"{fact.id}: {fact.text}", 70): partial(memory.chain, fact.id) for fact in newest}
+    explorer: Explorer[Sequence[Fact]] = Explorer(chains, "a chain of facts")
 
     def drawn(chain: Sequence[Fact]) -> tuple[str, Figure]:
         return paragraph(f"{len(chain)} facts; now: {chain[-1].text}"), draw_chain(chain)
@@ -63,10 +64,9 @@ def belief_explorer(memory: FactsMemory) -> Any:
 
     Raises InvalidInput where there are no facts.
     """
-    facts = memory.list(active=None)
-    groups = {"all": facts} | {
-        of: [fact for fact in facts if fact.entity == of] for of in {fact.entity: 0 for fact in facts}
-    }
+    groups = {"all": (facts := memory.list(active=None))}
+    for fact in facts:
+        groups.setdefault(fact.entity, []).append(fact)
     if not facts:
         raise InvalidInput("got a memory without facts; write one: theorex fact write")
     first, last = facts[0].at, max(max(fact.at, fact.superseded_at or 0) for fact in facts)
@@ -112,15 +112,14 @@ class _Queue:
         """List the tensions, those that are settled with a mark, and show the chosen one."""
         self.tension.unobserve(self.show, names="value")
         notes = self.memory.notes(tensions=True)
-        self.tension.options = [
-            (f"{'' if note.status == 'pending' else '✓ '}{self._name(note)}", note.id) for note in notes
-        ]
+        self.tension.options = [(self._name(note), note.id) for note in notes]
         self.tension.value = chosen
         self.tension.observe(self.show, names="value")
         self.show()
 
     def _name(self, note: Note) -> str:
-        return one_line(f"{note.id}: {self.memory.show(note.facts[-1]).text}", 90)
+        mark = "" if note.status == "pending" else "✓ "
+        return mark + one_line(f"{note.id}: {self.memory.show(note.facts[-1]).text}", 90)
 
     def show(self, _: Any = None) -> None:
         """The facts of the chosen tension, and how far the queue is."""
@@ -139,7 +138,3 @@ class _Queue:
             self.status.value = paragraph(str(error))
             return
         self.list(self.tension.value)
-
-
-def _title(fact: Fact) -> str:
-    return one_line(f"{fact.id}: {fact.text}", 70)

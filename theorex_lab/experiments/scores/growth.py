@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -79,13 +78,9 @@ class Growth:
         """
         own = self.days[: self.own_days]
         at = {f"day_{day}": own[min(day, len(own)) - 1] for day in (DOCUMENT["day"], _MONTH)} | {"end": own[-1]}
-        told: dict[str, Any] = {
-            name: {
-                **dict(zip(Day._fields[:7], found, strict=False)),
-                "ratio": found.notes / found.query if found.query else None,
-            }
-            for name, found in at.items()
-        }
+        told: dict[str, Any] = {name: dict(zip(Day._fields[:7], day, strict=False)) for name, day in at.items()}
+        for day in told.values():
+            day["ratio"] = day["notes"] / day["query"] if day["query"] else None
         late = self.frame.iloc[_MONTH : self.own_days]
         r2 = {name: _explained(late[name], late["summaries"]) for name in ("day", "entities", "facts", "in_view")}
         grown = {name: told["end"][name] / max(told[f"day_{_MONTH}"][name], 1) for name in ("notes", "summaries")}
@@ -99,29 +94,20 @@ class Growth:
         """
         told = self.metrics
         tenth, month, end = (told[name] for name in (f"day_{DOCUMENT['day']}", f"day_{_MONTH}", "end"))
-        units = {
-            "notes": f"{tenth['notes'] / tenth['day']:,.0f} a day beside {DOCUMENT['notes'] / DOCUMENT['day']:,.0f}",
-            "summaries": f"{end['summaries'] / max(end['in_view'], 1):.0f} for each fact in view at the end beside "
-            f"{DOCUMENT['summaries'] / DOCUMENT['facts']:.0f}",
-            "query": f"{end['query']} at the end",
-        }
-        found = {
-            name: f"{_word(tenth[name] / DOCUMENT[name], 1 / _FACTOR, _FACTOR)}: {tenth[name]:,} tokens after {tenth['day']} "
-            f"days, {DOCUMENT[name]:,} in the document ({unit})"
-            for name, unit in units.items()
-        }
-        low, high = TIMES_LESS
-        found["ratio"] = (
-            f"{_word(month['ratio'], low, high)}: {month['ratio']:.1f} times {DOCUMENT['query']} tokens after {month['day']} days, "
-            f"{low} to {high} in the document ({end['ratio']:.1f} at the end)"
-        )
+        found = {}
+        for name in ("notes", "summaries", "query"):
+            word = _word(tenth[name] / DOCUMENT[name], 1 / _FACTOR, _FACTOR)
+            beside = f"{DOCUMENT[name]:,} in the document ({end[name]:,} at the end)"
+            found[name] = f"{word}: {tenth[name]:,} tokens after {tenth['day']} days, {beside}"
+        word, ratio = _word(month["ratio"], *TIMES_LESS), f"{month['ratio'] or 0.0:.1f} times those of one query"
+        claimed = "{} to {} in the document".format(*TIMES_LESS)
+        found["ratio"] = f"{word}: notes have {ratio} after {month['day']} days, {claimed}"
         grown, r2 = told["grown_after_a_month"], {name: value or 0.0 for name, value in told["r2"].items()}
         best = max(r2, key=lambda name: r2[name])
-        found["size"] = (
-            f"{'reproduced' if best == 'entities' else 'refuted'}: of days, entities, facts and facts in view, the size of the "
-            f"summaries goes with {best.replace('_', ' ')} (R² {r2[best]:.2f}; days {r2['day']:.2f}, entities "
-            f"{r2['entities']:.2f}); after the first month it grew {grown['summaries']:.1f} times, notes {grown['notes']:.1f} times"
-        )
+        word = "reproduced" if best == "entities" else "refuted"
+        shares = ", ".join(f"{name.replace('_', ' ')} {share:.2f}" for name, share in r2.items())
+        times = f"after the first month it grew {grown['summaries']:.1f} times, notes {grown['notes']:.1f} times"
+        found["size"] = f"{word}: the size of the summaries goes with {best.replace('_', ' ')} (R²: {shares}); {times}"
         return found
 
     def result(self) -> dict[str, Any]:
@@ -132,14 +118,9 @@ class Growth:
         }  # fmt: skip
 
     def __str__(self) -> str:
-        shown = self.frame[self.frame["day"].isin({*_SHOWN, self.own_days})]
-        again = (
-            f"; from day {self.own_days + 1} on its days again, word for word" if self.own_days < len(self.days) else ""
-        )
-        lines = [
-            f"{self.dataset}: {self.own_days} days{again}; tokens at a session's start",
-            shown.to_string(index=False),
-        ]
+        shown = self.frame[self.frame["day"].isin({*_SHOWN, self.own_days})].to_string(index=False)
+        again = "; later ones are its days again, word for word" * (self.own_days < len(self.days))
+        lines = [f"{self.dataset}: {self.own_days} days{again}; tokens at a session's start", shown]
         return "\n".join([*lines, *(f"{claim}: {verdict}" for claim, verdict in self.verdicts.items())])
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -163,9 +144,7 @@ def measure_growth(
     log = Log(log.name, [event for event in log.events if event.at > since])
     said = [event for event in log.events if text_of(event)]
     if not said or days < 1:
-        raise InvalidInput(
-            f"got {days} days of {log.name}, in which {len(said)} texts were said; allowed is one or more of both"
-        )
+        raise InvalidInput(f"got {days} days and {len(said)} texts of {log.name}; allowed is one or more of both")
     span = (log.events[-1].at - log.events[0].at) // MICROSECONDS_PER_DAY + 1
     with closing(Housed([DESIGN], embedder=embedder)) as memory:
         told = [*_lived(memory, log, days, span, tokens)]
@@ -195,27 +174,20 @@ def _lived(memory: Housed, log: Log, days: int, span: int, tokens: int) -> Itera
 def _by_day(log: Log, days: int, span: int) -> list[list[Event]]:
     """The events of each day; where the log has ended, those of its first day come again under ids of their own."""
     found: list[list[Event]] = [[] for _ in range(days)]
-    for times in count():
+    for times in range(-(-days // span)):
         for event in log.events:
             at = event.at + times * span * MICROSECONDS_PER_DAY
             day = (at - log.events[0].at) // MICROSECONDS_PER_DAY
-            if day >= days:
-                return found
             id = derived_event_id("again", event.id, times) if times else event.id
-            found[day].append(event._replace(id=id, at=at))
-    raise AssertionError
+            if day < days:
+                found[day].append(event._replace(id=id, at=at))
+    return found
 
 
 def _word(value: float | None, low: float, high: float) -> str:
-    return (
-        "not measured"
-        if value is None
-        else "reproduced"
-        if low <= value <= high
-        else "more"
-        if value > high
-        else "less"
-    )
+    if value is None:
+        return "not measured"
+    return "reproduced" if low <= value <= high else "more" if value > high else "less"
 
 
 def _explained(cause: pd.Series[Any], effect: pd.Series[Any]) -> float | None:
