@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from theorex_lab.designs.facts.entities import check_entity
 from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.pairs import SharedWords, contradiction
 from theorex_lab.home import Home
@@ -21,9 +22,9 @@ def contradicting(
     entity: pairs with a fact of this one, None is of any.  cross_entity: with facts of other entities too, people included.
     [{facts: ids, texts, shared: words, jaccard, contradiction: 0..1}]
     """
-    facts = facts_of(home)
+    entity = None if entity is None else check_entity(entity)
     groups: dict[str, list[Fact]] = defaultdict(list)
-    for fact in facts:
+    for fact in facts_of(home):
         groups["" if cross_entity else fact.entity].append(fact)
     pairs = [pair for group in groups.values() for pair in _pairs(group, entity)]
     return sorted(pairs, key=lambda pair: (-pair["contradiction"], -pair["jaccard"], pair["facts"]))[:limit]

@@ -78,10 +78,8 @@ def _categories(span: Span) -> set[str]:
 
 def _says(category: str, said: str) -> bool:
     """Whether a sentence says something of the category that its clause does not take back."""
-    return any(
-        category not in _NEGATABLE or not _finds("negated", said[max(0, found.start() - 60) : found.start()])
-        for found in _pattern(category, said.isascii()).finditer(said)
-    )
+    starts = (found.start() for found in _pattern(category, said.isascii()).finditer(said))
+    return any(category not in _NEGATABLE or not _finds("negated", said[max(0, at - 60) : at]) for at in starts)
 
 
 def _plain(text: str) -> str:

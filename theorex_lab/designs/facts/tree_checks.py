@@ -167,10 +167,9 @@ def _mended(
         found |= {key: mends[key](found[key])} if key in mends else {}
         (mended if key in mends else left).append(sentence)
     if (fact_id := str(found.get("id"))) in links:
-        free = (
-            free_id for number in count(1) if (free_id := numbered_like(fact_id, number)) not in taken | links.keys()
-        )
-        (mended if mends else left).append(f"the id {fact_id} is there twice; this one is to be {(new := next(free))}")
+        numbered = (numbered_like(fact_id, number) for number in count(1))
+        new = next(id for id in numbered if id not in taken | links.keys())
+        (mended if mends else left).append(f"the id {fact_id} is there twice; this one is to be {new}")
         found["id"] = new if mends else fact_id
     links[str(found.get("id"))] = str(found.get("supersededBy") or "")
     return found, mended, left

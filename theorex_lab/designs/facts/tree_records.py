@@ -30,8 +30,7 @@ def _whole_time(stated: Any) -> Any:
 
 
 def _among(names: Sequence[str]) -> FieldInfo:
-    found: FieldInfo = Field(pattern=f"^({'|'.join(names)})$", description=f"one of {', '.join(names)}")
-    return found
+    return _like(f"^({'|'.join(names)})$", f"one of {', '.join(names)}")
 
 
 def _like(pattern: str, what: str) -> FieldInfo:

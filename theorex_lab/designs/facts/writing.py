@@ -151,7 +151,7 @@ def archive_entity(home: Home, entity: str) -> str:
     return new
 
 
-def note_access(home: Home, fact_ids: Sequence[str]) -> int:
+def note_access(home: Home, *fact_ids: str) -> int:
     """Count a use of these facts; returns of how many. Raises InvalidInput for an unknown id, and counts none."""
     known = [fact_by_id(home, fact_id).id for fact_id in dict.fromkeys(fact_ids)]
     if known:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 # costs than all notes.
 DOCUMENT = {"day": 10, "entities": 25, "facts": 183, "notes": 27_000, "summaries": 8_000, "query": 600}
 TIMES_LESS = (60, 100)  # after a month
-_MONTH, _FACTOR = 30, 2.0  # a figure within this factor of the document's reproduces it
+_MONTH = 30
 _SHOWN = (10, 30, 90, 180)
 
 
@@ -86,42 +86,26 @@ class Growth:
         grown = {name: told["end"][name] / max(told[f"day_{_MONTH}"][name], 1) for name in ("notes", "summaries")}
         return {**told, "grown_after_a_month": grown, "r2": r2}
 
-    @property
-    def verdicts(self) -> dict[str, str]:
-        """For each claim of the document whether this log reproduces it, within a factor of two, or has more or less of it.
-
-        size: whether it is entities that the size of the summaries goes with: reproduced or refuted.
-        """
-        told = self.metrics
-        tenth, month, end = (told[name] for name in (f"day_{DOCUMENT['day']}", f"day_{_MONTH}", "end"))
-        found = {}
-        for name in ("notes", "summaries", "query"):
-            word = _word(tenth[name] / DOCUMENT[name], 1 / _FACTOR, _FACTOR)
-            beside = f"{DOCUMENT[name]:,} in the document ({end[name]:,} at the end)"
-            found[name] = f"{word}: {tenth[name]:,} tokens after {tenth['day']} days, {beside}"
-        word, ratio = _word(month["ratio"], *TIMES_LESS), f"{month['ratio'] or 0.0:.1f} times those of one query"
-        claimed = "{} to {} in the document".format(*TIMES_LESS)
-        found["ratio"] = f"{word}: notes have {ratio} after {month['day']} days, {claimed}"
-        grown, r2 = told["grown_after_a_month"], {name: value or 0.0 for name, value in told["r2"].items()}
-        best = max(r2, key=lambda name: r2[name])
-        word = "reproduced" if best == "entities" else "refuted"
-        shares = ", ".join(f"{name.replace('_', ' ')} {share:.2f}" for name, share in r2.items())
-        times = f"after the first month it grew {grown['summaries']:.1f} times, notes {grown['notes']:.1f} times"
-        found["size"] = f"{word}: the size of the summaries goes with {best.replace('_', ' ')} (R²: {shares}); {times}"
-        return found
-
     def result(self) -> dict[str, Any]:
-        """JSON values: dataset, days, own_days, metrics, document, verdicts, curve."""
+        """JSON values: dataset, days, own_days, metrics, document, curve."""
         return {
             "dataset": self.dataset, "days": len(self.days), "own_days": self.own_days, "metrics": self.metrics,
-            "document": {**DOCUMENT, "ratio": TIMES_LESS}, "verdicts": self.verdicts, "curve": self.frame.to_dict(orient="list"),
+            "document": {**DOCUMENT, "ratio": TIMES_LESS}, "curve": self.frame.to_dict(orient="list"),
         }  # fmt: skip
 
     def __str__(self) -> str:
-        shown = self.frame[self.frame["day"].isin({*_SHOWN, self.own_days})].to_string(index=False)
+        told, shown = self.metrics, self.frame[self.frame["day"].isin({*_SHOWN, self.own_days})]
         again = "; later ones are its days again, word for word" * (self.own_days < len(self.days))
-        lines = [f"{self.dataset}: {self.own_days} days{again}; tokens at a session's start", shown]
-        return "\n".join([*lines, *(f"{claim}: {verdict}" for claim, verdict in self.verdicts.items())])
+        claimed = ", ".join(f"{name} {number:,}" for name, number in DOCUMENT.items())
+        month, grown = told[f"day_{_MONTH}"], told["grown_after_a_month"]
+        r2 = ", ".join(f"{name.replace('_', ' ')} {share or 0.0:.2f}" for name, share in told["r2"].items())
+        return "\n".join([
+            f"{self.dataset}: {self.own_days} days{again}; tokens at a session's start", shown.to_string(index=False),
+            f"the document claims: {claimed}; after a month notes are {TIMES_LESS[0]} to {TIMES_LESS[1]} times a query",
+            f"here after {month['day']} days they are {month['ratio'] or 0.0:.1f} times a query",
+            f"after the first month summaries grew {grown['summaries']:.1f} times, notes {grown['notes']:.1f} times",
+            f"the size of the summaries goes with (R²): {r2}",
+        ])  # fmt: skip
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the three curves beside the document's figures; returns the Axes."""
@@ -182,12 +166,6 @@ def _by_day(log: Log, days: int, span: int) -> list[list[Event]]:
             if day < days:
                 found[day].append(event._replace(id=id, at=at))
     return found
-
-
-def _word(value: float | None, low: float, high: float) -> str:
-    if value is None:
-        return "not measured"
-    return "reproduced" if low <= value <= high else "more" if value > high else "less"
 
 
 def _explained(cause: pd.Series[Any], effect: pd.Series[Any]) -> float | None:
