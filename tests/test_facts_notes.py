@@ -171,7 +171,7 @@ def test_lines_are_added_promoted_and_taken_out(lab: Lab) -> None:
     assert promoted.lineage == (fact.event_id,)
     assert self_notes.document(lab.home, "MEMORY") == "# MEMORY\n\n- Tests run with uv\n- ann: Lives in York\n"
     self_notes.add_line(lab.home, "MEMORY", "Tests run with uv", undo=True)
-    assert self_notes.lines_of(lab.home, "MEMORY") == ["ann: Lives in York"]
+    assert self_notes.self_lines(lab.home, "MEMORY") == ["ann: Lives in York"]
     assert self_notes.document(lab.home, "SOUL") == ""
 
 
@@ -195,7 +195,7 @@ def test_a_line_outside_the_rules_is_refused(lab: Lab, given: dict[str, str]) ->
         self_notes.add_line(lab.home, "MEMORY", **given)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="MEMORY, SOUL"):
         self_notes.add_line(lab.home, "DIARY", "a line")
-    assert self_notes.lines_of(lab.home, "MEMORY") == []
+    assert self_notes.self_lines(lab.home, "MEMORY") == []
 
 
 # Domains
@@ -251,8 +251,8 @@ def test_a_proposal_is_surfaced_and_becomes_a_decision_and_a_fact(lab: Lab) -> N
         "Rewrite it all",
         "Keep line numbers",
     ]
-    domains.judge(lab.home, "parser", first.id, accept=True)
-    domains.judge(lab.home, "parser", second.id, accept=False)
+    domains.judge_proposal(lab.home, "parser", first.id, accept=True)
+    domains.judge_proposal(lab.home, "parser", second.id, accept=False)
     assert domains.scan_domains(lab.home).proposals == [third]
     files = domains.domain_called(lab.home, "parser").files
     assert files["decisions"] == ["PROPOSAL: Keep line numbers", "- Use a table of tokens"]
@@ -261,7 +261,7 @@ def test_a_proposal_is_surfaced_and_becomes_a_decision_and_a_fact(lab: Lab) -> N
         ("Use a table of tokens", "decision")
     ]
     with pytest.raises(InvalidInput, match="proposal"):
-        domains.judge(lab.home, "parser", first.id, accept=True)
+        domains.judge_proposal(lab.home, "parser", first.id, accept=True)
     domains.propose(lab.home, "parser", "Rewrite it all")
     assert domains.scan_domains(lab.home).proposals == [third]
 

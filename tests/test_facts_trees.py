@@ -432,7 +432,7 @@ def test_init_makes_what_is_not_there_and_overwrites_nothing(tmp_path: Path) -> 
     assert init_tree(tmp_path)["made"] == []
     with opened(tmp_path / "home") as lab:
         lab.import_files(tmp_path)
-        assert (self_notes.lines_of(lab.home, "MEMORY"), self_notes.lines_of(lab.home, "SOUL")) == (["mine"], [])
+        assert (self_notes.self_lines(lab.home, "MEMORY"), self_notes.self_lines(lab.home, "SOUL")) == (["mine"], [])
 
 
 def test_the_commands_of_folders(run: Run, tmp_path: Path) -> None:

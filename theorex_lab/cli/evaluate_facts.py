@@ -39,7 +39,7 @@ def _by_category(scored: dict[str, Any]) -> str:
 
 
 def pairs(part: str, dataset: str | None, seed: int) -> Report:
-    """See `score_duplicates` and `score_contradictions`, of which `part` names one. Raises InvalidInput for another set."""
+    """See `score_duplicates` or `score_contradictions`, as `part` says. Raises InvalidInput for another set."""
     from theorex_lab.experiments.scores import pairs
 
     score = pairs.score_duplicates if part == "duplicates" else pairs.score_contradictions
@@ -64,7 +64,5 @@ def _report(result: dict[str, Any]) -> Report:
     for method, row in rows.items():
         shown = [f"{row[name]:.3f} [{row[f'{name}_low']:.3f}, {row[f'{name}_high']:.3f}]" for name in names]
         lines.append(f"  {method:<26}" + "".join(f"{text:<24}" for text in shown))
-    lines += [
-        f"{prefix}precision, {prefix}recall: from {cut:g} on" for prefix, cut in result.get("thresholds", {}).items()
-    ]
+    lines += [f"{name}precision, {name}recall: from {cut:g} on" for name, cut in result.get("thresholds", {}).items()]
     return result, "\n".join(line.rstrip() for line in lines)

@@ -100,10 +100,8 @@ class Lease:
         number, last = _newest(self.home.journal)
         if last is None or last.erased or last.body["released"] or last.body["owner"] != self.owner:
             self.holder = _holder(last, self.home.clock.now())
-            raise LeaseLost(
-                f"{self.owner} has lost the lease of {self.home.folder} ({self.holder or 'it was given back'}); it stops "
-                "here and appends nothing more: run it again when no other is under way"
-            )
+            told = f"{self.owner} has lost the lease of {self.home.folder} ({self.holder or 'it was given back'})"
+            raise LeaseLost(f"{told}; it stops here and appends nothing more: run it again when no other is under way")
         return number, last
 
     def _event(self, number: int, *, released: bool = False) -> Event:

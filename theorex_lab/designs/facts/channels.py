@@ -49,19 +49,16 @@ def add_channel(home: Home, platform: str, id: str, *, group: bool = False) -> d
     Adding it again changes nothing but whether it is a group. Raises InvalidInput for a name outside the rules.
     """
     if not _PLATFORM.fullmatch(platform) or not _ID.fullmatch(id.removeprefix("-")):
-        raise InvalidInput(
-            f"got the platform {platform!r} and the id {id!r}; allowed are a-z 0-9 for a platform, and up to 31 of A-Z a-z 0-9 . _ - for an id"
-        )
+        allowed = "a-z 0-9 for a platform, and up to 31 of A-Z a-z 0-9 . _ - for an id"
+        raise InvalidInput(f"got the platform {platform!r} and the id {id!r}; allowed are {allowed}")
     channel = f"{platform}-{id.removeprefix('-')}"
     with home.views.reading(Channels) as view:
         known = view.is_group(channel)
     body = {"platform": platform, "id": id, "channel": channel, "group": group, "project": channel}
     if known is not group:
-        seq = home.journal.last_seq()
-        event_id = derived_event_id("channel", channel, group, seq)
-        append_once(
-            home.journal, [new_event("channel_added", body, agent=SCANNER, at=home.clock.now(), event_id=event_id)]
-        )
+        event_id = derived_event_id("channel", channel, group, home.journal.last_seq())
+        event = new_event("channel_added", body, agent=SCANNER, at=home.clock.now(), event_id=event_id)
+        append_once(home.journal, [event])
     return {**body, "added": known is None}
 
 

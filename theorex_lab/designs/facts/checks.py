@@ -42,6 +42,4 @@ def check_flow(home: Home, lineage: Sequence[str], into: str) -> None:
     for event in home.journal.read(ids=list(lineage)):
         space = _SPACE_OF.get(event.kind, "ops")
         if SPACES.index(space) > SPACES.index(into):
-            raise InvalidInput(
-                f"got a text of {space} for {into}; allowed is the way {' → '.join(SPACES)}: write it anew in own words"
-            )
+            raise InvalidInput(f"got a text of {space} for {into}; allowed is {' → '.join(SPACES)}: use own words")

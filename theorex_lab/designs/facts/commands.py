@@ -13,15 +13,9 @@ from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES
 from theorex_lab.memory.observation import TRUST
 
 if TYPE_CHECKING:
-    from theorex_lab.designs.facts.face import FactsMemory
     from theorex_lab.designs.facts.facts import Fact
 
 _ENTITY = click.option("--entity", required=True, metavar="PATH", help="people/NAME, projects/NAME or archives/NAME.")
-
-
-def _facts() -> FactsMemory:
-    found: FactsMemory = open_lab().facts
-    return found
 
 
 @command("signal")
@@ -59,7 +53,7 @@ def fact_write(agent: str | None, entity: str, text: str, semantic_check: bool, 
 
     JSON: {id, action, of, tension, likeness, event_id}
     """
-    found = _facts().write(entity, text, semantic=semantic_check, agent=own_agent(agent), source=trust, **given)
+    found = open_lab().facts.write(entity, text, semantic=semantic_check, agent=own_agent(agent), source=trust, **given)
     others = f" ({', '.join(found.of)})" if found.of and found.of != (found.id,) else ""
     emit(found._asdict(), f"{found.id}: {found.action}{others}")
 
@@ -74,12 +68,10 @@ def fact_list(entity: str | None, as_of: str | None, everything: bool) -> None:
 
     JSON: {facts: [{id, entity, fact, category, confidence, status, …}]}
     """
-    facts = _facts()
+    facts = open_lab().facts
     found = facts.list(entity, as_of=as_of, active=None if everything else True)
-    emit(
-        {"facts": [{**fact.to_dict(), "tier": facts.tier(fact)} for fact in found]},
-        "\n".join(map(_row, found)) or "no facts",
-    )
+    told = {"facts": [{**fact.to_dict(), "tier": facts.tier(fact)} for fact in found]}
+    emit(told, "\n".join(map(_row, found)) or "no facts")
 
 
 def _row(fact: Fact) -> str:
@@ -94,12 +86,10 @@ def fact_show(fact_id: str) -> None:
 
     JSON: {fact, chain: [{id, fact, status, supersededBy, …}]}
     """
-    facts = _facts()
+    facts = open_lab().facts
     fact, chain = facts.show(fact_id), facts.chain(fact_id)
-    emit(
-        {"fact": {**fact.to_dict(), "tier": facts.tier(fact)}, "chain": [link.to_dict() for link in chain]},
-        "\n".join(map(_row, chain)),
-    )
+    told = {**fact.to_dict(), "tier": facts.tier(fact)}
+    emit({"fact": told, "chain": [link.to_dict() for link in chain]}, "\n".join(map(_row, chain)))
 
 
 @command("supersede")
@@ -112,7 +102,7 @@ def fact_supersede(old: str, by: str, why: str, undo: bool) -> None:
 
     JSON: {id, status, supersededBy}
     """
-    facts = _facts()
+    facts = open_lab().facts
     if undo:
         facts.undo_supersede(old)
     else:
@@ -122,15 +112,13 @@ def fact_supersede(old: str, by: str, why: str, undo: bool) -> None:
 
 
 @command("access")
-@click.option(
-    "--id", "fact_ids", multiple=True, required=True, metavar="ID", help="A fact; may be given several times."
-)
+@click.option("--id", "fact_ids", multiple=True, required=True, metavar="ID", help="A fact; may be repeated.")
 def fact_access(fact_ids: tuple[str, ...]) -> None:
     """A fact that is used often stays warm.
 
     JSON: {accessed}
     """
-    count = _facts().access(*fact_ids)
+    count = open_lab().facts.access(*fact_ids)
     emit({"accessed": count}, f"{count} facts")
 
 
@@ -141,7 +129,7 @@ def fact_archive(entity: str) -> None:
 
     JSON: {entity, to}
     """
-    to = _facts().archive(entity)
+    to = open_lab().facts.archive(entity)
     emit({"entity": entity, "to": to}, to)
 
 
@@ -155,7 +143,7 @@ def fact_contradict(entity: str | None, cross_entity: bool, limit: int) -> None:
 
     JSON: {candidates: [{facts, texts, shared, jaccard, contradiction}]}
     """
-    found = _facts().contradict(entity, cross_entity=cross_entity, limit=limit)
+    found = open_lab().facts.contradict(entity, cross_entity=cross_entity, limit=limit)
     lines = [f"{pair['contradiction']:.2f}  {' | '.join(one_row(text) for text in pair['texts'])}" for pair in found]
     emit({"candidates": found}, "\n".join(lines) or "nothing contradicts")
 
@@ -167,7 +155,7 @@ def fact_render(output: str) -> None:
 
     JSON: {files}
     """
-    files = [str(file) for file in _facts().render(output)]
+    files = [str(file) for file in open_lab().facts.render(output)]
     emit({"files": files}, "\n".join(files) or "no entity has facts")
 
 
@@ -181,7 +169,7 @@ def fact_summary(entity: str) -> None:
     """
     from theorex_lab.text.line import count_tokens
 
-    text = _facts().summary(entity)
+    text = open_lab().facts.summary(entity)
     emit({"entity": entity, "text": text, "tokens": count_tokens(text)}, text)
 
 
@@ -191,10 +179,8 @@ def fact_extract(**_: Any) -> None:
 
     JSON: {upto, captures, facts, superseded, tensions}
     """
-    found = _facts().extract()
-    emit(
-        found._asdict(), f"{found.facts} facts of {found.captures} captures, {found.superseded} in the place of others"
-    )
+    found = open_lab().facts.extract()
+    emit(found._asdict(), f"{found.facts} facts of {found.captures} captures, {found.superseded} in place of others")
 
 
 @command("add", "Make a chat a channel of its own.")
@@ -206,7 +192,7 @@ def fact_session_add(platform: str, id: str, is_group: bool) -> None:
 
     JSON: {platform, id, channel, group, project, added}
     """
-    found = _facts().add_channel(platform, id, group=is_group)
+    found = open_lab().facts.add_channel(platform, id, group=is_group)
     emit(found, f"{found['channel']}: write and read in it with --project {found['channel']}")
 
 

@@ -1,4 +1,4 @@
-"""Pairs of active facts that may not hold side by side, and exact duplicates that stand twice."""
+"""Pairs of active facts that may not hold side by side."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
+from theorex_lab.designs.facts.entities import check_entity
 from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.pairs import SharedWords, contradiction
-from theorex_lab.designs.facts.sameness import fact_hash, same_fact
 from theorex_lab.home import Home
 
 _NEAREST = 20
@@ -22,9 +22,9 @@ def contradicting(
     entity: pairs with a fact of this one, None is of any.  cross_entity: with facts of other entities too, people included.
     [{facts: ids, texts, shared: words, jaccard, contradiction: 0..1}]
     """
-    facts = facts_of(home)
+    entity = None if entity is None else check_entity(entity)
     groups: dict[str, list[Fact]] = defaultdict(list)
-    for fact in facts:
+    for fact in facts_of(home):
         groups["" if cross_entity else fact.entity].append(fact)
     pairs = [pair for group in groups.values() for pair in _pairs(group, entity)]
     return sorted(pairs, key=lambda pair: (-pair["contradiction"], -pair["jaccard"], pair["facts"]))[:limit]
@@ -42,12 +42,3 @@ def _pairs(facts: list[Fact], entity: str | None) -> Iterator[dict[str, Any]]:
                 }  # fmt: skip
         earlier.add(fact.id, fact.text)
         by_id[fact.id] = fact
-
-
-def exact_duplicates(home: Home) -> tuple[int, list[list[str]]]:
-    """How many normal forms the active facts have, each within its entity, and the ids of those that say exactly the same."""
-    groups: dict[tuple[str, str], list[Fact]] = defaultdict(list)
-    for fact in facts_of(home):
-        groups[fact.entity, fact_hash(fact.text)].append(fact)
-    same = ([fact.id for fact in group if same_fact(fact.text, group[0].text)] for group in groups.values())
-    return len(groups), [ids for ids in same if len(ids) > 1]

@@ -29,7 +29,7 @@ def _views() -> Sequence[type[View]]:
 
 TREES = FileLayout(
     "life/*/*/items.json, memory/*/*.md, ops/*/*.json, MEMORY.md, SOUL.md", later(f"{_HERE}.tree_write:export_tree"),
-    later(f"{_HERE}.tree_read:files_of"), later(f"{_HERE}.tree_read:import_tree"),
+    later(f"{_HERE}.tree_read:tree_files"), later(f"{_HERE}.tree_read:import_tree"),
 )  # fmt: skip
 DESIGN = Design(
     name="facts",
@@ -40,10 +40,10 @@ DESIGN = Design(
     sections=(Section(later(f"{_HERE}.summaries:fact_lines"), {"known": "What is known"}, lambda _: 0.5),),
     leads=False,
     retrieve=later(f"{_HERE}.summaries:retrieve_facts"),
-    flush=later(f"{_HERE}.extracting:extract_of"),
+    flush=later(f"{_HERE}.extracting:extract_new"),
     steps=(NightStep("heartbeat", later(f"{_HERE}.heartbeat:night_step")),),
-    reminders=later(f"{_HERE}.reports:reminders"),
-    audit=AuditPart(READ_FROM, later(f"{_HERE}.reports:reading")),
+    reminders=later(f"{_HERE}.reports:fact_reminders"),
+    audit=AuditPart(READ_FROM, later(f"{_HERE}.reports:audit_reading")),
     status=later(f"{_HERE}.reports:status"),
     agents=later(f"{_HERE}.reports:agents_of"),
     silos=later(f"{_HERE}.channels:silos"),

@@ -35,7 +35,7 @@ _MINUTE = 60_000_000  # µs
 _LONGEST_INTERVAL = 525_600  # minutes
 
 
-class Proposal(NamedTuple):
+class DomainProposal(NamedTuple):
     """A line that asks for a decision. id: eight digits of its hash.  event_id: of what wrote it."""
 
     id: str
@@ -59,14 +59,14 @@ class Domain:
     written_at: int = 0
     last_event: str = ""
     files: dict[str, list[str]] = field(default_factory=lambda: {file: [] for file in FILES})
-    proposed: dict[str, Proposal] = field(default_factory=dict)
+    proposed: dict[str, DomainProposal] = field(default_factory=dict)
     judged: set[str] = field(default_factory=set)
 
     @property
-    def proposals(self) -> list[Proposal]:
+    def proposals(self) -> list[DomainProposal]:
         """Those that stand in its files and wait for a verdict."""
         standing = {text for file in FILES for text in _proposals_in(self.files[file])}
-        return [each for each in self.proposed.values() if each.text in standing and each.id not in self.judged]
+        return [line for line in self.proposed.values() if line.text in standing and line.id not in self.judged]
 
     def is_stale(self, now: int) -> bool:
         """Whether nothing was written for two intervals, without an interval for seven days; never while it is paused."""
@@ -85,7 +85,7 @@ class Domain:
         self.judged |= {body["proposal"]} if "proposal" in body else set()
         for text in _proposals_in(lines):
             key = sha256(f"{self.name}\n{text}".encode()).hexdigest()[:8]
-            self.proposed.setdefault(key, Proposal(key, self.name, text, event.id, body["source"]))
+            self.proposed.setdefault(key, DomainProposal(key, self.name, text, event.id, body["source"]))
 
 
 class Scan(NamedTuple):
@@ -93,7 +93,7 @@ class Scan(NamedTuple):
 
     domains: int
     stale: list[str]
-    proposals: list[Proposal]
+    proposals: list[DomainProposal]
 
 
 def domains_of(home: Home, *, everywhere: bool = False) -> dict[str, Domain]:
@@ -163,21 +163,18 @@ def propose(home: Home, name: str, text: str, *, by: str = "subagent", agent: st
     return write(home, name, "changelog", f"PROPOSAL: {text}", by=by, agent=agent)
 
 
-def judge(home: Home, name: str, proposal_id: str, *, accept: bool, agent: str = "main") -> Proposal:
+def judge_proposal(home: Home, name: str, proposal_id: str, *, accept: bool, agent: str = "main") -> DomainProposal:
     """Accept a proposal, so that it becomes a decision, and of a domain with an entity a fact of it too; or reject it.
 
     The same words proposed again have their verdict already. Raises InvalidInput for a proposal that does not wait.
     """
     domain = domain_called(home, name)
-    waiting = {each.id: each for each in domain.proposals}
+    waiting = {line.id: line for line in domain.proposals}
     found = waiting[one_of("proposal", proposal_id, waiting)]
     told: dict[str, Any] = {"source": found.source, "agent": agent, "lineage": [found.event_id]}
-    if accept and domain.stated["entity"]:
-        origin = f"domain {name}"
-        write_fact(
-            home,
-            NewFact(domain.stated["entity"], found.text, "decision", origin=origin, project=domain.project, **told),
-        )
+    if accept and (entity := domain.stated["entity"]):
+        about = told | {"origin": f"domain {name}", "project": domain.project}
+        write_fact(home, NewFact(entity, found.text, "decision", **about))
     file, text = ("decisions", f"- {found.text}") if accept else ("changelog", f"Rejected: {found.text}")
     write(home, name, file, text, append=True, proposal=found.id, **told)
     return found
@@ -187,7 +184,7 @@ def scan_domains(home: Home) -> Scan:
     """The domains that nothing was written of for too long, and the proposals that wait for a verdict."""
     found, now = domains_of(home), home.clock.now()
     stale = [domain.name for domain in found.values() if domain.is_stale(now)]
-    return Scan(len(found), stale, [each for domain in found.values() for each in domain.proposals])
+    return Scan(len(found), stale, [line for domain in found.values() for line in domain.proposals])
 
 
 def _proposals_in(lines: Iterable[str]) -> list[str]:

@@ -8,13 +8,8 @@ import unicodedata
 from theorex_lab.errors import InvalidInput
 
 SPACES = ("people", "projects", "archives")
-_CYRILLIC = dict(
-    zip(
-        "абвгдеёжзийклмнопрстуфхцчшщъыьэюя",
-        "a b v g d e e zh z i y k l m n o p r s t u f kh ts ch sh shch  y  e yu ya".split(" "),
-        strict=True,
-    )
-)
+_LATIN = "a b v g d e e zh z i y k l m n o p r s t u f kh ts ch sh shch  y  e yu ya"
+_CYRILLIC = dict(zip("абвгдеёжзийклмнопрстуфхцчшщъыьэюя", _LATIN.split(" "), strict=True))
 _PATH = re.compile(rf"(?:life/)?({'|'.join(SPACES)})/([a-z0-9][a-z0-9-]{{0,63}})/?")
 
 
@@ -26,9 +21,8 @@ def check_entity(path: str) -> str:
     """
     found = _PATH.fullmatch(path.replace("\\", "/").lower()) if isinstance(path, str) else None
     if found is None:
-        raise InvalidInput(
-            f"got the entity {path!r}; allowed are people/NAME, projects/NAME and archives/NAME, a NAME of 1 to 64 of a-z 0-9 -, the first no -"
-        )
+        allowed = "people/NAME, projects/NAME and archives/NAME, a NAME of 1 to 64 of a-z 0-9 -, the first no -"
+        raise InvalidInput(f"got the entity {path!r}; allowed are {allowed}")
     return f"{found[1]}/{found[2]}"
 
 

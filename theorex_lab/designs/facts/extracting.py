@@ -96,8 +96,8 @@ def extract_facts(home: Home, upto: int | None = None) -> Extracted:
     return Extracted(last, captures, written, counted["superseded"], counted["tension"])
 
 
-def extract_new(home: Home) -> Extracted:
-    """Read what came since, and keep how far that is."""
+def extract_new(home: Home, *_: str) -> Extracted:
+    """Read what came since, and keep how far that is; where an agent's session ends, what waits of others too."""
     found = extract_facts(home)
     keep_watermark(home, found)
     return found
@@ -136,8 +136,3 @@ def _about(home: Home, project: str, who: str, category: str, text: str) -> tupl
     if project and category not in _OF_THE_PERSON and who in ("user", "main"):
         return f"projects/{slug_of(re.sub(r'-[0-9a-f]{8}$', '', project))}", project
     return person, project if _LOCAL.search(text) else ""
-
-
-def extract_of(home: Home, agent: str, session: str) -> None:  # noqa: ARG001 - what waits of others is read too
-    """What is done where a session ends: read all that came since."""
-    extract_new(home)

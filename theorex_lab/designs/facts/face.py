@@ -1,29 +1,42 @@
-"""What a lab gives as `lab.facts`: facts written, replaced, listed, summed up; channels."""
+"""What a lab gives as `lab.facts`: facts written, replaced, listed, summed up; notes of the work, domains, channels."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar
 
-from theorex_lab.designs.facts import writing
+from theorex_lab.design import Face, later
+from theorex_lab.designs.facts import domains as areas
+from theorex_lab.designs.facts import notes as work
+from theorex_lab.designs.facts import self_notes, writing
 from theorex_lab.designs.facts.channels import add_channel
 from theorex_lab.designs.facts.contradictions import contradicting
 from theorex_lab.designs.facts.entities import check_entity
-from theorex_lab.designs.facts.extracting import Extracted, extract_new
+from theorex_lab.designs.facts.extracting import extract_new
 from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.items import fact_settings
-from theorex_lab.designs.facts.signals import Signal, signal_of
+from theorex_lab.designs.facts.signals import signal_of
 from theorex_lab.designs.facts.summaries import moment, summary, tier
-from theorex_lab.designs.facts.work_face import WorkFace
 from theorex_lab.designs.facts.writing import NewFact, Wrote, write_fact
 from theorex_lab.journal.files import write_atomically
 
-if TYPE_CHECKING:
-    from theorex_lab.designs.facts.heartbeat import Beat, Runner
+R = TypeVar("R")
+_HERE = "theorex_lab.designs.facts"
 
 
-class FactsMemory(WorkFace):
+def on_home(function: Callable[..., R]) -> Callable[..., R]:
+    """A function of a home as a method of a face, which has one."""
+
+    @wraps(function)
+    def method(self: Face, *given: Any, **named: Any) -> R:
+        return function(self.home, *given, **named)
+
+    return method
+
+
+class FactsMemory(Face):
     """Facts in one home.
 
     >>> from theorex_lab import Lab
@@ -32,11 +45,41 @@ class FactsMemory(WorkFace):
     ...     moved = lab.facts.write("people/ann", "Ann moved to York")
     ...     (moved.action, moved.of), [fact.text for fact in lab.facts.list("people/ann")]
     (('superseded', ('ann-001',)), ['Ann moved to York'])
+
+    What is no method of its own does what the function that it names does, in the face's home.
+
+    >>> with Lab.temporary() as lab:
+    ...     noted = lab.facts.observe("The build is slow", "friction")
+    ...     again = lab.facts.observe("The build is so slow", "friction")
+    >>> noted.id, again.repeats
+    ('obs-0001', 'obs-0001')
     """
 
-    def signal(self, text: str) -> Signal:
-        """Whether a message says something worth keeping; see `signals.signal_of`."""
-        return signal_of(text)
+    signal = staticmethod(signal_of)
+    show = on_home(fact_by_id)
+    chain = on_home(chain_of)
+    supersede = on_home(writing.supersede)
+    undo_supersede = on_home(writing.undo_supersede)
+    archive = on_home(writing.archive_entity)
+    extract = on_home(extract_new)
+    add_channel = on_home(add_channel)
+    contradict = on_home(contradicting)
+    access = on_home(writing.note_access)
+    observe = on_home(work.observe)
+    note_tension = on_home(work.note_tension)
+    notes = on_home(work.notes_of)
+    review = on_home(work.review)
+    alerts = on_home(work.alerts)
+    add_domain = on_home(areas.add_domain)
+    domains = on_home(areas.domains_of)
+    write_domain = on_home(areas.write)
+    scan_domains = on_home(areas.scan_domains)
+    judge_proposal = on_home(areas.judge_proposal)
+    add_line = on_home(self_notes.add_line)
+    lines = on_home(self_notes.self_lines)
+    check_chains = on_home(later(f"{_HERE}.tree_checks:check_home"))
+    duplicates = on_home(later(f"{_HERE}.tree_checks:duplicates"))
+    beat = on_home(later(f"{_HERE}.heartbeat:beat"))
 
     def write(self, entity: str, text: str, *, semantic: bool = True, **given: Any) -> Wrote:
         """Write a fact; `given` are the other members of `writing.NewFact`. Raises as `writing.write_fact`."""
@@ -51,41 +94,6 @@ class FactsMemory(WorkFace):
         """Facts, as of a time (µs UTC or ISO) where one is given; see `facts.facts_of`."""
         at = moment(as_of, fact_settings(self.home))
         return facts_of(self.home, None if entity is None else check_entity(entity), as_of=at, active=active)
-
-    def show(self, fact_id: str) -> Fact:
-        """One fact. Raises InvalidInput for an unknown id, naming the nearest."""
-        return fact_by_id(self.home, fact_id)
-
-    def chain(self, fact_id: str) -> Sequence[Fact]:
-        """The facts that stood in each other's place; see `facts.chain_of`."""
-        return chain_of(self.home, fact_id)
-
-    def supersede(self, old: str, by: str = "", *, why: str = "") -> None:
-        """Let a fact stand in another's place, or end; see `writing.supersede`."""
-        writing.supersede(self.home, old, by, why=why)
-
-    def undo_supersede(self, old: str) -> None:
-        """Let a superseded fact hold again; see `writing.undo_supersede`."""
-        writing.undo_supersede(self.home, old)
-
-    def contradict(
-        self, entity: str | None = None, *, cross_entity: bool = False, limit: int = 20
-    ) -> Sequence[dict[str, Any]]:
-        """Pairs of facts that may not hold side by side; see `contradictions.contradicting`."""
-        path = None if entity is None else check_entity(entity)
-        return contradicting(self.home, path, cross_entity=cross_entity, limit=limit)
-
-    def access(self, *fact_ids: str) -> int:
-        """Count a use of facts; see `writing.note_access`."""
-        return writing.note_access(self.home, fact_ids)
-
-    def archive(self, entity: str) -> str:
-        """Move an entity to archives/; see `writing.archive_entity`."""
-        return writing.archive_entity(self.home, entity)
-
-    def extract(self) -> Extracted:
-        """Read what was captured since the last time for facts; see `extracting.extract_facts`."""
-        return extract_new(self.home)
 
     def tier(self, fact: Fact) -> str:
         """hot, warm or cold; see `summaries.tier`."""
@@ -104,13 +112,3 @@ class FactsMemory(WorkFace):
             write_atomically(file, self.summary(entity).encode())
             files.append(file)
         return files
-
-    def add_channel(self, platform: str, id: str, *, group: bool = False) -> dict[str, Any]:
-        """Make a chat a channel of its own; see `channels.add_channel`."""
-        return add_channel(self.home, platform, id, group=group)
-
-    def beat(self, run: Runner | None = None) -> Beat:
-        """One heartbeat; `run` runs its long phases, by default in processes of their own; see `heartbeat.beat`."""
-        from theorex_lab.designs.facts.heartbeat import beat
-
-        return beat(self.home, run)

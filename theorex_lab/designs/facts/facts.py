@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -113,12 +114,10 @@ class Facts(View):
             confidence="f4", accesses="i8", accessed_at="i8", superseded_at="i8", superseded_by="i4", valid_from="i8",
             valid_to="i8", number="i8", digest="i8",
         )  # fmt: skip
-        # By entity, once it was asked for.
-        self._judges: dict[str, Superseding] = {}
-        self._shared: dict[str, SharedWords] = {}
+        self._compared: dict[str, tuple[Superseding, SharedWords]] = {}  # by entity, once it was asked for
 
     def _after_load(self) -> None:
-        self._judges, self._shared = {}, {}
+        self._compared = {}
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in facts, and what became of them."""
@@ -141,10 +140,7 @@ class Facts(View):
         self.texts.append(body["text"])
         self.events.append(event.id)
         self.details.append(json.dumps([body["tags"], body["origin"], body["source"], body["supersedes"]]))
-        if (judge := self._judges.get(body["entity"])) is not None:
-            judge.hold(body["fact_id"], as_statement(body["entity"], body["text"]))
-        if (shared := self._shared.get(body["entity"])) is not None:
-            shared.add(body["fact_id"], body["text"])
+        self._compare(body["entity"], body["fact_id"], body["text"])
 
     def _fact_superseded(self, event: Event) -> None:
         body, undo = event.body, event.body["undo"]
@@ -152,16 +148,13 @@ class Facts(View):
         for fact_id in body["facts"]:
             if (row := self.ids.find(fact_id)) is None:
                 continue
-            self.facts.put(
-                row, superseded_at=0 if undo else event.at, superseded_by=0 if undo or by is None else by + 1
-            )
+            successor = 0 if undo or by is None else by + 1
+            self.facts.put(row, superseded_at=0 if undo else event.at, superseded_by=successor)
             entity = self.entities[int(self.facts["entity"][row])]
             if undo:
-                self._forget(entity)
-                continue
-            for known in (self._judges.get(entity), self._shared.get(entity)):
-                if known is not None:
-                    known.remove(fact_id)
+                self._compared.pop(entity, None)
+            for known in self._compared.get(entity, ()):
+                known.remove(fact_id)
 
     def _facts_accessed(self, event: Event) -> None:
         for row in [row for fact_id in event.body["facts"] if (row := self.ids.find(fact_id)) is not None]:
@@ -171,12 +164,20 @@ class Facts(View):
     def _entity_archived(self, event: Event) -> None:
         old, new = (self.entities.number(event.body[name]) for name in ("entity", "to"))
         self.facts["entity"][self.facts["entity"] == old] = new
-        self._forget(event.body["entity"], event.body["to"])
+        self._compared = {}
 
-    def _forget(self, *entities: str) -> None:
-        for entity in entities:
-            self._judges.pop(entity, None)
-            self._shared.pop(entity, None)
+    def _compare(self, entity: str, fact_id: str, text: str) -> None:
+        if entity in self._compared:
+            judge, shared = self._compared[entity]
+            judge.hold(fact_id, as_statement(entity, text))
+            shared.add(fact_id, text)
+
+    def _comparing(self, entity: str) -> tuple[Superseding, SharedWords]:
+        if entity not in self._compared:
+            self._compared[entity] = Superseding(), SharedWords()
+            for row in self.rows(entity, active=True).tolist():
+                self._compare(entity, self.ids[row], self.texts[row])
+        return self._compared[entity]
 
     def rows(self, entity: str | None = None, *, active: bool | None = None) -> Rows:
         """The facts of an entity, or of all; those that are active, those that are not, or both."""
@@ -187,20 +188,12 @@ class Facts(View):
 
     def judge(self, entity: str) -> Superseding:
         """What the active facts of an entity state, to judge a new one by."""
-        if entity not in self._judges:
-            made = self._judges[entity] = Superseding()
-            for row in self.rows(entity, active=True).tolist():
-                made.hold(self.ids[row], as_statement(entity, self.texts[row]))
-        return self._judges[entity]
+        return self._comparing(entity)[0]
 
     def near(self, entity: str, text: str) -> list[tuple[str, str]]:
         """Ids and texts of the active facts of an entity that share words with a text, those that share most first."""
-        if entity not in self._shared:
-            made = self._shared[entity] = SharedWords()
-            for row in self.rows(entity, active=True).tolist():
-                made.add(self.ids[row], self.texts[row])
-        found = (fact_id for fact_id, _, _ in self._shared[entity].near(text, _NEAREST))
-        return [(fact_id, self.texts[self.ids.number(fact_id)]) for fact_id in found]
+        found = self._comparing(entity)[1].near(text, _NEAREST)
+        return [(fact_id, self.texts[self.ids.number(fact_id)]) for fact_id, _, _ in found]
 
     def trust_of(self, fact_id: str) -> int:
         """How far a fact is trusted."""
@@ -226,9 +219,8 @@ class Facts(View):
         )  # fmt: skip
 
 
-_READ = (
-    "entity category confidence abstraction at superseded_at superseded_by accesses accessed_at valid_from valid_to project agent"
-).split()
+_TIMES = "at superseded_at superseded_by accesses accessed_at valid_from valid_to"
+_READ = f"entity category confidence abstraction {_TIMES} project agent".split()
 
 
 def _time(at: int | None) -> int:
@@ -275,12 +267,8 @@ def fact_by_id(home: Home, fact_id: str) -> Fact:
         row = view.ids.find(fact_id)
         if row is not None and is_open_to(home, found := view.fact(row)):
             return found
-        from difflib import get_close_matches
-
-        near = get_close_matches(fact_id, list(view.ids)[-10_000:], 1)
-    raise InvalidInput(
-        f"got the fact {fact_id!r}; allowed is the id of one" + (f": the nearest is {near[0]}" if near else "")
-    )
+        near = [f": the nearest is {known}" for known in get_close_matches(fact_id, list(view.ids)[-10_000:], 1)]
+    raise InvalidInput(f"got the fact {fact_id!r}; allowed is the id of one{''.join(near)}")
 
 
 def chain_of(home: Home, fact_id: str) -> list[Fact]:
@@ -298,9 +286,5 @@ def chain_of(home: Home, fact_id: str) -> list[Fact]:
 def _replaced_by(home: Home, fact_id: str) -> list[str]:
     """The ids of the facts in whose place a fact stands."""
     with home.views.reading(Facts) as view:
-        row = view.ids.find(fact_id)
-        return (
-            [view.ids[old] for old in np.flatnonzero(view.facts["superseded_by"] == (row or 0) + 1).tolist()]
-            if row is not None
-            else []
-        )
+        rows = view.facts["superseded_by"] == view.ids.number(fact_id) + 1
+        return [view.ids[old] for old in np.flatnonzero(rows).tolist()]

@@ -68,9 +68,7 @@ def read_handoff(text: str) -> Handoff | None:
         problems.append(f"got the status {one_line(status, 40)!r}; allowed are ok and error")
     stats = _stats(fields.get("stats", ""))
     if stats is None and (status == "ok" or "stats" in fields):
-        problems.append(
-            f"got the stats {one_line(fields.get('stats', ''), 80)!r}; allowed is one JSON object on one line"
-        )
+        problems.append(f"got the stats {one_line(fields.get('stats', ''), 80)!r}; allowed is a JSON object on a line")
     lists = {name: _items(fields.get(name, "")) for name in _LISTS}
     summary = one_line(fields.get("summary", ""), _ITEM_CHARACTERS)
     return Handoff(phase, "error" if problems else status, summary, stats or {}, **lists, problem="; ".join(problems))

@@ -23,9 +23,7 @@ waiting = Event()  # nobody sets it: a signal ends the wait
 
 @command("heartbeat")
 @click.option("--once", is_flag=True, help="One heartbeat, as for cron; the default.")
-@click.option(
-    "--every", is_flag=False, flag_value="", metavar="30m", help="Go on until it is stopped; default heartbeatMinutes."
-)  # fmt: skip
+@click.option("--every", is_flag=False, flag_value="", metavar="30m", help="Go on; default heartbeatMinutes.")
 @click.option("--limit-beats", type=click.IntRange(1), metavar="N", help="With --every: stop after so many.")
 def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> None:
     """Reads new captures for facts, on Mondays sums up entities, scans domains, validates, and reports; of all projects. Where
@@ -89,9 +87,7 @@ def fact_phase(phase: str) -> None:
 
 
 @command("parse", "Read the first hand-off block of a text.")
-@click.option(
-    "--file", type=click.File("r", "utf-8-sig", "replace"), default="-", help="Of the text; - is standard input."
-)
+@click.option("--file", type=click.File("r", "utf-8-sig", "replace"), default="-", help="Default: standard input.")
 def fact_handoff_parse(file: IO[str]) -> None:
     """Exit code 0 for a sound block, and where there is none; 1 for an error or one that cannot be read; 2 where it has alerts.
 

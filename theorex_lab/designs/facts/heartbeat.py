@@ -49,7 +49,7 @@ class Phase(NamedTuple):
     status: str
     summary: str
     stats: dict[str, Any]
-    alerts: tuple[str, ...]
+    alerts: list[str]
     seconds: float
 
 
@@ -77,8 +77,8 @@ class Beat(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """The heartbeat as JSON holds it."""
-        told = {"ran": self.holder is None, "ok": self.ok, "phases": _told(self.phases), "heartbeat": self.word}
-        return told | ({} if self.holder is None else self.holder.to_dict())
+        told = {"ran": self.holder is None, "ok": self.ok, "phases": [phase._asdict() for phase in self.phases]}
+        return told | {"heartbeat": self.word} | (self.holder.to_dict() if self.holder else {})
 
 
 def beat(home: Home, run: Runner | None = None) -> Beat:
@@ -90,9 +90,9 @@ def beat(home: Home, run: Runner | None = None) -> Beat:
     with leased(whole, "heartbeat") as lease:
         if not lease.held:
             return Beat(holder=lease.holder)
-        phases = tuple(_phases(whole, run or in_process_of_its_own, lease.renew))
-        lease.append([_report(whole, phases)])
-    return Beat(phases)
+        done = Beat(tuple(_phases(whole, run or in_process_of_its_own, lease.renew)))
+        lease.append([_report(whole, done)])
+    return done
 
 
 def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
@@ -113,9 +113,8 @@ def in_process_of_its_own(home: Home, name: str) -> str:
     command = [sys.executable, "-m", "theorex_lab", "--home", str(home.folder), "--preset", home.settings.preset, *now]
     seconds = fact_settings(home).phase_seconds
     try:
-        done = subprocess.run(
-            [*command, "fact", "phase", name], stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False
-        )  # fmt: skip
+        command += ["fact", "phase", name]
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired as error:
         told = f"it was not done after {seconds:g} s and was ended; raise designs.facts.phaseSeconds"
         raise TheorexError(told) from error
@@ -170,7 +169,7 @@ def _phases(home: Home, run: Runner, renew: Callable[[], None], *, embeds: bool 
             found = Handoff(problem=str(error))
         seconds = (home.clock.now() - started) / _SECOND
         told = one_line(found.problem or found.summary, _WORDS)
-        yield Phase(name, found.status, told, found.stats, found.alerts, seconds)
+        yield Phase(name, found.status, told, found.stats, [*found.alerts], seconds)
 
 
 def _keep(home: Home, stats: dict[str, Any]) -> None:
@@ -178,8 +177,7 @@ def _keep(home: Home, stats: dict[str, Any]) -> None:
     found = [stats.get(name) for name in ("new_watermark", "captures", "facts_written", "superseded", "tensions")]
     counts = [count for count in found if type(count) is int and count >= 0]
     if len(counts) < len(found) or counts[0] > home.journal.last_seq():
-        told = one_line(str(stats), 120)
-        raise TheorexError(f"got the stats {told}; allowed are whole numbers, a watermark that is there")
+        raise TheorexError(f"got the stats {stats!s:.120}; allowed are whole numbers, a watermark that is there")
     keep_watermark(home, Extracted(*counts))
 
 
@@ -249,9 +247,6 @@ def _validate(home: Home, embeds: bool) -> Handoff:
     return Handoff("validate", "ok", told, {"facts": found.facts, "problems": len(found.problems)}, alerts=alerts)
 
 
-def _report(home: Home, phases: tuple[Phase, ...]) -> Event:
-    return new_event("heartbeat", {"phases": _told(phases), "project": ""}, agent=SCANNER, at=home.clock.now())
-
-
-def _told(phases: tuple[Phase, ...]) -> list[dict[str, Any]]:
-    return [{**phase._asdict(), "alerts": list(phase.alerts)} for phase in phases]
+def _report(home: Home, done: Beat) -> Event:
+    body = {"phases": done.to_dict()["phases"], "project": ""}
+    return new_event("heartbeat", body, agent=SCANNER, at=home.clock.now())

@@ -184,10 +184,9 @@ def review(
     taken back. Raises InvalidInput for a verdict that it cannot have now.
     """
     note = note_by_id(home, note_id)
-    allowed = ("accept", "reject", "archive") if note.facts else ("promote", "resolve", "archive")
-    one_of(
-        f"verdict on {note.id}, which is {note.status},", verdict, allowed if note.status == "pending" else ("undo",)
-    )
+    allowed = ["accept", "reject", "archive"] if note.facts else ["promote", "resolve", "archive"]
+    allowed = allowed if note.status == "pending" else ["undo"]
+    one_of(f"verdict on {note.id}, which is {note.status},", verdict, allowed)
     fact = ""
     if verdict == "promote":
         fact = _promoted(home, note, entity, abstraction, agent)
@@ -205,9 +204,7 @@ def alerts(home: Home) -> list[str]:
     settings = fact_settings(home)
     told = ((False, "observations", settings.observation_alerts), (True, "tensions", settings.tension_alerts))
     counts = [(len(notes_of(home, "pending", tensions=tensions)), what, most) for tensions, what, most in told]
-    return [
-        f"{count} {what} are pending, more than {most}: review them" for count, what, most in counts if count > most
-    ]
+    return [f"{n} {what} are pending, more than {most}: review them" for n, what, most in counts if n > most]
 
 
 def _repeated(home: Home, text: str, facts: Set[str] = frozenset()) -> str:

@@ -65,7 +65,7 @@ class Words(NamedTuple):
 
 
 @lru_cache(maxsize=4096)
-def words_of(text: str) -> Words:
+def sentence_words(text: str) -> Words:
     """Read a sentence."""
     rest, negations = _NEGATION.subn(" ", text)
     said = [_ENDING.sub("", word) for word in _WORD.findall(rest)]
@@ -151,7 +151,7 @@ def contradiction(first: str, second: str, cosine: float | None = None) -> float
 
 def _ordered(first: str, second: str) -> list[Words]:
     """The one that says less, then the other."""
-    return sorted((words_of(first), words_of(second)), key=lambda words: len(words.stems))
+    return sorted((sentence_words(first), sentence_words(second)), key=lambda words: len(words.stems))
 
 
 def _related(one: Words, other: Words, left: set[str]) -> bool:
@@ -162,7 +162,7 @@ def _related(one: Words, other: Words, left: set[str]) -> bool:
 
 def marks_of(text: str) -> frozenset[str]:
     """What candidates are to share: stems, and the kinds of values, so that one value may stand in another's place."""
-    words = words_of(text)
+    words = sentence_words(text)
     return frozenset(words.stems).union(words.values.values())
 
 

@@ -32,23 +32,19 @@ def agents_of(home: Home) -> list[str]:
         return list(view.agents)
 
 
-def reading() -> Callable[[Event], Iterable[Told]]:
+def audit_reading() -> Callable[[Event], Iterable[Told]]:
     """Tells what superseded, contradicts or was archived."""
 
     def told(event: Event) -> Iterator[Told]:
-        detail = {
-            name: event.body[name] for name in ("facts", "by", "why", "entity", "to", "note_id") if event.body.get(name)
-        }
-        yield (event.kind, event.agent, detail)
+        names = ("facts", "by", "why", "entity", "to", "note_id")
+        yield (event.kind, event.agent, {name: event.body[name] for name in names if event.body.get(name)})
 
     return told
 
 
-def reminders(home: Home) -> Iterator[Reminder]:
+def fact_reminders(home: Home) -> Iterator[Reminder]:
     """The facts that hold and were written on purpose: what was made of a capture comes back in its own words."""
     for fact in facts_of(home.in_project("")):
         if fact.origin not in ("prompt", "observation") and fact.holds_at(home.clock.now()):
-            text = told_of(fact.entity, fact.text)
-            yield Reminder(
-                fact.id, fact.project, "fact", text, _WEIGHT * fact.confidence, TRUST[fact.source], (fact.event_id,)
-            )
+            text, weight = told_of(fact.entity, fact.text), _WEIGHT * fact.confidence
+            yield Reminder(fact.id, fact.project, "fact", text, weight, TRUST[fact.source], (fact.event_id,))

@@ -27,7 +27,7 @@ def add_line(
         raise InvalidInput(f"got {'both' if fact else 'neither'} of a text and a fact; allowed is one of them")
     promoted = fact_by_id(home, fact) if fact else None
     text = check_line(home, told_of(promoted.entity, promoted.text) if promoted else text, source)
-    if (text in lines_of(home, file)) != undo:
+    if (text in self_lines(home, file)) != undo:
         raise InvalidInput(f"got {text!r:.80}, which {file}.md {'does not have' if undo else 'has already'}")
     body = {"file": file, "text": text, "undo": undo, "source": source}
     if promoted is not None:
@@ -35,7 +35,7 @@ def add_line(
     return Face(home).append("self_added", body, agent=agent, lineage=[promoted.event_id] if promoted else [])
 
 
-def lines_of(home: Home, file: str, *, agent: str | None = None) -> list[str]:
+def self_lines(home: Home, file: str, *, agent: str | None = None) -> list[str]:
     """The lines of MEMORY or SOUL, of all agents or of one, in the order in which they were added."""
     one_of("file", file, FILES)
     lines: dict[str, None] = {}
@@ -48,7 +48,7 @@ def lines_of(home: Home, file: str, *, agent: str | None = None) -> list[str]:
 
 def document(home: Home, file: str, *, agent: str | None = None) -> str:
     """MEMORY.md or SOUL.md as Markdown; '' where it has no line."""
-    lines = lines_of(home, file, agent=agent)
+    lines = self_lines(home, file, agent=agent)
     shown = [line if line.startswith(_MARKDOWN) else f"- {line}" for line in lines]
     text = "\n".join(f"\n{line}\n" if line.startswith("#") else line for line in shown)
     return f"# {file}\n\n{text.strip()}\n" if lines else ""

@@ -16,7 +16,7 @@ FACT_CATEGORY = {"instruction": "preference", "identity": "relationship"}
 _NEGATABLE = ("milestone", "identity", "decision")
 _SCANNED = 4_000  # characters; a longer message is a paste
 _KEYWORDS, _KEYWORD_CHARACTERS = 10, 4
-_LEAST_WORDS = 3  # of a fact; "Done." tells nothing without what was said before
+_PLAIN_SIGNS = str.maketrans("’ё—", "'е-")
 _WORD = re.compile(r"[^\W_][\w+#./-]*[\w+#]")
 
 
@@ -27,14 +27,6 @@ class Signal(NamedTuple):
     categories: tuple[str, ...]
     confidence: float
     keywords: tuple[str, ...] = ()
-
-
-class FactSaid(NamedTuple):
-    """A sentence that is worth keeping as a fact, in its speaker's words, at most 400 characters."""
-
-    sentence: str
-    categories: tuple[str, ...]
-    confidence: float
 
 
 def signal_of(text: str, by: Speaker = "user") -> Signal:
@@ -54,25 +46,11 @@ def signal_of(text: str, by: Speaker = "user") -> Signal:
         return Signal("none", (), 0.95)
     spans, words = sentences_of(said, by, short=True), keywords(said)
     if found := tuple(sorted({name for span in spans for name in _categories(span)})):
-        return Signal("high", found, _confidence(found), words)
+        return Signal("high", found, round(min(0.95, 0.85 + 0.03 * len(found)), 2), words)
     plain = [_plain(span.text) for span in spans]
     if any(_finds("low", sentence) for sentence in plain if not is_asked(sentence)):
         return Signal("low", ("context",), 0.5, words)
     return Signal("none", (), 0.8 if any(_finds("question", sentence) for sentence in plain) else 0.3, words)
-
-
-def facts_in(text: str, by: Speaker = "user") -> list[FactSaid]:
-    """The sentences of a message that are worth keeping as facts: those that signal a high category, of three words or more.
-
-    >>> [(fact.sentence, fact.categories) for fact in facts_in("Hi! I prefer tabs. Where is it?")]
-    [('I prefer tabs.', ('preference',))]
-    """
-    found = [(span.text, tuple(sorted(_categories(span)))) for span in sentences_of(text[:_SCANNED], by, short=True)]
-    return [
-        FactSaid(sentence, categories, _confidence(categories))
-        for sentence, categories in found
-        if categories and len(sentence.split()) >= _LEAST_WORDS
-    ]
 
 
 def keywords(text: str) -> tuple[str, ...]:
@@ -83,10 +61,6 @@ def keywords(text: str) -> tuple[str, ...]:
     """
     words = (word for word in _WORD.findall(text) if len(word) >= _KEYWORD_CHARACTERS)
     return tuple(dict.fromkeys(word for word in words if word.lower() not in stop_words()))[:_KEYWORDS]
-
-
-def _confidence(categories: tuple[str, ...]) -> float:
-    return round(min(0.95, 0.85 + 0.03 * len(categories)), 2)
 
 
 def _categories(span: Span) -> set[str]:
@@ -104,17 +78,13 @@ def _categories(span: Span) -> set[str]:
 
 def _says(category: str, said: str) -> bool:
     """Whether a sentence says something of the category that its clause does not take back."""
-    return any(
-        category not in _NEGATABLE or not _finds("negated", said[max(0, found.start() - 60) : found.start()])
-        for found in _pattern(category, said.isascii()).finditer(said)
-    )
+    starts = (found.start() for found in _pattern(category, said.isascii()).finditer(said))
+    return any(category not in _NEGATABLE or not _finds("negated", said[max(0, at - 60) : at]) for at in starts)
 
 
 def _plain(text: str) -> str:
     """Lower case, with plain signs, and joined what transcripts of speech write apart (it 's)."""
-    return (
-        text.strip().lower().replace("’", "'").replace("ё", "е").replace("—", "-").replace(" '", "'").replace(" ,", ",")
-    )
+    return text.strip().lower().translate(_PLAIN_SIGNS).replace(" '", "'").replace(" ,", ",")
 
 
 def _finds(section: str, said: str) -> bool:
@@ -126,8 +96,7 @@ def _pattern(section: str, ascii_only: bool) -> re.Pattern[str]:
     """The patterns of a section; of a text in ASCII without those in Russian, which cannot stand in it."""
     lines = read_sections(__file__, "signals.txt")[section].split("\n")
     tried = [line for line in lines if line.isascii() or not ascii_only]
-    words = "|".join(
-        line[2:] for line in tried if line.startswith(r"\b")
-    )  # one test of where words begin for all of them
+    # One test of where words begin for all of them.
+    words = "|".join(line[2:] for line in tried if line.startswith(r"\b"))
     others = [line for line in tried if not line.startswith(r"\b")]
     return re.compile("|".join([rf"\b(?:{words})"] * bool(words) + others))

@@ -17,6 +17,7 @@ Holds = Literal["one", "many", "open", ""]
 _CUES: tuple[Cue, ...] = ("ends", "replaces", "adds")
 _COPULA = frozenset("is are was were be am 's become became".split())
 _PLACE = frozenset("in on at during since".split())
+_BEFORE_VALUE = frozenset("of in on at to by as for".split())
 _ENDING_VERBS = frozenset("stopped ceased left quit dropped from up".split())
 _RELATIVE = frozenset("that which where who whom when what".split())
 _ARTICLES = frozenset("the a an this that these those my your our his her its their".split())
@@ -81,11 +82,9 @@ def _known() -> dict[str, Known]:
 
 @cache
 def _cue_patterns() -> tuple[tuple[Cue, re.Pattern[str]], ...]:
-    found = []
-    for cue in _CUES:
-        phrases = sorted(_SECTIONS[cue].splitlines(), key=len, reverse=True)
-        found.append((cue, re.compile(r"(?<![\w-])(?:" + "|".join(map(re.escape, phrases)) + r")(?![\w-])", re.I)))
-    return tuple(found)
+    phrases = {cue: sorted(map(re.escape, _SECTIONS[cue].splitlines()), key=len, reverse=True) for cue in _CUES}
+    forms = ((cue, rf"(?<![\w-])(?:{'|'.join(said)})(?![\w-])") for cue, said in phrases.items())
+    return tuple((cue, re.compile(form, re.I)) for cue, form in forms)
 
 
 def cue_of(text: str) -> tuple[Cue, str]:
@@ -118,9 +117,7 @@ def as_statement(entity: str, text: str) -> str:
     for pattern, form in _FIRST_PERSON if _MAY_BE_FIRST.search(text) else ():
         text = pattern.sub(form.format(name), text)
     first = text.partition(" ")[0].strip(",.").lower()
-    begins = first in _SUBJECTLESS or (
-        first.removesuffix("s") in word_kinds() and word_kinds()[first.removesuffix("s")] == VERB
-    )
+    begins = first in _SUBJECTLESS or word_kinds().get(first.removesuffix("s")) == VERB
     return f"{name} {text[:1].lower()}{text[1:]}" if begins and not text.startswith(name) else text
 
 
@@ -153,11 +150,8 @@ def _read(tokens: list[str], verb: int, before: list[_Mention], after: list[_Men
     if after and tokens[after[-1].end - 1].lower().endswith(("'s", "’s")):
         value = after[0]
     first, second = _text(tokens[subject.start : subject.end]), _text(tokens[value.start : value.end])
-    outside = [
-        token
-        for place, token in enumerate(tokens)
-        if not subject.start <= place < subject.end and not value.start <= place < value.end
-    ]
+    inside = {*range(subject.start, subject.end), *range(value.start, value.end)}
+    outside = [token for place, token in enumerate(tokens) if place not in inside]
     relation, known = _relation(outside, second, _preposition(tokens, verb, value))
     if after and before and _is_object(tokens, verb, value, known):
         first, second = second, first
@@ -176,11 +170,9 @@ def _is_object(tokens: list[str], verb: int, value: _Mention, known: Sequence[Kn
         return named and not article and role[0] not in _PLACE and not (role[0].endswith("ed") or role[0] == "born")
     active = word_kinds().get(tokens[verb].lower()) != PARTICIPLE or "by" not in between
     theirs = len(tokens) > value.end - 1 and _POSSESSIVE.search(tokens[value.end - 1]) is not None
-    belongs = tokens[verb].lower().startswith("belong")
-    number = tokens[value.start][0].isdigit()
-    return (
-        active and not theirs and not belongs and not number and any("object" in relation.marks for relation in known)
-    )
+    if theirs or tokens[verb].lower().startswith("belong") or tokens[value.start][0].isdigit():
+        return False
+    return active and any("object" in relation.marks for relation in known)
 
 
 def _relation(words: Sequence[str], value: str, preposition: str) -> tuple[frozenset[str], list[Known]]:
@@ -250,9 +242,7 @@ def _mentions(tokens: list[str]) -> list[_Mention]:
 def _main_verb(tokens: list[str], mentions: list[_Mention]) -> int:
     """The place of the main verb; of what begins "the R that S does" or "what S does", the last form of "to be"."""
     inside = {place for mention in mentions for place in range(mention.start, mention.end)}
-    verbs = [
-        place for place, token in enumerate(tokens) if place and place not in inside and _verbal(tokens, place, token)
-    ]
+    verbs = [place for place in range(1, len(tokens)) if place not in inside and _verbal(tokens, place)]
     if not verbs:
         return next((mention.end for mention in mentions if mention.end < len(tokens)), min(1, len(tokens) - 1))
     copulas = [place for place in verbs if tokens[place].lower() in _COPULA]
@@ -261,27 +251,20 @@ def _main_verb(tokens: list[str], mentions: list[_Mention]) -> int:
     return verbs[0]
 
 
-def _verbal(tokens: list[str], place: int, token: str) -> bool:
-    lower = token.lower()
+def _verbal(tokens: list[str], place: int) -> bool:
+    lower, before = tokens[place].lower(), tokens[place - 1]
     if lower in _COPULA and lower != "'s":
         return True
-    if tokens[place - 1].lower() in _ARTICLES or _POSSESSIVE.search(tokens[place - 1]):
+    if before.lower() in _ARTICLES or _POSSESSIVE.search(before):
         return False
     kind = word_kinds().get(lower)
     if kind in (VERB, AUXILIARY, MODAL, PARTICIPLE):
         return True
-    return (
-        (lower.endswith(("s", "ed")) or lower in ("wrote", "left", "led"))
-        and tokens[place - 1][:1].isalnum()
-        and (kind is not None or lower in _known())
-    )
+    formed = lower.endswith(("s", "ed")) or lower in ("wrote", "left", "led")
+    return formed and before[:1].isalnum() and (kind is not None or lower in _known())
 
 
 def _tail(tokens: list[str], verb: int) -> int:
     """Where the value begins after a verb without a name: after the last "of", "in", "to" …, else after the verb."""
-    places = [
-        place
-        for place in range(verb + 1, len(tokens) - 1)
-        if tokens[place].lower() in {"of", "in", "on", "at", "to", "by", "as", "for"}
-    ]
+    places = [place for place in range(verb + 1, len(tokens) - 1) if tokens[place].lower() in _BEFORE_VALUE]
     return (places[-1] + 1) if places else min(verb + 1, len(tokens))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
-from typing import Literal
+from itertools import islice
+from typing import Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso, to_microseconds
@@ -32,9 +33,8 @@ def zone_of(settings: FactSettings) -> tzinfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-        raise ConfigError(
-            f"got the time zone {name!r}; allowed is one such as Europe/Moscow (designs.facts.timezone, ENGRAM_TZ, TZ)"
-        ) from error
+        allowed = "one such as Europe/Moscow (designs.facts.timezone, ENGRAM_TZ, TZ)"
+        raise ConfigError(f"got the time zone {name!r}; allowed is {allowed}") from error
 
 
 def moment(given: int | str | None, settings: FactSettings) -> int | None:
@@ -44,9 +44,7 @@ def moment(given: int | str | None, settings: FactSettings) -> int | None:
     try:
         read = datetime.fromisoformat(given)
     except (TypeError, ValueError) as error:
-        raise InvalidInput(
-            f"got the time {given!r}; allowed is one such as 2026-03-01 or 2026-03-01T09:00:00Z"
-        ) from error
+        raise InvalidInput(f"got the time {given!r}; allowed is one such as 2026-03-01T09:00:00Z") from error
     return to_microseconds(read if read.tzinfo else read.replace(tzinfo=zone_of(settings)))
 
 
@@ -84,9 +82,8 @@ def summary(entity: str, facts: Iterable[Fact], now: int, settings: FactSettings
     parts = [f"# {entity.partition('/')[2]}", ""]
     if tiers["hot"]:
         parts += [" ".join(_sentence(fact.text) for fact in tiers["hot"][:_OVERVIEW]), ""]
-    for title, shown in (
-        ("Current (Hot)", tiers["hot"]), ("Background (Warm)", tiers["warm"]), ("Enduring (Principles)", principles),
-    ):  # fmt: skip
+    titles = ("Current (Hot)", "Background (Warm)", "Enduring (Principles)")
+    for title, shown in zip(titles, (tiers["hot"], tiers["warm"], principles), strict=True):
         if shown:
             parts += [f"## {title}", "", *map(_line, shown), ""]
     counts = ", ".join(f"{len(tiers[name])} {name}" for name in _TIERS)
@@ -107,37 +104,19 @@ def fact_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """What is known, for a context: with a query what fits it first, then by tier; of the home's project and of none."""
     settings = fact_settings(home)
     facts = {fact.id: fact for fact in facts_of(home) if fact.at <= wanted.now and fact.holds_at(wanted.now)}
-    found = (
-        [
-            hit.id
-            for hit in Searcher(home).search(wanted.query, kinds=["fact"], limit=_MOST_HITS, projects=home.projects)
-        ]
-        if wanted.query
-        else []
-    )
+    search: dict[str, Any] = {"kinds": ["fact"], "limit": _MOST_HITS, "projects": home.projects}
+    found = Searcher(home).search(wanted.query, **search) if wanted.query else ()
     tiers = by_tier(facts.values(), wanted.now, settings)
     principles = [fact for fact in tiers["cold"] if fact.abstraction == "principle"]
-    shown = [(facts[id], "fits the query") for id in found if id in facts]
-    shown += [
-        (fact, name)
-        for name, listed in (("hot", tiers["hot"]), ("principle", principles), ("warm", tiers["warm"]))
-        for fact in listed
-    ]
-    told = set[str]()
-    for fact, why in shown[:_MOST_LINES]:
-        if fact.id not in told:
-            told.add(fact.id)
-            heard = None if TRUST[fact.source] >= TRUST["agent"] else (fact.agent, TRUST[fact.source])
-            text = one_line(f"{told_of(fact.entity, fact.text)} ({fact.category}, {to_iso(fact.at)[:10]})", 400)
-            yield Line(
-                KNOWN,
-                fact.agent,
-                text,
-                heard,
-                (fact.id,),
-                (fact.event_id,),
-                f"a {fact.category}, {why}, {fact.confidence:.0%} sure",
-            )
+    shown = {hit.id: "fits the query" for hit in found if hit.id in facts}
+    for name, listed in (("hot", tiers["hot"]), ("principle", principles), ("warm", tiers["warm"])):
+        shown = {**shown, **{fact.id: name for fact in listed if fact.id not in shown}}
+    for fact_id, why in islice(shown.items(), _MOST_LINES):
+        fact = facts[fact_id]
+        heard = None if TRUST[fact.source] >= TRUST["agent"] else (fact.agent, TRUST[fact.source])
+        text = one_line(f"{told_of(fact.entity, fact.text)} ({fact.category}, {to_iso(fact.at)[:10]})", 400)
+        why = f"a {fact.category}, {why}, {fact.confidence:.0%} sure"
+        yield Line(KNOWN, fact.agent, text, heard, (fact.id,), (fact.event_id,), why)
 
 
 def retrieve_facts(home: Home, searcher: Searcher, query: str, now: int, tokens: int) -> list[Item]:

@@ -38,11 +38,6 @@ class Judgement(NamedTuple):
         return (*self.supersedes, *self.ends, *self.duplicates)
 
 
-class _Held(NamedTuple):
-    id: str
-    statement: Statement
-
-
 class Superseding:
     """Statements in their order, and which of them hold.
 
@@ -68,20 +63,17 @@ class Superseding:
 
     def add(self, id: str, text: str) -> Judgement:
         """Judge a statement as `judge` does, and take it in; `id` is its own."""
+        return self.hold(id, text, replacing=True)
+
+    def hold(self, id: str, text: str, *, replacing: bool = False) -> Judgement:
+        """Take in a statement that holds whatever it means for the others, which stay unless it is `replacing` them."""
         judged = self.judge(text)
         self._learn(judged)
-        for old in judged.replaced:
+        for old in judged.replaced if replacing else ():
             self.remove(old)
         if not self._is_spent(judged):
             self._take(id, judged.statement)
         return judged
-
-    def hold(self, id: str, text: str) -> None:
-        """Take in a statement that holds whatever it means for the others, which stay."""
-        judged = self.judge(text)
-        self._learn(judged)
-        if not self._is_spent(judged):
-            self._take(id, judged.statement)
 
     def remove(self, id: str) -> None:
         """Take a statement out of those that hold; one that does not hold is let be."""
@@ -99,17 +91,12 @@ class Superseding:
             return Judgement(new, ends=tuple(self._ended(new)))
         group = self._groups.get((new.subject, _group(new.relation)), {})
         valued = self._valued.get((new.subject, new.value), {})
-        near = [*(id for id in valued if id in group), *islice(reversed(group), _LOOKED_AT)]
-        same = [_Held(id, group[id]) for id in dict.fromkeys(near)]
-        duplicates = tuple(id for id, old in same if old.value == new.value and old.cue != "ends")
-        others = [_Held(id, old) for id, old in same if id not in duplicates]
-        if self.holds_many(new):
-            ended = tuple(id for id, old in others if old.cue == "ends")
-            beside = tuple(id for id, old in others if old.cue != "ends")
-            return Judgement(new, supersedes=ended, duplicates=duplicates, adds_to=beside)
-        replaced = tuple(id for id, old in others if self._gives_way(old, new))
-        beside = tuple(id for id, old in others if id not in replaced)
-        return Judgement(new, replaced, (), duplicates, tuple(self._doubtful(new)), beside)
+        near = dict.fromkeys([*(id for id in valued if id in group), *islice(reversed(group), _LOOKED_AT)])
+        duplicates = tuple(id for id in near if group[id].value == new.value and group[id].cue != "ends")
+        others, many = [id for id in near if id not in duplicates], self.holds_many(new)
+        ended = tuple(id for id in others if (group[id].cue == "ends" if many else self._gives_way(group[id], new)))
+        beside = tuple(id for id in others if id not in ended)
+        return Judgement(new, ended, (), duplicates, () if many else tuple(self._doubtful(new)), beside)
 
     def holds_many(self, statement: Statement) -> bool:
         """Whether a subject may have several values of a relation at once: as statements showed, else as English has it."""
@@ -127,18 +114,16 @@ class Superseding:
 
     def _ended(self, new: Statement) -> list[str]:
         """What holds of the subject with that value: of the same relation, or of any where the words name no known one."""
-        at = [_Held(id, self._held[id]) for id in self._valued.get((new.subject, new.value), {})]
+        at = {id: self._held[id] for id in self._valued.get((new.subject, new.value), ())}
         group = _group(new.relation)
-        same = [id for id, old in at if _group(old.relation) == group]
+        same = [id for id, old in at.items() if _group(old.relation) == group]
         named = any(word.startswith("=") for word in new.relation)
-        return same or [id for id, old in at if old.cue != "ends" and not (named and old.holds)]
+        return same or [id for id, old in at.items() if old.cue != "ends" and not (named and old.holds)]
 
     def _doubtful(self, new: Statement) -> Iterator[str]:
         """Statements with another value whose relation is called alike, though not the same."""
-        ids = {
-            id for word in new.relation for id in islice(reversed(self._words.get((new.subject, word), {})), _LOOKED_AT)
-        }
-        for id in sorted(ids):
+        named = (self._words.get((new.subject, word), {}) for word in new.relation)
+        for id in sorted({id for ids in named for id in islice(reversed(ids), _LOOKED_AT)}):
             old = self._held[id]
             shared = len(old.relation & new.relation) / len(old.relation | new.relation)
             if shared >= _SIMILAR and _group(old.relation) != _group(new.relation) and old.value != new.value:

@@ -19,7 +19,7 @@ from theorex_lab.designs.facts.tree_records import (
     chain_problems,
     facts_in,
     numbered_like,
-    read_json,
+    read_marked_json,
     upgraded,
 )
 from theorex_lab.designs.facts.tree_write import in_json, wrapped
@@ -44,7 +44,7 @@ _MENDS: Mapping[str, Callable[[Any], Any]] = {
 
 
 @dataclass
-class Checked:
+class TreeCheck:
     """How many files and facts were read, what is wrong still, what was mended or brought up to date, and which files were written."""
 
     files: int = 0
@@ -54,7 +54,7 @@ class Checked:
     written: list[str] = field(default_factory=list)
 
 
-def check_tree(folder: Path, *, fix: bool = False) -> Checked:
+def check_tree(folder: Path, *, fix: bool = False) -> TreeCheck:
     """Check every items.json below a folder: JSON, members, ids, chains. fix: mend what can be, a copy of each file first.
 
     Mended are a byte order mark, a bare list, members that are missing or out of range, and an id that is there twice. Raises
@@ -63,7 +63,7 @@ def check_tree(folder: Path, *, fix: bool = False) -> Checked:
     return _each_file(folder, _MENDS, write=fix)
 
 
-def migrate_tree(folder: Path) -> Checked:
+def migrate_tree(folder: Path) -> TreeCheck:
     """Bring every items.json below a folder to the second version, bare lists and wrapped ones alike, a copy of each first.
 
     Facts get confidence .7, tags [], and abstractionLevel pattern where they are preferences or relationships, else episode,
@@ -72,14 +72,14 @@ def migrate_tree(folder: Path) -> Checked:
     return _each_file(folder, {}, write=True)
 
 
-def check_home(home: Home) -> Checked:
+def check_home(home: Home) -> TreeCheck:
     """Check that the chains of the facts here are complete and without a circle."""
     facts = facts_of(home, active=None)
     links = {fact.id: fact.superseded_by for fact in facts}
     found = [f"{fact_id}: {problem}" for fact_id, problem in chain_problems(links).items()]
     lost = [(fact.id, old) for fact in facts for old in fact.supersedes if old not in links]
     found += [f"{fact_id}: it supersedes {old!r}, which is no fact that is there" for fact_id, old in lost]
-    return Checked(0, len(facts), found)
+    return TreeCheck(0, len(facts), found)
 
 
 def duplicates(home: Home) -> tuple[int, list[list[str]]]:
@@ -116,8 +116,8 @@ def init_tree(folder: Path) -> dict[str, list[str]]:
     return {"made": made, "kept": kept, "hooks": texts["hooks"].splitlines()}
 
 
-def _each_file(folder: Path, mends: Mapping[str, Callable[[Any], Any]], *, write: bool) -> Checked:
-    done, links = Checked(), dict[str, str]()
+def _each_file(folder: Path, mends: Mapping[str, Callable[[Any], Any]], *, write: bool) -> TreeCheck:
+    done, links = TreeCheck(), dict[str, str]()
     files = sorted(folder.glob("life/*/*/items.json"))
     if not files:
         raise InvalidInput(f"got {folder}, which holds no life/*/*/items.json; allowed is the folder that life/ is in")
@@ -137,10 +137,10 @@ def _each_file(folder: Path, mends: Mapping[str, Callable[[Any], Any]], *, write
 
 
 def _mended_file(
-    file: Path, name: str, done: Checked, links: dict[str, str], mends: Mapping[str, Callable[[Any], Any]], said: list[str]
+    file: Path, name: str, done: TreeCheck, links: dict[str, str], mends: Mapping[str, Callable[[Any], Any]], said: list[str]
 ) -> dict[str, Any]:  # fmt: skip
     """The document of a file as it is to be; what is mended is noted in `said`, what cannot be in the problems."""
-    document, marked = read_json(file)
+    document, marked = read_marked_json(file)
     records, bare = facts_in(document)
     said += ["it begins with a byte order mark"] * marked + ["it is a bare list"] * bare
     taken = {str(record.get("id")) for record in records if isinstance(record, dict)}
@@ -167,10 +167,9 @@ def _mended(
         found |= {key: mends[key](found[key])} if key in mends else {}
         (mended if key in mends else left).append(sentence)
     if (fact_id := str(found.get("id"))) in links:
-        free = (
-            free_id for number in count(1) if (free_id := numbered_like(fact_id, number)) not in taken | links.keys()
-        )
-        (mended if mends else left).append(f"the id {fact_id} is there twice; this one is to be {(new := next(free))}")
+        numbered = (numbered_like(fact_id, number) for number in count(1))
+        new = next(id for id in numbered if id not in taken | links.keys())
+        (mended if mends else left).append(f"the id {fact_id} is there twice; this one is to be {new}")
         found["id"] = new if mends else fact_id
     links[str(found.get("id"))] = str(found.get("supersededBy") or "")
     return found, mended, left

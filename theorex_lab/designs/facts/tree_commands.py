@@ -58,9 +58,8 @@ def _writing(write: Callable[..., Event], details: str, *keys: str) -> Callable[
     def run(home: Home, **given: Any) -> Told:
         event = write(home, **given)
         told = {key: event.body[key] for key in keys}
-        return {**told, "event_id": event.id}, one_row(
-            "  ".join(key if value is True else str(value) for key, value in told.items() if value)
-        )
+        shown = "  ".join(key if value is True else str(value) for key, value in told.items() if value)
+        return {**told, "event_id": event.id}, one_row(shown)
 
     run.__doc__ = f"{details}\n\nJSON: {{{', '.join(keys)}, event_id}}"
     return run
@@ -124,14 +123,12 @@ def _review(home: Home, note_id: str, verdict: str, **given: Any) -> Told:
 
 def _domains(home: Home) -> Told:
     """JSON: {domains: [{name, type, description, entity, interval, paused, stale, writtenAt}]}"""
-    told, now = list[dict[str, Any]](), home.clock.now()
+    told, rows, now = list[dict[str, Any]](), list[str](), home.clock.now()
     for domain in domains.domains_of(home).values():
         about = {"stale": domain.is_stale(now), "writtenAt": to_iso(domain.written_at)}
         told.append({"name": domain.name, **domain.stated, **about})
-    rows = [
-        f"{each['name']}  {each['type']}{'  paused' * each['paused']}{'  stale' * each['stale']}  {each['description']}"
-        for each in told
-    ]
+        marks = [mark for mark in ("paused", "stale") if told[-1][mark]]
+        rows.append("  ".join([domain.name, domain.stated["type"], *marks, domain.stated["description"]]))
     return {"domains": told}, "\n".join(rows) or "no domain yet: `theorex fact domain add` makes one"
 
 
@@ -150,8 +147,8 @@ def _scan(home: Home) -> Told:
     """
     found = domains.scan_domains(home)
     rows = [f"{name}: stale" for name in found.stale]
-    rows += [f"{each.id}  {each.domain}: PROPOSAL {one_row(each.text)}" for each in found.proposals]
-    told = {**found._asdict(), "proposals": [each._asdict() for each in found.proposals]}
+    rows += [f"{line.id}  {line.domain}: PROPOSAL {one_row(line.text)}" for line in found.proposals]
+    told = {**found._asdict(), "proposals": [line._asdict() for line in found.proposals]}
     return told, "\n".join(rows) or f"{found.domains} domains, all well"
 
 
@@ -160,7 +157,7 @@ def _judge(home: Home, accept: bool, **given: Any) -> Told:
 
     JSON: {id, domain, text, event_id, source}
     """
-    found = domains.judge(home, accept=accept, **given)
+    found = domains.judge_proposal(home, accept=accept, **given)
     return found._asdict(), f"{'accepted' if accept else 'rejected'}: {found.text}"
 
 
@@ -170,8 +167,8 @@ def _import_domains(home: Home, folder: Path, **given: Any) -> Told:
     JSON: {files: [{file, imported, skipped, problems}]}
     """
     found = later("theorex_lab.designs.facts.tree_read:import_domains")(home, folder, **given)
-    rows = [line for each in found for line in (f"{each.imported:8d} new  {each.file}", *each.problems)]
-    return {"files": [asdict(each) for each in found]}, "\n".join(rows) or "no domain is there"
+    rows = [line for file in found for line in (f"{file.imported:8d} new  {file.file}", *file.problems)]
+    return {"files": [asdict(file) for file in found]}, "\n".join(rows) or "no domain is there"
 
 
 def _validate(home: Home, folder: Path | None, fix: bool) -> Told:

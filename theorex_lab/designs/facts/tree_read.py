@@ -42,6 +42,7 @@ _SAID = re.compile(r"(\d\d:\d\d) ([a-z0-9][a-z0-9._-]{0,63}): (\S.*)")
 _DRAWN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _TYPE_OF = dict(zip(SECTIONS, (DEFAULT_TYPE, "decision", FIX_TYPE), strict=True))  # of what stands in a section
 Events = Iterator[tuple[Event, int]]
+_FoundFact = tuple[Body, tree_records.FactRecord, str, Event | None]  # as it stands, its event's id, that if it is here
 
 
 def import_tree(
@@ -52,17 +53,18 @@ def import_tree(
     `agent` has the records that name nobody. Unless `trust_own`, everything has the source `import`, and nothing that is here
     from another source is superseded. Raises StorageError on a full disk.
     """
-    taking = _Taking(home, Importing(home.settings, home.clock.now(), agent, trust_own), path)
-    return each_file(path, files_of(path), taking.take)
+    how = Importing(home.settings, home.clock.now(), agent, trust_own)
+    return each_file(path, tree_files(path), _Taking(home, how, path).take)
 
 
 def import_domains(home: Home, folder: Path, *, agent: str = "main", trust_own: bool = False) -> list[FileReport]:
     """Take in what was edited by hand below memory/domains/ of a folder: it stands in the place of what is here."""
-    taking = _Taking(home, Importing(home.settings, home.clock.now(), agent, trust_own), folder, replace=True)
-    return each_file(folder, [file for file in files_of(folder) if _reader(file) == "_domain"], taking.take)
+    how = Importing(home.settings, home.clock.now(), agent, trust_own)
+    files = [file for file in tree_files(folder) if _reader(file) == "_domain"]
+    return each_file(folder, files, _Taking(home, how, folder, replace=True).take)
 
 
-def files_of(path: Path) -> list[Path]:
+def tree_files(path: Path) -> list[Path]:
     """The files below a folder that are read, facts first; an items.json is its own."""
     if not path.is_dir():
         return [path] if path.name == "items.json" and path.is_file() else []
@@ -106,23 +108,17 @@ class _Taking:
         except UnicodeDecodeError as error:
             raise InvalidInput(f"not UTF-8: {error}") from error
 
-    def _settle(
-        self, stated: str, event_id: str, key: str, taken: set[str], others: Container[str] = ()
-    ) -> Event | None:
+    def _settle(self, stated: str, event_id: str, key: str, taken: set[str], others: Container[str]) -> Event | None:
         """Give a record its id in this home, its own unless that is taken; its event where it is here already."""
         here = next(iter(self.home.journal.read(ids=[event_id], erased=True)), None)
-        free = (
-            each for number in count(1) if (each := numbered_like(stated, number)) not in taken and each not in others
-        )
-        if here is None:
-            self.ids[stated] = next(free) if stated in taken else stated
-        else:
-            self.ids[stated] = here.body.get(key, stated)
+        numbered = (numbered_like(stated, number) for number in count(1))
+        own = stated if stated not in taken else next(id for id in numbered if id not in taken and id not in others)
+        self.ids[stated] = here.body.get(key, stated) if here else own
         taken.add(self.ids[stated])
         return here
 
     def _facts(self, file: Path, problems: list[str]) -> Events:
-        document, _ = tree_records.read_json(file)
+        document, _ = tree_records.read_marked_json(file)
         entity, records = entity_of(file, document), tree_records.facts_in(document)[0]
         numbered = ((f"fact {number}", record) for number, record in enumerate(records, 1))
         read = [given for _, given in each_noted(problems, numbered, self._fact_record)]
@@ -133,24 +129,21 @@ class _Taking:
         found, stated = [], {record.id for _, record in read}
         for raw, record in read:
             event_id = _event_id(raw, entity, record.id, record.fact)
-            found.append((record, event_id, self._settle(record.id, event_id, "fact_id", taken, stated)))
-        for (raw, record), (_, event_id, here) in zip(read, found, strict=True):
+            found.append((raw, record, event_id, self._settle(record.id, event_id, "fact_id", taken, stated)))
+        for raw, record, event_id, here in found:
             body = {} if here else self._fact_body(entity, raw, record)
             yield here or self._event("fact", body, record.timestamp, event_id), 1
         yield from self._chains(found, broken)
 
-    def _chains(
-        self, found: Sequence[tuple[tree_records.FactRecord, str, Event | None]], broken: Container[str]
-    ) -> Events:
+    def _chains(self, found: Sequence[_FoundFact], broken: Container[str]) -> Events:
         """What became of the facts of a file. Of those that were here only what an import may say of them."""
         active = {fact.id: fact for fact in facts_of(self.home)}
-        times = {record.id: record.timestamp for record, *_ in found}
-        for record, event_id, known in found:
+        times = {record.id: record.timestamp for _, record, *_ in found}
+        for _, record, event_id, known in found:
             fact_id, by = self.ids[record.id], "" if record.id in broken else record.superseded_by
             fact = active.get(fact_id) if known else None
-            if record.status == "superseded" and (
-                not known or (fact and (self.how.trust_own or fact.source == "import"))
-            ):
+            may_end = not known or (fact and (self.how.trust_own or fact.source == "import"))
+            if record.status == "superseded" and may_end:
                 body = {"facts": [fact_id], "by": self._now(by), "why": "a file says so", "undo": False}
                 at, agent = record.superseded_at or times.get(by), fact.agent if fact else ""
                 yield self._event("fact_superseded", body, at, derived_event_id("superseded", event_id, by), agent), 0
@@ -176,23 +169,19 @@ class _Taking:
         }  # fmt: skip
 
     def _note(self, file: Path, _problems: list[str]) -> Events:
-        raw = without_nulls(tree_records.read_json(file)[0])
+        raw = without_nulls(tree_records.read_marked_json(file)[0])
         record, tension = checked(tree_records.NoteRecord, raw), file.parent.name == "tensions"
         text = record.tension if tension else record.observation
         if not text or record.id.startswith("tension") != tension or (tension and not record.fact_refs):
             raise InvalidInput(f"got the note {record.id} without a text, or a tension without factRefs; give both")
         event_id = _event_id(raw, record.id, text)
         with self.home.views.reading(Notes) as view:
-            known = self._settle(record.id, event_id, "note_id", set(view.ids))
+            known = self._settle(record.id, event_id, "note_id", set(view.ids), ())
         about: Body = {"facts": [*map(self._now, record.fact_refs)]} if tension else {"category": record.noted}
         about |= {"note_id": self.ids[record.id], "project": record.project or self.home.project}
         body = {**about, "text": text, "source": self.how.source(raw, "trust", self.source)}
-        yield (
-            self._event(
-                "tension_noted" if tension else "friction_noted", body, record.created_at, event_id, record.agent
-            ),
-            1,
-        )
+        kind = "tension_noted" if tension else "friction_noted"
+        yield self._event(kind, body, record.created_at, event_id, record.agent), 1
         if record.status != "pending" and not known:
             body = {**about, "status": record.status, "fact": self._now(record.fact), "undo": False}
             reviewed_id = derived_event_id("reviewed", event_id)
@@ -202,7 +191,7 @@ class _Taking:
         return self.ids.get(stated, stated)
 
     def _self(self, file: Path, _problems: list[str]) -> Events:
-        here = self_notes.lines_of(self.home, file.stem)
+        here = self_notes.self_lines(self.home, file.stem)
         for line in self_notes.lines_in(file.stem, self._text(file)):
             event_id = derived_event_id("self-file", file.stem, line)
             body = {"file": file.stem, "text": line, "undo": False, "source": self.source}
@@ -232,7 +221,7 @@ class _Taking:
     def _stated(self, registry: Path, name: str) -> dict[str, Any]:
         """What the registry says of a domain; nothing where it has another shape."""
         check_inside(self.root, registry)
-        found = tree_records.read_json(registry)[0] if registry.is_file() else {}
+        found = tree_records.read_marked_json(registry)[0] if registry.is_file() else {}
         for key in ("domains", name):
             found = found.get(key) if isinstance(found, dict) else None
         return found if isinstance(found, dict) else {}

@@ -30,8 +30,7 @@ def _whole_time(stated: Any) -> Any:
 
 
 def _among(names: Sequence[str]) -> FieldInfo:
-    found: FieldInfo = Field(pattern=f"^({'|'.join(names)})$", description=f"one of {', '.join(names)}")
-    return found
+    return _like(f"^({'|'.join(names)})$", f"one of {', '.join(names)}")
 
 
 def _like(pattern: str, what: str) -> FieldInfo:
@@ -92,7 +91,7 @@ class NoteRecord(_Record):
         return self.category if self.category in NOTE_CATEGORIES else "quality"
 
 
-def read_json(path: Path) -> tuple[Any, bool]:
+def read_marked_json(path: Path) -> tuple[Any, bool]:
     """What a JSON file holds, and whether it begins with a byte order mark. Raises InvalidInput where it is no JSON."""
     content = read_file(path)
     try:

@@ -83,11 +83,8 @@ def _life(home: Home, agent: str | None) -> Iterator[Document]:
         if agent in (None, fact.agent):
             entities[fact.entity].append(fact)
     for entity, facts in sorted(entities.items()):
-        yield (
-            "life/*/*/items.json",
-            f"life/{entity}/items.json",
-            in_json(wrapped(entity, [fact.to_dict() for fact in facts])),
-        )
+        items = in_json(wrapped(entity, [fact.to_dict() for fact in facts]))
+        yield "life/*/*/items.json", f"life/{entity}/items.json", items
         if agent is None and (active := [fact for fact in facts if fact.active]):
             page = summary(entity, active, home.clock.now(), fact_settings(home))
             yield "life/*/*/summary.md", f"life/{entity}/summary.md", page

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from theorex_lab.clock import to_iso
+from theorex_lab.design import Face
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES
-from theorex_lab.designs.facts.checks import check_flow
+from theorex_lab.designs.facts.checks import check_flow, one_of
 from theorex_lab.designs.facts.entities import check_entity
 from theorex_lab.designs.facts.facts import Facts, fact_by_id, form_number
 from theorex_lab.designs.facts.items import FactSettings, fact_settings
@@ -120,18 +121,15 @@ def supersede(home: Home, old: str, by: str = "", *, why: str = "", vouched: boo
         fact = fact_by_id(home, old)
         successor = fact_by_id(home, by) if by else None
         if not fact.active:
-            raise InvalidInput(
-                f"got {old}, in whose place {fact.superseded_by or 'nothing'} stands already; allowed is an active fact"
-            )
+            known = fact.superseded_by or "nothing"
+            raise InvalidInput(f"got {old}, in whose place {known} stands already; allowed is an active fact")
         if successor is not None and (successor.id == old or not successor.active):
-            raise InvalidInput(
-                f"got {by} to stand in the place of {old}; allowed is another fact that is active, so that chains have no circle"
-            )
+            allowed = "another fact that is active, so that chains have no circle"
+            raise InvalidInput(f"got {by} to stand in the place of {old}; allowed is {allowed}")
         source = successor.source if successor else "agent"
         if not vouched and TRUST[source] < TRUST["agent"] <= TRUST[fact.source]:
-            raise InvalidInput(
-                f"got {by}, from a source {source}, against {old}, from {fact.source}; allowed is an agent's or a user's word: note a tension, and accept it"
-            )
+            told = f"{by}, from a source {source}, against {old}, from {fact.source}"
+            raise InvalidInput(f"got {told}; allowed is an agent's or a user's word: note a tension, and accept it")
         lineage = successor.event_id if successor else fact.event_id
         _replace(view, append, [old], by, why, home.clock.now(), lineage)
 
@@ -142,9 +140,7 @@ def undo_supersede(home: Home, old: str) -> None:
     if fact.active:
         raise InvalidInput(f"got {old}, which is active; allowed is a fact that was superseded")
     body = {"facts": [old], "by": fact.superseded_by, "why": "undone", "undo": True, "project": fact.project}
-    home.journal.append(
-        [new_event("fact_superseded", body, agent=fact.agent, lineage=[fact.event_id], at=home.clock.now())]
-    )
+    Face(home).append("fact_superseded", body, agent=fact.agent, lineage=[fact.event_id])
 
 
 def archive_entity(home: Home, entity: str) -> str:
@@ -153,21 +149,16 @@ def archive_entity(home: Home, entity: str) -> str:
     new = f"archives/{old.partition('/')[2]}"
     with home.views.reading(Facts) as view:
         if not len(view.rows(old)) or old == new:
-            raise InvalidInput(
-                f"got the entity {entity!r}; allowed is one outside archives/ that has facts: `theorex fact list` shows them"
-            )
-    event = new_event("entity_archived", {"entity": old, "to": new}, agent=SCANNER, at=home.clock.now())
-    home.journal.append([event])
+            raise InvalidInput(f"got the entity {entity!r}; allowed is one with facts, outside archives/")
+    Face(home).append("entity_archived", {"entity": old, "to": new, "project": ""}, agent=SCANNER)
     return new
 
 
-def note_access(home: Home, fact_ids: Sequence[str]) -> int:
+def note_access(home: Home, *fact_ids: str) -> int:
     """Count a use of these facts; returns of how many. Raises InvalidInput for an unknown id, and counts none."""
     known = [fact_by_id(home, fact_id).id for fact_id in dict.fromkeys(fact_ids)]
     if known:
-        home.journal.append(
-            [new_event("facts_accessed", {"facts": known, "project": home.project}, agent=SCANNER, at=home.clock.now())]
-        )
+        Face(home).append("facts_accessed", {"facts": known, "project": home.project}, agent=SCANNER)
     return len(known)
 
 
@@ -190,21 +181,16 @@ def _body(home: Home, new: NewFact) -> Body:
     check_agent(new.agent)
     text = kept_text(check_text(new.text, home.settings.max_text_bytes))
     if len(text) > DESCRIPTION_CHARACTERS:
-        raise InvalidInput(
-            f"got a fact of {len(text)} characters; allowed are up to {DESCRIPTION_CHARACTERS}: write its parts"
-        )
-    for name, value, allowed in (
-        ("category", new.category, CATEGORIES), ("abstraction", new.abstraction, ABSTRACTIONS), ("source", new.source, tuple(TRUST)),
-    ):  # fmt: skip
-        if value not in allowed:
-            raise InvalidInput(f"got the {name} {value!r}; allowed are {', '.join(allowed)}")
+        most = DESCRIPTION_CHARACTERS
+        raise InvalidInput(f"got a fact of {len(text)} characters; allowed are up to {most}: write its parts")
+    for name, allowed in {"category": CATEGORIES, "abstraction": ABSTRACTIONS, "source": (*TRUST,)}.items():
+        one_of(name, getattr(new, name), allowed)
     if isinstance(new.confidence, bool) or not isinstance(new.confidence, int | float) or not 0 <= new.confidence <= 1:
         raise InvalidInput(f"got the confidence {new.confidence!r}; allowed are 0 to 1")
     begins, ends = new.valid_from, new.valid_to
     if begins is not None and ends is not None and begins >= ends:
-        raise InvalidInput(
-            f"got validFrom {to_iso(begins)} and validTo {to_iso(ends)}; allowed is a beginning before the end"
-        )
+        told = f"validFrom {to_iso(begins)} and validTo {to_iso(ends)}"
+        raise InvalidInput(f"got {told}; allowed is a beginning before the end")
     return {
         "entity": check_entity(new.entity), "text": text, "category": new.category, "confidence": float(new.confidence),
         "abstraction": new.abstraction, "tags": check_tags(new.tags), "source": new.source, "origin": kept_text(new.origin[:200]),
@@ -259,13 +245,11 @@ def _replaced(view: Facts, settings: FactSettings, judged: Judgement, body: Body
         return [*replaced, *judged.duplicates] if new.cue else replaced
     if body["category"] not in _REPLACING:
         return []
-    alike = sorted(
-        ((likeness(other, body["text"]), fact_id) for fact_id, other in view.near(body["entity"], body["text"])),
-        reverse=True,
-    )
-    best, next_best = ([score for score, _ in alike] + [0.0, 0.0])[:2]
+    near = view.near(body["entity"], body["text"])
+    alike = sorted([(likeness(other, body["text"]), fact_id) for fact_id, other in near], reverse=True)
+    (best, nearest), (next_best, _) = [*alike, (0.0, ""), (0.0, "")][:2]
     clear = best >= settings.supersede_threshold and best - next_best >= settings.supersede_margin
-    return [alike[0][1]] if clear else []
+    return [nearest] if clear else []
 
 
 def _is_loose(judged: Judgement, body: Body) -> bool:
@@ -289,7 +273,5 @@ def _same_signs(first: str, second: str) -> bool:
 
 def _named(text: str) -> frozenset[str]:
     """Its numbers, and its capitalized words after the first."""
-    words = text.split()
-    return frozenset(
-        word.strip(".,;:!?") for at, word in enumerate(words) if word[:1].isdigit() or (at and word[:1].isupper())
-    )
+    named = (word for at, word in enumerate(text.split()) if word[:1].isdigit() or (at and word[:1].isupper()))
+    return frozenset(word.strip(".,;:!?") for word in named)

@@ -52,9 +52,7 @@ def score_fact_updates(file: str = "", *, embedder: Embedder | None = None, seed
                     found = [id for id in found_by(lab, probe.query, search).events if id not in hidden[method]]
                     rows[method].append(_scores(probe, found))
     if not rows["superseding"]:
-        raise InvalidInput(
-            f"got {name!r} without a question that a statement answers; give a log with questions and answers"
-        )
+        raise InvalidInput(f"got {name!r} without a question that a statement answers; give a log with both")
     figures = {method: _figures(row, seed) for method, row in rows.items()}
     return {"dataset": name, "n": len(rows["superseding"]), "metrics": figures.pop("superseding"), "baselines": figures}
 
@@ -66,12 +64,9 @@ def _scores(probe: Probe, found: Sequence[str]) -> list[float]:
 
 
 def _figures(rows: Sequence[Sequence[float]], seed: int) -> dict[str, float]:
-    table = np.array(rows, float)
     told: dict[str, float] = {}
-    for number, metric in enumerate(METRICS):
-        column = table[:, number]
-        known = column[~np.isnan(column)]
-        if len(known):
+    for metric, column in zip(METRICS, np.array(rows, float).T, strict=True):
+        if len(known := column[~np.isnan(column)]):
             told |= bootstrap_mean(known, seed).named(metric)
     return told
 
@@ -96,9 +91,8 @@ def by_document(log: Log) -> set[str]:
     """
 
     def chosen(scored: list[tuple[float, str]]) -> list[str]:
-        if not scored or scored[0][0] < _NEAREST or (len(scored) > 1 and scored[0][0] - scored[1][0] < _MARGIN):
-            return []
-        return [scored[0][1]]
+        (best, nearest), (second, _) = [*scored, (0.0, ""), (0.0, "")][:2]
+        return [nearest] if best >= _NEAREST and best - second >= _MARGIN else []
 
     return _overlapping(log, _NEAREST - _MARGIN, chosen)
 

@@ -125,7 +125,7 @@ def score_contradictions(dataset: str = "fever_symmetric", *, seed: int = 0) -> 
     """
     methods: dict[str, Compare] = {
         _OURS: facts.contradiction,
-        "negation": lambda *pair: float(len({facts.words_of(str(text)).negative for text in pair[:2]}) > 1),
+        "negation": lambda *pair: float(len({facts.sentence_words(str(text)).negative for text in pair[:2]}) > 1),
     }
     return _score(dataset, "fever_symmetric, sick", auc, methods, {"": (facts.CONTRADICTS, 0.0)}, seed)
 

@@ -75,12 +75,8 @@ def labelled_messages(language: str) -> list[LabelledMessage]:
     """
     name = f"signals_{language}.jsonl.gz"
     labels = read_lines(packaged(name), LabelledMessage, MARK, 1)[1]
-    logs = [
-        log
-        for of in sorted({label.talk.partition("/")[0] for label in labels if not label.text})
-        for log in load_logs(of)
-    ]
-    bodies = {event.id: event.body for log in logs for event in log.events}
+    sets = sorted({label.talk.partition("/")[0] for label in labels if not label.text})
+    bodies = {event.id: event.body for of in sets for log in load_logs(of) for event in log.events}
     found = []
     for label in labels:
         body = bodies.get(label.id, {"text": label.text})
@@ -122,11 +118,8 @@ def _figures(messages: Sequence[LabelledMessage], method: Method, seed: int) -> 
     bounds = np.quantile(_shares(np.tensordot(drawn, talks, 1)), [0.025, 0.975], axis=0)
     shares = np.stack([_shares(counts.sum(0)), *bounds], -1).reshape(len(ROWS), -1).tolist()
     names = [share + end for share in SHARES for end in ("", "_low", "_high")]
-    labelled = [
-        *counts.sum(0)[: len(HIGH), 2].astype(int).tolist(),
-        len(messages),
-        *[int(counts[:, : len(HIGH), 2].sum())] * 2,
-    ]
+    known = counts.sum(0)[: len(HIGH), 2].astype(int).tolist()
+    labelled = [*known, len(messages), sum(known), sum(known)]
     rows = zip(ROWS, labelled, shares, strict=True)
     return {row: {"labelled": many, **dict(zip(names, of, strict=True))} for row, many, of in rows}
 
