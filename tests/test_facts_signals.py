@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from conftest import Run
 
-from theorex_lab.designs.facts.signals import HIGH, keywords, signal_of
+from theorex_lab.designs.facts.signals import HIGH, facts_in, keywords, signal_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import sources
 from theorex_lab.experiments.data.recorded_lines import read_lines
@@ -105,6 +105,23 @@ def test_keywords_are_ten_at_most_as_they_are_written() -> None:
     assert len(keywords(" ".join(f"word{n}" for n in range(50)))) == 10
 
 
+def test_facts_are_the_sentences_worth_keeping_in_their_speakers_words() -> None:
+    said = "Hi Bob! Done. I prefer TABS, not spaces. Where is it?\n\n```\nI love curl very much\n```\nМеня зовут Ann."
+    found = facts_in(said)
+    assert [fact.sentence for fact in found] == ["I prefer TABS, not spaces.", "Меня зовут Ann."]
+    assert [fact.categories for fact in found] == [("correction", "preference"), ("identity",)]
+    assert found[0].confidence == 0.91
+    assert facts_in("Done.") == facts_in("") == facts_in("ok, thanks") == []
+
+
+def test_facts_are_short_and_what_a_user_pasted_is_none() -> None:
+    long = "I prefer " + "very " * 200 + "tabs."
+    assert all(len(fact.sentence) <= 500 for fact in facts_in(f"{long}\nI prefer tabs in code.\n" * 3))
+    pasted = "The README says:\n\nWe decided to drop tabs for good."
+    assert facts_in(pasted) == []
+    assert len(facts_in(pasted, "agent")) == 1
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -119,6 +136,7 @@ def test_keywords_are_ten_at_most_as_they_are_written() -> None:
 )
 def test_odd_texts_are_read_without_an_error(text: str) -> None:
     assert signal_of(text).signal in ("high", "low", "none")
+    assert isinstance(facts_in(text), list)
 
 
 HOSTILE = [
@@ -136,6 +154,7 @@ def test_time_is_linear_in_a_hostile_message(part: str) -> None:
         for _ in range(3):
             start = time.process_time()
             signal_of(text)
+            facts_in(text)
             took.append(time.process_time() - start)
         return min(took)
 

@@ -16,6 +16,7 @@ FACT_CATEGORY = {"instruction": "preference", "identity": "relationship"}
 _NEGATABLE = ("milestone", "identity", "decision")
 _SCANNED = 4_000  # characters; a longer message is a paste
 _KEYWORDS, _KEYWORD_CHARACTERS = 10, 4
+_LEAST_WORDS = 3  # of a fact; "Done." tells nothing without what was said before
 _PLAIN_SIGNS = str.maketrans("’ё—", "'е-")
 _WORD = re.compile(r"[^\W_][\w+#./-]*[\w+#]")
 
@@ -27,6 +28,14 @@ class Signal(NamedTuple):
     categories: tuple[str, ...]
     confidence: float
     keywords: tuple[str, ...] = ()
+
+
+class FactSaid(NamedTuple):
+    """A sentence that is worth keeping as a fact, in its speaker's words, at most 400 characters."""
+
+    sentence: str
+    categories: tuple[str, ...]
+    confidence: float
 
 
 def signal_of(text: str, by: Speaker = "user") -> Signal:
@@ -46,11 +55,26 @@ def signal_of(text: str, by: Speaker = "user") -> Signal:
         return Signal("none", (), 0.95)
     spans, words = sentences_of(said, by, short=True), keywords(said)
     if found := tuple(sorted({name for span in spans for name in _categories(span)})):
-        return Signal("high", found, round(min(0.95, 0.85 + 0.03 * len(found)), 2), words)
+        return Signal("high", found, _confidence(found), words)
     plain = [_plain(span.text) for span in spans]
     if any(_finds("low", sentence) for sentence in plain if not is_asked(sentence)):
         return Signal("low", ("context",), 0.5, words)
     return Signal("none", (), 0.8 if any(_finds("question", sentence) for sentence in plain) else 0.3, words)
+
+
+def facts_in(text: str, by: Speaker = "user") -> list[FactSaid]:
+    """The sentences of a message that are worth keeping as facts: those that signal a high category, of three words or more.
+
+    >>> [(fact.sentence, fact.categories) for fact in facts_in("Hi! I prefer tabs. Where is it?")]
+    [('I prefer tabs.', ('preference',))]
+    """
+    found = [(span.text, tuple(sorted(_categories(span)))) for span in sentences_of(text[:_SCANNED], by, short=True)]
+    kept = [(text, named) for text, named in found if named and len(text.split()) >= _LEAST_WORDS]
+    return [FactSaid(text, named, _confidence(named)) for text, named in kept]
+
+
+def _confidence(categories: tuple[str, ...]) -> float:
+    return round(min(0.95, 0.85 + 0.03 * len(categories)), 2)
 
 
 def keywords(text: str) -> tuple[str, ...]:
