@@ -254,16 +254,39 @@ def unloaded(clock: FixedClock) -> Iterator[Lab]:
         yield lab
 
 
-def test_never_loads_no_model_and_always_does(unloaded: Lab) -> None:
+def test_auto_loads_no_model_where_a_text_holds_the_words(unloaded: Lab) -> None:
+    asked = unloaded.chosen_embedder[0].asked
+    hits = unloaded.search("stale cache", vectors="auto")
+    assert hits[0].text == "the cache went stale at noon"
+    assert asked == []
+    assert hits.why[0]["vector"] > 0, "the vector of what the words find stands in for the query's"
+    for query in ("stale milk of the mountain cows", "nothing of this is remembered"):
+        unloaded.search(query, vectors="auto")
+    assert asked == ["stale milk of the mountain cows", "nothing of this is remembered"]
+
+
+def test_never_loads_no_model_and_a_process_that_lives_on_always_does(unloaded: Lab) -> None:
     asked = unloaded.chosen_embedder[0].asked
     assert unloaded.search("stale milk of the mountain cows", vectors="never").notes == ()
     unloaded.settings = check_settings({"searchVectors": "never"})
     unloaded.search("stale milk of the mountain cows")
     assert asked == []
     unloaded.search("stale cache", vectors="always")
-    unloaded.settings = check_settings({"searchVectors": "always"})
+    unloaded.settings = check_settings({"searchVectors": "auto"})
     unloaded.search("a stale cache")
     assert asked == ["stale cache", "a stale cache"]
+
+
+def test_a_model_in_memory_or_of_unknown_size_is_asked_at_once(unloaded: Lab, clock: FixedClock) -> None:
+    embedder = unloaded.chosen_embedder[0]
+    vars(embedder)["_session"] = object()
+    unloaded.search("stale cache", vectors="auto")
+    assert embedder.asked == ["stale cache"]
+    with Lab.temporary(clock=clock, embedder=Unloaded(None)) as lab:
+        lab.agent("main").write("the cache went stale at noon")
+        assert "dimensions" in lab.searcher.vectors.told()
+        assert lab.chosen_embedder[0].asked == []
+        assert lab.search("stale cache", vectors="auto").notes == ("0 of 1 texts have vectors",)
 
 
 def test_a_backlog_is_embedded_within_a_time_and_told(unloaded: Lab) -> None:

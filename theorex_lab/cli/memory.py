@@ -54,7 +54,7 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
 @click.option("--tag", help="Only what carries this tag.")
 @click.option("--kind", "kinds", multiple=True, help="Only items of this kind, such as concept; may be repeated.")
 @click.option("--spread", is_flag=True, help="Let activation run over links, to what belongs to the finds.")
-@click.option("--vectors", type=click.Choice(["always", "never"]), help="Default: the setting searchVectors.")
+@click.option("--vectors", type=click.Choice(["auto", "always", "never"]), help="Default: the setting searchVectors.")
 @click.option("--why", is_flag=True, help="Say what each signal adds to a score.")
 @click.argument("query", nargs=-1, required=True)
 def search(
@@ -71,6 +71,7 @@ def search(
         raise click.UsageError("Give one of --agent and --all-agents.")
     lab, name = open_lab(), own_agent(agent)
     text = " ".join(query)
+    details["vectors"] = details["vectors"] or lab.settings.search_vectors
     hits = lab.search(text, agents=None if all_agents else [name], kinds=kinds or None, **details)
     notes = list(hits.notes)
     if not all_agents and not any(hit.agent == name for hit in hits) and name not in (writers := lab.agents()):

@@ -15,7 +15,7 @@ from theorex_lab.errors import ModelUnavailable, TheorexError
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Table
 from theorex_lab.search.embed import Matrix, OnnxEmbedder
-from theorex_lab.search.fuse import Ids, Mask, best_first
+from theorex_lab.search.fuse import Ids, Mask, Scores, best_first
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.vectors import VectorCache, text_key
 
@@ -51,6 +51,11 @@ class EmbeddedTexts:
         lexical = self.embedder.kind == "lexical"
         return "no vectors are made of texts: the embedder in use knows spelling, not meaning" if lexical else ""
 
+    @property
+    def must_load(self) -> bool:
+        """Whether a query's vector needs a model that this process has not loaded yet."""
+        return isinstance(self.embedder, OnnxEmbedder) and self.embedder.must_load
+
     def follow(self, index: ItemIndex) -> int:
         """Take over what the index and the cache have got meanwhile; returns how many documents have a vector."""
         self.cache.refresh()
@@ -78,6 +83,16 @@ class EmbeddedTexts:
         held, matrix = self.cache.read(self._records[documents])
         self._records[documents[~held]] = -1
         return held, matrix
+
+    def mean_of(self, index: ItemIndex, documents: Ids, weights: Scores) -> Matrix | None:
+        """A vector that stands in for a query's: the mean of those of these texts, weighted; None where they have none.
+
+        From Rocchio, "Relevance feedback in information retrieval" (1971), without anybody's judgement.
+        """
+        self.follow(index)
+        mean = weights @ self.of(documents)[1]
+        length = float(np.linalg.norm(mean))
+        return (mean / length).astype(np.float32) if length > 0 else None
 
     def vector_of(self, query: str) -> tuple[Matrix | None, list[str]]:
         """The query's vector, None where words alone decide, and what there is to say of it."""

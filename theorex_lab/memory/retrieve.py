@@ -26,12 +26,14 @@ from theorex_lab.search.lexical import tokenize
 from theorex_lab.search.passages import Passages
 
 MAX_RESULTS = 1_000
-VectorUse = Literal["always", "never"]
+VectorUse = Literal["auto", "always", "never"]
 Use = VectorUse | None
 Among = Callable[[ItemIndex], Mask]
 Vector = Matrix | None
 _CANDIDATES = 100  # of each signal; what stands deeper in all does not reach the top ten
 _HOLDS_ALL = 0.8  # of the query's words, by idf
+_SUFFICES = 0.6  # of them, in one text: then no model is loaded for a search that may go without
+_STAND_IN = 3  # texts whose vectors stand in for the query's
 _REACHED_SHARE = 0.5  # of the best text's score, that a text gets which full activation reaches
 _WORD = re.compile(r"\w+")
 
@@ -78,11 +80,12 @@ _Row = tuple[Hit, str, Mapping[str, float]]  # with its event's id, and why
 
 
 class _Ranked(NamedTuple):
-    """Documents, best first, their scores 0..1, and by signal what it added to each."""
+    """Documents, best first, their scores 0..1, by signal what it added to each, and the share of the query's words that one holds."""
 
     documents: Ids
     scores: Scores
     parts: Mapping[str, Scores]
+    held: float = 0.0
 
 
 class Searcher:
@@ -115,8 +118,8 @@ class Searcher:
         `spread`, texts that belong to those found are found too, as each design says: Theorex lets activation run from
         their concepts over links (two hops, weaker by each link's strength); nothing of it is stored. Nothing comes back where
         nothing fits (`searchFloor`). Where the embedder does not answer in time, or some vectors are missing, words decide
-        instead, and `notes` says so. `vectors`: whether the query's vector is computed; None is as the setting `searchVectors`
-        says.
+        instead, and `notes` says so. `vectors`: whether the query's vector is computed, see the setting `searchVectors`; None
+        is always, unless that is never.
         Raises InvalidInput for a blank query, a limit outside 1..1000, or a kind of item that no design here has.
         """
         if kinds is not None:
@@ -153,13 +156,20 @@ class Searcher:
         check_text(query, self.home.settings.max_text_bytes)
         if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_RESULTS:
             raise InvalidInput(f"got the limit {limit!r}; allowed are 1 to {MAX_RESULTS}")
-        use = "never" if labels else vectors or self.home.settings.search_vectors
-        vector, notes = (None, []) if use == "never" else self.vectors.vector_of(query)
+        use = "never" if labels else vectors or ("never" if self.home.settings.search_vectors == "never" else "always")
+        waits = not labels and use != "always" and self.vectors.must_load
+        vector, notes = (None, []) if waits or use == "never" else self.vectors.vector_of(query)
         # After the vector, which an endpoint may take its time for: what is searched is what is there then.
         index = self.home.views.get(self.home.label_view if labels else self.home.item_view)
         wanted = max(_CANDIDATES, 4 * limit)
         with index.lock:
             allowed = among(index) & ~(index.documents["hidden"] | index.documents["corrected"])
+            if waits:
+                ranked = self._ranked(index, query, None, allowed, wanted)
+                if ranked.held >= _SUFFICES:
+                    vector = self.vectors.mean_of(index, ranked.documents[:_STAND_IN], ranked.scores[:_STAND_IN])
+                elif use == "auto":
+                    return self.search_among(query, among, limit=limit, spread=spread, vectors="always")
             if vector is not None:
                 covered = self.vectors.follow(index)
                 if covered < len(index.documents):
@@ -185,7 +195,7 @@ class Searcher:
         ids, ordered = best_first(documents[fits], total[fits], int(fits.sum()))
         rows = np.searchsorted(documents, ids)
         added = {name: part[rows] for name, part in parts.items()}
-        return _Ranked(ids, shown(ordered), added)
+        return _Ranked(ids, shown(ordered), added, float(held.max()))
 
     def signals(self, query: str) -> tuple[list[str], Mapping[str, Scores]]:
         """The events of the texts that may answer a query, and the signals of each, as `search.blend.blend` takes them."""

@@ -151,6 +151,11 @@ class OnnxEmbedder(_Model):
         digest = self._pins[0] or hashlib.sha256(_file_bytes(self._paths[0], None)).hexdigest()
         return f"onnx-{digest[:16]}"
 
+    @property
+    def must_load(self) -> bool:
+        """Whether the model is loaded for the next vector, and the dimensions are known without it."""
+        return self.is_sized and "_session" not in vars(self)
+
     @functools.cached_property
     def _session(self) -> Any:
         onnxruntime = _imported("onnxruntime")
