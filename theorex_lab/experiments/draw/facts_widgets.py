@@ -6,20 +6,19 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import ipywidgets as widgets
 from matplotlib.figure import Figure
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.designs.facts.facts import Fact
 from theorex_lab.errors import InvalidInput, TheorexError
-from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph, to_png
+from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
 from theorex_lab.experiments.draw.facts_plots import plot_beliefs, plot_chain
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
     from theorex_lab.designs.facts.face import FactsMemory
-    from theorex_lab.designs.facts.notes import Note
 
-_LOOK: dict[str, Any] = {"width": "52em", "label_width": "9em"}
 _VERDICTS = {
     "Accept": "The newest fact stands in the place of the others",
     "Reject": "All of them hold side by side",
@@ -88,53 +87,28 @@ def contradiction_explorer(memory: FactsMemory) -> Any:
 
     Returns an ipywidgets VBox that works by mouse and by keyboard. Raises InvalidInput where no tension was noted.
     """
-    if not memory.notes(tensions=True):
+    if not (tensions := memory.notes(tensions=True)):
         raise InvalidInput("got no tension between facts; note one: theorex fact tension --fact1 A --fact2 B")
-    return _Queue(memory).box
+    titles = {one_line(f"{note.id}: {memory.show(note.facts[-1]).text}", 90): note.id for note in tensions}
+    explorer: Explorer[str] = Explorer({name: partial(str, id) for name, id in titles.items()}, "a tension")
+    explorer.source.description = "Tension"
 
-
-class _Queue:
-    """The controls of the tensions and what they do."""
-
-    def __init__(self, memory: FactsMemory) -> None:
-        import ipywidgets as widgets
-
-        self.memory, self.status, self.picture = memory, widgets.HTML(), widgets.Image(format="png")
-        self.tension = control("Dropdown", "Tension", **_LOOK)
-        buttons = [widgets.Button(description=name, tooltip=tip) for name, tip in _VERDICTS.items()]
-        for button in buttons:
-            button.on_click(self.judge)
-        self.tension.observe(self.show, names="value")
-        self.list(memory.notes(tensions=True)[0].id)
-        self.box = widgets.VBox([self.tension, self.picture, widgets.HBox(buttons), self.status])
-
-    def list(self, chosen: str) -> None:
-        """List the tensions, those that are settled with a mark, and show the chosen one."""
-        self.tension.unobserve(self.show, names="value")
-        notes = self.memory.notes(tensions=True)
-        self.tension.options = [(self._name(note), note.id) for note in notes]
-        self.tension.value = chosen
-        self.tension.observe(self.show, names="value")
-        self.show()
-
-    def _name(self, note: Note) -> str:
-        mark = "" if note.status == "pending" else "✓ "
-        return mark + one_line(f"{note.id}: {self.memory.show(note.facts[-1]).text}", 90)
-
-    def show(self, _: Any = None) -> None:
-        """The facts of the chosen tension, and how far the queue is."""
-        notes = {note.id: note for note in self.memory.notes(tensions=True)}
-        note = notes[self.tension.value]
-        self.picture.value = to_png(draw_chain([self.memory.show(fact_id) for fact_id in note.facts]))
-        left = sum(other.status == "pending" for other in notes.values())
+    def drawn(note_id: str) -> tuple[str, Figure]:
+        notes = {note.id: note for note in memory.notes(tensions=True)}
+        note, left = notes[note_id], sum(note.status == "pending" for note in notes.values())
         kept = f", in favour of {note.fact}" if note.fact else ", both hold" if note.status == "resolved" else ""
-        self.status.value = paragraph(f"{note.id} is {note.status}{kept}. {left} of {len(notes)} are pending.")
+        line = paragraph(f"{note.id} is {note.status}{kept}. {left} of {len(notes)} are pending.")
+        return line, draw_chain([memory.show(fact_id) for fact_id in note.facts])
 
-    def judge(self, button: Any) -> None:
+    def judge(button: Any) -> None:
         """Do what the button says; why it cannot be done stands in the line of status."""
         try:
-            self.memory.review(self.tension.value, button.description.lower())
+            memory.review(titles[explorer.source.value], button.description.lower())
+            explorer.show(drawn)
         except TheorexError as error:
-            self.status.value = paragraph(str(error))
-            return
-        self.list(self.tension.value)
+            explorer.status.value = paragraph(str(error))
+
+    buttons = [widgets.Button(description=name, tooltip=tip) for name, tip in _VERDICTS.items()]
+    for button in buttons:
+        button.on_click(judge)
+    return explorer.box([widgets.HBox(buttons)], lambda _=None: explorer.show(drawn))
