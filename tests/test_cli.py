@@ -74,7 +74,6 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
             "touches",
             "facts",
             "channels",
-            "facts_read",
             "notes",
             "traces",
             "evidence",

@@ -20,11 +20,10 @@ READ_FROM = {kind: (kind,) for kind in ("fact_superseded", "tension_noted", "ent
 
 def _views() -> Sequence[type[View]]:
     from theorex_lab.designs.facts.channels import Channels
-    from theorex_lab.designs.facts.extracting import Watermark
     from theorex_lab.designs.facts.facts import Facts
     from theorex_lab.designs.facts.notes import Notes
 
-    return Facts, Channels, Watermark, Notes
+    return Facts, Channels, Notes
 
 
 TREES = FileLayout(

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from theorex_lab.designs.facts.channels import Channels
 from theorex_lab.designs.facts.entities import slug_of
+from theorex_lab.designs.facts.facts import Facts
 from theorex_lab.designs.facts.signals import FACT_CATEGORY, facts_in
 from theorex_lab.designs.facts.writing import NewFact, write_fact
 from theorex_lab.errors import AlreadyThere
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, derived_event_id
-from theorex_lab.journal.columns import Table
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.view import View
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.search.index import SPEAKER
 from theorex_lab.search.items import MOMENT_TYPE
@@ -39,33 +38,10 @@ class Extracted(NamedTuple):
     tensions: int = 0
 
 
-class Watermark(View):
-    """The seq up to which captures were read for facts."""
-
-    name = "facts_read"
-    code = 1
-    kinds = ("extracted",)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.marks = Table(upto="i8")
-
-    def fold(self, events: Sequence[Event]) -> None:
-        """Take in watermarks; they only go forwards."""
-        for event in events:
-            if event.body["upto"] > self.upto:
-                self.marks.add(upto=event.body["upto"])
-
-    @property
-    def upto(self) -> int:
-        """The highest of them, 0 for none."""
-        return int(self.marks["upto"].max(initial=0))
-
-
 def watermark(home: Home) -> int:
-    """The seq up to which captures were read for facts."""
-    with home.views.reading(Watermark) as view:
-        return view.upto
+    """The seq up to which captures were read for facts; the highest, since it only goes forwards."""
+    with home.views.reading(Facts) as view:
+        return int(view.marks["upto"].max(initial=0))
 
 
 def keep_watermark(home: Home, found: Extracted) -> bool:

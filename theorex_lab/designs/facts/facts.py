@@ -98,17 +98,18 @@ class Facts(View):
     facts: seq, at (µs), agent, entity, slug, project (numbers of names), category and abstraction (places in their lists),
     trust, confidence, accesses, accessed_at (µs), superseded_at (µs, 0 while it is active), superseded_by (row + 1, 0 for
     none), valid_from and valid_to (µs, NEVER where not given), number (of its id), digest (of its normal form).  details:
-    tags, origin, source and supersedes as JSON.
+    tags, origin, source and supersedes as JSON.  marks: up to which seq captures were read for facts.
     """
 
     name = "facts"
-    code = 1
-    kinds = ("fact", "fact_superseded", "facts_accessed", "entity_archived")
+    code = 2
+    kinds = ("fact", "fact_superseded", "facts_accessed", "entity_archived", "extracted")
 
     def __init__(self) -> None:
         super().__init__()
         self.ids, self.entities, self.slugs, self.agents, self.projects = Names(), Names(), Names(), Names(), Names()
         self.texts, self.details, self.events = Strings(), Strings(), Strings()
+        self.marks = Table(upto="i8")
         self.facts = Table(
             seq="i8", at="i8", agent="i4", entity="i4", slug="i4", project="i4", category="i1", abstraction="i1", trust="i1",
             confidence="f4", accesses="i8", accessed_at="i8", superseded_at="i8", superseded_by="i4", valid_from="i8",
@@ -160,6 +161,9 @@ class Facts(View):
         for row in [row for fact_id in event.body["facts"] if (row := self.ids.find(fact_id)) is not None]:
             self.facts["accesses"][row] += 1
             self.facts["accessed_at"][row] = max(event.at, int(self.facts["accessed_at"][row]))
+
+    def _extracted(self, event: Event) -> None:
+        self.marks.add(upto=event.body["upto"])
 
     def _entity_archived(self, event: Event) -> None:
         old, new = (self.entities.number(event.body[name]) for name in ("entity", "to"))

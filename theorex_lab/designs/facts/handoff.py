@@ -14,6 +14,8 @@ import json
 import re
 from typing import Any, NamedTuple
 
+from theorex_lab.errors import InvalidInput
+from theorex_lab.exchange.flat_files import parse_object
 from theorex_lab.text.line import one_line
 
 PHASES = ("extract", "synthesis", "domains")
@@ -77,14 +79,9 @@ def read_handoff(text: str) -> Handoff | None:
 def _stats(line: str) -> dict[str, Any] | None:
     try:
         is_line = len(line) <= _STATS_CHARACTERS and "\n" not in line
-        found = json.loads(line, parse_constant=_refuse) if is_line else None
-    except (ValueError, RecursionError):
+        return parse_object(line.encode(errors="replace")) if is_line else None
+    except InvalidInput:
         return None
-    return found if isinstance(found, dict) else None
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no JSON")
 
 
 def _items(text: str) -> tuple[str, ...]:

@@ -51,8 +51,8 @@ class Superseding:
     def __init__(self) -> None:
         self._held: dict[str, Statement] = {}
         self._groups: dict[tuple[str, frozenset[str]], dict[str, Statement]] = defaultdict(dict)
-        self._words: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
-        self._valued: dict[tuple[str, str], dict[str, None]] = defaultdict(dict)
+        self._words: dict[tuple[str, str], dict[str, Statement]] = defaultdict(dict)
+        self._valued: dict[tuple[str, str], dict[str, Statement]] = defaultdict(dict)
         self._kinds: dict[str, set[str]] = defaultdict(set)  # of a value: words of relations that it was stated with
         self._many: Counter[frozenset[str]] = Counter()
         self._one: Counter[frozenset[str]] = Counter()
@@ -77,10 +77,8 @@ class Superseding:
 
     def remove(self, id: str) -> None:
         """Take a statement out of those that hold; one that does not hold is let be."""
-        statement = self._held.pop(id, None)
-        if statement is not None:
-            for entry in self._entries(statement):
-                entry.pop(id, None)
+        for entry in [*self._entries(self._held[id])] if id in self._held else ():
+            entry.pop(id, None)
 
     def judge(self, text: str) -> Judgement:
         """What a statement would mean for those that hold; nothing changes."""
@@ -152,18 +150,16 @@ class Superseding:
         return new.cue == "ends" and bool(judged.ends) and any(old.cue != "ends" for old in left)
 
     def _take(self, id: str, statement: Statement) -> None:
-        self._held[id] = statement
-        if statement.subject and statement.value:
-            self._groups[statement.subject, _group(statement.relation)][id] = statement
-            self._valued[statement.subject, statement.value][id] = None
-            for word in statement.relation:
-                self._words[statement.subject, word][id] = None
+        for entry in self._entries(statement):
+            entry[id] = statement
 
-    def _entries(self, statement: Statement) -> Iterator[dict[str, None] | dict[str, Statement]]:
-        yield self._groups[statement.subject, _group(statement.relation)]
-        yield self._valued[statement.subject, statement.value]
-        for word in statement.relation:
-            yield self._words[statement.subject, word]
+    def _entries(self, statement: Statement) -> Iterator[dict[str, Statement]]:
+        """Where a statement is found."""
+        yield self._held
+        if statement.subject and statement.value:
+            yield self._groups[statement.subject, _group(statement.relation)]
+            yield self._valued[statement.subject, statement.value]
+            yield from (self._words[statement.subject, word] for word in statement.relation)
 
 
 def _group(relation: frozenset[str]) -> frozenset[str]:
