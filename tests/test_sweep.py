@@ -261,7 +261,7 @@ SAMPLED = sweep(
     metric=final_tiers,
 )  # fmt: skip
 DRAWINGS: dict[str, Any] = {
-    "map": partial(DONE.plot, "half_life_days", "mild_threshold", metric="mean_awake", marks={"default": {"half_life_days": 7.0, "mild_threshold": 0.3}}),
+    "map": partial(DONE.plot, "half_life_days", "mild_threshold", metric="mean_awake"),
     "frontier": partial(plot_frontier, DONE, "mean_context_tokens", "absent_rate", marks={"default": DONE.metrics[-1]}),
 }  # fmt: skip
 
@@ -285,21 +285,6 @@ def test_the_heat_map_shows_the_best_over_what_else_varies() -> None:
     frame = DONE.frame
     best = frame[(frame["half_life_days"] == 4.0) & (frame["mild_threshold"] == 0.3)]["mean_awake"].min()
     assert float(ax.images[0].get_array()[1, 1]) == best
-
-
-def test_marks_stand_where_they_are_named_and_in_the_legend() -> None:
-    """Between 4 and 14 days in the map, whose columns are evenly spaced."""
-    marks = {
-        "default": {"half_life_days": 9.0, "mild_threshold": 0.3},
-        "kept": {"half_life_days": 1.0, "mild_threshold": 0.1},
-    }
-    ax = DONE.plot("half_life_days", "mild_threshold", metric="mean_awake", marks=marks)
-    drawn = {line.get_label(): line.get_xydata().tolist() for line in ax.lines}
-    assert drawn["default"] == [[1.5, 1.0]]
-    assert drawn["kept"] == [[0.0, 0.0]]
-    legend = ax.get_legend()
-    assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()][1:] == ["default", "kept"]
 
 
 def test_html_is_a_table_of_the_rows() -> None:

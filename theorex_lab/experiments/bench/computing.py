@@ -112,7 +112,7 @@ def _signals(ground: Ground) -> Iterator[Round]:
 
 @row("candidates", "facts that a new one may contradict", "its words and those of every fact", at_most=0.02)
 def _candidates(ground: Ground) -> Iterator[Round]:
-    """The parts: sets of words, read beforehand, of which two and a Jaccard of .3 are to be shared."""
+    """The parts: sets of words, read beforehand; two words and a Jaccard of .3 must be shared."""
     corpus, held = texts(ground.rows), SharedWords()
     for number, text in enumerate(corpus):
         held.add(str(number), text)

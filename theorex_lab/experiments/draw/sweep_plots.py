@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from itertools import cycle
 from typing import Any
 
@@ -17,9 +17,8 @@ _ANNOTATED_CELLS = 120
 Marks = Mapping[str, Mapping[str, Any]]
 
 
-def draw_sweep(table: Any, x: str, y: str, metric: str, *, maximise: bool, marks: Marks, ax: Axes | None) -> Axes:
+def draw_sweep(table: Any, x: str, y: str, metric: str, *, maximise: bool, ax: Axes | None) -> Axes:
     """The metric over a grid of two settings, columns of `table` as it is; see `Sweep.plot`."""
-    _check_marks(marks, [x, y])
     best = table.loc[table[metric].idxmax() if maximise else table[metric].idxmin()]
     cells = table.pivot(index=y, columns=x, values=metric)
     ax = axes.new_axes(ax, width=1.6 + 0.72 * max(len(cells.columns), 6), height=1.6 + 0.5 * max(len(cells.index), 4))
@@ -28,20 +27,13 @@ def draw_sweep(table: Any, x: str, y: str, metric: str, *, maximise: bool, marks
     columns, rows = ([f"{tick:.4g}" if _is_real(tick) else str(tick) for tick in axis] for axis in cells.axes[::-1])
     picture = axes.heat_map(ax, values, texts, rows=rows, columns=columns, size=7.5, drop=-0.28, cmap="viridis")
     ax.invert_yaxis()
-    drawn = {f"best: {best[metric]:.4g}": best, **marks}
-    for (label, mark), marker in zip(drawn.items(), cycle("Do^sP"), strict=False):
-        place = _place(mark[x], cells.columns), _place(mark[y], cells.index)
-        ax.plot(*place, marker, color=axes.LINE_COLOURS[4], markersize=9, markeredgecolor="white", label=label)
+    place = cells.columns.get_loc(best[x]), cells.index.get_loc(best[y])
+    look: dict[str, Any] = {"color": axes.LINE_COLOURS[4], "markersize": 9, "markeredgecolor": "white"}
+    ax.plot(*place, "D", **look, label=f"best: {best[metric]:.4g}")
     axes.figure_of(ax).colorbar(picture, ax=ax, label=_words(metric))
     ax.set(xlabel=_words(x), ylabel=_words(y), title=f"{_words(metric)} by {_words(x).lower()} and {_words(y).lower()}")
-    axes.legend_below(ax, columns=3)
+    axes.legend_below(ax)
     return ax
-
-
-def _check_marks(marks: Marks, wanted: Sequence[str]) -> None:
-    if lacking := [name for name, mark in marks.items() if not set(wanted) <= set(mark)]:
-        both = " and ".join(wanted)
-        raise InvalidInput(f"got the marks {', '.join(lacking)} without {both}; give a dictionary with each of them")
 
 
 def _words(name: str) -> str:
@@ -52,15 +44,6 @@ def _is_real(value: Any) -> bool:
     return isinstance(value, int | float)
 
 
-def _place(value: Any, ticks: Any) -> float:
-    """Where a value lies among ticks that are spaced evenly."""
-    if ticks.dtype.kind in "iuf" and _is_real(value):
-        return float(np.interp(value, np.asarray(ticks, np.float64), np.arange(len(ticks))))
-    if value not in list(ticks):
-        raise InvalidInput(f"got a mark at {value!r}; allowed are {', '.join(map(str, ticks))}")
-    return float(list(ticks).index(value))
-
-
 def plot_frontier(table: Any, cost: str, loss: str, *, marks: Marks | None = None, ax: Axes | None = None) -> Axes:
     """All settings as dots of cost and loss, the frontier as a line, and named settings (`default`, `fitted`) marked.
 
@@ -68,7 +51,8 @@ def plot_frontier(table: Any, cost: str, loss: str, *, marks: Marks | None = Non
     for a mark without either.
     """
     best, frame = frontier(table, cost, loss), getattr(table, "frame", table)
-    _check_marks(marks or {}, [cost, loss])
+    if lacking := [name for name, mark in (marks or {}).items() if not {cost, loss} <= set(mark)]:
+        raise InvalidInput(f"got the marks {', '.join(lacking)}; give each a dictionary with {cost} and {loss}")
     ax = axes.new_axes(ax, width=7.0, height=4.6)
     ax.plot(frame[cost], frame[loss], ".", color="#BBBBBB", label="settings tried")
     ax.step(best[cost], best[loss], "o-", where="post", color=axes.LINE_COLOURS[0], markersize=4, label="frontier")

@@ -195,15 +195,11 @@ class Sweep(Rows[dict[str, Any]]):
         number = int(np.nanargmax(values) if maximise else np.nanargmin(values))
         return Best(self.metrics[number][metric], dict(self.changes[number]), self.settings[number])
 
-    def plot(
-        self, x: str, y: str, *, metric: str, maximise: bool = False,
-        marks: Mapping[str, Mapping[str, Any]] | None = None, ax: Axes | None = None,
-    ) -> Axes:  # fmt: skip
+    def plot(self, x: str, y: str, *, metric: str, maximise: bool = False, ax: Axes | None = None) -> Axes:
         """The metric over a grid of two settings, as a heat map with the best as a diamond.
 
-        Where other settings vary too, each point is the best over them. `marks`: by name, values of x and y to mark.
-        Raises InvalidInput for a setting or metric that the sweep does not have, for two settings that make no grid, and for
-        a mark that x and y do not hold.
+        Where other settings vary too, each point is the best over them. Raises InvalidInput for a setting or metric that
+        the sweep does not have, and for two settings that make no grid.
         """
         from theorex_lab.experiments.draw.sweep_plots import draw_sweep
 
@@ -217,7 +213,7 @@ class Sweep(Rows[dict[str, Any]]):
         if len(table) < table[x].nunique() * table[y].nunique():
             pairs = f"{len(table)} pairs of {x} and {y}"
             raise InvalidInput(f"got {pairs}; allowed is each value of one with each of the other")
-        return draw_sweep(table, x, y, metric, maximise=maximise, marks=marks or {}, ax=ax)
+        return draw_sweep(table, x, y, metric, maximise=maximise, ax=ax)
 
     def _values(self, metric: str) -> Floats:
         self._known(metric, list(self.metrics[0]))
