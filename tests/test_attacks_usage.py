@@ -139,7 +139,7 @@ def test_a_model_without_a_budget_is_named_with_the_nearest(run: Run, home: Call
 OUT_OF_RANGE = [
     ["search", "x", "-k", "0"], ["search", "x", "-k", "1001"], ["query-shared", "x", "-k", "-1"], ["promote", "--force", "-1"],
     ["promote", "--force", str(1 << 53)], ["dispatch", "x", "--context", "101"], ["dispatch", "x", "--context", "nan"], ["dispatch", "x", "--tokens", "-1"],
-    ["route", "x", "--context", "-1"], ["route", "x", "--tokens", "-5"], ["model", "start", "--port", "0"], ["model", "start", "--port", "70000"],
+    ["route", "x", "--context", "-1"], ["route", "x", "--tokens", "-5"],
     ["matrix-show", "--half-life", "0"], ["matrix-show", "--half-life", "inf"], ["matrix-show", "--min-samples", "0"],
     ["context-monitor", "--session", "s", "--context", "100.5"], ["a2a-claim", "--lease", "0"], ["a2a-claim", "--lease", "nan"], ["a2a-claim", "--lease", "1e9"],
     ["evolve-review", "--days", "0"], ["embed", "--limit", "-1"], ["audit", "--limit", "-1"], ["mcp-start", "--port", "70000"],

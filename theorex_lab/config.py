@@ -123,25 +123,15 @@ class Settings(SettingsRecord):
     roles: list[RoleSettings] = tunable(DEFAULT_ROLES, "agents' abilities; the order breaks ties", inner=RoleSettings)
     battery_threshold: float = share(0.2, "charge below which no large model runs on battery")
     matrix_min_samples: int = counted(5, "runs that a cell of the matrix needs to be usable", unit="runs")
-    matrix_success_weight: float = share(
-        1.0, "weight of success in a cell's score, the rest is speed; 1: speed and cost break ties alone"
-    )
+    matrix_success_weight: float = share(1.0, "weight of success in a score, the rest is speed; 1: it breaks ties")
     matrix_half_life_days: float | None = days(None, "time in which evidence for a model halves; none: never", gt=0)
     recall_calls: int = tunable(150, "calls like a query that advise a model; 0: none", "calls", ge=0, le=10_000)
     dispatch_context_pct: float = percent(50.0, "share of the context in use from which a task is handed to a model")
     model_timeout_seconds: float = tunable(30.0, "longest wait for one model", "seconds", gt=0, le=3_600)
     max_response_bytes: int = tunable(4 << 20, "longest answer of a model to read", "bytes", ge=1 << 10, le=1 << 28)
-    task_lease_seconds: float = tunable(
-        300.0, "time of a worker until a task is queued again", "seconds", gt=0, le=864_000
-    )
+    task_lease_seconds: float = tunable(300.0, "time until a task is queued again", "seconds", gt=0, le=864_000)
 
-    lease_seconds: float = tunable(
-        600.0,
-        "time after which a night or heartbeat that was killed no longer keeps others out",
-        unit="seconds",
-        ge=10,
-        le=86_400,
-    )
+    lease_seconds: float = tunable(600.0, "time that a killed night keeps others out", "seconds", ge=10, le=86_400)
 
     # How failures are learnt from.
     reviewers: list[str] = tunable(["qwen3-32b", "ministral-3b"], "models that review failures, asked in this order")
@@ -150,9 +140,7 @@ class Settings(SettingsRecord):
     gate_margin: float = tunable(0.02, "relative gain that a new policy must show", ge=0, le=10)
     gate_min_samples: int = counted(5, "held-back outcomes below which the gate holds", unit="outcomes")
     context_alert_pct: float = percent(50.0, "use of the context from which it is summed up")
-    context_window_tokens: int = tunable(
-        200_000, "a model's context, to estimate its use", "tokens", ge=1_000, le=10**8
-    )
+    context_window_tokens: int = tunable(200_000, "a model's whole context", "tokens", ge=1_000, le=10**8)
     context_cooldown_calls: int = counted(20, "calls until it may be summed up again", unit="calls")
     drift_window_days: float = days(7.0, "time in which anchors that faded count as drift", gt=0)
 

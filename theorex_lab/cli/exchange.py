@@ -69,9 +69,7 @@ def export(folder: Path | None, agent: str | None, replace: bool, events: Path |
 @agent_option("Whose the records are that name nobody.", default="main")
 @click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for exports of your own.")
 @click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
-@click.option(
-    "--transcripts", metavar="PATH", type=_PATH, help="Take in sessions of coding agents: a file or a folder."
-)
+@click.option("--transcripts", metavar="PATH", type=_PATH, help="Take in coding agents' sessions: a file or a folder.")
 @click.option("--project", metavar="P", default="", help="With --transcripts: of sessions without an absolute folder.")
 @click.option("--since", metavar="ISO", help="With --transcripts: leave out what is earlier.")
 @click.option("--dry-run", is_flag=True, help="With --transcripts: say what would come in; nothing is kept.")

@@ -101,9 +101,8 @@ def designs() -> dict[str, Design]:
     """The designs that bring commands, by name."""
     from theorex_lab.designs import installed
 
-    return {
-        design.name: design for design in installed() if design.commands and design.name not in {*COMMANDS, *GROUPS}
-    }
+    found = {design.name: design for design in installed() if design.commands}
+    return {name: design for name, design in found.items() if name not in (*COMMANDS, *GROUPS)}
 
 
 def design_group(name: str) -> console.CommandGroup | None:

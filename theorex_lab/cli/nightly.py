@@ -99,10 +99,8 @@ def nightly(agent: str, reviewer: str) -> None:
     lab = open_lab()
     report = lab.nightly(agent=None if agent == ALL else agent, reviewer=reviewer)
     if report.holder is not None:
-        emit(
-            report.to_dict(),
-            f"another {report.holder.what} is under way in {lab.folder}, {report.holder}; nothing was done",
-        )
+        under_way = f"another {report.holder.what} is under way in {lab.folder}, {report.holder}"
+        emit(report.to_dict(), f"{under_way}; nothing was done")
         return
     lines = [f"{'ok' if step.ok else 'FAILED':<6} {step.name:<11} {step.detail}" for step in report.steps]
     failed = ", ".join(step.name for step in report.steps if not step.ok)

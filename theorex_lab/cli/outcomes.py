@@ -48,10 +48,8 @@ def outcome(
 
     JSON: {id, outcome_id, score}, with --judge also judge_score and problem
     """
-    success, thumb = (
-        _either(succeeded, failed, "--success", "--fail"),
-        _either(up, down, "--thumbs-up", "--thumbs-down"),
-    )
+    success = _either(succeeded, failed, "--success", "--fail")
+    thumb = _either(up, down, "--thumbs-up", "--thumbs-down")
     given: dict[str, Any] = {"success": success, "explicit_score": score, "thumbs_up": thumb}
     if outcome_id is not None and (decision or result or tags or session or trace_id):
         raise click.UsageError("With --id only --success, --fail, --score, --thumbs-up, --thumbs-down and --judge go.")

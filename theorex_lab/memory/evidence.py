@@ -109,9 +109,8 @@ class EvidenceTable(Parts):
         if (row := self._rows.get((key, option))) is None:
             if not isinstance(key, str) or not isinstance(option, str):
                 raise InvalidInput(f"got {key!r}, {option!r} as a key and an option; allowed are texts")
-            row = self._rows[key, option] = self._cells.add(
-                key=self._keys.number(key), option=self._options.number(option), last=EARLIEST
-            )
+            numbers = {"key": self._keys.number(key), "option": self._options.number(option)}
+            row = self._rows[key, option] = self._cells.add(**numbers, last=EARLIEST)
         sums, last = self._cells["sums"][row], self._cells["last"]
         last[row] = max(last[row], at)
         sums[:_FIRST_AMOUNT] += 1.0, success

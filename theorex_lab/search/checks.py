@@ -11,10 +11,7 @@ from theorex_lab.errors import InvalidInput
 _ABSENT = object()
 _MEMBERS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "id": ("a text that is not empty", lambda value: isinstance(value, str) and bool(value.strip())),
-    "dimensions": (
-        "a whole number from 1",
-        lambda value: isinstance(value, int) and not isinstance(value, bool) and value > 0,
-    ),
+    "dimensions": ("a whole number from 1", lambda value: type(value) is int and value > 0),
     "kind": ("'semantic' or 'lexical'", lambda value: value in ("semantic", "lexical")),
     "embed": ("a method", callable),
 }

@@ -63,11 +63,8 @@ class ItemIndex(View):
         super().__init__()
         self.agents, self.tags, self.item_kinds, self.projects = Names(), Names(), Names(), Names()
         self.sessions, self.speakers = Names(), Names()
-        said, flags = (
-            {"session": "i4", "speaker": "i4", "asked": "?", "echo": "i8"},
-            ("hidden", "asleep", "dismissed", "corrected"),
-        )
-        marks = dict.fromkeys(flags, "?")
+        said = {"session": "i4", "speaker": "i4", "asked": "?", "echo": "i8"}
+        marks = dict.fromkeys(("hidden", "asleep", "dismissed", "corrected"), "?")
         self.documents = Table(seq="i8", kind="i2", agent="i4", item="i8", **said, **marks, key=("u8", 2))
         self.tagged = Table(document="i4", tag="i4")
         self.located = Table(document="i4", project="i4")
@@ -121,9 +118,8 @@ class ItemIndex(View):
             new.located.append((document, project))
             if has_flags:
                 flagged.setdefault((number, agent, item), []).append(document)
-            new.rows.append(
-                (event.seq, number, agent, item, *self._said(event, text, kind), item_number(echo) if echo else 0)
-            )
+            said = self._said(event, text, kind)
+            new.rows.append((event.seq, number, agent, item, *said, item_number(echo) if echo else 0))
             new.texts.append(text)
             new.words.append(tokenize(text if kind.label else f"{text} {date_in_words(event.at)}"))
             new.tagged += [(document, self.tags.number(tag)) for tag in tags]

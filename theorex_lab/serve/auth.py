@@ -116,9 +116,7 @@ class Rules:
 class RequestRefused(Exception):
     """A request that the guard answers itself."""
 
-    def __init__(
-        self, status: int, text: str, *, code: int = INVALID_REQUEST, identity: Any = None, **headers: str
-    ) -> None:
+    def __init__(self, status: int, text: str, *, code: int = INVALID_REQUEST, identity: Any = None, **headers: str):
         super().__init__(text)
         self.status, self.code, self.identity = status, code, identity
         self.headers = {name.replace("_", "-"): value for name, value in headers.items()}

@@ -152,10 +152,10 @@ def _is_negative(signs: dict[str, re.Match[str]]) -> bool:
 
 def _standing(said: str, signs: dict[str, re.Match[str]]) -> float:
     score = max(_BASE[name] for name in signs)
-    score += 0.1 * bool(_pattern("general", said.isascii()).search(said)) - 0.1 * bool(
-        _pattern("particular", said.isascii()).search(said)
+    general, particular, for_now = (
+        bool(_pattern(name, said.isascii()).search(said)) for name in ("general", "particular", "for now")
     )
-    return round(min(1.0, max(0.05, score * (0.3 if _pattern("for now", said.isascii()).search(said) else 1.0))), 3)
+    return round(min(1.0, max(0.05, (score + 0.1 * general - 0.1 * particular) * (0.3 if for_now else 1.0))), 3)
 
 
 def _blanked(text: str) -> str:

@@ -55,9 +55,8 @@ def _tables() -> dict[str, str]:
 
 @cache
 def _pattern(section: str) -> re.Pattern[str]:
-    return re.compile(
-        "|".join(f"(?:{line})" for line in _tables()[section].split("\n")), re.I * (section != "machine line")
-    )
+    lines = "|".join(f"(?:{line})" for line in _tables()[section].split("\n"))
+    return re.compile(lines, re.I * (section != "machine line"))
 
 
 @cache
@@ -144,13 +143,8 @@ def _units(text: str, lines: Iterator[_Interval | None]) -> Iterator[_Interval]:
     """The lines, those put together that were wrapped."""
     unit: _Interval | None = None
     for line in [*lines, None]:
-        if (
-            unit
-            and line
-            and unit[1] - unit[0] >= WRAPPED_CHARACTERS
-            and text[unit[1] - 1] not in ".!?:"
-            and text[line[0]].islower()
-        ):
+        is_wrapped = unit and unit[1] - unit[0] >= WRAPPED_CHARACTERS and text[unit[1] - 1] not in ".!?:"
+        if unit and line and is_wrapped and text[line[0]].islower():
             unit = unit[0], line[1]
             continue
         if unit:
