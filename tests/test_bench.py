@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import subprocess
 import sys
@@ -15,9 +14,8 @@ import pytest
 from conftest import Run
 
 from theorex_lab.cli import bench as command
-from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.bench import computing, systems, table
+from theorex_lab.experiments.bench import systems, table
 from theorex_lab.experiments.bench.measure import Amounts, BenchRow, Ground, Round
 from theorex_lab.experiments.bench.table import BenchLine
 
@@ -45,8 +43,7 @@ def halves(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, row in ROWS.items() if not name.startswith("store-")])
-def test_every_row_runs_or_says_what_to_install(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(computing, "HALF_LIVES", [1.0, 30.0])
+def test_every_row_runs_or_says_what_to_install(name: str) -> None:
     row = ROWS[name]
     lines = list(table.measure(row, scale=TINY, rounds=1))
     assert lines
@@ -82,38 +79,6 @@ def test_a_system_that_does_not_find_what_was_added_is_no_peer(tmp_path: Path) -
 
     with pytest.raises(LookupError, match="Forgetful did not find"):
         systems.fill(Forgetful(tmp_path), tmp_path, TINY)
-
-
-def folded(events: list[tuple[int, int]], half_lives: list[float], at: int) -> list[list[float]]:
-    """The same in plain Python: one fold of the events, then item by item at each half-life."""
-    times: dict[int, int] = {}
-    last: dict[int, int] = {}
-    for time, item in events:
-        times[item] = times.get(item, 0) + 1
-        last[item] = time
-    items = [((at - last[item]) / MICROSECONDS_PER_DAY, 1.0 + math.log(n)) for item, n in times.items()]
-    found = []
-    for days in half_lives:
-        held = [0.0, 0.0, 0.0, 0.0]
-        for age, amplifier in items:
-            importance = 2.0 ** (-age / days) * amplifier
-            if importance >= computing._ACTIVE:
-                held[0] += 1
-            elif importance >= computing._MILD:
-                held[1] += 1
-            else:
-                held[3 if age >= computing._SLEEP_DAYS else 2] += 1
-        found.append(held)
-    return found
-
-
-def test_the_peers_of_a_sweep_count_the_same(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(computing, "HALF_LIVES", [0.5, 7.0, 60.0, 180.0])
-    recorded = computing.access_log(Ground(tmp_path, TINY))
-    events, at = list(zip(recorded.time.tolist(), recorded.item.tolist(), strict=True)), int(recorded.time[-1])
-    counted = computing.swept(recorded)
-    assert counted == computing.ten_lines(recorded, at) == folded(events, computing.HALF_LIVES, at)
-    assert len({tuple(row) for row in counted}) > 1
 
 
 def test_a_peer_that_is_not_installed_skips_the_row() -> None:

@@ -27,11 +27,10 @@ from matplotlib.figure import Figure
 from theorex_lab import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw.sweep_plots import plot_frontier
-from theorex_lab.experiments.replay.event_log import CriticalHalfLives, EventLog, tier_counts
+from theorex_lab.experiments.replay.event_log import EventLog, tier_counts
 from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.sweep import Sweep, final_tiers, frontier, settings_of, summaries, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
-from theorex_lab.memory.decay import Items, Product, Tier, tiers
 
 GRID = {"halfLifeDays": [1.0, 4.0, 14.0], "mild_threshold": [0.1, 0.3], "sleep_after_days": [5.0, 30.0]}
 
@@ -54,57 +53,6 @@ WEEKLY = partial(summaries, every_days=3.0)
 def _close_figures() -> Iterator[None]:
     yield
     plt.close("all")
-
-
-# Critical half-lives.
-
-
-@st.composite
-def item_columns(draw: st.DrawFn) -> Items:
-    n = draw(st.integers(1, 12))
-
-    def column(values: st.SearchStrategy[float]) -> list[float]:
-        return draw(st.lists(values, min_size=n, max_size=n))
-
-    ages = st.one_of(
-        st.floats(-5, 400), st.sampled_from([0.0, 1e-300, 7.0, 14.0, 28.0, 1e300, math.nan]), st.integers(0, 60)
-    )
-    return Items.of(
-        column(ages), column(st.sampled_from([0, 0.5, 1, 1, 2, 10, 1e6])),
-        link_strength=column(st.sampled_from([0.0, 0.0, 0.5, 1.0])),
-        half_life_cap_days=column(st.sampled_from([math.inf, math.inf, 7.0, 14.0])),
-    )  # fmt: skip
-
-
-THRESHOLDS = st.one_of(st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.6, 1.0]), st.floats(1e-9, 1))
-HALF_LIVES = st.lists(st.one_of(st.sampled_from([0.01, 7.0, 14.0, 36_500.0]), st.floats(0.01, 36_500)), max_size=6)
-
-
-@given(item_columns(), HALF_LIVES, THRESHOLDS, THRESHOLDS)
-@hypothesis_settings(max_examples=120, deadline=None)
-def test_critical_half_lives_count_what_the_law_scores(
-    items: Items, half_lives: list[float], one: float, other: float
-) -> None:
-    active, mild = max(one, other), min(one, other)
-    expected = []
-    for days in half_lives:
-        law = Product(half_life_days=days)
-        codes = tiers(law.importance(law.raw(items)), active, mild).tolist()
-        expected.append([codes.count(tier) for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS)])
-    critical = CriticalHalfLives(items)
-    reached = [critical.reached(threshold, np.array(half_lives)).tolist() for threshold in (active, mild)]
-    assert [[high, both - high, len(items) - both] for high, both in zip(*reached, strict=True)] == expected
-
-
-@given(item_columns(), st.integers(0, 11), st.sampled_from([0.3, 3.0, 14.0, 90.0]))
-@hypothesis_settings(max_examples=60, deadline=None)
-def test_a_threshold_that_an_item_meets_exactly_counts_it(items: Items, number: int, days: float) -> None:
-    """The bound is inclusive to the last bit: the threshold is the very importance of one of the items."""
-    law = Product(half_life_days=days)
-    importance = law.importance(law.raw(items))
-    threshold = float(importance[number % len(items)])
-    counted = CriticalHalfLives(items).reached(threshold, np.array([days])).item()
-    assert counted == np.count_nonzero(importance >= threshold)
 
 
 def by_items(recorded: EventLog, settings: Settings, at: int) -> list[int]:
@@ -144,7 +92,7 @@ def test_tier_counts_are_those_of_a_pure_python_replay() -> None:
 
 @pytest.mark.parametrize("per_event", [1, 3])
 def test_tier_counts_are_one_scan_of_a_replay(per_event: int) -> None:
-    """Also with links, whose strength hangs on the half-life, and under laws without one; sorted and scored alike."""
+    """Also with links, whose strength hangs on the half-life, and under laws without one."""
     recorded = recording(80, per_event=per_event)
     changes: list[dict[str, Any]] = [{"half_life_days": days} for days in (0.5, 1.0, 2.0, 5.0, 20.0, 50.0)]
     changes += [{"decay_law": law, "mild_threshold": 0.2} for law in ("power", "multi_scale", "frequency", "product")]

@@ -1,4 +1,4 @@
-"""What is computed over whole memories and logs: sweeps, scans, the confidence matrix, candidates."""
+"""What is computed over whole memories: scans, the confidence matrix, candidates."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any
 
-import numpy as np
-
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.designs.facts.pairs import SharedWords, marks_of
@@ -16,54 +14,9 @@ from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.experiments.bench.made import NOW, axon_of, texts
 from theorex_lab.experiments.bench.measure import Ground, Round, alternately, in_turn, row
-from theorex_lab.experiments.replay.event_log import EventLog
-from theorex_lab.experiments.replay.sweep import final_tiers, sweep
-from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.experiments.scores.signals import METHODS, labelled_messages
 
-HALF_LIVES = np.geomspace(0.5, 180.0, 1_000).tolist()
 _DEFAULTS = Settings()
-_ACTIVE, _MILD, _SLEEP_DAYS = _DEFAULTS.active_threshold, _DEFAULTS.mild_threshold, _DEFAULTS.sleep_after_days
-_SWEEP = f"a sweep of {len(HALF_LIVES):,} settings"
-
-
-def access_log(ground: Ground) -> EventLog:
-    """A year's mentions of a twentieth as many items, which have their season, so that some were last seen long ago."""
-    generator, events = np.random.default_rng(0), ground.events
-    items = max(events // 20, 1)
-    times = np.sort(NOW - generator.integers(0, 365 * MICROSECONDS_PER_DAY, events)).tolist()
-    chosen = (np.arange(events) * items // events + generator.geometric(12 / items, events)) % items
-    rows = ((time, f"item {item}", n, False) for n, (time, item) in enumerate(zip(times, chosen.tolist(), strict=True)))
-    return EventLog.of(AccessLog.of(rows))
-
-
-def swept(recorded: EventLog) -> list[list[float]]:
-    """Items by tier at each half-life, by our sweep."""
-    grid = {"half_life_days": HALF_LIVES}
-    done = sweep(recorded, grid, metric=final_tiers, chunk_size=len(HALF_LIVES), progress=False)
-    return [list(scores.values()) for scores in done.metrics]
-
-
-def ten_lines(recorded: EventLog, at: int) -> list[list[int]]:
-    """The same as a user would write it in numpy."""
-    times, last = np.bincount(recorded.item), np.zeros(len(recorded.names))
-    last[recorded.item] = recorded.time
-    age, amplifier = (at - last[times > 0]) / MICROSECONDS_PER_DAY, 1.0 + np.log(times[times > 0])
-    late = age >= _SLEEP_DAYS
-    found = []
-    for days in HALF_LIVES:
-        importance = np.exp2(age / -days) * amplifier
-        mild = importance >= _MILD
-        active, awake = np.count_nonzero(importance >= _ACTIVE), np.count_nonzero(mild)
-        asleep = np.count_nonzero(late & ~mild)
-        found.append([int(n) for n in (active, awake - active, len(age) - awake - asleep, asleep)])
-    return found
-
-
-@row("sweep-numpy", _SWEEP, "ten lines of numpy", at_most=1)
-def _sweep_numpy(ground: Ground) -> Iterator[Round]:
-    recorded = access_log(ground)
-    yield alternately(lambda: swept(recorded), lambda: ten_lines(recorded, int(recorded.time[-1])))
 
 
 def graph_of(axon: Axon) -> Any:

@@ -50,10 +50,7 @@ def summaries(
 
 
 def final_tiers(recorded: EventLog, settings: Sequence[Settings], *, at: int | None = None) -> list[Metrics]:
-    """A metric for big recordings: items by tier after one scan at `at`, as `tier_counts` has them.
-
-    Quickest with a `chunk_size` of all settings, since what they share is then counted once.
-    """
+    """A metric for big recordings: items by tier after one scan at `at`, as `tier_counts` has them."""
     names = ("active", "mild", "less", "sleeping")
     return [dict(zip(names, row, strict=True)) for row in tier_counts(recorded, settings, at).tolist()]
 
