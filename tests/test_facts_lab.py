@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,7 @@ def test_a_fact_is_found_where_its_note_is_not(tmp_path: Path) -> None:
 
 
 def test_a_query_fills_its_room_and_never_more() -> None:
-    with Housed([DESIGN]) as memory:
+    with closing(Housed([DESIGN])) as memory:
         memory.observe(
             [_said("Remember: always " + "run the tests of the parser " * 6 + str(day), day) for day in range(1, 30)]
         )

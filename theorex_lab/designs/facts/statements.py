@@ -111,7 +111,7 @@ def as_statement(entity: str, text: str) -> str:
     """A fact of an entity as a sentence that says whom it is about: of "I", "my", or a verb without a subject.
 
     >>> as_statement("people/ann", "Prefers Bun over Node.js"), as_statement("people/ann", "I moved to my house in Bath")
-    ("Ann prefers Bun over Node.js", "Ann moved to Ann's house in Bath")
+    ('Ann prefers Bun over Node.js', "Ann moved to Ann's house in Bath")
     """
     name = entity.partition("/")[2].replace("-", " ").title()
     for pattern, form in _FIRST_PERSON if _MAY_BE_FIRST.search(text) else ():

@@ -23,13 +23,16 @@ from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, check_agent
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.memory.observation import TRUST, check_tags, check_text
+from theorex_lab.text.directives import directive_of, reverses
 from theorex_lab.text.doors import kept_text
+from theorex_lab.text.spoken import Span
 
 DESCRIPTION_CHARACTERS = 500
 _REPLACING = ("decision", "preference", "correction")  # categories that replace what is alike
 _PLAIN_WORDS = 16  # of a sentence that is read well
 # What proposes or directs rather than states.
-_DIRECTIVE = re.compile(r"\b(?:let's|instead of|rather than)\b|^\W*(?:always|never|please|don't|do not)\b", re.I)
+_DIRECTIVE = re.compile(r"\b(?:let's|instead of|rather than|always|never|please|must)\b|^\W*(?:don't|do not)\b", re.I)
+_LIMITED = re.compile(r"\b(?:without|unless|before|only|until)\b", re.I)  # negates half of what a directive negates
 _PRONOUNS = frozenset("it this that they these those there he she what".split())
 _KIND_NAMED = re.compile(r"\b(?:favou?rite|preferred|as (?:an?|the|his|her|my|their|our)|for (?:the|\w+ing))\b", re.I)
 
@@ -215,7 +218,7 @@ def _decide(view: Facts, settings: FactSettings, body: Body, *, semantic: bool, 
     if replaced:
         return Wrote("", "superseded", tuple(replaced))
     near = view.near(entity, text) if semantic else []
-    doubtful = [fact_id for fact_id, other in near if contradiction(other, text) >= CONTRADICTS]
+    doubtful = [fact_id for fact_id, other in near if _clash(other, text)]
     # What one may have many of, or what is plainly said of the same, stands side by side.
     near_by = () if _is_loose(judged, body) else judged.contradicts
     doubtful = [*dict.fromkeys([*near_by, *(id for id in doubtful if id not in judged.adds_to)])]
@@ -264,6 +267,15 @@ def _is_loose(judged: Judgement, body: Body) -> bool:
     many = not new.holds or (new.holds == "open" and not _KIND_NAMED.search(body["text"]))
     rambles = len(body["text"].split()) > _PLAIN_WORDS or _DIRECTIVE.search(body["text"])
     return bool(rambles) or (own and many and new.cue not in ("ends", "replaces"))
+
+
+def _clash(old: str, new: str) -> bool:
+    """Whether two facts may not both hold; two directives only where one takes the other back, plainly."""
+    if not (_DIRECTIVE.search(old) and _DIRECTIVE.search(new)):
+        return contradiction(old, new) >= CONTRADICTS
+    one, other = (directive_of(Span(0, len(text), text)) for text in (old, new))
+    plain = not any(_LIMITED.search(text) for text in (old, new))
+    return plain and one is not None and other is not None and reverses(other, one)
 
 
 def _same_signs(first: str, second: str) -> bool:

@@ -74,7 +74,9 @@ def packaged(name: str) -> Path:
     'simulated_team.jsonl.gz'
     """
     if not isinstance(name, str) or not name or name in (".", "..") or set(name) & set("/\\:\0"):
-        raise InvalidInput(f"got the packaged file {name!r}; allowed is a file name such as simulated_team.jsonl.gz")
+        raise InvalidInput(
+            f"got the packaged file {name!r}; allowed is a plain file name such as simulated_team.jsonl.gz"
+        )
     for folder in _FOLDERS:
         if (folder / name).is_file():
             return folder / name

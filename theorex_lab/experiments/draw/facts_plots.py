@@ -90,7 +90,7 @@ def plot_tiers(facts: Sequence[Fact], now: int, *, ax: Axes | None = None) -> Ax
 
 
 def _spells(fact: Fact, now: int) -> list[tuple[int, int, str]]:
-    """From when to when (µs UTC) a fact was of which state."""
+    """From when to when (µs UTC) a fact was in each state."""
     spells: list[tuple[int, int, str]] = []
     for at in range(fact.at, max(now, fact.at + 1), MICROSECONDS_PER_DAY):
         used = fact._replace(last_accessed=fact.last_accessed if (fact.last_accessed or at) < at else None)
