@@ -25,7 +25,7 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 KINDS = (
-    "tier_change", "graduation", "prune", "moment_capture",
+    "tier_change", "graduation", "prune", "moment_capture", "fact_superseded", "tension_noted", "entity_archived",
     "outcome_record", "review", "gate", "erasure", "salvage", "pin", "dismiss", "correct",
 )  # fmt: skip
 
@@ -54,6 +54,9 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     lab.correct(kept, "the session cache is\nwonderful again")
     main.write("the session cache crashed and lost data, a terrible failure")
     write_moment(lab.home, "We moved the scheduler", refs=["s.py:3"])
+    for town, source in (("Bath", "user"), ("York", "user"), ("Rome", "tool")):
+        lab.facts.write("people/ann", f"Lives in {town}", source=source)
+    lab.facts.archive("people/ann")
     lab.theorex.scan()
     outcome = lab.outcomes.record("sage", "raised\nthe TTL", "stale", success=False, tags=["db"])
     reviewed = {

@@ -412,7 +412,7 @@ def test_the_pictures_of_the_readme_are_small_say_what_they_find_and_name_their_
 def test_the_code_of_the_readme_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = [part.partition("```")[0] for part in readme.split("```python\n")[1:]]
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     names: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block.replace("~/.theorex", str(tmp_path)), "README.md", "exec"), names)

@@ -119,7 +119,7 @@ def init_tree(folder: Path) -> dict[str, list[str]]:
 def _each_file(folder: Path, mends: Mapping[str, Callable[[Any], Any]], *, write: bool) -> TreeCheck:
     done, links = TreeCheck(), dict[str, str]()
     files = sorted(folder.glob("life/*/*/items.json"))
-    if not files:
+    if not files and not (folder / "life").is_dir():
         raise InvalidInput(f"got {folder}, which holds no life/*/*/items.json; allowed is the folder that life/ is in")
     for file in files:
         name, said = file.relative_to(folder).as_posix(), list[str]()

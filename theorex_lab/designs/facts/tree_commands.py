@@ -121,6 +121,10 @@ def _review(home: Home, note_id: str, verdict: str, **given: Any) -> Told:
     return found.to_dict(), f"{found.id} {found.status}" + (f": {found.fact}" if found.fact else "")
 
 
+def _add_domain(home: Home, name: str, named: str, **given: Any) -> Event:
+    return domains.add_domain(home, name or named, **given)
+
+
 def _domains(home: Home) -> Told:
     """JSON: {domains: [{name, type, description, entity, interval, paused, stale, writtenAt}]}"""
     told, rows, now = list[dict[str, Any]](), list[str](), home.clock.now()
@@ -251,7 +255,7 @@ fact_dedup = _made(
     click.option("--seed", is_flag=True, help="Look through all facts."),
 )  # fmt: skip
 fact_domain_add = _made(
-    "add", _writing(domains.add_domain, "A dev-project is of an entity; a cron-task may run every --interval minutes.", "domain", "type", "entity", "interval"), OWN_AGENT, _NAME, click.option("--description", default="", help="What it is for."),
+    "add", _writing(_add_domain, "A dev-project is of an entity; a cron-task may run every --interval minutes.", "domain", "type", "entity", "interval"), OWN_AGENT, click.argument("name", metavar="[DOMAIN]", default=""), click.option("--domain", "named", default="", help="The same as DOMAIN."), click.option("--description", default="", help="What it is for."),
     click.option("--type", type=click.Choice(domains.TYPES), default="cron-task", help="What it is."), _ENTITY,
     click.option("--interval", type=float, default=0, metavar="MINUTES", help="How often it runs; 0: now and then."),
     about="Add a domain.",
