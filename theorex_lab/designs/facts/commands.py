@@ -173,16 +173,6 @@ def fact_summary(entity: str) -> None:
     emit({"entity": entity, "text": text, "tokens": count_tokens(text)}, text)
 
 
-@command("extract")
-def fact_extract(**_: Any) -> None:
-    """Flush and night do it too; repeating it writes nothing twice.
-
-    JSON: {upto, captures, facts, superseded, tensions}
-    """
-    found = open_lab().facts.extract()
-    emit(found._asdict(), f"{found.facts} facts of {found.captures} captures, {found.superseded} in place of others")
-
-
 @command("add", "Make a chat a channel of its own.")
 @click.option("--platform", required=True, help="Such as telegram.")
 @click.option("--id", "id", required=True, help="The chat's id there.")

@@ -24,7 +24,7 @@ def contradicting(
     """
     entity = None if entity is None else check_entity(entity)
     groups: dict[str, list[Fact]] = defaultdict(list)
-    for fact in facts_of(home):
+    for fact in facts_of(home, None if cross_entity else entity):
         groups["" if cross_entity else fact.entity].append(fact)
     pairs = [pair for group in groups.values() for pair in _pairs(group, entity)]
     return sorted(pairs, key=lambda pair: (-pair["contradiction"], -pair["jaccard"], pair["facts"]))[:limit]

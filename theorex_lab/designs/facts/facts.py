@@ -136,7 +136,7 @@ class Facts(View):
             seq=event.seq, at=event.at, agent=self.agents.number(event.agent), entity=entity, slug=self.slugs.number(slug),
             project=self.projects.number(body.get("project", "")), category=CATEGORIES.index(body["category"]),
             abstraction=ABSTRACTIONS.index(body["abstraction"]), trust=TRUST[body["source"]], confidence=body["confidence"],
-            valid_from=_time(body["valid_from"]), valid_to=_time(body["valid_to"]), number=number, digest=form_number(body["text"]),
+            valid_from=NEVER if body["valid_from"] is None else body["valid_from"], valid_to=NEVER if body["valid_to"] is None else body["valid_to"], number=number, digest=form_number(body["text"]),
         )  # fmt: skip
         self.texts.append(body["text"])
         self.events.append(event.id)
@@ -212,7 +212,17 @@ class Facts(View):
 
     def fact(self, row: int) -> Fact:
         """The fact in a row."""
-        table = {name: self.facts[name][row].item() for name in _READ}
+        return self.listed(np.array([row]))[0]
+
+    def listed(self, rows: Rows) -> list[Fact]:
+        """The facts in these rows."""
+        read = zip(*(self.facts[name][rows].tolist() for name in _READ), strict=True)
+        return [
+            self._read(row, dict(zip(_READ, cells, strict=True)))
+            for row, cells in zip(rows.tolist(), read, strict=True)
+        ]
+
+    def _read(self, row: int, table: dict[str, Any]) -> Fact:
         tags, origin, source, supersedes = json.loads(self.details[row])
         return Fact(
             self.ids[row], self.entities[table["entity"]], self.texts[row], CATEGORIES[table["category"]],
@@ -223,12 +233,8 @@ class Facts(View):
         )  # fmt: skip
 
 
-_TIMES = "at superseded_at superseded_by accesses accessed_at valid_from valid_to"
-_READ = f"entity category confidence abstraction {_TIMES} project agent".split()
-
-
-def _time(at: int | None) -> int:
-    return NEVER if at is None else at
+_TIMES = "confidence at superseded_at superseded_by accesses accessed_at valid_from valid_to"
+_READ = f"entity category abstraction project agent {_TIMES}".split()
 
 
 def _given(at: int) -> int | None:
@@ -251,11 +257,11 @@ def facts_of(
     """
     if as_of is None:
         with home.views.reading(Facts) as view:
-            found = [view.fact(row) for row in view.rows(entity, active=active).tolist()]
+            found = view.listed(view.rows(entity, active=active))
     else:
         view = Facts()
         view.fold([event for event in home.journal.tail(0, kinds=Facts.kinds) if event.at <= as_of])
-        found = [view.fact(row) for row in view.rows(entity, active=active).tolist()]
+        found = view.listed(view.rows(entity, active=active))
         found = [fact for fact in found if not active or fact.holds_at(as_of)]
     return [fact for fact in found if is_open_to(home, fact)]
 

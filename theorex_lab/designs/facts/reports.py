@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+import numpy as np
+
 from theorex_lab.design import Reminder, Told
-from theorex_lab.designs.facts.channels import Channels
+from theorex_lab.designs.facts.channels import silos
 from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.designs.facts.items import told_of
 from theorex_lab.home import Home
@@ -18,12 +20,18 @@ _WEIGHT = 1.5  # of a reminder of a fact that is sure
 
 def status(home: Home, agent: str | None) -> dict[str, Any]:
     """How many facts hold and how many were superseded, of how many entities; how many channels."""
-    facts = [fact for fact in facts_of(home, active=None) if agent in (None, fact.agent)]
-    with home.views.reading(Channels) as channels:
-        count = len(channels.names)
-    active = sum(fact.active for fact in facts)
-    entities = len({fact.entity for fact in facts})
-    return {"facts": {"active": active, "superseded": len(facts) - active, "entities": entities, "channels": count}}
+    with home.views.reading(Facts) as view:
+        own = np.array([agent in (None, name) for name in view.agents], np.bool_)
+        near = np.array([home.project in ("", name) or not name for name in view.projects], np.bool_)
+        kept, holds = own[view.facts["agent"]] & near[view.facts["project"]], view.facts["superseded_at"] == 0
+        active, entities = int((kept & holds).sum()), len(np.unique(view.facts["entity"][kept]))
+    told = {
+        "active": active,
+        "superseded": int(kept.sum()) - active,
+        "entities": entities,
+        "channels": len(silos(home)),
+    }
+    return {"facts": told}
 
 
 def agents_of(home: Home) -> list[str]:
