@@ -61,7 +61,7 @@ def test_a_night_takes_every_step_for_every_agent(tmp_path: Path) -> None:
         assert detail["review"].startswith("0 fixes written; 1 wait on: no trace was kept")
         assert detail["refine"] == "1 observations written"
         assert detail["gate"].startswith(
-            "memory: refuse (1.000 now, 1.000 proposed, on 5 records): nothing better found; routing: hold"
+            "memory: refuse (1.000 now, 1.000 proposed, on 5 records): nothing better found"
         )
         assert detail["graduate"] == "2 concepts graduated"
         assert "2 fell asleep" in detail["scan"]

@@ -464,7 +464,7 @@ def test_packaged_prefers_the_repository_and_falls_back(tmp_path: Path, monkeypa
     shared, beside = package / "_share" / "datasets", tmp_path / "datasets"
     shared.mkdir(parents=True)
     beside.mkdir()
-    monkeypatch.setattr(sources, "_PACKAGE", package)
+    monkeypatch.setattr(sources, "_FOLDERS", (beside, shared))
     with pytest.raises(InvalidInput, match="neither in"):
         packaged("team.jsonl.gz")
     (shared / "team.jsonl.gz").touch()
