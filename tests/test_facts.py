@@ -325,3 +325,35 @@ def test_a_tension_that_a_person_accepts_lets_the_newer_word_stand(lab: Lab) -> 
 def test_a_directive_ends_nothing(lab: Lab) -> None:
     for text in ("Never use floats for money.", "Always use a ring buffer instead of a list.", "Let's use a list now."):
         assert lab.facts.write("people/user", text, category="preference").action == "written"
+
+
+def test_the_preset_of_the_document_replaces_by_likeness(run: Run) -> None:
+    for text in ("Prefers the dark theme in editors", "Prefers the dark theme in all editors"):
+        ended = run(
+            "--preset",
+            "document",
+            "fact",
+            "write",
+            "--entity",
+            "people/ann",
+            "--category",
+            "preference",
+            "--fact",
+            text,
+            "--json",
+        )
+    assert (ended.json["action"], ended.json["of"]) == ("superseded", ["ann-001"])
+    other = run(
+        "--preset",
+        "document",
+        "fact",
+        "write",
+        "--entity",
+        "people/ann",
+        "--category",
+        "preference",
+        "--fact",
+        "Lives in York",
+        "--json",
+    )
+    assert other.json["action"] == "written"

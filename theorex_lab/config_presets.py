@@ -1,7 +1,8 @@
 """Presets: named sets of settings, which `preset` in config.json or `--preset` puts in the place of the defaults.
 
 `document`, which stands in `config_document.json`, spells out every value that the published description of Theorex
-states, also those that are the defaults now; its models and roles are the defaults.
+states, also those that are the defaults now; its models and roles are the defaults. Of other designs it has the rules that
+their own descriptions state, where ours differ.
 """
 
 from __future__ import annotations
