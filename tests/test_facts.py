@@ -328,22 +328,7 @@ def test_a_directive_ends_nothing(lab: Lab) -> None:
 
 
 def test_the_preset_of_the_document_replaces_by_likeness(run: Run) -> None:
-    for text in ("Prefers the dark theme in editors", "Prefers the dark theme in all editors"):
-        ended = run(
-            "--preset",
-            "document",
-            "fact",
-            "write",
-            "--entity",
-            "people/ann",
-            "--category",
-            "preference",
-            "--fact",
-            text,
-            "--json",
-        )
-    assert (ended.json["action"], ended.json["of"]) == ("superseded", ["ann-001"])
-    other = run(
+    asked = [
         "--preset",
         "document",
         "fact",
@@ -352,8 +337,24 @@ def test_the_preset_of_the_document_replaces_by_likeness(run: Run) -> None:
         "people/ann",
         "--category",
         "preference",
-        "--fact",
-        "Lives in York",
         "--json",
-    )
-    assert other.json["action"] == "written"
+        "--fact",
+    ]
+    run(*asked, "Prefers the dark theme in editors")
+    again = run(*asked, "Prefers the dark theme in all editors").json
+    assert (again["action"], again["of"]) == ("superseded", ["ann-001"])
+    assert run(*asked, "Lives in York").json["action"] == "written"
+
+
+def test_what_a_group_says_means_nothing_for_what_others_know(lab: Lab) -> None:
+    lab.facts.add_channel("telegram", "9", group=True)
+    group, shop = lab.in_project("telegram-9"), lab.in_project("shop")
+    first = group.facts.write("people/ann", "Prefers tea")
+    shop.facts.write("people/ann", "Lives in Bath")
+    assert group.facts.write("people/ann", "Now lives in Rome").action == "written"
+    assert lab.facts.write("people/ann", "prefers tea").action == "written", "elsewhere nobody has heard it"
+    assert [fact.text for fact in shop.facts.list()] == ["Lives in Bath", "prefers tea"]
+    assert {fact.project for fact in group.facts.list()} == {"telegram-9", ""}
+    assert lab.facts.show(first.id).project == "telegram-9"
+    shop.facts.write("projects/shop", "Ships on Friday")
+    assert lab.in_project("mill").facts.list("projects/shop") == []

@@ -62,6 +62,13 @@ def add_channel(home: Home, platform: str, id: str, *, group: bool = False) -> d
     return {**body, "added": known is None}
 
 
+def scope_of(home: Home, entity: str) -> str:
+    """The project of a fact that is written here: a group's stay in it, and what is known of people is known everywhere."""
+    with home.views.reading(Channels) as view:
+        group = view.is_group(home.project)
+    return home.project if group or (group is None and not entity.startswith("people/")) else ""
+
+
 def silos(home: Home) -> frozenset[str]:
     """The projects that are channels."""
     with home.views.reading(Channels) as view:

@@ -11,7 +11,7 @@ from theorex_lab.design import Face, later
 from theorex_lab.designs.facts import domains as areas
 from theorex_lab.designs.facts import notes as work
 from theorex_lab.designs.facts import self_notes, writing
-from theorex_lab.designs.facts.channels import add_channel
+from theorex_lab.designs.facts.channels import add_channel, scope_of
 from theorex_lab.designs.facts.contradictions import contradicting
 from theorex_lab.designs.facts.entities import check_entity
 from theorex_lab.designs.facts.extracting import extract_new
@@ -83,7 +83,7 @@ class FactsMemory(Face):
 
     def write(self, entity: str, text: str, *, semantic: bool = True, **given: Any) -> Wrote:
         """Write a fact; `given` are the other members of `writing.NewFact`. Raises as `writing.write_fact`."""
-        given.setdefault("project", self.home.project)
+        given.setdefault("project", scope_of(self.home, check_entity(entity)))
         for name in {"valid_from", "valid_to"} & given.keys():
             given[name] = moment(given[name], fact_settings(self.home))
         return write_fact(self.home, NewFact(entity, text, **given), semantic=semantic)

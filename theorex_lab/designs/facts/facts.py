@@ -25,6 +25,7 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.observation import TRUST
 
 Rows = NDArray[np.int64]
+Scope = tuple[str, str]  # entity and project: facts are compared with those of the same
 _NEAREST = 8  # facts that share most words with a new one, which are compared with it
 NEVER = 1 << 62  # µs; of times that are not given
 
@@ -115,7 +116,7 @@ class Facts(View):
             confidence="f4", accesses="i8", accessed_at="i8", superseded_at="i8", superseded_by="i4", valid_from="i8",
             valid_to="i8", number="i8", digest="i8",
         )  # fmt: skip
-        self._compared: dict[str, tuple[Superseding, SharedWords]] = {}  # by entity, once it was asked for
+        self._compared: dict[Scope, tuple[Superseding, SharedWords]] = {}  # once it was asked for
 
     def _after_load(self) -> None:
         self._compared = {}
@@ -141,7 +142,7 @@ class Facts(View):
         self.texts.append(body["text"])
         self.events.append(event.id)
         self.details.append(json.dumps([body["tags"], body["origin"], body["source"], body["supersedes"]]))
-        self._compare(body["entity"], body["fact_id"], body["text"])
+        self._compare((body["entity"], body.get("project", "")), body["fact_id"], body["text"])
 
     def _fact_superseded(self, event: Event) -> None:
         body, undo = event.body, event.body["undo"]
@@ -151,10 +152,10 @@ class Facts(View):
                 continue
             successor = 0 if undo or by is None else by + 1
             self.facts.put(row, superseded_at=0 if undo else event.at, superseded_by=successor)
-            entity = self.entities[int(self.facts["entity"][row])]
+            scope = self.entities[int(self.facts["entity"][row])], self.projects[int(self.facts["project"][row])]
             if undo:
-                self._compared.pop(entity, None)
-            for known in self._compared.get(entity, ()):
+                self._compared.pop(scope, None)
+            for known in self._compared.get(scope, ()):
                 known.remove(fact_id)
 
     def _facts_accessed(self, event: Event) -> None:
@@ -170,18 +171,19 @@ class Facts(View):
         self.facts["entity"][self.facts["entity"] == old] = new
         self._compared = {}
 
-    def _compare(self, entity: str, fact_id: str, text: str) -> None:
-        if entity in self._compared:
-            judge, shared = self._compared[entity]
-            judge.hold(fact_id, as_statement(entity, text))
+    def _compare(self, scope: Scope, fact_id: str, text: str) -> None:
+        if scope in self._compared:
+            judge, shared = self._compared[scope]
+            judge.hold(fact_id, as_statement(scope[0], text))
             shared.add(fact_id, text)
 
-    def _comparing(self, entity: str) -> tuple[Superseding, SharedWords]:
-        if entity not in self._compared:
-            self._compared[entity] = Superseding(), SharedWords()
-            for row in self.rows(entity, active=True).tolist():
-                self._compare(entity, self.ids[row], self.texts[row])
-        return self._compared[entity]
+    def comparing(self, scope: Scope) -> tuple[Superseding, SharedWords]:
+        """What the active facts of a scope state, and their words, to judge a new one by."""
+        if scope not in self._compared:
+            self._compared[scope] = Superseding(), SharedWords()
+            for row in self.active_in(scope).tolist():
+                self._compare(scope, self.ids[row], self.texts[row])
+        return self._compared[scope]
 
     def rows(self, entity: str | None = None, *, active: bool | None = None) -> Rows:
         """The facts of an entity, or of all; those that are active, those that are not, or both."""
@@ -190,13 +192,15 @@ class Facts(View):
         rows = np.arange(len(of)) if entity is None else np.flatnonzero(of == (-1 if number is None else number))
         return rows if active is None else rows[(self.facts["superseded_at"][rows] == 0) == active]
 
-    def judge(self, entity: str) -> Superseding:
-        """What the active facts of an entity state, to judge a new one by."""
-        return self._comparing(entity)[0]
+    def active_in(self, scope: Scope) -> Rows:
+        """The active facts of an entity in one project alone: what is said in a group means nothing for what others know."""
+        rows, project = self.rows(scope[0], active=True), self.projects.find(scope[1])
+        kept: Rows = rows[self.facts["project"][rows] == (-1 if project is None else project)]
+        return kept
 
-    def near(self, entity: str, text: str) -> list[tuple[str, str]]:
-        """Ids and texts of the active facts of an entity that share words with a text, those that share most first."""
-        found = self._comparing(entity)[1].near(text, _NEAREST)
+    def near(self, scope: Scope, text: str) -> list[tuple[str, str]]:
+        """Ids and texts of the active facts of a scope that share words with a text, those that share most first."""
+        found = self.comparing(scope)[1].near(text, _NEAREST)
         return [(fact_id, self.texts[self.ids.number(fact_id)]) for fact_id, _, _ in found]
 
     def trust_of(self, fact_id: str) -> int:

@@ -98,8 +98,7 @@ def write_fact(home: Home, new: NewFact, *, semantic: bool = True) -> Wrote:
         fact_id = new.fact_id or view.next_id(body["entity"])
         body["fact_id"] = fact_id
         body["supersedes"] = [*found.of] if found.action == "superseded" else []
-        now = home.clock.now()
-        at = now if new.at is None else new.at
+        at = home.clock.now() if new.at is None else new.at
         fact = new_event("fact", body, agent=new.agent, at=at, lineage=new.lineage, event_id=new.event_id)
         append(fact)
         tension = None
@@ -108,8 +107,8 @@ def write_fact(home: Home, new: NewFact, *, semantic: bool = True) -> Wrote:
         elif found.action == "tension":
             from theorex_lab.designs.facts.notes import tension_event
 
-            facts = [*found.of, fact_id]
-            noted = tension_event(home, facts, at=at, agent=new.agent, source=body["source"], lineage=[fact.id])
+            place, facts = home.in_project(new.project), [*found.of, fact_id]
+            noted = tension_event(place, facts, at=at, agent=new.agent, source=body["source"], lineage=[fact.id])
             append(noted)
             tension = noted.body["note_id"]
     return found._replace(id=fact_id, tension=tension, event_id=fact.id)
@@ -124,11 +123,9 @@ def supersede(home: Home, old: str, by: str = "", *, why: str = "", vouched: boo
         fact = fact_by_id(home, old)
         successor = fact_by_id(home, by) if by else None
         if not fact.active:
-            known = fact.superseded_by or "nothing"
-            raise InvalidInput(f"got {old}, in whose place {known} stands already; allowed is an active fact")
+            raise InvalidInput(f"got {old}, which {fact.superseded_by or 'nothing'} replaced; allowed is an active one")
         if successor is not None and (successor.id == old or not successor.active):
-            allowed = "another fact that is active, so that chains have no circle"
-            raise InvalidInput(f"got {by} to stand in the place of {old}; allowed is {allowed}")
+            raise InvalidInput(f"got {by} for {old}; allowed is another fact, an active one: chains have no circle")
         source = successor.source if successor else "agent"
         if not vouched and TRUST[source] < TRUST["agent"] <= TRUST[fact.source]:
             told = f"{by}, from a source {source}, against {old}, from {fact.source}"
@@ -184,16 +181,14 @@ def _body(home: Home, new: NewFact) -> Body:
     check_agent(new.agent)
     text = kept_text(check_text(new.text, home.settings.max_text_bytes))
     if len(text) > DESCRIPTION_CHARACTERS:
-        most = DESCRIPTION_CHARACTERS
-        raise InvalidInput(f"got a fact of {len(text)} characters; allowed are up to {most}: write its parts")
+        raise InvalidInput(f"got {len(text)} characters; allowed are up to {DESCRIPTION_CHARACTERS}: write its parts")
     for name, allowed in {"category": CATEGORIES, "abstraction": ABSTRACTIONS, "source": (*TRUST,)}.items():
         one_of(name, getattr(new, name), allowed)
     if isinstance(new.confidence, bool) or not isinstance(new.confidence, int | float) or not 0 <= new.confidence <= 1:
         raise InvalidInput(f"got the confidence {new.confidence!r}; allowed are 0 to 1")
     begins, ends = new.valid_from, new.valid_to
     if begins is not None and ends is not None and begins >= ends:
-        told = f"validFrom {to_iso(begins)} and validTo {to_iso(ends)}"
-        raise InvalidInput(f"got {told}; allowed is a beginning before the end")
+        raise InvalidInput(f"got {to_iso(begins)} to {to_iso(ends)}; allowed is a beginning before the end")
     return {
         "entity": check_entity(new.entity), "text": text, "category": new.category, "confidence": float(new.confidence),
         "abstraction": new.abstraction, "tags": check_tags(new.tags), "source": new.source, "origin": kept_text(new.origin[:200]),
@@ -203,21 +198,20 @@ def _body(home: Home, new: NewFact) -> Body:
 
 def _decide(view: Facts, settings: FactSettings, body: Body, *, semantic: bool, explicit: Sequence[str]) -> Wrote:
     """What is to become of a fact, by the active facts of its entity."""
-    entity, text = body["entity"], body["text"]
-    rows = view.rows(entity, active=True)
+    scope, text = (body["entity"], body["project"]), body["text"]
+    rows = view.active_in(scope)
     for row in rows[view.facts["digest"][rows] == form_number(text)].tolist():
         if same_fact(view.texts[row], text):
             return Wrote(view.ids[row], "duplicate", (view.ids[row],), likeness=1.0)
     asked = [_known(view, fact_id) for fact_id in explicit]
-    judged = view.judge(entity).judge(as_statement(entity, text))
+    judged = view.comparing(scope)[0].judge(as_statement(scope[0], text))
     replaced = dict.fromkeys([*asked, *_replaced(view, settings, judged, body)])
-    trusted = TRUST[body["source"]] >= TRUST["agent"]
-    guarded = [fact_id for fact_id in replaced if not trusted and view.trust_of(fact_id) >= TRUST["agent"]]
+    guarded = [old for old in replaced if TRUST[body["source"]] < TRUST["agent"] <= view.trust_of(old)]
     if guarded:
         return Wrote("", "tension", tuple(guarded))
     if replaced:
         return Wrote("", "superseded", tuple(replaced))
-    near = view.near(entity, text) if semantic else []
+    near = view.near(scope, text) if semantic else []
     doubtful = [fact_id for fact_id, other in near if _clash(other, text)]
     # What one may have many of, or what is plainly said of the same, stands side by side.
     near_by = () if _is_loose(judged, body) else judged.contradicts
@@ -248,7 +242,7 @@ def _replaced(view: Facts, settings: FactSettings, judged: Judgement, body: Body
         return [*replaced, *judged.duplicates] if new.cue else replaced
     if body["category"] not in _REPLACING:
         return []
-    near = view.near(body["entity"], body["text"])
+    near = view.near((body["entity"], body["project"]), body["text"])
     alike = sorted([(likeness(other, body["text"]), fact_id) for fact_id, other in near], reverse=True)
     (best, nearest), (next_best, _) = [*alike, (0.0, ""), (0.0, "")][:2]
     clear = best >= settings.supersede_threshold and best - next_best >= settings.supersede_margin
