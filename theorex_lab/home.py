@@ -37,16 +37,10 @@ class Home:
     """
 
     def __init__(
-        self,
-        folder: Path,
-        *,
-        journal: Journal | None = None,
-        settings: Settings | None = None,
-        clock: Clock | None = None,
-        embedder: Embedder | None = None,
-        designs: Callable[[], Sequence[Design]] = tuple,
+        self, folder: Path, *, journal: Journal | None = None, settings: Settings | None = None,
+        clock: Clock | None = None, embedder: Embedder | None = None, designs: Callable[[], Sequence[Design]] = tuple,
         project: str = "",
-    ) -> None:
+    ) -> None:  # fmt: skip
         """What is not given is the folder's own; its journal is opened, or created. `designs` is asked for them once they are needed.
 
         Raises ConfigError for a broken config.json, StorageError where the folder cannot be written, CorruptJournal where

@@ -76,18 +76,10 @@ def route_in(home: Home, query: str, settings: Settings | None = None, *, power:
 
 
 def route(
-    query: str,
-    settings: Settings,
-    *,
-    evidence: EvidenceTable | None,
-    power: Power,
-    now: int,
-    recall: Recall | None = None,
-    agent: str | None = None,
-    urgent: bool = False,
-    context_pct: float = 0.0,
+    query: str, settings: Settings, *, evidence: EvidenceTable | None, power: Power, now: int,
+    recall: Recall | None = None, agent: str | None = None, urgent: bool = False, context_pct: float = 0.0,
     query_tokens: int = 0,
-) -> Decision:
+) -> Decision:  # fmt: skip
     """Decide which model a query goes to; the same arguments give the same decision.
 
     `evidence`: how calls went by type of query, `recall`: by its words, or None; `now`: µs UTC, by which evidence ages

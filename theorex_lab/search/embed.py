@@ -129,15 +129,9 @@ class OnnxEmbedder(_Model):
     """
 
     def __init__(
-        self,
-        model_path: Path | str,
-        tokenizer_path: Path | str,
-        *,
-        dimensions: int | None = None,
-        model_sha256: str | None = None,
-        tokenizer_sha256: str | None = None,
-        threads: int = 1,
-    ) -> None:
+        self, model_path: Path | str, tokenizer_path: Path | str, *, dimensions: int | None = None,
+        model_sha256: str | None = None, tokenizer_sha256: str | None = None, threads: int = 1,
+    ) -> None:  # fmt: skip
         if threads < 1:
             raise InvalidInput(f"got {threads} threads; allowed is 1 or more")
         self._paths = Path(model_path), Path(tokenizer_path)
@@ -221,15 +215,9 @@ class HttpEmbedder(_Model):
     """
 
     def __init__(
-        self,
-        url: str,
-        model: str,
-        *,
-        timeout_seconds: float = 30.0,
-        allow_remote: bool = False,
-        response_limit_bytes: int = 32 * 2**20,
-        api_key_env: str | None = None,
-    ) -> None:
+        self, url: str, model: str, *, timeout_seconds: float = 30.0, allow_remote: bool = False,
+        response_limit_bytes: int = 32 * 2**20, api_key_env: str | None = None,
+    ) -> None:  # fmt: skip
         if not model:
             raise ConfigError("got an empty embedding model name; give the name that the endpoint knows")
         if timeout_seconds <= 0 or response_limit_bytes <= 0:
@@ -299,15 +287,10 @@ def bundled_embedder(*, threads: int = 1) -> OnnxEmbedder | None:
 
 
 def choose_embedder(
-    *,
-    url: str | None = None,
-    model: str | None = None,
-    api_key_env: str | None = None,
-    onnx_model: Path | str | None = None,
-    onnx_tokenizer: Path | str | None = None,
-    allow_remote: bool = False,
+    *, url: str | None = None, model: str | None = None, api_key_env: str | None = None,
+    onnx_model: Path | str | None = None, onnx_tokenizer: Path | str | None = None, allow_remote: bool = False,
     threads: int = 1,
-) -> tuple[Embedder, str]:
+) -> tuple[Embedder, str]:  # fmt: skip
     """The first that is configured or installed, and why: endpoint, local ONNX model, bundled model, n-grams.
 
     `threads`: how many a model in this process may take. Nothing is loaded or called yet. Raises ConfigError where half of a pair of settings is missing.

@@ -27,14 +27,9 @@ class Archiving(NamedTuple):
 
 
 def archive(
-    journal: SqliteJournal,
-    before: int,
-    *,
-    consolidated: Mapping[tuple[str, str], int],
-    agent: str,
-    at: int,
+    journal: SqliteJournal, before: int, *, consolidated: Mapping[tuple[str, str], int], agent: str, at: int,
     project: str | None = None,
-) -> Archiving:
+) -> Archiving:  # fmt: skip
     """Move the bodies of raw events dated before `before` (µs) into segments, and note it as an event.
 
     Moved are events of RAW_KINDS, as tool events, prompts and ends of turns: those of sessions that are over, and of others up to
