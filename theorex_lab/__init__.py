@@ -21,35 +21,16 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 # Where each name lives: a name is imported when it is first asked for, so that importing the package is cheap.
-_HOMES = {
-    "ConfigError": "errors",
-    "CorruptJournal": "errors",
-    "Entry": "memory.observation",
-    "FixedClock": "clock",
-    "InvalidInput": "errors",
-    "Lab": "lab",
-    "ModelUnavailable": "errors",
-    "NewerVersion": "errors",
-    "Settings": "config",
-    "StorageError": "errors",
-    "SystemClock": "clock",
-    "TheorexError": "errors",
-}
+_NAMES = {
+    "clock": ("FixedClock", "SystemClock"), "config": ("Settings",), "lab": ("Lab",), "memory.observation": ("Entry",),
+    "errors": tuple("ConfigError CorruptJournal InvalidInput ModelUnavailable NewerVersion StorageError TheorexError".split()),
+}  # fmt: skip
+_HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
-    "ConfigError",
-    "CorruptJournal",
-    "Entry",
-    "FixedClock",
-    "InvalidInput",
-    "Lab",
-    "ModelUnavailable",
-    "NewerVersion",
-    "Settings",
-    "StorageError",
-    "SystemClock",
-    "TheorexError",
-]
+    "ConfigError", "CorruptJournal", "Entry", "FixedClock", "InvalidInput", "Lab", "ModelUnavailable", "NewerVersion",
+    "Settings", "StorageError", "SystemClock", "TheorexError",
+]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

@@ -25,7 +25,6 @@ class Clock(Protocol):
 
     def now(self) -> int:
         """The present, in microseconds UTC."""
-        ...
 
 
 class SystemClock:
@@ -75,15 +74,13 @@ def to_microseconds(when: str | datetime) -> int:
         try:
             parsed = datetime.fromisoformat(when)
         except ValueError as error:
-            raise InvalidInput(
-                f"got the time {when!r}; allowed is ISO 8601 with an offset, such as 2026-01-31T09:00:00Z"
-            ) from error
+            allowed = "ISO 8601 with an offset, such as 2026-01-31T09:00:00Z"
+            raise InvalidInput(f"got the time {when!r}; allowed is {allowed}") from error
     else:
         parsed = when
     if parsed.tzinfo is None:
-        raise InvalidInput(
-            f"got the time {when!s} without an offset; add one (a Z for UTC, or +02:00), or tzinfo to the datetime"
-        )
+        advice = "add one (a Z for UTC, or +02:00), or tzinfo to the datetime"
+        raise InvalidInput(f"got the time {when!s} without an offset; {advice}")
     found = (parsed - _EPOCH) // timedelta(microseconds=1)
     if not EARLIEST <= found <= LATEST:
         raise InvalidInput(f"got the time {when!s}; allowed are the years 1 to 9999 of UTC: choose one in between")

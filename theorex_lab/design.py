@@ -298,9 +298,8 @@ class Face:
 
         if self.home.project:
             body = {"project": self.home.project, **body}
-        event = new_event(
-            kind, kept_value(body), agent=agent, session=session, lineage=lineage, at=self.home.clock.now()
-        )
+        who = {"agent": agent, "session": session}
+        event = new_event(kind, kept_value(body), **who, lineage=lineage, at=self.home.clock.now())
         return event._replace(seq=self.home.journal.append([event])[0])
 
 

@@ -24,13 +24,9 @@ def new_event_id(at_microseconds: int) -> str:
     processes never make the same id. Times before 1970 count as 1970 here.
     """
     milliseconds = min(max(at_microseconds, 0) // 1000, (1 << 48) - 1)
-    random_bits = int.from_bytes(os.urandom(10), "big")
+    random = int.from_bytes(os.urandom(10), "big")
     value = (
-        (milliseconds << 80)
-        | (7 << 76)
-        | ((random_bits >> 62 & 0xFFF) << 64)
-        | (0b10 << 62)
-        | (random_bits & ((1 << 62) - 1))
+        (milliseconds << 80) | (7 << 76) | ((random >> 62 & 0xFFF) << 64) | (0b10 << 62) | (random & ((1 << 62) - 1))
     )
     digits = f"{value:032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
@@ -66,9 +62,8 @@ def check_agent(agent: str) -> str:
     'qwen-sage'
     """
     if not isinstance(agent, str) or not _AGENT.fullmatch(agent) or ".." in agent:
-        raise InvalidInput(
-            f"got the agent id {agent!r}; allowed are 1 to 64 of a-z 0-9 . _ - starting with a letter or digit, without '..'"
-        )
+        allowed = "1 to 64 of a-z 0-9 . _ - starting with a letter or digit, without '..'"
+        raise InvalidInput(f"got the agent id {agent!r}; allowed are {allowed}")
     return agent
 
 

@@ -91,8 +91,7 @@ def _rows(compared: Comparison, mode: str, budget: int, score: str, against: str
 
 def _problems(compared: Comparison) -> list[str]:
     empty = dict.fromkeys(trial.log for trial in compared.trials if not trial.given)
-    return [f"{log}: nothing was scored; it holds {_NEITHER}" for log in empty] + [
-        f"{trial.design} on {trial.log}: {problem} ({times} times; counts as nothing given)"
-        for trial in compared.trials
-        for problem, times in trial.problems.items()
-    ]
+    failed = [(trial, *problem) for trial in compared.trials for problem in trial.problems.items()]
+    lines = [f"{log}: nothing was scored; it holds {_NEITHER}" for log in empty]
+    counted = "times; counts as nothing given"
+    return lines + [f"{trial.design} on {trial.log}: {what} ({times} {counted})" for trial, what, times in failed]

@@ -11,7 +11,6 @@ import click
 from theorex_lab.cli import open_lab, write_picture
 from theorex_lab.console import command, emit
 from theorex_lab.console.options import PICTURE, SEED
-from theorex_lab.design import later
 from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -134,19 +133,46 @@ def _sentences(_dataset: str | None, seed: int, **_: Any) -> Report:
     return scores.result(), f"{scores.frame.round(2).to_string(index=False)}\n{told}"
 
 
-_FACTS = "theorex_lab.cli.evaluate_facts"
+def _supersede(dataset: str | None, seed: int, path: str, **_: Any) -> Report:
+    """See `score_fact_updates`; `path` says which of the set's, or another log. Raises InvalidInput for another set."""
+    from theorex_lab.experiments.scores.fact_updates import score_fact_updates
+
+    if dataset not in (None, "fact_updates"):
+        raise InvalidInput(f"got data set {dataset!r}; allowed is fact_updates, with --file another log")
+    return _beside_baselines(score_fact_updates(path, seed=seed))
+
+
+def _signals(dataset: str | None, seed: int, **_: Any) -> Report:
+    """See `score_signals`, which raises what this does."""
+    from theorex_lab.experiments.scores.signals import score_signals
+
+    result = score_signals(dataset or "signals", seed=seed)
+    about = f"{result['dataset']}, n = {result['n']} messages that did not choose the patterns, as {result['make']['n']} others did; last, F1 of baselines"
+    return result, f"{about}\n{_by_category(result)}"
+
+
+def _pairs(part: str, dataset: str | None, seed: int, **_: Any) -> Report:
+    """See `score_duplicates` or `score_contradictions`, as `part` says. Raises InvalidInput for another set."""
+    from theorex_lab.experiments.scores import pairs
+
+    score = pairs.score_duplicates if part == "duplicates" else pairs.score_contradictions
+    return _beside_baselines(score(*filter(None, [dataset]), seed=seed))
+
+
+def _growth(dataset: str | None, _seed: int, picture: str | None, **_: Any) -> Report:
+    """See `measure_growth`. Raises as it does."""
+    from theorex_lab.experiments.scores.growth import measure_growth
+
+    found = measure_growth(dataset or "simulated_sessions")
+    write_picture(picture, found.plot)
+    return found.result(), str(found)
+
+
 _PARTS: dict[str, Callable[..., Report]] = {
-    "routing": _routing,
-    "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path),
-    "retrieval": _retrieval,
-    "search": _search,
-    "sentences": _sentences,
-    "signals": lambda dataset, seed, **_: later(f"{_FACTS}:signals")(dataset or "signals", seed),
-    "supersede": lambda dataset, seed, path, **_: later(f"{_FACTS}:supersede")(dataset or "fact_updates", path, seed),
-    "duplicates": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")("duplicates", dataset, seed),
-    "contradictions": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")("contradictions", dataset, seed),
-    "growth": lambda dataset, _seed, picture, **_: later(f"{_FACTS}:growth")(dataset, picture),
-}
+    "routing": _routing, "retrieval": _retrieval, "search": _search, "sentences": _sentences, "signals": _signals,
+    "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path), "supersede": _supersede,
+    "duplicates": partial(_pairs, "duplicates"), "contradictions": partial(_pairs, "contradictions"), "growth": _growth,
+}  # fmt: skip
 
 
 def _routing_text(score: RoutingScore) -> str:
@@ -195,16 +221,19 @@ def _whoandwhen(path: str = "") -> Report:
     result["baselines"] = {name: _row(table, name, _columns(*shown, *gains)) for name in others}
     result["published"] = {} if path else {"best_language_model_given_ground_truth": PUBLISHED}
     source = "the algorithm-generated part, questions of odd SHA-1; signs and weights were made on the even ones"
+    which = (
+        "runs of more than ten steps, with a user, or with known tool calls get the last call or step, not the signs"
+    )
     notes = [
         f"all runs of {path}" if path else source,
-        "runs of more than ten steps, with a user, or with known tool calls get the last call or step, not the signs",
+        which,
         "gain: find_decisive less the baseline, paired run by run",
     ]
     if not path:
         notes.append("published: over all runs of that part, so not paired")
         table.loc["published, best model"] = PUBLISHED
     result["notes"] = notes
-    return result, _failures_text(result, table, [*shown, *gains])
+    return result, _failures_text(result, table, [*shown, *gains], ())
 
 
 def _reflexion_alfworld() -> Report:
@@ -215,8 +244,7 @@ def _reflexion_alfworld() -> Report:
     last, counted = table.index[-1], ["solved_with", "solved_without", "only_with", "only_without"]
     shown = [*counted, *_columns("difference"), "p_value"]
     result = {
-        "dataset": "reflexion_alfworld",
-        "n": effect.with_fixes.shape[1],
+        "dataset": "reflexion_alfworld", "n": effect.with_fixes.shape[1],
         "metrics": {"by_trial": int(last), **_row(table, last, shown)},
         "trials": {str(trial): _row(table, trial, shown) for trial in table.index},
         "baselines": {"without_fixes": {"share_solved": float(effect.without[-1].mean())}},
@@ -225,7 +253,7 @@ def _reflexion_alfworld() -> Report:
             "environments whose shared first trial failed; solved by a trial with fixes less solved without, in pairs",
             "one run of each arm; fixes add up from the third trial on; what they say is not told apart from the longer prompt",
         ],
-    }
+    }  # fmt: skip
     return result, _failures_text(result, table, ["difference"], counted)
 
 
@@ -240,12 +268,34 @@ def _row(table: pd.DataFrame, name: Any, columns: list[str]) -> dict[str, float]
     return {column: float(table[column][name]) for column in columns}
 
 
-def _failures_text(
-    result: dict[str, Any], table: pd.DataFrame, measured: list[str], counted: Sequence[str] = ()
-) -> str:
+def _failures_text(result: dict[str, Any], table: pd.DataFrame, measured: list[str], counted: Sequence[str]) -> str:
     """The table for people: what was counted, then each measure with its interval."""
     shown = table[[*counted]].astype(int)
     for name in measured:
         shown[name] = ["{:.3f} [{:.3f}, {:.3f}]".format(*row) for row in table[_columns(name)].to_numpy()]
     told = shown.to_string().replace("[nan, nan]", "").replace("nan", "–")
     return "\n".join([f"{result['dataset']}, n = {result['n']}; [95 % intervals]", told, "", *result["notes"]])
+
+
+def _by_category(scored: dict[str, Any]) -> str:
+    """A line for each category: precision, recall and F1 with its 95 % interval, then the F1 of the baselines."""
+    lines = [f"  {'':<22}labelled  precision  recall  F1 [95 %]{'':<14} " + "   ".join(scored["baselines"])]
+    for name, own in scored["metrics"].items():
+        named = "high, low or none" if name == "signal" else f"all, {name}" if name in ("micro", "macro") else name
+        f1 = f"{own['f1']:.3f} [{own['f1_low']:.3f}, {own['f1_high']:.3f}]"
+        others = "   ".join(f"{of[name]['f1']:<{len(method)}.3f}" for method, of in scored["baselines"].items())
+        shown = f"{own['precision']:<11.3f}{own['recall']:<8.3f}{f1:<24}{others}"
+        lines.append(f"  {named:<22}{own['labelled']:<10}{shown if own['labelled'] else 'none to find'}".rstrip())
+    return "\n".join(lines)
+
+
+def _beside_baselines(result: dict[str, Any]) -> Report:
+    rows = {"this project": result["metrics"], **result["baselines"]}
+    names = [name for name in result["metrics"] if not name.endswith(("_low", "_high"))]
+    lines = [f"{result['dataset']}, n = {result['n']:,}; in brackets 95 % intervals"]
+    lines.append(f"  {'':<26}" + "".join(f"{name:<24}" for name in names))
+    for method, row in rows.items():
+        shown = [f"{row[name]:.3f} [{row[f'{name}_low']:.3f}, {row[f'{name}_high']:.3f}]" for name in names]
+        lines.append(f"  {method:<26}" + "".join(f"{text:<24}" for text in shown))
+    lines += [f"{name}precision, {name}recall: from {cut:g} on" for name, cut in result.get("thresholds", {}).items()]
+    return result, "\n".join(line.rstrip() for line in lines)

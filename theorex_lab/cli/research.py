@@ -55,20 +55,10 @@ def tune(log_file: str, format: str | None, seed: int, own: tuple[str, ...], wri
     if write:
         lines.append(_adopt(advice["config"]) if advice["adopt"] else "nothing is adopted")
     write_picture(picture, tuning.plot)
-    shown = [
-        f"  {name.replace('_', ' '):<13} {cost['mean_context_tokens']:7.0f} tokens in context, {cost['absent_rate']:4.0%} of what was used again absent"
-        for name, cost in tuning.held_back.items()
-    ]
-    text = "\n".join(
-        [
-            _table(tuning),
-            "",
-            "keeping and forgetting on the scored events, were the items concepts:",
-            *shown,
-            "",
-            *lines,
-        ]
-    )
+    cost = "{mean_context_tokens:7.0f} tokens in context, {absent_rate:4.0%} of what was used again absent"
+    shown = [f"  {name.replace('_', ' '):<13} {cost.format(**held)}" for name, held in tuning.held_back.items()]
+    head = "keeping and forgetting on the scored events, were the items concepts:"
+    text = "\n".join([_table(tuning), "", head, *shown, "", *lines])
     emit({**tuning.result(), "config": tuning.config_lines(), "adopted": write and advice["adopt"]}, text)
 
 

@@ -7,6 +7,7 @@ from collections import namedtuple
 
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.ids import check_agent, check_session, new_event_id
+from theorex_lab.text.sections import read_sections
 from theorex_lab.text.visible import visible_value
 
 TYPE_CHECKING = False  # what type checkers take for true; `typing` and its NamedTuple would cost every hook 7 ms
@@ -32,37 +33,8 @@ else:
 
 # The version of each kind's body that this release writes; a design makes its own known. A kind that is not listed is
 # skipped by every view.
-VERSIONS: dict[str, int] = {
-    "observation": 2,  # a text that was written, with the concepts extracted from it
-    "tool_used": 2,  # a tool call of an agent: name, previews of input and response, ok, paths, command, project
-    "prompt": 2,  # what a person asked of an agent, in which project
-    "turn_ended": 2,  # the agent, or one that it had started, finished an answer; its last message
-    "turn_message": 1,  # the last message of a turn whose end did not hold it, as a transcript has it
-    "compacting": 1,  # the agent is about to summarize what it has in its context
-    "session_ended": 2,  # the session is over; its tool events may be flushed
-    "recalled": 1,  # what of the memory was given to an agent: how, for which query, which items, how many tokens
-    "pinned": 1,  # a person wants an item to come back first; with `undo`, no longer
-    "dismissed": 1,  # a person wants an item to come back no more; with `undo`, again
-    "corrected": 1,  # a person's text in the place of an item's; with `undo`, the item's own again
-    "erasure": 2,  # ids of the events whose bodies were erased, and of each kind the lowest seq among them
-    "lost": 1,  # stands where a salvage found no sound event
-    "salvaged": 1,  # what a salvage kept and lost of a damaged journal, as ranges of seqs
-    "archived": 2,  # raw events whose bodies were moved into segment files
-    "trace_started": 3,  # a model is about to be called: trace_id, task, route, owner process, outcome_id, project
-    "trace_ended": 3,  # how that call went, or that its process died: success, model, tokens by part, latency, attempts
-    "task_submitted": 2,  # an agent asks another for work
-    "task_claimed": 1,  # a worker took a task, for as long as its lease lasts
-    "task_ended": 1,  # a task was completed, or failed
-    "outcome": 2,  # how something that an agent decided went, with the scores that were given at once
-    "outcome_scored": 1,  # a later score of an outcome: a judge's, or a person's correction
-    "reviewed": 2,  # a failure was reviewed: decisive step and how sure, class, fix, and the observation that holds it
-    "review_failed": 2,  # a reviewer did not answer, or said nothing that could be used; the failure waits for others
-    "policy": 1,  # a policy was kept whole: its number, settings and metrics
-    "gated": 1,  # a proposed policy was accepted, refused or held, on these scores
-    "heard": 1,  # what another home's file tells of its tasks, policies or reviews: history, which no view takes in
-    "lease": 1,  # who tends the home, and until when: taken, renewed or, with `released`, given back
-    "nightly": 2,  # the steps of one night and how each ended, how many fixes it wrote, what the gate said
-}
+_KINDS = read_sections(__file__, "kinds.txt")["kinds"].splitlines()
+VERSIONS = {kind: int(version) for kind, version, _ in (line.split(maxsplit=2) for line in _KINDS)}
 # What hooks append as it happens; once flushed it may be archived.
 RAW_KINDS = ("tool_used", "prompt", "turn_ended", "turn_message", "compacting", "session_ended", "recalled")
 # The tools whose paths were written to; the names are folded as `tool_key` does.

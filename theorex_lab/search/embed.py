@@ -47,21 +47,17 @@ class Embedder(Protocol):
     @property
     def id(self) -> str:
         """What vectors are stored under; another id means that vectors cannot be compared."""
-        ...
 
     @property
     def dimensions(self) -> int:
         """The number of columns that `embed` returns."""
-        ...
 
     @property
     def kind(self) -> EmbedderKind:
         """`semantic` for a trained model, `lexical` for hashed characters."""
-        ...
 
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Vectors of `texts`: float32, (len(texts), dimensions), each row of length one."""
-        ...
 
 
 class HashedNgramEmbedder:

@@ -25,6 +25,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.columns import Columns, Table
 from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, check_mask
 from theorex_lab.text.line import LINE_CHARACTERS, folded, one_line
+from theorex_lab.text.sections import read_sections
 
 K1 = 1.5
 BM25_B = 0.75
@@ -33,27 +34,9 @@ BM25_B = 0.75
 IDF_FLOOR = 1e-9
 _RECENT_OCCURRENCES = 1024  # sorting so many into a segment takes about as long as one query
 
-STOP_WORDS = frozenset(
-    """
-    a about above after again against all also am an and any are aren as at be because been before being below between
-    both but by can cannot could couldn d did didn do does doesn doing don down during each few for from further had
-    hadn has hasn have haven having he her here hers herself him himself his how i if in into is isn it its itself just
-    let ll m may me might more most must my myself no nor not now of off on once only or other our ours ourselves out
-    over own re s same shall she should shouldn so some such t than that the their theirs them themselves then there
-    these they this those through to too under until up upon us ve very was wasn we were weren what when where whether
-    which while who whom whose why will with won would wouldn you your yours yourself yourselves
-    """.split()
-)
-
-# Combining marks (which \w leaves out) of Latin, Hebrew, Arabic, the Indic scripts, Thai to Khmer, and the joiners.
-_MARKS = (
-    r"\u0300-\u036f\u0483-\u0487\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed"
-    r"\u0900-\u0963\u0966-\u0dff\u0e31-\u0e4e\u0eb1-\u0ece\u0f18-\u0fbc\u102b-\u109d\u17b4-\u17d3\u200c\u200d"
-)
-# Scripts written without spaces: Thai, Lao, Tibetan, Burmese, Khmer, kana and Han.
-_UNSPACED = (
-    r"\u0e00-\u0eff\u0f00-\u109f\u1780-\u17ff\u3005-\u3007\u3041-\u30ff\u3400-\u4dbf\u4e00-\u9fff\U00020000-\U0003fffd"
-)
+_SECTIONS = read_sections(__file__, "lexical.txt")
+STOP_WORDS = frozenset(_SECTIONS["stop words"].split())
+_MARKS, _UNSPACED = ("".join(_SECTIONS[ranges].split()) for ranges in ("marks", "unspaced"))
 _CHUNK = re.compile(rf"[\w{_MARKS}]+(?:[./\\]+[\w{_MARKS}]+)*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 # From the outside in: paths and dotted names, then underscores, then capitals.
