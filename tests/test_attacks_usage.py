@@ -14,7 +14,7 @@ from conftest import Run, observation
 from faults import opened
 
 from theorex_lab import FixedClock, Lab, Settings
-from theorex_lab.cli.table import COMMANDS
+from theorex_lab.cli.groups import COMMANDS
 from theorex_lab.config import OFFLINE_MODEL, check_settings, load_settings, save_settings
 from theorex_lab.config_laws import LAW_PARAMETERS
 from theorex_lab.console import number

@@ -15,8 +15,7 @@ import pytest
 from conftest import Run
 
 from theorex_lab import Lab
-from theorex_lab.cli.groups import load
-from theorex_lab.cli.table import COMMANDS, GROUPS, members
+from theorex_lab.cli.groups import COMMANDS, GROUPS, load, members
 from theorex_lab.memory.observation import Entry, new_observation
 from theorex_lab.search.embed import HashedNgramEmbedder
 

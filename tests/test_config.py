@@ -16,6 +16,7 @@ from pydantic.alias_generators import to_camel as pydantic_to_camel
 from theorex_lab import ConfigError, Lab, Settings, config
 from theorex_lab.config import (
     DEFAULT_MODELS,
+    PRESETS,
     ModelSettings,
     RoleSettings,
     check_settings,
@@ -23,7 +24,6 @@ from theorex_lab.config import (
     load_settings,
     save_settings,
 )
-from theorex_lab.config_presets import PRESETS
 from theorex_lab.config_record import SettingsRecord, to_camel, to_snake
 from theorex_lab.config_schema import validated
 

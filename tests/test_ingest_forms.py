@@ -14,7 +14,7 @@ from transcripts import CLOCK, CWD, SESSION, captures, told, write
 from theorex_lab import Lab
 from theorex_lab.clock import to_microseconds
 from theorex_lab.ids import derived_event_id
-from theorex_lab.ingest.prompts import own_words
+from theorex_lab.ingest.said import own_words
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.captured import BODIES
 from theorex_lab.project import project_of

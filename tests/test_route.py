@@ -19,6 +19,7 @@ from theorex_lab.routing.confidence import best, matrix
 from theorex_lab.routing.energy import Power
 from theorex_lab.routing.heuristic import (
     QUERY_TYPES,
+    SIGNS,
     Advice,
     Classified,
     advise,
@@ -27,7 +28,6 @@ from theorex_lab.routing.heuristic import (
     estimated_tokens,
 )
 from theorex_lab.routing.router import FALLBACK_TIERS, Decision, route
-from theorex_lab.routing.signs import SIGNS
 
 MAINS = Power(None, False)
 STEPS = ("role preference", "energy", "recall", "confidence matrix", "heuristic")

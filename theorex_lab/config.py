@@ -6,14 +6,22 @@ import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 from theorex_lab.config_file import read_object, remember, remembered
 from theorex_lab.config_laws import LAW_PARAMETERS, check_params
-from theorex_lab.config_presets import PRESET_NAMES, PRESETS, PresetName
 from theorex_lab.config_record import SettingsRecord, to_camel, to_snake, tunable
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import check_agent
+
+# Presets are named sets of settings, which `preset` in config.json or `--preset` puts in the place of the defaults.
+# `document` spells out every value that the published description of Theorex states, also those that are the defaults now;
+# its models and roles are the defaults. Of other designs it has the rules that their own descriptions state, where ours differ.
+PresetName = Literal["none", "document"]
+PRESET_NAMES: tuple[PresetName, ...] = get_args(PresetName)
+_DOCUMENT: dict[str, Any] = json.loads(Path(__file__).with_name("config_document.json").read_text(encoding="utf-8"))
+PRESETS: dict[str, dict[str, Any]] = {"none": {}, "document": _DOCUMENT}
+
 
 _CHECKS = 3  # raised whenever `check_settings` refuses something else than what fields say
 OFFLINE_MODEL = "smollm2-135m"  # joins the models while it runs; see dispatch.local_model

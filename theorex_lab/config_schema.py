@@ -9,8 +9,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from theorex_lab import config
-from theorex_lab.config import ModelTier, QueryType, Weight
-from theorex_lab.config_presets import PresetName
+from theorex_lab.config import ModelTier, PresetName, QueryType, Weight
 from theorex_lab.config_record import REQUIRED, SettingsRecord, Tunable, to_camel, to_snake
 from theorex_lab.errors import ConfigError
 

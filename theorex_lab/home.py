@@ -27,6 +27,14 @@ if TYPE_CHECKING:
 
 CONFIG_FILE = "config.json"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,31}")
+_ABSENT = object()
+# What an embedder must have. Nothing of it is called, since it may ask a model.
+_MEMBERS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "id": ("a text that is not empty", lambda value: isinstance(value, str) and bool(value.strip())),
+    "dimensions": ("a whole number from 1", lambda value: type(value) is int and value > 0),
+    "kind": ("'semantic' or 'lexical'", lambda value: value in ("semantic", "lexical")),
+    "embed": ("a method", callable),
+}
 
 
 class Home:
@@ -198,6 +206,23 @@ def check_given(clock: Clock | None, settings: Settings | None, embedder: Embedd
     if settings is not None and not isinstance(settings, Settings):
         raise InvalidInput(f"got {settings!r:.100} for settings; allowed is such as Settings(half_life_days=7)")
     if embedder is not None:
-        from theorex_lab.search.checks import check_embedder
+        _check_embedder(embedder)
 
-        check_embedder(embedder)
+
+def _check_embedder(given: Any) -> None:
+    """Raises InvalidInput, naming all that is wrong, where `given` is no `search.embed.Embedder`.
+
+    What is computed when it is asked for (a property) is only looked for.
+    """
+    if isinstance(given, type):
+        raise InvalidInput(f"got the class {given.__name__} for an embedder; allowed is an object of it")
+    import inspect  # which takes longer than most commands
+
+    wrong = []
+    for name, (allowed, is_right) in _MEMBERS.items():
+        if (found := inspect.getattr_static(given, name, _ABSENT)) is _ABSENT:
+            wrong.append(f"it has no {name} (allowed: {allowed})")
+        elif not hasattr(type(found), "__get__") and not is_right(found):
+            wrong.append(f"{name} is {found!r:.100} (allowed: {allowed})")
+    if wrong:
+        raise InvalidInput(f"got a {type(given).__name__} for an embedder: {'; '.join(wrong)}")

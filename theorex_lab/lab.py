@@ -475,9 +475,12 @@ class Lab:
 
     def _sweep_vectors(self) -> None:
         """Remove the vectors of texts that are no longer remembered."""
-        from theorex_lab.search.sweep import sweep_forgotten
+        from theorex_lab.search.vectors import sweep_vectors
 
-        sweep_forgotten(self.folder / "vectors", self.views, self.home.item_view)
+        folder, index = self.folder / "vectors", self.home.item_view
+        if any(folder.glob("*")):
+            with self.views.reading(index):
+                sweep_vectors(folder, lambda keys: self.views.get(index).holds(keys))
 
 
 def _path(given: FilePath) -> Path | None:

@@ -7,8 +7,7 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli.groups import design_group, designs, load
-from theorex_lab.cli.table import COMMANDS
+from theorex_lab.cli.groups import COMMANDS, design_group, designs, load
 from theorex_lab.console import COMMON_OPTIONS, command, emit
 
 _KEYS = "\n\nJSON: "

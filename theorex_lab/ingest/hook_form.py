@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from theorex_lab.ingest.prompts import own_words
-from theorex_lab.ingest.said import Row, Utterance
+from theorex_lab.ingest.said import Row, Utterance, own_words
 
 _TIMES = ("at", "timestamp", "captured_at")
 _TAKEN = "SessionStart UserPromptSubmit PostToolUse PostToolUseFailure Stop SubagentStop PreCompact SessionEnd".split()

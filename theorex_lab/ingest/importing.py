@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
@@ -19,8 +19,7 @@ from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.ingest.captures import REST_MICROSECONDS, Captures, Timed, told
 from theorex_lab.ingest.files import BROKEN, Transcript, files_in, opened, stem_of, transcript
-from theorex_lab.ingest.recorded import Recorded
-from theorex_lab.journal.base import FUTURE_TOLERANCE_MICROSECONDS
+from theorex_lab.journal.base import FUTURE_TOLERANCE_MICROSECONDS, Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.captured import BODIES
 from theorex_lab.progress import bar
@@ -209,3 +208,29 @@ def _suggestion(path: Path) -> str:
     own = (folder for folder in OWN_FOLDERS if place.is_relative_to(Path(folder).expanduser().resolve()))
     advice = "if you wrote the prompts in them, --trust-own takes them for your word"
     return next((f"these lie in {folder}: {advice}" for folder in own), "")
+
+
+_SAYS = {"prompt": ("text",), "turn_ended": ("message",), "turn_message": ("text",), "tool_used": ("tool", "input")}
+_DRAWN = "7"  # the version in an id that was drawn; those of imports are derived
+
+
+class Recorded:
+    """Counts the hook's captures by session and by what they say."""
+
+    def __init__(self, journal: Journal) -> None:
+        kinds = [*_SAYS, "compacting", "session_ended"]
+        hooked = (event for event in journal.tail(0, kinds=kinds) if event.session)
+        self._left = Counter(_key(event) for event in hooked if event.id[14] == _DRAWN or event.kind == "turn_message")
+
+    def holds(self, event: Event) -> bool:
+        """Whether the hook has recorded this; each of its captures stands for one."""
+        key = _key(event)
+        if self._left[key] <= 0:
+            return False
+        self._left[key] -= 1
+        return True
+
+
+def _key(event: Event) -> int:
+    kind = "turn_ended" if event.kind == "turn_message" else event.kind
+    return hash((event.session, kind, *(str(event.body.get(name)) for name in _SAYS.get(event.kind, ()))))
