@@ -3,8 +3,6 @@
 Checking takes pydantic, whose import costs more than all else that a short command does.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import stat

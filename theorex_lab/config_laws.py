@@ -1,7 +1,5 @@
 """The parameters of the decay laws with their ranges: what `memory.decay` computes with and what config.json may say."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from numbers import Real

@@ -1,7 +1,5 @@
 """The check of settings: pydantic models built from the fields of `config`. Imported only where something is checked."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Mapping
 from typing import Any, Literal

@@ -1,7 +1,5 @@
 """A progress bar where somebody watches, and none elsewhere."""
 
-from __future__ import annotations
-
 import sys
 from typing import Any
 

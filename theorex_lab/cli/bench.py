@@ -1,7 +1,5 @@
 """The command bench."""
 
-from __future__ import annotations
-
 import os
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """The command of settings: theorex config, config set, config unset."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

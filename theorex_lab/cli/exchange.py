@@ -1,7 +1,5 @@
 """Commands of exchange and growth: export, import, archive."""
 
-from __future__ import annotations
-
 import re
 import sys
 from dataclasses import asdict

@@ -1,7 +1,5 @@
 """Commands of a home: backup, restore, salvage, verify, erase."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Sequence
 from functools import partial

@@ -3,8 +3,6 @@
 It takes them out again. What stands in a file keeps its value and its order; the former bytes are kept beside it.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex

@@ -1,7 +1,5 @@
 """The list of all commands: theorex commands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

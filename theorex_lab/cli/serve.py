@@ -1,7 +1,5 @@
 """Commands of the servers."""
 
-from __future__ import annotations
-
 import signal
 from pathlib import Path
 from typing import Any

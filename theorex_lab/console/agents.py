@@ -1,7 +1,5 @@
 """Whose memory a command is about: the option --agent, else $THEOREX_AGENT, else main."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable
 from typing import Any

@@ -1,7 +1,5 @@
 """Numbers of options: what is out of range is wrong usage (exit code 2), whichever command is given it."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Options that several commands share, with one help each."""
 
-from __future__ import annotations
-
 import click
 
 from theorex_lab.console.agents import agent_option

@@ -1,7 +1,5 @@
 """Which process this is, told from every other one: its machine, container, boot, number and start."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import socket

@@ -4,8 +4,6 @@ The steps of one task form a chain: step 0 sends it, and the event of step k has
 whichever process appends step k first has taken it, and every other one is told that it came too late.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace

@@ -1,7 +1,5 @@
 """Traces: every call of a model from its START to its END, and the tool events that belong to it."""
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 from collections.abc import Sequence

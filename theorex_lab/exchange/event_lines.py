@@ -1,7 +1,5 @@
 """A file layout for any design: its events as JSON Lines, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

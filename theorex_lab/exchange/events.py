@@ -10,8 +10,6 @@ object that is not in the first hundred, and ids that come after a hundred empty
 It is not read back: `theorex backup` moves a journal, an exported folder what a home remembers.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 from collections.abc import Callable, Iterator

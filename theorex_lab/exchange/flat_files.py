@@ -3,8 +3,6 @@
 What could not be imported is told briefly: equal problems stand in one line with a count, however many there are.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

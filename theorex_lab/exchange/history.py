@@ -23,8 +23,6 @@ repeating it adds nothing, and an event that is there already under the same id 
 policies are left out; the fixes of his reviews come with observations.jsonl as hearsay.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a line of tasks.jsonl, policies.jsonl and reviews.jsonl must hold, by the kind of its event."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, create_model

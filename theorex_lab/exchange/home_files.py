@@ -1,7 +1,5 @@
 """A home in files: what each layout, the designs' and the substrate's own, writes of it, and back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import reduce
 from pathlib import Path

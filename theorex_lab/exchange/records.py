@@ -1,7 +1,5 @@
 """What a line of events, a trace, an outcome or a sentence of a file must hold, and the event that it becomes."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from typing import Annotated, Any
 

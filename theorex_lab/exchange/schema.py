@@ -3,8 +3,6 @@
 Imported only where files are read: pydantic takes longer to load than most commands take to run.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Annotated, Any, TypeVar

@@ -1,7 +1,5 @@
 """What a transcript tells, as the captures that the hook would have made of it, each with its time and its place."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field

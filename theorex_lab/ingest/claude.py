@@ -5,8 +5,6 @@ A line is of a `user` (a prompt, answers of tools, what the program itself says)
 `stop_reason` or a line of the system; in transcripts without either the next prompt shows it.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 from theorex_lab.ingest.said import Calls, Row, Source, Turns, Utterance, blocks_of, object_of, texts_of

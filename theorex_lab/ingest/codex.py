@@ -9,8 +9,6 @@ then what is new. The copy is left out, since the origin's file tells it: it las
 in it, was drawn after the fork. A session that was resumed goes on in its own file.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Transcripts in a folder, and their lines: streamed, each of bounded length, with what cannot be read."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json

@@ -4,8 +4,6 @@ Members beside the hook's: `session` and `at` for the session and the time, `age
 and `edits` for the project's paths, from its root.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 

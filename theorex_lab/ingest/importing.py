@@ -1,7 +1,5 @@
 """Transcripts into the journal: what is new of them, some hundred captures a transaction, as often as one likes."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """What every reader of transcripts makes: an event in Claude Code's hook form, with its session, its own id and its time."""
 
-from __future__ import annotations
-
 import re
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence

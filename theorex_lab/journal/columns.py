@@ -1,7 +1,5 @@
 """Columns that grow: numpy arrays with spare room, and text as one blob with offsets."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 

@@ -3,8 +3,6 @@
 A name may stand for a pipe, which is waited for, or for a device without end.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 import stat

@@ -1,7 +1,5 @@
 """Segment files: bodies of raw events that left the journal's file, compressed and never written to again."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

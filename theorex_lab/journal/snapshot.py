@@ -1,7 +1,5 @@
 """Snapshots: a view's columns as .npy files beside a manifest. A cache; the journal alone is the truth."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

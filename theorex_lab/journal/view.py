@@ -1,7 +1,5 @@
 """Views: columns folded from the journal, kept current, and checked against a fold from nothing."""
 
-from __future__ import annotations
-
 import gc
 import threading
 from abc import ABC, abstractmethod

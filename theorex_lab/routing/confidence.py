@@ -1,7 +1,5 @@
 """The confidence matrix: which model has done best on a type of query, and how far the evidence reaches."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace

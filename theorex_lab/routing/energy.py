@@ -1,7 +1,5 @@
 """What the machine runs on, and which sizes of model that allows."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from theorex_lab.config import ModelTier, Settings

@@ -1,7 +1,5 @@
 """What kind of query it is, told from its words, and which size of model suits the kind."""
 
-from __future__ import annotations
-
 import re
 from typing import Literal, NamedTuple, cast, get_args
 from unicodedata import normalize

@@ -4,8 +4,6 @@ Queries are as alike as the cosine of their words, each weighed by how few calls
 none in common.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import zlib

@@ -1,7 +1,5 @@
 """Which agent a query goes to, by the agents' roles."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ A signal is standardised over the candidates and a few imagined texts that fit n
 out, also where few are remembered; the weighted sum decides. Weights were chosen on LoCoMo and QMSum: see notebook 04.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

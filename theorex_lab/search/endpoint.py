@@ -1,7 +1,5 @@
 """Addresses of model endpoints: which are allowed, and how they and what they said are shown in errors."""
 
-from __future__ import annotations
-
 import ipaddress
 import os
 import re

@@ -3,8 +3,6 @@
 A list is a pair of arrays of equal length: ids (integers, each once) and scores (finite; higher is better).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

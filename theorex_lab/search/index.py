@@ -1,7 +1,5 @@
 """Indexes over every kind of item, one of texts and one of labels: which documents there are, whose they are, and their words."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta

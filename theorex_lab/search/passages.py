@@ -3,8 +3,6 @@
 A passage is a text with whole texts of its session before and after it, added in turn until there are enough words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

@@ -4,8 +4,6 @@ Of each vector the signs of its numbers are kept in memory, a bit each: few bits
 "Similarity estimation techniques from rounding algorithms", STOC 2002). The ones with most equal signs are compared in full.
 """
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import mmap

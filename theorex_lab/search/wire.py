@@ -1,7 +1,5 @@
 """One HTTP request to a model endpoint, bounded in time and size. Imported where a call is made: httpx takes a while."""
 
-from __future__ import annotations
-
 import threading
 import time
 from collections.abc import Mapping

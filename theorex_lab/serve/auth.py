@@ -3,8 +3,6 @@
 The guard needs nothing of the protocol behind it but that requests are JSON-RPC in a POST body.
 """
 
-from __future__ import annotations
-
 import hmac
 import os
 import re

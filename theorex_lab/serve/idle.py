@@ -1,7 +1,5 @@
 """What a server does while nobody asks it."""
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """The signals that ask a process to end: SIGTERM, and SIGHUP when its terminal closes."""
 
-from __future__ import annotations
-
 import signal
 import sys
 from collections.abc import Callable, Iterator

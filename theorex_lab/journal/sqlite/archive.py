@@ -1,7 +1,5 @@
 """Archiving: raw events that are consolidated leave the journal's file for segments, which reading takes them from."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Container, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Backups: the whole journal in one file, taken while others write; and putting one back."""
 
-from __future__ import annotations
-
 import os
 import re
 import secrets

@@ -1,7 +1,5 @@
 """Reading a whole journal to find what is wrong with it: SQLite's own check, every row's checksum, the segments."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections import Counter

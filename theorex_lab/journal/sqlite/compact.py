@@ -1,7 +1,5 @@
 """Compacting: the journal's file is rewritten, so that neither it nor its write-ahead log holds what was replaced."""
 
-from __future__ import annotations
-
 import sqlite3
 import time
 

@@ -1,7 +1,5 @@
 """Erasure: the one exception to append-only. A body is replaced by a hash without a key, and so are those derived from it."""
 
-from __future__ import annotations
-
 import hashlib
 import hmac
 import json

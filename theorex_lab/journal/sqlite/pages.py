@@ -4,8 +4,6 @@ The format is SQLite's (sqlite.org/fileformat2.html). A row counts only if it ha
 lies in a page is passed over. Standard library only.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path

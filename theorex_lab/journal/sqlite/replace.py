@@ -1,7 +1,5 @@
 """Putting another database into a home: made complete beside it, then swapped in; what was there is set aside, not lost."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets

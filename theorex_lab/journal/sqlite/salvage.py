@@ -1,7 +1,5 @@
 """The way out of a damaged home without a backup: what is sound is kept, what is lost is written down."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
