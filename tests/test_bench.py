@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from conftest import Run
 
-from theorex_lab.cli import bench as command
+from theorex_lab.cli import research as command
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.bench import systems, table
 from theorex_lab.experiments.bench.measure import Amounts, BenchRow, Ground, Round

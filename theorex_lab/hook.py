@@ -230,7 +230,7 @@ def _start(home: str, words: list[str]) -> None:
     """Start a command of theorex that outlives this process and writes to the log."""
     import subprocess
 
-    from theorex_lab.journal.private import open_private
+    from theorex_lab.journal.files import open_private
 
     with open(_log_path(home), "ab", opener=open_private) as log:
         # In the home, not in the agent's folder: `python -m` would import modules that lie there.

@@ -49,7 +49,7 @@ def _show() -> None:
 
 
 def _file() -> Path:
-    from theorex_lab.journal.private import make_folder
+    from theorex_lab.journal.files import make_folder
 
     # No lab is opened: where config.json is wrong, none can be, and this is how it is put right.
     home = Path(named_home()).expanduser()

@@ -1,7 +1,10 @@
-"""Commands of a home: backup, restore, salvage, verify, erase."""
+"""Commands of the home: verify, backup, restore, salvage, erase, export, import, archive."""
 
+import re
 import secrets
+import sys
 from collections.abc import Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,8 +12,15 @@ from typing import Any
 import click
 
 from theorex_lab.cli import open_lab
-from theorex_lab.console import command, emit, fail, named_clock, named_home, tends_project
-from theorex_lab.console.agents import agent_option
+from theorex_lab.clock import to_microseconds
+from theorex_lab.console import command, emit, fail, keeps_secrets, named_clock, named_home, printable, tends_project
+from theorex_lab.console.agents import agent_option, note
+from theorex_lab.errors import FilesThere
+from theorex_lab.text.doors import current
+
+NO_BACKUP = "This is no backup: `theorex backup FILE` makes one, with the whole history."
+_PATH = click.Path(path_type=Path)
+_DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 
 
 @command("verify")
@@ -31,7 +41,7 @@ def verify() -> None:
 
 
 @command("backup")
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("file", metavar="FILE", type=_PATH)
 @click.option("--replace", is_flag=True, help="Replace FILE where it is there.")
 def backup(file: Path, replace: bool) -> None:
     """Journal, archived segments and settings, read again before the file counts. `theorex restore FILE` puts it back.
@@ -43,7 +53,7 @@ def backup(file: Path, replace: bool) -> None:
 
 
 @command("restore")
-@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@click.argument("file", metavar="FILE", type=_PATH)
 def restore(file: Path) -> None:
     """Every event of FILE is checked first. What was in the home is not deleted: it is set aside in a folder of it.
 
@@ -122,3 +132,132 @@ def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: b
     reached = erase_them(ids=ids, agent=agent, match=match, project=lab.home.project or None)
     text = f"{len(reached)} events {'would be' if dry_run else 'were'} erased; exports, backups and folders set aside are not reached"
     emit({"erased": [] if dry_run else reached, "selected": reached}, "\n".join([text, *reached]))
+
+
+@command("export")
+@tends_project
+@agent_option("Only this agent's memory; default: all agents.")
+@click.option("--replace", is_flag=True, help="Do not ask before files that are there are replaced.")
+@click.option("--events", metavar="FILE", type=_PATH, help="Write every event into this file, .jsonl.gz or .jsonl.")
+@click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
+def export(folder: Path | None, agent: str | None, replace: bool, events: Path | None) -> None:
+    """Graphs, sentences, short-term records, vectors, the context, tasks, policies, reviews, and a file for each trace and
+    outcome: axon.json, stm.jsonl, observations.jsonl, traces/ID.json, … Each is replaced whole.
+
+    This is for other programs and no backup: that is made by `theorex backup FILE`, with the whole history.
+
+    A DIR that is not empty, or files at the places below, are asked about; other files in them are left alone. Where
+    nobody can be asked the exit code is 1, unless --replace is given.
+
+    Without DIR axons, the shared axon, what sleeps and outcomes go where agentAxonDir, sharedAxonPath, coldStorePath and
+    outcomesDir in config.json say.
+
+    With --events every event becomes a line with the columns seq, id, at, agent, session, kind, lineage and body (JSON as
+    text), which pandas, Polars and DuckDB read as it is. What was erased stays without its body.
+
+    JSON: {folder, files, notes}; with --events {file, events}
+    """
+    if events is not None:
+        _export_events(folder, events, agent=agent, replace=replace)
+        return
+    lab = open_lab()
+    write = partial(lab.export_files, folder, agent=agent)
+    try:
+        done = write(replace=replace)
+    except FilesThere as error:
+        if not sys.stdin.isatty():
+            raise
+        click.echo(printable(str(error)), err=True)
+        if not click.confirm("Replace them?", default=False, err=True):
+            fail("nothing was exported")
+        done = write(replace=True)
+    lines = [f"{count:8d}  {name}" for name, count in done.files.items()] + [f"({note})" for note in done.notes]
+    lines.append(NO_BACKUP)
+    emit({"folder": str(done.folder), "files": done.files, "notes": done.notes}, "\n".join(lines))
+
+
+@command("import")
+@agent_option("Whose the records are that name nobody.", default="main")
+@click.option("--trust-own", is_flag=True, help="Keep the sources that the files name; only for exports of your own.")
+@click.option("--strict", is_flag=True, help="Exit code 1 where anything could not be read.")
+@click.option("--transcripts", metavar="PATH", type=_PATH, help="Take in coding agents' sessions: a file or a folder.")
+@click.option("--project", metavar="P", default="", help="With --transcripts: of sessions without an absolute folder.")
+@click.option("--since", metavar="ISO", help="With --transcripts: leave out what is earlier.")
+@click.option("--dry-run", is_flag=True, help="With --transcripts: say what would come in; nothing is kept.")
+@click.argument("path", metavar="[PATH]", required=False, type=_PATH)
+@keeps_secrets
+def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, transcripts: Path | None, **of: Any) -> None:
+    """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
+
+    Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come
+    in, and tasks, policies and reviews are left out.
+
+    Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
+
+    Transcripts are those of Claude Code and Codex, and lines in a hook's form; --trust-own takes the prompts in them
+    for your own word. Secrets in them are masked always.
+
+    JSON: {files, imported, skipped}; with --transcripts
+    {files, sessions, events, already, skipped, projects, problems, trusted, …}
+    """
+    if transcripts is not None:
+        if path is not None or current().keeps_secrets:
+            raise click.UsageError("--transcripts PATH goes without another PATH and --keep-secrets")
+        _import_transcripts(transcripts, strict=strict, trust_own=trust_own, agent=agent, **of)
+        return
+    if any(of.values()):
+        raise click.UsageError("--project, --since and --dry-run are of --transcripts PATH")
+    lab = open_lab()
+    reports = lab.import_files(path, agent=agent, trust_own=trust_own)
+    imported, skipped = sum(report.imported for report in reports), sum(report.skipped for report in reports)
+    files = [asdict(report) for report in reports]
+    result: dict[str, Any] = {"files": files, "imported": imported, "skipped": skipped}
+    problems = [problem for report in reports for problem in report.problems]
+    lines = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
+    # Without a new or a known event, every line of the files was refused.
+    _tell(result, lines, problems, failed=strict or not imported + skipped)
+
+
+def _tell(result: dict[str, Any], lines: list[str], problems: list[str], *, failed: bool, dry: bool = False) -> None:
+    """What came in and what did not; where problems mean that it `failed`, the command ends with them."""
+    if problems and failed:
+        fail("; ".join(problems), **result)
+    emit(result, "\n".join([*lines, *problems, *["(a dry run: nothing was kept)"] * dry]))
+
+
+def _export_events(folder: Path | None, file: Path, **how: Any) -> None:
+    if folder is not None:
+        raise click.UsageError("got a DIR and --events FILE; give one of them")
+    count = open_lab().export_events(file, **how)
+    emit({"file": str(file), "events": count}, f"{count:8d}  {file}")
+
+
+def _import_transcripts(path: Path, *, strict: bool, **how: Any) -> None:
+    if how["since"] is not None:
+        how["since"] = _moment(how["since"])
+    report = open_lab().import_transcripts(path, **how)
+    if report.suggestion:
+        note(report.suggestion)
+    lines = [f"{report.events:8d} new of {report.files} transcripts, {report.already} there already"]
+    lines[0] += f", {report.skipped} recorded by the hook" if report.skipped else ""
+    for name, counts in sorted(report.projects.items()):
+        lines.append(f"          {name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+    _tell(report.to_dict(), lines, report.problems, failed=strict, dry=how["dry_run"])
+
+
+@command("archive")
+@tends_project
+@click.option("--before", required=True, metavar="DATE", help="A day, or a time with its offset; older events move.")
+def archive(before: str) -> None:
+    """Only what was flushed, or is of ended sessions. Search, verify and replay read it as before.
+
+    JSON: {events, segments}
+    """
+    lab = open_lab()
+    done = lab.archive(to_microseconds(_moment(before)), project=lab.home.project or None)
+    emit(done._asdict(), "\n".join([f"{done.events} events archived", *done.segments]))
+
+
+def _moment(given: str) -> str:
+    """A day's beginning in UTC, or the time itself."""
+    return f"{given}T00:00:00Z" if _DAY.fullmatch(given) else given

@@ -1,4 +1,4 @@
-"""Commands of the lab: tune, tour, lab."""
+"""Commands of the lab: tune, tour, lab, gallery, compare, bench."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from theorex_lab.cli import open_lab, write_picture
-from theorex_lab.console import command, emit, given_options, write_whole
+from theorex_lab.console import command, emit, given_options, one_row, write_whole
 from theorex_lab.console.options import PICTURE, SEED
 from theorex_lab.errors import InvalidInput, TheorexError
 
 if TYPE_CHECKING:
+    from theorex_lab.experiments.scores.compare import Comparison
     from theorex_lab.memory.decay import Law
 
 EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
@@ -200,3 +201,123 @@ def _table(tuning: Any) -> str:
         rows.append(f"{mark} {row.law:<22}{row.mrr:7.3f}   {row.low:.3f} – {row.high:.3f}   {row.recall_at_10:9.3f}")
     rows.append(f"  {tuning.fit.n_scored} events scored; * chosen on the {tuning.fit.n_train} before them")
     return "\n".join(rows)
+
+
+MODES = ("inject", "retrieve")
+_NEITHER = "neither probes nor more than five sessions"
+_LOGS = "A data set's name, or transcripts; again for more."
+_DESIGN = "A design, a baseline, or your class as module:Name; again for more."
+_OUT = "Keeps what is done, trial by trial; an interrupted comparison goes on from it."
+_SIGN = {"stale": 1}  # where less is better
+_LEADING = ("mean", "evidence_recall", "stale")
+
+
+@command("compare")
+@click.option("--log", "logs", metavar="NAME|PATH", multiple=True, required=True, help=_LOGS)
+@click.option("--design", "designs", metavar="NAME", multiple=True, required=True, help=_DESIGN)
+@click.option("--budgets", default="150,500,2000,8000", help="Tokens, with commas.")
+@click.option("--every-days", type=float, default=1.0, help="Days between nights.")
+@click.option("--baseline", metavar="NAME", help="The design that the others are paired with; default the last.")
+@click.option("--timeout", type=click.FloatRange(min=0, min_open=True), help="Seconds that one answer may take.")
+@click.option("--workers", type=click.IntRange(min=1), default=1, help="Processes.")
+@SEED
+@click.option("--out", metavar="FILE", help=_OUT)
+@PICTURE
+def compare(
+    logs: tuple[str, ...], designs: tuple[str, ...], budgets: str, every_days: float, baseline: str | None,
+    timeout: float | None, workers: int, seed: int, out: str | None, picture: str | None,
+) -> None:  # fmt: skip
+    """Each design lives through each log in a home of its own and is asked at every session's start (inject) and at every
+    question or first prompt (retrieve). Your own home is not touched.
+
+    JSON: {logs, designs, paired, trials}
+    """
+    from concurrent.futures import ProcessPoolExecutor
+    from contextlib import nullcontext
+
+    from theorex_lab.experiments.data.logs import load_logs
+    from theorex_lab.experiments.replay.memories import names_of
+    from theorex_lab.experiments.scores.compare import compare as run
+
+    against = baseline or designs[-1]
+    if against not in designs:
+        raise InvalidInput(f"got the baseline {against!r}; allowed is one of the designs: {', '.join(designs)}")
+    names_of(designs)
+    found = [log for name in logs for log in load_logs(name)]
+    with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
+        compared = run(found, designs, _numbers(budgets), every_days, seed, timeout=timeout, executor=pool, resume=out)
+    write_picture(picture, compared.plot)
+    emit(compared.to_dict(against), "\n".join([_scores(compared, against), *_problems(compared)]))
+
+
+def _numbers(given: str) -> list[int]:
+    try:
+        return [int(part) for part in given.split(",")]
+    except ValueError as error:
+        raise InvalidInput(f"got the budgets {given!r}; allowed are whole numbers with commas, as 500,2000") from error
+
+
+def _scores(compared: Comparison, against: str) -> str:
+    """A row for each budget, mode and design, best first: the leading score, what it costs, and the verdict."""
+    lines = []
+    for mode in MODES:
+        for budget in compared.plan.budgets:
+            scored = {cell[3] for cell in compared.cells if cell[1:3] == (mode, budget)}
+            for score in [score for score in _LEADING if score in scored] or sorted(scored & {"answer_words"}):
+                lines += ["", f"{mode}, {budget} tokens", *_rows(compared, mode, budget, score, against)]
+    return "\n".join(lines[1:]) or f"nothing was scored: the logs hold {_NEITHER}"
+
+
+def _rows(compared: Comparison, mode: str, budget: int, score: str, against: str) -> list[str]:
+    found = {name: compared.value(name, mode, budget, score) for name in compared.designs}
+    rows = [f"  {'':<18} {score.replace('_', ' '):>15}   95 % interval   tokens   beside {against}"]
+    for name, (value, low, high, _) in sorted(found.items(), key=lambda item: _SIGN.get(score, -1) * item[1].value):
+        tokens = compared.value(name, mode, budget, "tokens").value
+        verdict = "" if name == against else compared.difference(name, against, mode, budget, score).verdict
+        rows.append(f"  {one_row(name):<18} {value:15.3f}   {low:.3f} – {high:.3f} {tokens:8.0f}   {verdict}")
+    return rows
+
+
+def _problems(compared: Comparison) -> list[str]:
+    empty = dict.fromkeys(trial.log for trial in compared.trials if not trial.given)
+    failed = [(trial, *problem) for trial in compared.trials for problem in trial.problems.items()]
+    lines = [f"{log}: nothing was scored; it holds {_NEITHER}" for log in empty]
+    counted = "times; counts as nothing given"
+    return lines + [f"{trial.design} on {trial.log}: {what} ({times} {counted})" for trial, what, times in failed]
+
+
+# Before numpy is imported: idle threads that wait for work would count as processor time.
+_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+@command("bench")
+@click.argument("names", nargs=-1, metavar="[ROW]...")
+@click.option("--rounds", type=click.IntRange(1, 1_000), default=5, help="How often each is measured.")
+@click.option("--scale", type=click.Choice(["10k", "100k"]), default="10k", help="Rows of data.")
+def bench(names: tuple[str, ...], rounds: int, scale: str) -> None:
+    """Without a ROW all of them. Processor time of ours and of a peer, turn by turn in one run, as a ratio; below 1 ours takes less.
+
+    Each line is printed as it is measured, so that an interrupted run keeps what it has. A row whose
+    peer is not installed is skipped and says what to install. 100k takes many minutes.
+
+    JSON: {machine, lines}
+    """
+    for variable in _THREADS:
+        os.environ.setdefault(variable, "1")
+    from theorex_lab.experiments.bench import table
+
+    picked = table.chosen(names)
+    about = table.machine(table.SCALES[scale], rounds)
+    told: dict[str, Any] = {"machine": about, "lines": []}
+    as_json = bool(given_options().get("as_json"))
+    click.echo(table.HEAD, err=as_json)
+    try:
+        for row in picked:
+            for line in table.measure(row, scale=table.SCALES[scale], rounds=rounds):
+                told["lines"].append(line.result())
+                click.echo(str(line), err=as_json)
+    except KeyboardInterrupt:
+        told["error"] = "interrupted"
+    emit(told, f"\n{about}")
+    if "error" in told:
+        sys.exit(1)

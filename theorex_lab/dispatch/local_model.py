@@ -22,8 +22,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from theorex_lab.config import OFFLINE_MODEL
 from theorex_lab.dispatch.process import started
 from theorex_lab.errors import ModelUnavailable, StorageError
-from theorex_lab.journal.files import exclusive, write_atomically
-from theorex_lab.journal.private import FILE_MODE
+from theorex_lab.journal.files import FILE_MODE, exclusive, write_atomically
 
 if TYPE_CHECKING:
     from theorex_lab.config import ModelSettings, Settings

@@ -24,7 +24,7 @@ from theorex_lab.exchange.flat_files import draft_of
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.event import Event, encode
-from theorex_lab.journal.private import open_private
+from theorex_lab.journal.files import open_private
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE
 from theorex_lab.journal.sqlite.replace import make_database
 from theorex_lab.journal.sqlite.store import stored_row

@@ -17,9 +17,8 @@ from typing import Any, TypeVar
 from theorex_lab.errors import InvalidInput, NewerVersion, StorageError
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
-from theorex_lab.journal.files import sync_folder, writing
+from theorex_lab.journal.files import make_file, make_folder, open_private, sync_folder, writing
 from theorex_lab.journal.foreign import open_file, read_column, read_file
-from theorex_lab.journal.private import make_file, make_folder, open_private
 
 FlatRecord = dict[str, Any]
 Lines = Iterable[tuple[int | str, FlatRecord]]  # the number of each line and its object

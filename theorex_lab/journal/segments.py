@@ -9,8 +9,7 @@ from pathlib import Path
 
 from theorex_lab.errors import CorruptJournal
 from theorex_lab.journal.event import Body, Event, encode
-from theorex_lab.journal.files import write_atomically, writing
-from theorex_lab.journal.private import make_folder
+from theorex_lab.journal.files import make_folder, write_atomically, writing
 from theorex_lab.journal.sqlite.connection import WAYS_OUT
 
 ARCHIVE_FOLDER = "archive"

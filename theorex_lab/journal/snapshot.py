@@ -1,11 +1,13 @@
 """Snapshots: a view's columns as .npy files beside a manifest. A cache; the journal alone is the truth."""
 
+from __future__ import annotations
+
 import json
 import os
 import secrets
 import shutil
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -13,10 +15,32 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 
 from theorex_lab.errors import StorageError
+from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns
-from theorex_lab.journal.files import exclusive, sync_folder, told, write_atomically
-from theorex_lab.journal.private import make_folder, open_private
-from theorex_lab.journal.reach import Erasures
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.files import exclusive, make_folder, open_private, sync_folder, told, write_atomically
+from theorex_lab.journal.sqlite.erase import ERASURE
+
+
+class Erasures:
+    """The erasures of a journal after some seq, each with the lowest seq that it reached of each kind."""
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        # An erasure that was itself erased, or does not say, may have reached anything.
+        self._reached = [(event.seq, None if event.erased else event.body["first_seqs"]) for event in events]
+
+    @classmethod
+    def after(cls, journal: Journal, seq: int, *, upto: int | None = None) -> Erasures:
+        """The erasures with `seq` < their own seq ≤ `upto` (default: the newest there is)."""
+        return cls(journal.tail(seq, kinds=[ERASURE], upto=upto, erased=True))
+
+    def reach(self, kinds: Sequence[str] | None, seq: int) -> bool:
+        """Whether one of them erased something that was folded from events of these kinds (None: of any) up to `seq`."""
+        return any(
+            seq < at and (first is None or kinds is None or any(first.get(kind, at) <= seq for kind in kinds))
+            for at, first in self._reached
+        )
+
 
 _KEPT = 2  # the newest and the one before it, which another process may be about to map
 _DROP_ATTEMPTS = 20

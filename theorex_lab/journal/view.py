@@ -18,8 +18,7 @@ from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Parts
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.files import exclusive
-from theorex_lab.journal.reach import Erasures
-from theorex_lab.journal.snapshot import Snapshot, drop_snapshots, remove_reached, write_snapshot
+from theorex_lab.journal.snapshot import Erasures, Snapshot, drop_snapshots, remove_reached, write_snapshot
 from theorex_lab.journal.sqlite.erase import ERASURE as ERASURE
 
 _BATCH_EVENTS = 2_000

@@ -6,8 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from theorex_lab.journal.files import exclusive, told, write_atomically, writing
-from theorex_lab.journal.private import make_folder
+from theorex_lab.journal.files import exclusive, make_folder, told, write_atomically, writing
 from theorex_lab.memory.recalled import note_of, note_text
 
 if TYPE_CHECKING:

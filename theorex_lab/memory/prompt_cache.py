@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import StorageError
-from theorex_lab.journal.files import exclusive, told
-from theorex_lab.journal.private import make_file
+from theorex_lab.journal.files import exclusive, make_file, told
 from theorex_lab.memory.reminding import CACHE_FILE, LAYOUT, MANY, PROJECT_BITS, TOKENS
 from theorex_lab.text.line import one_line
 

@@ -19,8 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.journal.files import exclusive, sync_folder, told
-from theorex_lab.journal.private import open_private
+from theorex_lab.journal.files import exclusive, open_private, sync_folder, told
 from theorex_lab.search.fuse import Ids, Mask
 
 Matrix = npt.NDArray[np.float32]

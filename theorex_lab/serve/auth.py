@@ -20,7 +20,7 @@ from starlette.responses import JSONResponse
 
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.ids import check_agent
-from theorex_lab.journal.private import make_folder
+from theorex_lab.journal.files import make_folder
 
 _TOKEN_FILE = "mcp-token"
 _TOKEN_BYTES = 32

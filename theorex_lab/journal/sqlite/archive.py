@@ -9,8 +9,8 @@ from typing import NamedTuple
 from theorex_lab.journal.event import RAW_KINDS, Event, encode, new_event, segment_of
 from theorex_lab.journal.files import told
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, read_segment, stub, write_segment
-from theorex_lab.journal.sqlite.compact import compact
 from theorex_lab.journal.sqlite.connection import damaged
+from theorex_lab.journal.sqlite.erase import compact
 from theorex_lab.journal.sqlite.store import COLUMNS, SqliteJournal, checksum, insert
 
 SEGMENT_EVENTS = 10_000

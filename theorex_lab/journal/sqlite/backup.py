@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from theorex_lab.errors import CorruptJournal, InvalidInput
-from theorex_lab.journal.files import sync_folder, write_atomically, writing
-from theorex_lab.journal.private import FOLDER_MODE, make_file
+from theorex_lab.journal.files import FOLDER_MODE, make_file, sync_folder, write_atomically, writing
 from theorex_lab.journal.segments import ARCHIVE_FOLDER
 from theorex_lab.journal.sqlite.check import check_rows, checked_rows
 from theorex_lab.journal.sqlite.connection import connect_as_allowed, connect_to_read, explained

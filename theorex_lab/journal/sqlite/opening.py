@@ -11,8 +11,7 @@ from _thread import get_ident
 from contextlib import suppress
 
 from theorex_lab.errors import CorruptJournal, StorageError
-from theorex_lab.journal.files import sync_folder
-from theorex_lab.journal.private import make_file, make_folder
+from theorex_lab.journal.files import make_file, make_folder, sync_folder
 from theorex_lab.journal.sqlite.connection import LOG_HEADER_BYTES, WAYS_OUT, damaged, explained, log_size
 
 DATABASE_FILE = "theorex.db"

@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.errors import StorageError
-from theorex_lab.journal.files import exclusive, sync_folder, write_atomically
-from theorex_lab.journal.private import FOLDER_MODE, make_file
+from theorex_lab.journal.files import FOLDER_MODE, exclusive, make_file, sync_folder, write_atomically
 from theorex_lab.journal.sqlite.connection import explained
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, UNFINISHED_FILE, VIEWS_FOLDER, fill
 from theorex_lab.journal.sqlite.store import INSERT

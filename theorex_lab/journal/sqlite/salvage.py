@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from theorex_lab.errors import CorruptJournal, InvalidInput
 from theorex_lab.journal.event import RAW_KINDS, Event, new_event, segment_of
-from theorex_lab.journal.private import FOLDER_MODE
+from theorex_lab.journal.files import FOLDER_MODE
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, body_hash, read_segment, write_segment
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.connection import explained, log_size
