@@ -25,8 +25,8 @@ from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.ids import concept_id
 from theorex_lab.journal import snapshot, view
 from theorex_lab.journal.event import Event, encode, new_event
-from theorex_lab.journal.sqlite import compact
 from theorex_lab.journal.sqlite import connection as connection_module
+from theorex_lab.journal.sqlite import erase as erasing
 from theorex_lab.journal.sqlite.erase import erase, select
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import verify
@@ -319,8 +319,6 @@ def test_what_is_erased_while_it_is_flushed_is_not_kept(tmp_path: Path, monkeypa
 
 def test_what_is_derived_between_choosing_and_erasing_cannot_be(tmp_path: Path, monkeypatch) -> None:
     """Others cannot write from the moment that is chosen until all of it is erased."""
-    from theorex_lab.journal.sqlite import erase as erasing
-
     tried = []
     one = erasing._erase_one
 
@@ -374,7 +372,7 @@ DOINGS: dict[str, tuple[Callable[[Lab], object], str]] = {
 @pytest.mark.parametrize("doing", DOINGS)
 @pytest.mark.parametrize("number", [1, 2])
 def test_a_checkpoint_that_waited_in_vain_is_told(tmp_path: Path, monkeypatch, doing: str, number: int) -> None:
-    checkpoint, calls = compact._checkpoint, []
+    checkpoint, calls = erasing._checkpoint, []
     do, done = DOINGS[doing]
 
     def checking(connection: sqlite3.Connection) -> bool:
@@ -393,7 +391,7 @@ def test_a_checkpoint_that_waited_in_vain_is_told(tmp_path: Path, monkeypatch, d
         lab.views.snapshot(lab.views.get(Axon))
         with monkeypatch.context() as patch:
             patch.setattr(connection_module, "BUSY_TIMEOUT_SECONDS", 0.0)
-            patch.setattr(compact, "_checkpoint", checking)
+            patch.setattr(erasing, "_checkpoint", checking)
             with pytest.raises(StorageError, match=f"{done}.* write-ahead log .*repeat"):
                 do(lab)
         assert len(calls) == number, "where the log cannot be emptied the file is not rewritten into it"
@@ -404,7 +402,7 @@ def test_a_checkpoint_that_waited_in_vain_is_told(tmp_path: Path, monkeypatch, d
 
 @pytest.mark.parametrize("doing", DOINGS)
 def test_a_file_that_could_not_be_rewritten_is_told(tmp_path: Path, monkeypatch, doing: str) -> None:
-    checkpoint = compact._checkpoint
+    checkpoint = erasing._checkpoint
     do, done = DOINGS[doing]
     with opened(tmp_path) as lab:
         fill(lab)
@@ -431,7 +429,7 @@ def writing_meanwhile_after(
 
     with monkeypatch.context() as patch:
         patch.setattr(connection_module, "BUSY_TIMEOUT_SECONDS", 0.0)
-        patch.setattr(compact, "_checkpoint", checking)
+        patch.setattr(erasing, "_checkpoint", checking)
         try:
             yield
         finally:

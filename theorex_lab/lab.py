@@ -215,8 +215,7 @@ class Lab:
     @property
     def facts(self) -> FactsMemory:
         """The design of facts: written, replaced, believed when; channels, a heartbeat, domains."""
-        found: FactsMemory = self.design("facts")
-        return found
+        return cast("FactsMemory", self.design("facts"))
 
     @property
     def theorex(self) -> Theorex:
@@ -469,8 +468,7 @@ class Lab:
     def _captured(self) -> int:
         from theorex_lab.memory.projects import projects_view
 
-        projects = self.views.get(projects_view(self.home))
-        with projects.lock:
+        with self.views.reading(projects_view(self.home)) as projects:
             return projects.events_of(self.home.project)
 
     def _sweep_vectors(self) -> None:

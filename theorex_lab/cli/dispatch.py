@@ -70,10 +70,7 @@ def model(action: str) -> None:
     from theorex_lab.dispatch import local_model
 
     home = open_lab().folder
-    if action == "start":
-        local_model.start(home)
-    elif action == "stop":
-        local_model.stop(home)
+    getattr(local_model, action)(home)
     running, installed = local_model.status(home), local_model.installed()
     text = f"{local_model.MODEL} does not run" if installed else local_model.INSTALL
     if running is not None:

@@ -113,9 +113,7 @@ class Root(console.CommandGroup):
             return load(cmd_name)
         return Group(cmd_name) if cmd_name in GROUPS else design_group(cmd_name)
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> console.Resolved:
         """A name of both a group and a command is the group when one of its commands follows."""
         name, *rest = args
         if name in GROUPS and name in COMMANDS and _first_word(rest) in (*members(name), *ctx.help_option_names):

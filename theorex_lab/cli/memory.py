@@ -61,9 +61,7 @@ def write(agent: str | None, text: tuple[str, ...], **details: Any) -> None:
 @click.option("--vectors", type=click.Choice(["auto", "always", "never"]), help="Default: the setting searchVectors.")
 @click.option("--why", is_flag=True, help="Say what each signal adds to a score.")
 @click.argument("query", nargs=-1, required=True)
-def search(
-    agent: str | None, all_agents: bool, why: bool, query: tuple[str, ...], kinds: tuple[str, ...], **details: Any
-) -> None:
+def search(agent: str | None, all_agents: bool, why: bool, query: tuple[str, ...], **details: Any) -> None:
     """Several words are one query, which texts answer; concepts are found with --kind concept. An agent's own items and the
     shared web are searched, never what another keeps; of this folder's project, or of none.
 
@@ -75,8 +73,8 @@ def search(
         raise click.UsageError("Give one of --agent and --all-agents.")
     lab, name = open_lab(), own_agent(agent)
     text = " ".join(query)
-    details["vectors"] = details["vectors"] or lab.settings.search_vectors
-    hits = lab.search(text, agents=None if all_agents else [name], kinds=kinds or None, **details)
+    details |= {"vectors": details["vectors"] or lab.settings.search_vectors, "kinds": details["kinds"] or None}
+    hits = lab.search(text, agents=None if all_agents else [name], **details)
     notes = list(hits.notes)
     if not all_agents and not any(hit.agent == name for hit in hits) and name not in (writers := lab.agents()):
         near = f"the nearest who has is {nearest(name, writers)!r}" if writers else "nor has anybody else"

@@ -28,6 +28,7 @@ COMMON_OPTIONS: tuple[click.Option, ...] = (
     click.Option(["--preset"], metavar="NAME", help="Use a named set of settings: document, or none."),
 )
 F = TypeVar("F", bound=Callable[..., Any])
+Resolved = tuple[str | None, click.Command | None, list[str]]  # a command by its name, and the words behind it
 
 
 class Command(click.Command):
@@ -52,9 +53,7 @@ def merge_options(ctx: click.Context) -> None:
 class CommandGroup(click.Group):
     """Commands under a name of their own, such as `theorex home salvage`; takes the common options too."""
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Resolved:
         """As click does; an unknown name is refused with the nearest."""
         name, *rest = args
         found = self.get_command(ctx, name)

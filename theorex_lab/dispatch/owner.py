@@ -17,18 +17,16 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.dispatch.process import lives, this_process
+from theorex_lab.dispatch.traces import Traces, open_traces
 from theorex_lab.errors import StorageError
 from theorex_lab.ids import derived_event_id, new_event_id
 from theorex_lab.journal.base import Journal, append_once
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.files import exclusive
-
-if TYPE_CHECKING:
-    from theorex_lab.journal.view import Views
+from theorex_lab.journal.view import Views
 
 LOST = "the process ended during the call"
 OUT_OF_SIGHT = "no end came, and nobody here can see the process that made the call"
@@ -105,8 +103,6 @@ def close_lost(views: Views, folder: Path, at: int) -> list[str]:
 
     `folder`: where the owners' lock files are; those of this container that nobody holds are removed. `at`: µs UTC.
     """
-    from theorex_lab.dispatch.traces import Traces, open_traces
-
     with views.reading(Traces) as view:
         trace_ids = open_traces(view)
     starts = views.journal.read(ids=[derived_event_id("trace started", trace_id) for trace_id in trace_ids])

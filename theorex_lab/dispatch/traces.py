@@ -56,13 +56,9 @@ class Traces(View):
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in STARTs, ENDs and tool events."""
+        take = {"tool_used": self._use_tool, "trace_started": self._start, "trace_ended": self._end}
         for event in events:
-            if event.kind == "tool_used":
-                self._use_tool(event)
-            elif event.kind == "trace_started":
-                self._start(event)
-            else:
-                self._end(event)
+            take[event.kind](event)
 
     def _after_load(self) -> None:
         rows = np.flatnonzero(self.traces["state"] == OPEN)

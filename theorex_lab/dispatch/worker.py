@@ -9,29 +9,28 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from theorex_lab.config import Settings
 from theorex_lab.dispatch.bus import End, EventBus, Start, check_trace_id, clean, recorder
+from theorex_lab.dispatch.llm import ChainAnswer, ModelClient, ask
+from theorex_lab.dispatch.local_model import with_local_model
 from theorex_lab.dispatch.owner import Owner, close_lost, lost_after_seconds
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id, new_event_id
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
+from theorex_lab.routing.energy import Power
 from theorex_lab.routing.heuristic import estimated_tokens
+from theorex_lab.routing.router import Decision, route_in
 from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.visible import visible
-
-if TYPE_CHECKING:
-    from theorex_lab.dispatch.llm import ChainAnswer, ModelClient
-    from theorex_lab.routing.energy import Power
-    from theorex_lab.routing.router import Decision
 
 LARGEST_TASK_BYTES = 1 << 20
 WORKERS = 8
 URGENT = "urgent"
-Ask = Callable[[Sequence[str], str, Settings], "ChainAnswer"]
+Ask = Callable[[Sequence[str], str, Settings], ChainAnswer]
 
 
 @dataclass(frozen=True)
@@ -191,8 +190,6 @@ class Dispatcher:
             return self._run_checked(task)
 
     def _run_checked(self, task: DispatchTask) -> DispatchResult:
-        from theorex_lab.dispatch.local_model import with_local_model
-
         if not self._is_due(task):
             limit = self.home.settings.dispatch_context_pct
             used = f"{task.context_pct:g} % of the context is in use"
@@ -218,8 +215,6 @@ class Dispatcher:
         return DispatchResult(task.id, *said, written, end.trace_id, end.error, reasons)
 
     def _route(self, task: DispatchTask, settings: Settings) -> Decision:
-        from theorex_lab.routing.router import route_in
-
         how = {"agent": task.agent_id, "urgent": URGENT in task.tags, "query_tokens": _query_tokens(task)}
         return route_in(self.home, task.task, settings, power=self._power, **how)
 
@@ -231,8 +226,6 @@ class Dispatcher:
         return Start(*asked, model=decision.model or "", project=self.home.project, **known)
 
     def _ask(self, names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswer:
-        from theorex_lab.dispatch.llm import ChainAnswer, ask
-
         if not names:
             return ChainAnswer(None, [])
         if self._given_ask is not None:

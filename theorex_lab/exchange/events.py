@@ -53,10 +53,9 @@ def export_events(
     with draft_of(path) as draft, open(draft, "xb", opener=open_private) as file:
         packed = gzip.GzipFile("", "wb", 6, file, mtime=0) if path.name.endswith(".gz") else nullcontext(file)
         with packed as lines:
-            for event in _stored(home, owner, progress):
+            for written, event in enumerate(_stored(home, owner, progress), 1):  # noqa: B007 - how many there were
                 row = event._asdict() | {"lineage": " ".join(event.lineage), "body": encode(event.body)}
                 lines.write(encode(row).encode() + b"\n")
-                written += 1
         file.flush()
         os.fsync(file.fileno())
     return written

@@ -61,6 +61,7 @@ class FileReport:
 
 Reports = list[FileReport]
 Read = Iterator[tuple[Event, int]]  # what a file's records become, each event with how many of them it stands for
+Reader = Callable[[Lines, list[str]], Read]  # of a file's lines, with the problems that it adds to
 
 
 def each_file(path: Path, files: Iterable[Path], take: Callable[[Path, list[str]], tuple[int, int]]) -> Reports:
@@ -83,9 +84,7 @@ def each_file(path: Path, files: Iterable[Path], take: Callable[[Path, list[str]
     return reports
 
 
-def read_group(
-    journal: Journal, name: str, files: Iterable[Path], path: Path, read: Callable[[Lines, list[str]], Read]
-) -> FileReport:
+def read_group(journal: Journal, name: str, files: Iterable[Path], path: Path, read: Reader) -> FileReport:
     """What became of these files together, as `each_file`; read: makes events of their objects, which come with places."""
     report = FileReport(name)
     events = read(_objects(files, path, name.partition("/")[0], report.problems), report.problems)

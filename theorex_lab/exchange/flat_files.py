@@ -6,7 +6,6 @@ What could not be imported is told briefly: equal problems stand in one line wit
 import json
 import os
 import re
-import secrets
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -17,7 +16,7 @@ from typing import Any, TypeVar
 from theorex_lab.errors import InvalidInput, NewerVersion, StorageError
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
-from theorex_lab.journal.files import make_file, make_folder, open_private, sync_folder, writing
+from theorex_lab.journal.files import drafted, make_file, make_folder, open_private, writing
 from theorex_lab.journal.foreign import open_file, read_column, read_file
 
 FlatRecord = dict[str, Any]
@@ -38,9 +37,8 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
     """
     count = 0
     with draft_of(path) as draft, open(draft, "x", encoding="utf-8", newline="\n", opener=open_private) as file:
-        for line in lines:
+        for count, line in enumerate(lines, 1):  # noqa: B007 - how many there were
             file.write(line + "\n")
-            count += 1
         file.flush()
         os.fsync(file.fileno())
     return count
@@ -49,15 +47,10 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
 @contextmanager
 def draft_of(path: Path) -> Iterator[Path]:
     """Where to write what becomes the file `path` at the end, unless that fails: then StorageError is raised."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}-{secrets.token_hex(4)}")
     with writing(path, "what was there is untouched: make room, or choose another folder"):
         make_folder(str(path.parent))
-        try:
+        with drafted(path) as draft:
             yield draft
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
-        sync_folder(path.parent)
 
 
 def write_graph(path: Path, attributes: FlatRecord, nodes: Iterable[FlatRecord], edges: Iterable[FlatRecord]) -> int:

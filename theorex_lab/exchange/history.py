@@ -277,7 +277,7 @@ def _gone(journal: Journal) -> set[str]:
 
 
 def _event(record: flat.FlatRecord, how: Importing, journal: Journal) -> Event:
-    from theorex_lab.exchange.history_records import read_event
+    from theorex_lab.exchange.records import read_event
 
     event = read_event(record, how)
     known = journal.read(ids=[event.id])

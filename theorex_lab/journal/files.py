@@ -55,15 +55,21 @@ def write_atomically(path: Path, data: bytes, *, mode: int | None = None) -> Non
     After a crash there is the old content or the new, never a part. Without `mode`, other users may do with the file
     no more than with its folder.
     """
+    with drafted(path) as draft, draft.open("xb") as file:
+        if os.name != "nt":
+            made = os.fstat(file.fileno()).st_mode
+            os.fchmod(file.fileno(), made & path.parent.stat().st_mode & 0o777 if mode is None else mode)
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+@contextmanager
+def drafted(path: Path) -> Iterator[Path]:
+    """Where to write what takes the place of the file `path` at the end, as a whole; where that fails, nothing is left."""
     draft = path.with_name(f".{path.name}.{os.getpid()}-{os.urandom(4).hex()}")
     try:
-        with draft.open("xb") as file:
-            if os.name != "nt":
-                made = os.fstat(file.fileno()).st_mode
-                os.fchmod(file.fileno(), made & path.parent.stat().st_mode & 0o777 if mode is None else mode)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+        yield draft
         draft.replace(path)
     finally:
         draft.unlink(missing_ok=True)

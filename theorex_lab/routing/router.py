@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from theorex_lab.config import ModelSettings, ModelTier, QueryType, Settings
 from theorex_lab.errors import InvalidInput
+from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, evidence_view
 from theorex_lab.memory.intervals import wilson_of_one
@@ -22,9 +23,6 @@ from theorex_lab.routing.energy import Power, describe_power, veto
 from theorex_lab.routing.heuristic import advise, classify, complexity_of, estimated_tokens
 from theorex_lab.routing.recall import NOTHING_RECALLED, Recall, Recalled
 from theorex_lab.routing.roles import route_to_agent
-
-if TYPE_CHECKING:
-    from theorex_lab.home import Home
 
 # Sizes to try, by the size that is wanted.
 _SMALL_FIRST: tuple[ModelTier, ...] = ("small", "medium", "large")

@@ -161,13 +161,12 @@ class ItemIndex(View):
         """A mask of the documents that belong to these agents, carry the tag, and are of these projects or of none (or of any)."""
         mask = np.ones(len(self.documents), bool)
         if agents is not None:
-            numbers = [number for name in agents if (number := self.agents.find(name)) is not None]
-            mask &= np.isin(self.documents["agent"], numbers)
+            mask &= np.isin(self.documents["agent"], self.agents.known(agents))
         if tag is not None:
             mask &= self._holding(self.tagged["document"][self.tagged["tag"] == self.tags.find(tag)])
         if projects is not None:
-            wanted = [number for name in ("", *projects) if (number := self.projects.find(name)) is not None]
-            mask &= self._holding(self.located["document"][np.isin(self.located["project"], wanted)])
+            wanted = np.isin(self.located["project"], self.projects.known(("", *projects)))
+            mask &= self._holding(self.located["document"][wanted])
         return mask
 
     def _holding(self, documents: NDArray[np.int64]) -> Mask:
@@ -177,8 +176,7 @@ class ItemIndex(View):
 
     def of_kinds(self, kinds: Iterable[str]) -> Mask:
         """A mask of the documents of these kinds of items."""
-        numbers = [number for name in kinds if (number := self.item_kinds.find(name)) is not None]
-        return np.isin(self.documents["kind"], numbers)
+        return np.isin(self.documents["kind"], self.item_kinds.known(kinds))
 
     def kind_of(self, document: int) -> str:
         """The kind of item that a document is."""
@@ -209,12 +207,8 @@ class ItemIndex(View):
 
     def only_within(self, projects: Iterable[str]) -> NDArray[np.bool_]:
         """A mask of the documents that are of these projects and of no other."""
-        numbers = [number for name in projects if (number := self.projects.find(name)) is not None]
-        inside = np.isin(self.located["project"], numbers)
-        mask = np.zeros(len(self.documents), bool)
-        mask[self.located["document"][inside]] = True
-        mask[self.located["document"][~inside]] = False
-        return mask
+        inside, documents = np.isin(self.located["project"], self.projects.known(projects)), self.located["document"]
+        return self._holding(documents[inside]) & ~self._holding(documents[~inside])
 
     def _known(self) -> tuple[dict[_Key, int], dict[_Key, list[int]]]:
         if self._once is None:

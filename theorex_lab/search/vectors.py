@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.journal.files import exclusive, open_private, sync_folder, told
+from theorex_lab.journal.files import drafted, exclusive, open_private, told
 from theorex_lab.search.fuse import Ids, Mask
 
 Matrix = npt.NDArray[np.float32]
@@ -319,15 +319,12 @@ def _sweep_file(path: Path, wanted: Callable[[npt.NDArray[np.uint64]], Mask]) ->
     kept = wanted(keys)
     if kept.all() and path.stat().st_size == len(keys) * record.itemsize:
         return 0
-    draft = path.with_name(f".{path.name}.{os.getpid()}")
-    with open(draft, "xb", buffering=0, opener=open_private) as file:
+    with drafted(path) as draft, open(draft, "xb", buffering=0, opener=open_private) as file:
         start = 0
         for part in _parts(path, record):
             write_vectors(file, part[kept[start : start + len(part)]])
             start += len(part)
         os.fsync(file.fileno())
-    draft.replace(path)
-    sync_folder(path.parent)
     return int(np.count_nonzero(~kept))
 
 

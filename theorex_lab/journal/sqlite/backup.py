@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from theorex_lab.errors import CorruptJournal, InvalidInput
-from theorex_lab.journal.files import FOLDER_MODE, make_file, sync_folder, write_atomically, writing
+from theorex_lab.journal.files import FOLDER_MODE, drafted, make_file, write_atomically, writing
 from theorex_lab.journal.segments import ARCHIVE_FOLDER
 from theorex_lab.journal.sqlite.check import check_rows, checked_rows
 from theorex_lab.journal.sqlite.connection import connect_as_allowed, connect_to_read, explained
@@ -49,19 +49,13 @@ def backup(journal: SqliteJournal, file: Path, *, replace: bool = False) -> Back
     """
     if file.exists() and (not replace or not file.is_file()):
         raise InvalidInput(f"{file} is there already; choose another name, or replace a backup with --replace")
-    draft = file.with_name(f".{file.name}.{os.getpid()}-{secrets.token_hex(4)}")
     with writing(file, "make room, or choose another"):
         file.parent.mkdir(parents=True, exist_ok=True)
-        make_file(str(draft))
-        try:
+        with drafted(file) as draft:
+            make_file(str(draft))
             with _pinned(journal) as (source, segments):
                 _copy(source, draft, [*segments, journal.path.parent / CONFIG_FILE])
-            events = _read_again(draft)
-            size = draft.stat().st_size
-            draft.replace(file)
-        finally:
-            draft.unlink(missing_ok=True)
-        sync_folder(file.parent)
+            events, size = _read_again(draft), draft.stat().st_size
     return Backup(str(file), events, len(segments), size)
 
 
