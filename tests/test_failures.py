@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import Lab
-from theorex_lab.cli.nightly import _told
+from theorex_lab.cli.learn import _told
 from theorex_lab.dispatch.bus import End, Start, ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.evolution.audit import audit
