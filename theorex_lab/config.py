@@ -297,8 +297,7 @@ def save_part(file: Path, name: str, record: type[R], changes: Mapping[str, Any]
 
     def change(values: dict[str, Any]) -> R:
         check_settings(values, where=str(file))
-        designs = values.setdefault("designs", {})
-        part = designs.setdefault(name, {})
+        part = values.setdefault("designs", {}).setdefault(name, {})
         _change(part, record, changes, unset)
         return check_part(name, record, part, where=str(file))
 

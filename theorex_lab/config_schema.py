@@ -58,8 +58,7 @@ def allowed(kind: type[SettingsRecord], name: str) -> str:
     low = schema.get("minimum", schema.get("exclusiveMinimum"))
     high = schema.get("maximum", schema.get("exclusiveMaximum"))
     if low is None:
-        kinds = schema.get("anyOf", [schema])
-        return " or ".join(str(kind.get("type", "any")) for kind in kinds)
+        return " or ".join(str(kind.get("type", "any")) for kind in schema.get("anyOf", [schema]))
     return f"{'above ' if 'exclusiveMinimum' in schema else ''}{low} to {high}"
 
 

@@ -188,8 +188,7 @@ def item_view(designs: Iterable[Design], *, labels: bool = False) -> type[ItemIn
     """The search index over the texts, or the labels, of these designs, in whatever order they are named."""
     from theorex_lab.search.index import item_index
 
-    ordered = sorted(designs, key=lambda design: design.name)
-    items = (CORRECTION, *item_kinds(ordered))
+    items = (CORRECTION, *item_kinds(sorted(designs, key=lambda design: design.name)))
     items = tuple(kind for kind in items if kind.label == labels)
     return item_index(items, "labels" if labels else "items")
 

@@ -24,10 +24,8 @@ def new_event_id(at_microseconds: int) -> str:
     processes never make the same id. Times before 1970 count as 1970 here.
     """
     milliseconds = min(max(at_microseconds, 0) // 1000, (1 << 48) - 1)
-    random = int.from_bytes(os.urandom(10), "big")
-    value = (
-        (milliseconds << 80) | (7 << 76) | ((random >> 62 & 0xFFF) << 64) | (0b10 << 62) | (random & ((1 << 62) - 1))
-    )
+    drawn = int.from_bytes(os.urandom(10), "big")
+    value = (milliseconds << 80) | (7 << 76) | ((drawn >> 62 & 0xFFF) << 64) | (0b10 << 62) | (drawn & ((1 << 62) - 1))
     digits = f"{value:032x}"
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 

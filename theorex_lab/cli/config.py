@@ -71,8 +71,7 @@ def _change(key: str, value: str | None) -> None:
         settings = save_settings(_file(), changes, unset=unset)
     else:
         settings = save_part(_file(), name, kind, changes, unset=unset)
-    rows = {row["key"]: row for row in describe_settings(settings, before=before)}
-    row = rows.get(to_camel(to_snake(key)))
+    row = {row["key"]: row for row in describe_settings(settings, before=before)}.get(to_camel(to_snake(key)))
     text = _line(row) if row is not None else f"{key} is taken out"
     emit({"file": str(_file()), "setting": row}, text)
 

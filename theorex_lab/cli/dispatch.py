@@ -174,8 +174,7 @@ def a2a_complete(task_id: str, result: tuple[str, ...], worker: str | None) -> N
 
     JSON: {task: {id, from, to, type, payload, state, attempt, worker, result, …}}
     """
-    value = _json_or_text(result) if result else None
-    task = open_lab().tasks.complete(task_id, value, worker=_working(worker))
+    task = open_lab().tasks.complete(task_id, _json_or_text(result) if result else None, worker=_working(worker))
     emit({"task": task.as_dict()}, _line(task))
 
 

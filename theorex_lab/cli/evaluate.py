@@ -221,12 +221,9 @@ def _whoandwhen(path: str = "") -> Report:
     result["baselines"] = {name: _row(table, name, _columns(*shown, *gains)) for name in others}
     result["published"] = {} if path else {"best_language_model_given_ground_truth": PUBLISHED}
     source = "the algorithm-generated part, questions of odd SHA-1; signs and weights were made on the even ones"
-    which = (
-        "runs of more than ten steps, with a user, or with known tool calls get the last call or step, not the signs"
-    )
     notes = [
         f"all runs of {path}" if path else source,
-        which,
+        "runs of more than ten steps, with a user, or with known tool calls get the last call or step, not the signs",
         "gain: find_decisive less the baseline, paired run by run",
     ]
     if not path:

@@ -160,8 +160,7 @@ def export(folder: Path | None, agent: str | None, replace: bool, events: Path |
     if events is not None:
         _export_events(folder, events, agent=agent, replace=replace)
         return
-    lab = open_lab()
-    write = partial(lab.export_files, folder, agent=agent)
+    write = partial(open_lab().export_files, folder, agent=agent)
     try:
         done = write(replace=replace)
     except FilesThere as error:
@@ -207,8 +206,7 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, transc
         return
     if any(of.values()):
         raise click.UsageError("--project, --since and --dry-run are of --transcripts PATH")
-    lab = open_lab()
-    reports = lab.import_files(path, agent=agent, trust_own=trust_own)
+    reports = open_lab().import_files(path, agent=agent, trust_own=trust_own)
     imported, skipped = sum(report.imported for report in reports), sum(report.skipped for report in reports)
     files = [asdict(report) for report in reports]
     result: dict[str, Any] = {"files": files, "imported": imported, "skipped": skipped}

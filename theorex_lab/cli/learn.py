@@ -159,8 +159,7 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
     from theorex_lab.evolution.audit import audit as read
 
     start = None if since is None else to_microseconds(since)
-    found = read(open_lab().home, since=start, kinds=kinds or None, limit=limit)
-    entries = [entry.to_dict() for entry in found]
+    entries = [entry.to_dict() for entry in read(open_lab().home, since=start, kinds=kinds or None, limit=limit)]
     lines = []
     for entry in entries:
         detail = {key: value for key, value in entry["detail"].items() if key not in ("event_id", "concept_id")}
@@ -255,8 +254,7 @@ def gate() -> None:
     from theorex_lab.evolution.gate import gate as judge
     from theorex_lab.evolution.nightly import told
 
-    lab = open_lab()
-    said = judge(lab.home)
+    said = judge(open_lab().home)
     emit({"gated": [result.to_dict() for result in said]}, "\n".join(map(told, said)))
 
 
@@ -336,12 +334,8 @@ def trace_review(agent: str | None, reviewer: str, again: bool) -> None:
 
     JSON: {reviews: [{outcome_id, trace_id, score, fix_description, decisive_step, failure_class, written_to_axon, model_used, problem, observation_id, confidence}], reviewer}
     """
-    name = _named(agent)
-    reviews, reason = _reviews(open_lab(), name, reviewer, again=again)
-    emit(
-        {"reviews": [review.to_dict() for review in reviews], "reviewer": reason},
-        "\n".join(_told_reviews(reviews, reason)),
-    )
+    reviews, reason = _reviews(open_lab(), _named(agent), reviewer, again=again)
+    emit({"reviews": [review.to_dict() for review in reviews], "reviewer": reason}, "\n".join(_shown(reviews, reason)))
 
 
 @command("evolve-review")
@@ -367,11 +361,7 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     result: dict[str, Any] = {"reviews": [review.to_dict() for review in reviews], "reviewer": reason}
     result |= {"refined": [tags.to_dict() for tags in refined], "promoted": {"concepts": concepts, "links": links}}
     result["context"] = {"path": str(lab.context_file), "concepts": context.concepts, "fixes": context.fixes}
-    lines = [
-        *_told_reviews(reviews, reason),
-        *map(_refined_line, refined),
-        f"promoted: {concepts} concepts, {links} links",
-    ]
+    lines = [*_shown(reviews, reason), *map(_refined_line, refined), f"promoted: {concepts} concepts, {links} links"]
     lines.append(f"context: {context.concepts} concepts and {context.fixes} fixes in {lab.context_file}")
     emit(result, "\n".join(lines))
 
@@ -390,7 +380,7 @@ def _sure(review: TraceReviewRecord) -> str:
     return "" if review.confidence is None else f", step {review.decisive_step} with confidence {review.confidence:.2f}"
 
 
-def _told_reviews(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
+def _shown(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
     """The reviews for people: what was written, and what waits on and why, each reason once."""
     lines, left = [f"reviewer: {reason}"], []
     for review in reviews:

@@ -49,8 +49,7 @@ def tune(log_file: str, format: str | None, seed: int, own: tuple[str, ...], wri
     from theorex_lab.experiments.scores.access import load_log
     from theorex_lab.experiments.scores.access import tune as fit
 
-    log = load_log(log_file, format)
-    tuning = fit(log, seed=seed, laws=[_law_at(place) for place in own])
+    tuning = fit(load_log(log_file, format), seed=seed, laws=[_law_at(place) for place in own])
     advice = tuning.advice
     lines = [advice["why"], *([json.dumps(advice["config"], indent=2)] if advice["adopt"] else [])]
     if write:

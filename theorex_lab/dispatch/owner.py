@@ -125,8 +125,7 @@ def _given_up(start: Event, folder: Path, at: int) -> Iterator[str]:
         yield LOST
         return
     if (alive := lives(owner)) is None:
-        waited_seconds = (at - start.at) / 1e6
-        yield OUT_OF_SIGHT if waited_seconds > start.body["lost_after_seconds"] else ""
+        yield OUT_OF_SIGHT if (at - start.at) / 1e6 > start.body["lost_after_seconds"] else ""
         return
     with _is_free(folder, owner.get("lock")) as free:
         yield LOST if free or not alive else ""

@@ -63,8 +63,7 @@ class Traces(View):
     def _after_load(self) -> None:
         rows = np.flatnonzero(self.traces["state"] == OPEN)
         agents, sessions = (self.traces[name][rows].tolist() for name in ("agent", "session"))
-        opened = map(_Open, rows.tolist(), agents, sessions)
-        self.open = {self.ids[trace.row]: trace for trace in opened}
+        self.open = {self.ids[trace.row]: trace for trace in map(_Open, rows.tolist(), agents, sessions)}
 
     def row(self, trace_id: str) -> int | None:
         """The row of a trace; None where there is none of this id."""
@@ -169,8 +168,7 @@ def trace(views: Views, trace_id: str) -> Trace:
         raise InvalidInput(f"got the trace id {trace_id!r}, which is not in the journal; {near}")
     start, *end = steps
     if (outcome_id := start.body["outcome_id"]) is None:
-        afterwards = views.journal.read(ids=[outcome_id_of(trace_id)])
-        outcome_id = next((event.id for event in afterwards), None)
+        outcome_id = next((event.id for event in views.journal.read(ids=[outcome_id_of(trace_id)])), None)
     return _trace(start, end[0] if end else None, tools, outcome_id)
 
 

@@ -54,8 +54,7 @@ class Claude:
 
     def _assistant(self, row: Row, source: Source, size: int) -> Iterator[Utterance]:
         message, helper = object_of(row.get("message")), _helper(row)
-        text = "\n".join(texts_of(message.get("content")))
-        self._turns.says(source, text, helper=helper)
+        self._turns.says(source, "\n".join(texts_of(message.get("content"))), helper=helper)
         for block in blocks_of(message.get("content")):
             if block.get("type") == "tool_use":
                 self._turns.goes_on(helper)

@@ -108,8 +108,7 @@ class Codex:
             return
         if kind == "message" and role == "assistant":
             yield from self._prompts()
-            text = "\n".join(texts_of(item.get("content"), "output_text"))
-            self._turns.says(source, text, helper=self._helper)
+            self._turns.says(source, "\n".join(texts_of(item.get("content"), "output_text")), helper=self._helper)
         elif kind in ("function_call", "custom_tool_call", "local_shell_call"):
             yield from self._prompts()
             self._turns.goes_on(self._helper)
@@ -143,8 +142,7 @@ def _call(item: Row) -> tuple[str, object]:
     """A call's tool and input."""
     if item.get("type") == "local_shell_call":
         return "local_shell", item.get("action")
-    given = item.get("arguments", item.get("input"))
-    return str(item.get("name", "")), _parsed(given)
+    return str(item.get("name", "")), _parsed(item.get("arguments", item.get("input")))
 
 
 def _answer(output: object) -> Row:

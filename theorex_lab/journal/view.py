@@ -238,8 +238,7 @@ def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
 
     Never raises for damage: what is wrong is listed in `problems`.
     """
-    journal = views.journal
-    problems, counts = journal.check()
+    problems, counts = views.journal.check()
     different: dict[str, list[str]] = {}
     if not problems:
         for kind in kinds:

@@ -23,6 +23,7 @@ WAYS_OUT = "put a backup back with `theorex restore FILE`, or keep what is sound
 _SWITCH_WAIT_SECONDS = 0.005
 _UNKNOWN_OUTCOME = "the commit failed"
 _ROLLED_BACK = "the transaction was rolled back"
+_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-~:")  # of a file URI
 _NETWORK_FILE_SYSTEMS = frozenset(
     "nfs nfs4 cifs smb3 smbfs ncpfs afs ceph glusterfs lustre fuse.sshfs fuse.glusterfs fuse.s3fs fuse.rclone".split()
 )
@@ -179,9 +180,7 @@ def _advice(notes: object) -> str:
 def _uri(path: str | Path) -> str:
     """The file URI of a path (RFC 8089), every unusual byte of it percent-encoded."""
     name = os.fsencode(os.path.abspath(path).replace(os.sep, "/"))
-    safe = "".join(
-        chr(byte) if (chr(byte).isalnum() and byte < 128) or byte in b"/._-~:" else f"%{byte:02X}" for byte in name
-    )
+    safe = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in name)
     return f"file://{'' if safe.startswith('/') else '/'}{safe}"
 
 

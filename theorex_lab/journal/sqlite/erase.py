@@ -168,8 +168,7 @@ def _erase(connection: sqlite3.Connection, ids: Sequence[str], *, agent: str, at
             erased.append(event_id)
             first_seqs[kind] = min(seq, first_seqs.get(kind, seq))
     if erased:
-        body = {"ids": erased, "first_seqs": first_seqs}
-        insert(connection, new_event(ERASURE, body, agent=agent, at=at))
+        insert(connection, new_event(ERASURE, {"ids": erased, "first_seqs": first_seqs}, agent=agent, at=at))
 
 
 def _erase_one(connection: sqlite3.Connection, event_id: str, key: bytes) -> tuple[str, int] | None:
