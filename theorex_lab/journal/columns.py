@@ -146,8 +146,8 @@ class Names(Strings):
         """The number of `name`, or None where it was never seen."""
         return self._numbers.get(name)
 
-    def known(self, names: Iterable[str]) -> list[int]:
-        """The numbers of those of these names that are known."""
+    def numbers(self, *names: str) -> list[int]:
+        """The numbers of those of these names that were seen."""
         return [self._numbers[name] for name in names if name in self._numbers]
 
     def load(self, prefix: str, columns: Columns) -> None:

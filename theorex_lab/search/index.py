@@ -161,11 +161,11 @@ class ItemIndex(View):
         """A mask of the documents that belong to these agents, carry the tag, and are of these projects or of none (or of any)."""
         mask = np.ones(len(self.documents), bool)
         if agents is not None:
-            mask &= np.isin(self.documents["agent"], self.agents.known(agents))
+            mask &= np.isin(self.documents["agent"], self.agents.numbers(*agents))
         if tag is not None:
             mask &= self._holding(self.tagged["document"][self.tagged["tag"] == self.tags.find(tag)])
         if projects is not None:
-            wanted = np.isin(self.located["project"], self.projects.known(("", *projects)))
+            wanted = np.isin(self.located["project"], self.projects.numbers("", *projects))
             mask &= self._holding(self.located["document"][wanted])
         return mask
 
@@ -176,7 +176,7 @@ class ItemIndex(View):
 
     def of_kinds(self, kinds: Iterable[str]) -> Mask:
         """A mask of the documents of these kinds of items."""
-        return np.isin(self.documents["kind"], self.item_kinds.known(kinds))
+        return np.isin(self.documents["kind"], self.item_kinds.numbers(*kinds))
 
     def kind_of(self, document: int) -> str:
         """The kind of item that a document is."""
@@ -207,7 +207,7 @@ class ItemIndex(View):
 
     def only_within(self, projects: Iterable[str]) -> NDArray[np.bool_]:
         """A mask of the documents that are of these projects and of no other."""
-        inside, documents = np.isin(self.located["project"], self.projects.known(projects)), self.located["document"]
+        inside, documents = np.isin(self.located["project"], self.projects.numbers(*projects)), self.located["document"]
         return self._holding(documents[inside]) & ~self._holding(documents[~inside])
 
     def _known(self) -> tuple[dict[_Key, int], dict[_Key, list[int]]]:
