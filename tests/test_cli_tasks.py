@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from conftest import Run
 
-from theorex_lab.cli import dispatch as commands
+from theorex_lab.cli import routing as commands
 from theorex_lab.dispatch.tasks import STATES
 
 KEYS = ["id", "from", "to", "type", "payload", "state", "attempt", "created_at", "claimed_at", "lease_until",
