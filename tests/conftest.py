@@ -15,6 +15,7 @@ import pytest
 from theorex_lab.clock import FixedClock
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import UPCASTERS, VERSIONS, Event, new_event
+from theorex_lab.journal.sqlite import erase as erasing
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.search.embed import HashedNgramEmbedder
 
@@ -154,3 +155,10 @@ AS_DOCUMENTED: dict[str, Any] = {
     "graduation_window_days": 7,
     "flash_echo_weight": 0.0,
 }
+
+
+def erase(journal: SqliteJournal, ids: Sequence[str], *, agent: str, at: int) -> None:
+    """Erase exactly these events, without those derived from them, and wipe the old bytes."""
+    with journal.writing() as connection:
+        erasing._erase(connection, ids, agent=agent, at=at)
+    erasing.wipe(journal)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DAY, NOW, observation
+from conftest import DAY, NOW, erase, observation
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +24,6 @@ from theorex_lab.journal.sqlite import archive as archiving
 from theorex_lab.journal.sqlite.archive import Archiving, archive, erase_from_segments
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.connection import connect
-from theorex_lab.journal.sqlite.erase import erase
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, fold_into, verify
 

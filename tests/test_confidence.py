@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab.experiments.data.sources import DATA_VARIABLE, data_folder
-from theorex_lab.memory.evidence import EvidenceTable
-from theorex_lab.routing.confidence import QUERY_TYPES, Cell, MatrixResult, best, matrix
+from theorex_lab.memory.evidence import QUERY_TYPES, EvidenceTable
+from theorex_lab.routing.confidence import Cell, MatrixResult, best, matrix
 
 
 def filled(*cells: tuple[str, str, int, int, float | None]) -> EvidenceTable:

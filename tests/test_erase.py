@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import DAY, NOW, Meanings, observation
+from conftest import DAY, NOW, Meanings, erase, observation
 from faults import VIEWS, boundaries, fill, holding, killed_at, opened, quick_folder, tool_event
 
 from theorex_lab import Lab, StorageError
@@ -27,7 +27,7 @@ from theorex_lab.journal import snapshot, view
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.sqlite import connection as connection_module
 from theorex_lab.journal.sqlite import erase as erasing
-from theorex_lab.journal.sqlite.erase import erase, select
+from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import verify
 from theorex_lab.memory import context_file

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import DAY, NOW, observation
+from conftest import DAY, NOW, erase, observation
 from faults import tool_event
 from test_exchange import export, home, records, take
 
@@ -24,7 +24,7 @@ from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.evolution.policy import policies, policy_settings, snapshot
 from theorex_lab.exchange.home_files import OWN, layouts
 from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.sqlite.erase import EraseSelection, erase, erase_chosen
+from theorex_lab.journal.sqlite.erase import EraseSelection, erase_chosen
 
 FILES = ("tasks.jsonl", "policies.jsonl", "reviews.jsonl", "outcomes.jsonl")
 HISTORY = FILES[:3]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import NOW
+from conftest import NOW, erase
 from test_exchange import contents, export, heard, home, runs, state, take
 
 from theorex_lab import FixedClock, InvalidInput, Lab
@@ -24,7 +24,6 @@ from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.exchange.files import file_name
 from theorex_lab.exchange.history import import_runs
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite.erase import erase
 from theorex_lab.memory.evidence import EvidenceView
 
 MINUTE = 60_000_000

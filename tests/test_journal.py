@@ -9,7 +9,7 @@ import threading
 from pathlib import Path
 
 import pytest
-from conftest import DAY, NOW, observation
+from conftest import DAY, NOW, erase, observation
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.errors import InvalidInput, NewerVersion
@@ -17,7 +17,7 @@ from theorex_lab.journal import event as events_module
 from theorex_lab.journal.event import Event, encode, upcast
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.connection import refuse_network_drive
-from theorex_lab.journal.sqlite.erase import erase, select
+from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from theorex_lab.config import DEFAULT_ROLES, QueryType, RoleSettings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.routing.heuristic import QUERY_TYPES
+from theorex_lab.memory.evidence import QUERY_TYPES
 from theorex_lab.routing.roles import RoleChoice, highest_priority, route_to_agent
 
 

@@ -14,19 +14,10 @@ from hypothesis import strategies as st
 from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.config import ModelSettings, ModelTier, QueryType, RoleSettings
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable
+from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, QUERY_TYPES, EvidenceTable
 from theorex_lab.routing.confidence import best, matrix
 from theorex_lab.routing.energy import Power
-from theorex_lab.routing.heuristic import (
-    QUERY_TYPES,
-    SIGNS,
-    Advice,
-    Classified,
-    advise,
-    classify,
-    complexity_of,
-    estimated_tokens,
-)
+from theorex_lab.routing.heuristic import SIGNS, Advice, Classified, advise, classify, complexity_of, estimated_tokens
 from theorex_lab.routing.router import FALLBACK_TIERS, Decision, route
 
 MAINS = Power(None, False)

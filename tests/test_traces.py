@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import DAY, NOW
+from conftest import DAY, NOW, erase
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -20,7 +20,7 @@ from theorex_lab.dispatch.traces import Traces, open_traces, trace, trace_stats
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite.erase import erase, select
+from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
 

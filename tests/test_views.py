@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from conftest import DAY, NOW, observation
+from conftest import DAY, NOW, erase, observation
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -24,7 +24,6 @@ from theorex_lab.home import item_view
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.columns import Names, Parts, Strings, Table
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite.erase import erase
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
 from theorex_lab.memory.decay import Tier

@@ -321,7 +321,7 @@ def _change(
     for key in (*unset, *changes):
         spelt = {key, to_snake(key), to_camel(to_snake(key))}
         if not spelt & values.keys() and to_snake(key) not in kind.tunables:
-            near = _nearest_key(key, kind)
+            near = nearest_key(key, kind)
             raise ConfigError(f"got the key {key!r}, but there is no such setting; the nearest is {near}")
         for spelling in spelt:
             values.pop(spelling, None)
@@ -347,7 +347,7 @@ def read_value(key: str, text: str, kind: type[SettingsRecord] = Settings) -> An
         raise ConfigError(f'got {text!r} for {key}; allowed is JSON, such as 7, true, ["a"] or {{"a": 1}}') from error
 
 
-def _nearest_key(key: str, kind: type[SettingsRecord]) -> str:
+def nearest_key(key: str, kind: type[SettingsRecord]) -> str:
     import difflib
 
     known = [to_camel(name) for name in kind.tunables]

@@ -24,13 +24,12 @@ class Parameter:
         return f"{self.low:g} to {self.high:g} {self.unit}".rstrip()
 
 
-def _parameter(default: str, low: str, high: str, unit: str = "") -> Parameter:
-    return Parameter(float(default), float(low), float(high), unit)
-
-
 # By law, in `config_laws.txt`.
 LAW_PARAMETERS = {
-    law: {name: _parameter(*numbers) for name, *numbers in map(str.split, lines)}
+    law: {
+        name: Parameter(float(at), float(low), float(high), *unit)
+        for name, at, low, high, *unit in map(str.split, lines)
+    }
     for law, *lines in map(str.splitlines, read_sections(__file__, "config_laws.txt")["laws"].split("\n\n"))
 }
 DEFAULT_HALF_LIFE_DAYS = LAW_PARAMETERS["product"]["half_life_days"].default

@@ -1,6 +1,5 @@
 """The check of settings: pydantic models built from the fields of `config`. Imported only where something is checked."""
 
-import difflib
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -91,9 +90,8 @@ def _complaint(kind: type[SettingsRecord], item: dict[str, Any]) -> str:
     field = kind.tunables.get(to_snake(str(item["loc"][0])))
     inner = field.inner if field is not None and len(item["loc"]) > 1 else None
     if item["type"] == "extra_forbidden":
-        known = [to_camel(name) for name in (inner or kind).tunables]
-        near = difflib.get_close_matches(to_camel(to_snake(str(item["loc"][-1]))), known, n=1, cutoff=0)
-        return f"{key} is {item['input']!r}, but there is no such setting; the nearest is {near[0]}"
+        near = config.nearest_key(str(item["loc"][-1]), inner or kind)
+        return f"{key} is {item['input']!r}, but there is no such setting; the nearest is {near}"
     if inner is not None or item["type"] == "missing":
         return f"{key}: {item['msg'].lower()}; got {item['input']!r}"
     name = to_snake(str(item["loc"][0]))

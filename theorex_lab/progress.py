@@ -1,15 +1,8 @@
 """A progress bar where somebody watches, and none elsewhere."""
 
 import sys
+from types import SimpleNamespace
 from typing import Any
-
-
-class _Silent:
-    """No progress bar."""
-
-    def update(self, n: int) -> None: ...
-
-    def close(self) -> None: ...
 
 
 def bar(total: int, done: int, progress: bool | None, unit: str, what: str) -> Any:
@@ -17,7 +10,7 @@ def bar(total: int, done: int, progress: bool | None, unit: str, what: str) -> A
     if progress is None:
         progress = "ipykernel" in sys.modules or sys.stderr.isatty()
     if not progress:
-        return _Silent()
+        return SimpleNamespace(update=lambda _done: None, close=lambda: None)
     from tqdm.auto import tqdm  # type: ignore[import-untyped]
 
     return tqdm(total=total, initial=done, unit=unit, desc=what)

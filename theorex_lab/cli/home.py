@@ -162,7 +162,10 @@ def export(folder: Path | None, agent: str | None, replace: bool, events: Path |
     JSON: {folder, files, notes}; with --events {file, events}
     """
     if events is not None:
-        _export_events(folder, events, agent=agent, replace=replace)
+        if folder is not None:
+            raise click.UsageError("got a DIR and --events FILE; give one of them")
+        count = open_lab().export_events(events, agent=agent, replace=replace)
+        emit({"file": str(events), "events": count}, f"{count:8d}  {events}")
         return
     write = partial(open_lab().export_files, folder, agent=agent)
     try:
@@ -225,13 +228,6 @@ def _tell(result: dict[str, Any], lines: list[str], problems: list[str], *, fail
     if problems and failed:
         fail("; ".join(problems), **result)
     emit(result, "\n".join([*lines, *problems, *["(a dry run: nothing was kept)"] * dry]))
-
-
-def _export_events(folder: Path | None, file: Path, **how: Any) -> None:
-    if folder is not None:
-        raise click.UsageError("got a DIR and --events FILE; give one of them")
-    count = open_lab().export_events(file, **how)
-    emit({"file": str(file), "events": count}, f"{count:8d}  {file}")
 
 
 def _import_transcripts(path: Path, *, strict: bool, **how: Any) -> None:

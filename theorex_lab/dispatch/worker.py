@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from theorex_lab.config import Settings
@@ -105,7 +104,7 @@ class Dispatcher:
 
     def __init__(self, home: Home, *, power: Power | None = None, ask: Ask | None = None) -> None:
         self.home = home
-        self._power, self._given_ask = power, ask
+        self._power, self._given_ask, self._calls = power, ask, home.folder / "calls"
         self._begin()
         self.close_lost()
 
@@ -146,10 +145,6 @@ class Dispatcher:
             for client in self._clients.values():
                 client.close()
             self._clients.clear()
-
-    @property
-    def _calls(self) -> Path:
-        return self.home.folder / "calls"
 
     def _begin(self) -> None:
         self._pid = os.getpid()
@@ -203,8 +198,9 @@ class Dispatcher:
             start = self._start(task, decision, reasons=reasons, owner=owner, lost_after_seconds=given_up)
             self.bus.publish(start)
             try:
-                end = self._end(start, self._ask(names, task.task, settings))
-                recorded = self._record(end)
+                end, recorded = self._end(start, self._ask(names, task.task, settings)), False
+                with suppress(AlreadyThere):  # another process has closed the trace meanwhile, its lock file being gone
+                    recorded = self.bus.publish(end)
             except BaseException as error:  # an interruption too: a trace is written whatever happens
                 what = " ".join(f"{type(error).__name__}: {error}".split())
                 with suppress(AlreadyThere):
@@ -253,13 +249,6 @@ class Dispatcher:
                       start.project)  # fmt: skip
         event, _ = new_observation(entry, self.home.settings, end.at)
         return (event._replace(lineage=(end.event_id, start.event_id)),)
-
-    def _record(self, end: End) -> bool:
-        """Publish the END; False where another process has closed the trace meanwhile, its lock file being gone."""
-        try:
-            return self.bus.publish(end)
-        except AlreadyThere:
-            return False
 
 
 def _callable(decision: Decision, settings: Settings) -> tuple[list[str], tuple[str, ...]]:

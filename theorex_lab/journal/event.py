@@ -47,11 +47,6 @@ def _owner_out_of_sight(body: Body) -> Body:
     return {**body, "owner": owner, "lost_after_seconds": 86_400.0}
 
 
-def _by_its_model(body: Body) -> Body:
-    """Version 1 named the model alone, `unavailable` where none had answered: then nobody has tried."""
-    return {**body, "reviewer": "" if body["model_used"] == "unavailable" else body["model_used"]}
-
-
 def tool_key(tool: str) -> str:
     """A tool's name as agents' names for it have in common: without its server, signs between words, and capitals.
 
@@ -131,7 +126,8 @@ UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
     ("trace_started", 1): _owner_out_of_sight,
     ("trace_started", 2): without_project,
     **{(kind, 1): without_project for kind in "prompt session_ended observation task_submitted outcome".split()},
-    ("review_failed", 1): _by_its_model,
+    # The model alone was named, `unavailable` where none had answered: then nobody has tried.
+    ("review_failed", 1): lambda body: {**body, "reviewer": "" if (by := body["model_used"]) == "unavailable" else by},
     ("reviewed", 1): lambda body: {**body, "confidence": None},  # what the rules gave was the score, and not calibrated
     ("trace_ended", 1): _no_answer_apart,
     ("trace_ended", 2): _tokens_in_one,

@@ -1,7 +1,7 @@
 """What kind of query it is, told from its words, and which size of model suits the kind."""
 
 import re
-from typing import Literal, NamedTuple, cast, get_args
+from typing import Literal, NamedTuple, cast
 from unicodedata import normalize
 
 from theorex_lab.config import ModelTier, QueryType
@@ -43,7 +43,6 @@ SIGNS = {query_type: _signs(query_type) for query_type in _WORDS}
 
 
 Complexity = Literal["low", "high"]
-QUERY_TYPES: tuple[QueryType, ...] = get_args(QueryType)
 LONG_QUERY_CHARACTERS = 200
 MANY_TOKENS = 500
 CROWDED_CONTEXT_PCT = 50.0

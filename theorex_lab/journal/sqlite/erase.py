@@ -84,13 +84,6 @@ def select(
         return _reached(journal, journal.connection(), EraseSelection(ids, agent, match, project))
 
 
-def erase(journal: SqliteJournal, ids: Sequence[str], *, agent: str, at: int) -> None:
-    """Erase exactly these events, as `erase_chosen` does, and wipe the old bytes as `wipe` does."""
-    with journal.writing() as connection:
-        _erase(connection, ids, agent=agent, at=at)
-    wipe(journal)
-
-
 def erase_chosen(journal: SqliteJournal, chosen: EraseSelection, *, agent: str, at: int) -> list[str]:
     """Replace the bodies of what `select` would give by {erased, hmac_sha256}, and note it as an event; returns their ids.
 
