@@ -1,7 +1,5 @@
 """What agents are given next: the context of a session, with what failed of late, and the reminders for its prompts."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path

@@ -6,8 +6,6 @@ worse than the trivial answer, so that this is given: the last call of a tool, o
 Deterministic, without a language model.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

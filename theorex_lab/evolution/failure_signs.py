@@ -4,8 +4,6 @@ No sign looks at names of agents or at absolute positions, so that they mean the
 fifty; only who asked, a user, is never at fault. Standard library only.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Failures, reviewed once each: the fix enters the memory together with the review, or nothing does."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What a reviewer's sentence may hold: its own words. Addresses, commands and quotes of the run stay out of the memory."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

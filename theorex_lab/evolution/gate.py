@@ -5,8 +5,6 @@ seen, decides. What gains on the earlier half by no more than chance is not prop
 each design, are judged apart, since their scores mean different things.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal

@@ -4,8 +4,6 @@ Each step leaves whole transactions and may be repeated, so that a night that wa
 again.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

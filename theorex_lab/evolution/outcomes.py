@@ -1,7 +1,5 @@
 """Outcomes: how what an agent decided went, on up to three channels, and which failures wait for a review."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field

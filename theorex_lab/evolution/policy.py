@@ -3,8 +3,6 @@
 A snapshot is an event that holds all of them with what was measured under them, so that any of them can be restored.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field

@@ -1,7 +1,5 @@
 """What every part of the gate proposes by: candidates among the settings, the best of them, and halves of the records."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar

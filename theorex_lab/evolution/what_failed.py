@@ -1,7 +1,5 @@
 """What failed lately and was not reviewed yet, in the words of who recorded it, as lines of a context."""
 
-from __future__ import annotations
-
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Line, Section, Wanted
 from theorex_lab.evolution.outcomes import Outcomes

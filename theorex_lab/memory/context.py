@@ -1,7 +1,5 @@
 """The boot context: what the next session is given, as Markdown that stays data whatever is in it."""
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

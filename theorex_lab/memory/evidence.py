@@ -3,8 +3,6 @@
 A key says what was asked, such as `query_type/code`; an option is what was tried, such as a model's name.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass

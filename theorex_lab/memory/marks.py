@@ -1,7 +1,5 @@
 """What a person says of single items: this first, this no more, this in other words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 

@@ -13,8 +13,6 @@ them are asked, whatever they name, halved into earlier and later ones, and weig
 laws to logs before there are thresholds and ranks without the strengths of links, which differ by half-life.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The projects that a home has memory of, and one of them by the name that a person gives."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Sequence
 from functools import cache

@@ -1,7 +1,5 @@
 """What a person is told of the context: why each line stands there, what was given before, and what of it was used."""
 
-from __future__ import annotations
-
 import re
 from collections import deque
 from collections.abc import Iterable

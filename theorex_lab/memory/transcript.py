@@ -4,8 +4,6 @@ A transcript is in Claude Code's form: one JSON object a line, with `type`, `tim
 helper's line) and the `message`, whose content is a text or a list of blocks.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat

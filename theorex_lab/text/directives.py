@@ -1,7 +1,5 @@
 """What a person told an agent to do: rules that stand, corrections and things to remember, found by their words."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Literal, NamedTuple

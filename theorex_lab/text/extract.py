@@ -22,8 +22,6 @@ How a text becomes concepts:
    Thai, and for long Katakana). Hiragana between other scripts is grammar and dropped.
 """
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections import Counter

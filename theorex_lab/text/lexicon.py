@@ -7,8 +7,6 @@ A word that stands in no list and has no telling ending counts as a noun, so the
 True
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 

@@ -1,7 +1,5 @@
 """The tables of the mask, from `secrets.txt`: what secrets look like. Loaded once a text has a hint of one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache

@@ -3,8 +3,6 @@
 A line `[name]` opens a section, lines from `# ` on are comments; blank lines around a section do not count.
 """
 
-from __future__ import annotations
-
 import os
 
 

@@ -1,7 +1,5 @@
 """Sentences of what a person or an agent said, without what they only pasted, quoted or were handed by a program."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

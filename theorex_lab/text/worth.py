@@ -1,7 +1,5 @@
 """What a sentence is worth keeping for: a decision, a discovery, a feature or a change, told by its words."""
 
-from __future__ import annotations
-
 import math
 import re
 from functools import cache

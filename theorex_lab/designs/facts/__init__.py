@@ -1,7 +1,5 @@
 """Facts with supersede chains, contradictions, a heartbeat and domains, as Engram keeps them."""
 
-from __future__ import annotations
-
 CATEGORIES = ("relationship", "milestone", "status", "preference", "context", "decision", "correction")
 ABSTRACTIONS = ("episode", "pattern", "principle")
 NOTE_CATEGORIES = ("friction", "surprise", "quality")

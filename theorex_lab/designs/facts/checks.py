@@ -1,7 +1,5 @@
 """What is asked of words that were handed in, and which way content may flow."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 
 from theorex_lab.errors import InvalidInput

@@ -1,7 +1,5 @@
 """Pairs of active facts that may not hold side by side."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any

@@ -6,8 +6,6 @@ status.md       where it stands; subagents write it
 changelog.md    what was done, a line each, only added to; `PROPOSAL: …` in it asks for a decision
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Entities: whom or what facts are about, as a path of two parts: people/ann, projects/parser, archives/old-parser."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 

@@ -1,7 +1,5 @@
 """Facts from what was captured: sentences of people and agents that signal something worth keeping, at flush and night."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

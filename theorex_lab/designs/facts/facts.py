@@ -1,7 +1,5 @@
 """Facts as columns: what is said about whom, since when, in whose place, and how often it was used."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from difflib import get_close_matches

@@ -4,8 +4,6 @@ Told by the words that one says and the other does not, by negation, and by valu
 model. `theorex eval duplicates` and `theorex eval contradictions` measure it on public pairs.
 """
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections import defaultdict

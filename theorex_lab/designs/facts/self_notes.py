@@ -1,7 +1,5 @@
 """MEMORY.md and SOUL.md: lines that were chosen to be known always, a person's or an agent's own, or promoted facts."""
 
-from __future__ import annotations
-
 from theorex_lab.design import Face
 from theorex_lab.designs.facts.checks import check_line, one_of
 from theorex_lab.designs.facts.facts import fact_by_id

@@ -1,7 +1,5 @@
 """What a sentence states: its subject, the relation, the value, and a cue of change; by general English, no model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache

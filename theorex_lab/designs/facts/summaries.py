@@ -1,7 +1,5 @@
 """Tiers of facts, and what is shown of an entity: a page that grows with what is known, not with the days."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo

@@ -1,7 +1,5 @@
 """Folders of facts before they are taken in, and the memory itself: what is wrong, what can be mended, what is there twice."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ event id, its own where it was exported here, else one made of what it says. An 
 the next free one. Where a domain's file differs from what is here, `theorex import` only adds to it.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Writing facts: duplicates are not kept twice, what a fact replaces gives way, and what contradicts becomes a tension."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

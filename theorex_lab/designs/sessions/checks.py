@@ -1,7 +1,5 @@
 """Commands that check work (tests, builds, linters) in a session: which failed, and what turned them from red to green."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

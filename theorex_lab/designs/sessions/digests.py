@@ -1,7 +1,5 @@
 """A session in short: asked, edited, failed, committed, ended, left open; each part taken whole from what was captured."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence

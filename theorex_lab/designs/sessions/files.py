@@ -1,7 +1,5 @@
 """Files that will probably be needed: what was read and edited, by a law of age that is fitted, and by what is asked."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

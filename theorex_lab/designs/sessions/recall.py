@@ -1,7 +1,5 @@
 """What a question or a prompt gets of sessions: by search where nothing is known of files, and few good reminders."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY

@@ -1,7 +1,5 @@
 """Standing rules: what a user told an agent to do always or never, counted when repeated, gone when reversed."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable

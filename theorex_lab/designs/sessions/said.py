@@ -1,7 +1,5 @@
 """What was said in sessions: whole sentences of prompts, last messages and notes, and the words of each session."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

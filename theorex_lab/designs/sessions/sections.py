@@ -1,7 +1,5 @@
 """What an agent is given of its sessions: rules, fixes, where the last one stopped, sentences, files, topics."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which earlier sentences tell most: by rare words that are still in use, each counted once, for the room they take."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

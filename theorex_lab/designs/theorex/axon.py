@@ -1,7 +1,5 @@
 """The axon: every agent's concepts and the links between them, as columns folded from the journal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, count, groupby
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """Concepts as they stand now, for people: as tables and graphs, and in a home's status."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 

@@ -1,7 +1,5 @@
 """What an agent is given of Theorex: concepts and sentences in the boot context, before a call, and while a session runs."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY

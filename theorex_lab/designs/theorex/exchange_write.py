@@ -1,7 +1,5 @@
 """What the exchange files hold: records made from the views and the journal, in the original system's fields."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any, NamedTuple

@@ -8,8 +8,6 @@ of the budget of their own), what flush and graduation would have taken in under
 recorded), ACTIVE against MILD, speed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from itertools import product

@@ -1,7 +1,5 @@
 """Who said what in a captured event: what an agent did is its own word, what a tool answered is the tool's."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import NamedTuple

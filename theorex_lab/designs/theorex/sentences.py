@@ -1,7 +1,5 @@
 """The sentences of a context: fixes and what to avoid, the owner's own apart from what was only heard."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Hashable
 

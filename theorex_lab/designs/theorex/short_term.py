@@ -1,7 +1,5 @@
 """Short-term memory: what flushes kept over the last fourteen days, and which concepts graduate from it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

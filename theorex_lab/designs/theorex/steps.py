@@ -1,7 +1,5 @@
 """Theorex's steps of the night: outcomes acted on, tiers set, concepts graduated and given to the shared web; reminders."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 
