@@ -8,9 +8,7 @@ from typing import Any
 import numpy as np
 
 from theorex_lab.design import Reminder, Told
-from theorex_lab.designs.facts.channels import silos
-from theorex_lab.designs.facts.facts import Facts, facts_of
-from theorex_lab.designs.facts.items import told_of
+from theorex_lab.designs.facts import channels, facts, items
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import TRUST
@@ -20,7 +18,7 @@ _WEIGHT = 1.5  # of a reminder of a fact that is sure
 
 def status(home: Home, agent: str | None) -> dict[str, Any]:
     """How many facts hold and how many were superseded, of how many entities; how many channels."""
-    with home.views.reading(Facts) as view:
+    with home.views.reading(facts.Facts) as view:
         own = np.array([agent in (None, name) for name in view.agents], np.bool_)
         near = np.array([home.project in ("", name) or not name for name in view.projects], np.bool_)
         kept, holds = own[view.facts["agent"]] & near[view.facts["project"]], view.facts["superseded_at"] == 0
@@ -29,14 +27,14 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
         "active": active,
         "superseded": int(kept.sum()) - active,
         "entities": entities,
-        "channels": len(silos(home)),
+        "channels": len(channels.silos(home)),
     }
     return {"facts": told}
 
 
 def agents_of(home: Home) -> list[str]:
     """Who wrote facts."""
-    with home.views.reading(Facts) as view:
+    with home.views.reading(facts.Facts) as view:
         return list(view.agents)
 
 
@@ -52,7 +50,7 @@ def audit_reading() -> Callable[[Event], Iterable[Told]]:
 
 def fact_reminders(home: Home) -> Iterator[Reminder]:
     """The facts that hold and were written on purpose: what was made of a capture comes back in its own words."""
-    for fact in facts_of(home.in_project("")):
+    for fact in facts.facts_of(home.in_project("")):
         if fact.origin not in ("prompt", "observation") and fact.holds_at(home.clock.now()):
-            text, weight = told_of(fact.entity, fact.text), _WEIGHT * fact.confidence
+            text, weight = items.told_of(fact.entity, fact.text), _WEIGHT * fact.confidence
             yield Reminder(fact.id, fact.project, "fact", text, weight, TRUST[fact.source], (fact.event_id,))

@@ -6,12 +6,8 @@ import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.design import FIXED_KIND, Line, Wanted
-from theorex_lab.designs.sessions import FILE, FOLDER, LAST, RULE, SAID, TOPIC
-from theorex_lab.designs.sessions.digests import captures_of, digest_of, in_words
+from theorex_lab.designs.sessions import FILE, FOLDER, LAST, RULE, SAID, TOPIC, digests, rules, said, sentences
 from theorex_lab.designs.sessions.files import NeededFile, needed_files
-from theorex_lab.designs.sessions.rules import standing_rules, taken_back
-from theorex_lab.designs.sessions.said import Said, word_weights
-from theorex_lab.designs.sessions.sentences import holder_of
 from theorex_lab.designs.sessions.telling import telling
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
@@ -46,12 +42,12 @@ def _cut(text: str, wanted: Wanted) -> str:
 
 def rule_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """The rules that stand, in the user's words, with how often and when they were given."""
-    for rule in standing_rules(home, wanted.now):
+    for rule in rules.standing_rules(home, wanted.now):
         often = f"said on {rule.days} days, last " if rule.days > 1 else ""
         items = tuple(sentence.item for sentence in reversed(rule.said))
         text = f"{rule.last.text} ({often}{day_of(rule.last.at)})"
         why = f"a directive of the user's, standing {rule.last.standing:.2f}, given on {rule.days} days"
-        yield Line(RULE, rule.last.agent, text, None, items, tuple(map(holder_of, items)), why)
+        yield Line(RULE, rule.last.agent, text, None, items, tuple(map(sentences.holder_of, items)), why)
 
 
 def fix_lines(home: Home, wanted: Wanted) -> list[Line]:
@@ -71,17 +67,17 @@ def _fix(event: Event, now: int) -> Line:
 
 def last_lines(home: Home, wanted: Wanted) -> list[Line]:
     """Where the project's last session stopped."""
-    view = home.views.get(Said)
+    view = home.views.get(said.Said)
     with view.lock:
         mine = view.of_project(view.ends["project"], home.projects) & (view.ends["last_at"] <= wanted.now)
         order = np.flatnonzero(mine)[np.argsort(-view.ends["last_at"][mine], kind="stable")]
         names = [view.sessions[row].partition("/") for row in order[:3].tolist()]
     for agent, _, session in names:
-        digest = digest_of(captures_of(home, agent, session))
+        digest = digests.digest_of(digests.captures_of(home, agent, session))
         if digest is not None:
             heard, events = _heard_from(agent, TRUST[digest["source"]]), tuple(digest["events"])
             why = f"the last session of the project, {session}"
-            first, *others = in_words(digest)
+            first, *others = digests.in_words(digest)
             longest = min(_LONGEST, max(_SHORTEST, wanted.tokens // 10))
             texts = [f"{day_of(digest['last_at'])}. {first}", *others]
             return [Line(LAST, agent, _cut(one_line(text, longest), wanted), heard, (), events, why) for text in texts]
@@ -90,7 +86,7 @@ def last_lines(home: Home, wanted: Wanted) -> list[Line]:
 
 def spoken_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """Earlier sentences that tell most in the least room, with a query those first that fit it."""
-    gone = taken_back(home, wanted.now)
+    gone = rules.taken_back(home, wanted.now)
     for told in telling(home, wanted.now, wanted.query):
         if told.text in gone:
             continue
@@ -128,9 +124,9 @@ def _by_folder(files: Iterable[NeededFile], events: Mapping[int, tuple[str, ...]
 
 def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """One line of what was talked of lately: rare words that are in use, never the most frequent."""
-    view = home.views.get(Said)
+    view = home.views.get(said.Said)
     with view.lock:
-        weights = word_weights(view, home.projects, wanted.now)
+        weights = said.word_weights(view, home.projects, wanted.now)
         score = weights.idf * weights.live
         best = np.argsort(-score, kind="stable")[: min(_MOST_TOPICS, wanted.tokens // _TOKENS_PER_TOPIC)]
         names = [view.words[number] for number in best.tolist() if score[number] > 0]
