@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from theorex_lab.evolution.decisive import FailureClass, RunStep
+from theorex_lab.evolution.failure_signs import says
 from theorex_lab.memory.context import fence
 from theorex_lab.text.line import one_line
 
@@ -19,15 +19,6 @@ MOST_TOOL_EVENTS = 80
 FIX_CHARACTERS = 300
 WORDS_CHARACTERS = 1_500  # of each text of an outcome or call that a model is shown
 PROBLEM_CHARACTERS = 500
-
-# How tools say that they failed, in plain text and in the JSON that a hook keeps of their answers.
-_TOOL_FAILED = re.compile(
-    r'"is_?error"\s*:\s*true|"success"\s*:\s*false|"(?:exit|return)_?code"\s*:\s*-?[1-9]'
-    r'|(?:^|["\n]|\\n)[ \t]*(?:[\w./-]{1,80}: ){0,2}(?:fatal|error|[\w.]{0,80}(?:Error|Exception))(?:\[\w+\])?:'
-    r"|Traceback \(most recent|command not found|no such file or directory|permission denied"
-    r"|\b[1-9]\d{0,5} (?:failed|errors?)\b|exit(?:ed with)? (?:code|status):? *[1-9]",
-    re.I,
-)
 
 
 @dataclass(frozen=True)
@@ -130,7 +121,7 @@ def case_of(outcome: Outcome, trace: Trace | None) -> Case:
             ended = True
             _say_answer(trace, say)
         say(outcome.agent_id, f"```\n{event['input']}\n```")
-        say(event["tool"], event["response"], event["tool"], True if _TOOL_FAILED.search(event["response"]) else None)
+        say(event["tool"], event["response"], event["tool"], says("tool_failed", event["response"]) or None)
     if trace is not None and not ended:
         _say_answer(trace, say)
     # Begins as answers of the surroundings do, so that no agent is held to have said it.

@@ -7,7 +7,6 @@ Deterministic, without a language model.
 """
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -25,13 +24,6 @@ LAST_STEP_SHARE = 0.1
 LAST_CALL_SHARE = 0.44
 QUOTE_CHARACTERS = 200
 _ERROR_CHARACTERS = 2_000
-
-_MODEL_DOWN = re.compile(
-    r"ModelUnavailable|\brate[- ]limit|\bmodel unavailable\b"
-    r"|\b(?:model|endpoint|llm|completion)s? (?:(?:is|was|are) )?"
-    r"(?:unavailable|unreachable|not available|overloaded|timed out|did not (?:answer|respond))",
-    re.I,
-)
 
 
 class FailureClass(StrEnum):
@@ -144,7 +136,7 @@ def _classify(readings: Sequence[StepReading], found: int, task: str) -> Failure
     before = next((readings[k] for k in range(found - 1, -1, -1) if not readings[k].idle), None)
     after_result = before is not None and before.is_result
     spoken = "" if reading.has_code else reading.text[:_ERROR_CHARACTERS]
-    if _MODEL_DOWN.search(spoken) or (answer and answer.failed and _MODEL_DOWN.search(answer.text)):
+    if signs.says("model_down", spoken) or (answer and answer.failed and signs.says("model_down", answer.text)):
         return FailureClass.MODEL_UNAVAILABLE
     if found == 0 and is_foreign(reading.text, task):
         return FailureClass.WRONG_PLAN

@@ -111,15 +111,16 @@ def _reading(step: RunStep, text: str, is_result: bool, new_facts: tuple[str, ..
     prose = _SAYS["code_block"].sub(" ", text)
     return StepReading(
         text, prose, has_code="```" in text, is_result=is_result, of_user=step.agent.strip().lower() in _USERS,
-        failed=step.is_error if step.is_error is not None else is_result and _says("failed", text), idle=_is_idle(text),
-        asks=_says("request", text[-_REQUEST_CHARACTERS:]), announces=_says("announcement", prose[-_ENDING_CHARACTERS:]),
-        done=_says("done", text), made_up=_says("made_up", text), placeholder=_says("placeholder", text),
-        approves="```" not in text and _says("approval", text), repairs=_says("repair", text[:_BEGINNING_CHARACTERS]),
+        failed=step.is_error if step.is_error is not None else is_result and says("failed", text), idle=_is_idle(text),
+        asks=says("request", text[-_REQUEST_CHARACTERS:]), announces=says("announcement", prose[-_ENDING_CHARACTERS:]),
+        done=says("done", text), made_up=says("made_up", text), placeholder=says("placeholder", text),
+        approves="```" not in text and says("approval", text), repairs=says("repair", text[:_BEGINNING_CHARACTERS]),
         new_facts=new_facts, answer=answer,
     )  # fmt: skip
 
 
-def _says(name: str, text: str) -> bool:
+def says(name: str, text: str) -> bool:
+    """Whether the pattern of this name, one of failure_signs.txt, is found in a text."""
     return _SAYS[name].search(text) is not None
 
 
@@ -214,4 +215,4 @@ def _new_facts(text: str, known: set[str]) -> tuple[str, ...]:
     """Numbers, names and quoted words of the prose that hold a word never seen before."""
     prose = _SAYS["code_block"].sub(" ", text)
     found = dict.fromkeys(match.group().strip(' *"').lower() for match in _SAYS["claim"].finditer(prose))
-    return tuple(fact for fact in found if not _says("furniture", fact) and not known.issuperset(_words(fact)))
+    return tuple(fact for fact in found if not says("furniture", fact) and not known.issuperset(_words(fact)))

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from theorex_lab.evolution.cases import FIX_CHARACTERS, WORDS_CHARACTERS, Case, ReviewVerdict, fenced_outcome
 from theorex_lab.evolution.decisive import FailureClass, RunStep
+from theorex_lab.evolution.failure_signs import says
 from theorex_lab.evolution.fix_words import plain_names
 from theorex_lab.evolution.panel import Panel, why_none
 from theorex_lab.memory.context import fence
@@ -26,13 +27,6 @@ _STEP_CHARACTERS = 500
 _SHOWN_CHARACTERS = 120
 # A usable reply begins with its object; a model that is still talking here has answered something else.
 _READ_CHARACTERS = 20_000
-# Words by which a text takes over who reads it. Others pass, and are fenced as data wherever they come back.
-_ORDERS = re.compile(
-    r"(?<!not )(?<!n't )(?<!never )\b(?:ignore|disregard|forget|override)\s+"
-    r"(?:(?:all|any|of|the|your|my|our|previous|prior|earlier|above|these|those|system)\s+){1,4}(?:instructions?|prompts?)\b",
-    re.I,
-)
-
 Ask = Callable[[str], "ChainAnswer"]
 
 
@@ -138,7 +132,7 @@ def checked_verdict(found: dict[str, Any], model: str, step_count: int) -> Revie
     line = one_line(plain_names(fix.strip().removeprefix("trace_fix:")), FIX_CHARACTERS) if isinstance(fix, str) else ""
     if not re.search(r"\w", line):
         return replace(empty, problem=f"the fix_description is {_shown(fix)}; allowed is a sentence")
-    if _ORDERS.search(line):
+    if says("orders", line):
         problem = f"the fix_description {_shown(line)} gives orders to its reader; allowed is a fix"
         return replace(empty, problem=problem)
     step, kind = found.get("decisive_step"), found.get("failure_class")
