@@ -13,16 +13,8 @@ _CLAUSE = (
     r"(?:^[^\w\s]*|[,;:—–(!]\s*|\.\.\.\s*|\b(?:and|but|so|then|also|please|pls|just|ok|okay|yes|yeah|hey|well|otherwise"
     r"|and then|и|но|а|также|пожалуйста|просто|только)\s+)"
 )
-_BASE = {
-    "always": 0.9,
-    "never": 0.9,
-    "remember": 0.75,
-    "convention": 0.65,
-    "must": 0.6,
-    "dont": 0.5,
-    "correction": 0.4,
-    "do": 0.35,
-}
+_BASE = {"always": 0.9, "never": 0.9, "remember": 0.75, "convention": 0.65, "must": 0.6, "dont": 0.5}
+_BASE |= {"correction": 0.4, "do": 0.35}
 _USUALLY = {"always", "never"}  # also in descriptions of what happens
 _STOP_KINDS = "determiners prepositions pronouns modals auxiliaries relatives conjunctions coordinators adverbs".split()
 

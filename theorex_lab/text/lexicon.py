@@ -114,15 +114,9 @@ def to_takers() -> frozenset[str]:
     return frozenset(form for base, third, pasts, gerunds in found for form in (base, third, *pasts, *gerunds))
 
 
-_SUFFIX_KINDS = (
-    (("n't", "'re", "'ve", "'ll", "'d", "'m"), MODAL),
-    (("ly",), ADVERB),
-    (("ing",), GERUND_NOUN),
-    (("ed",), PARTICIPLE),
-    (("able", "ible", "ful", "less", "ous"), ADJECTIVE),
-    (("ize", "izes", "ify", "ifies"), VERB),
-)
-_ALL_SUFFIXES = tuple(suffix for suffixes, _ in _SUFFIX_KINDS for suffix in suffixes)
+_SUFFIXES = {"n't 're 've 'll 'd 'm": MODAL, "ly": ADVERB, "ing": GERUND_NOUN, "ed": PARTICIPLE}
+_SUFFIXES |= {"able ible ful less ous": ADJECTIVE, "ize izes ify ifies": VERB}
+_SUFFIX_KINDS = {suffix: kind for suffixes, kind in _SUFFIXES.items() for suffix in suffixes.split()}
 _SHORTEST_DERIVED = 5
 _PREFIXED = re.compile(r"(?:re|un|pre|mis|over|de|auto)(.{4,})")
 
@@ -133,8 +127,8 @@ def kind_by_form(word: str) -> int:
     >>> kind_by_form("frobnicated") == PARTICIPLE and kind_by_form("reindex") == WEAK and kind_by_form("zebra") == NOUN
     True
     """
-    if word.endswith(_ALL_SUFFIXES) and (len(word) >= _SHORTEST_DERIVED or "'" in word):
-        return next(kind for suffixes, kind in _SUFFIX_KINDS if word.endswith(suffixes))
+    if word.endswith(tuple(_SUFFIX_KINDS)) and (len(word) >= _SHORTEST_DERIVED or "'" in word):
+        return next(kind for suffix, kind in _SUFFIX_KINDS.items() if word.endswith(suffix))
     if prefixed := _PREFIXED.fullmatch(word):
         kind = word_kinds().get(prefixed[1], NOUN)
         return kind if kind >= VERB else NOUN

@@ -106,11 +106,8 @@ def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:
     if _PREFIXES.isdisjoint(hints):
         return marks
     found = ((tuple(prefix for prefix in prefixes if prefix in word), rest) for prefixes, rest in PREFIXED)
-    return (
-        (*marks, KEYED)
-        if any(prefixes and prefixed(prefixes, rest).search(word) for prefixes, rest in found)
-        else marks
-    )
+    keyed = any(prefixes and prefixed(prefixes, rest).search(word) for prefixes, rest in found)
+    return (*marks, KEYED) if keyed else marks
 
 
 _KEYS = {word for name in _HINTED for key, _ in entries(name) for word in key}

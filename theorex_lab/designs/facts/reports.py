@@ -23,13 +23,8 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
         near = np.array([home.project in ("", name) or not name for name in view.projects], np.bool_)
         kept, holds = own[view.facts["agent"]] & near[view.facts["project"]], view.facts["superseded_at"] == 0
         active, entities = int((kept & holds).sum()), len(np.unique(view.facts["entity"][kept]))
-    told = {
-        "active": active,
-        "superseded": int(kept.sum()) - active,
-        "entities": entities,
-        "channels": len(channels.silos(home)),
-    }
-    return {"facts": told}
+    told = {"active": active, "superseded": int(kept.sum()) - active, "entities": entities}
+    return {"facts": {**told, "channels": len(channels.silos(home))}}
 
 
 def agents_of(home: Home) -> list[str]:

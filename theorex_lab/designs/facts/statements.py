@@ -13,30 +13,15 @@ from theorex_lab.text.sections import read_sections
 Cue = Literal["ends", "replaces", "adds", ""]
 Holds = Literal["one", "many", "open", ""]
 _CUES: tuple[Cue, ...] = ("ends", "replaces", "adds")
-_COPULA = frozenset("is are was were be am 's become became".split())
-_PLACE = frozenset("in on at during since".split())
-_BEFORE_VALUE = frozenset("of in on at to by as for".split())
-_ENDING_VERBS = frozenset("stopped ceased left quit dropped from up".split())
-_RELATIVE = frozenset("that which where who whom when what".split())
-_ARTICLES = frozenset("the a an this that these those my your our his her its their".split())
 _TOKEN = re.compile(r"[^\s,;:!?()\"“”„«»]+|[,;:!?()]")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _SECTIONS = read_sections(__file__, "relations.txt")
-GENERIC = frozenset(_SECTIONS["generic"].split())
-WEAK = frozenset(_SECTIONS["weak"].split())
-
-# What stands at the beginning of a fact that leaves out whom it is about, beside verbs.
-_SUBJECTLESS = frozenset(
-    "is was has had now no not never also still currently formerly recently moved switched stopped started became left quit joined "
-    "married born lives works uses prefers likes speaks knows owns studies plays drinks eats wants needs hates loves".split()
-)
+_LISTS = "generic weak copula place before_value ending_verbs relative articles subjectless".split()
+_WORDS = [frozenset(_SECTIONS[name].split()) for name in _LISTS]
+GENERIC, WEAK, _COPULA, _PLACE, _BEFORE_VALUE, _ENDING_VERBS, _RELATIVE, _ARTICLES, _SUBJECTLESS = _WORDS
 _MAY_BE_FIRST = re.compile(r"\b(?:I|[Mm]y|She|He|They|We)\b")
-_FIRST_PERSON = (
-    (re.compile(r"\bI(?:'m| am)\b"), "{} is"),
-    (re.compile(r"\bI(?:'ve| have)\b"), "{} has"),
-    (re.compile(r"\b[Mm]y\b"), "{}'s"),
-    (re.compile(r"\bI\b|^(?:She|He|They|We)\b"), "{}"),
-)
+_FORMS = [line.split(" : ") for line in _SECTIONS["first_person"].splitlines()]
+_FIRST_PERSON = [(re.compile(said), form) for form, said in _FORMS]
 
 
 class Known(NamedTuple):
