@@ -162,8 +162,7 @@ def in_turn(names: Iterable[str], act: Callable[[str], T]) -> list[T]:
 def agents_of(home: Home) -> list[str]:
     """Those who have something in a design, and those who have outcomes only."""
     names = dict.fromkeys(home.agents())
-    outcomes = home.views.get(Outcomes)
-    with outcomes.lock:
+    with home.views.reading(Outcomes) as outcomes:
         return list(names | dict.fromkeys(outcomes.agents))
 
 

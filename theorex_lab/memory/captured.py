@@ -241,11 +241,7 @@ def _project(event: HookEvent, place: Place | None) -> str:
 # Hook event -> the kind of event that it becomes, and what makes its body, of the event and of its place where that is
 # known already. SessionStart becomes one only where something was shown.
 BODIES: dict[str, tuple[str, Callable[..., Body]]] = {
-    "PostToolUse": ("tool_used", tool_used),
-    FAILURE: ("tool_used", tool_used),
-    "UserPromptSubmit": ("prompt", prompt),
-    "Stop": ("turn_ended", turn_ended),
-    "SubagentStop": ("turn_ended", turn_ended),
-    "PreCompact": ("compacting", compacting),
+    **dict.fromkeys(("PostToolUse", FAILURE), ("tool_used", tool_used)), "UserPromptSubmit": ("prompt", prompt),
+    **dict.fromkeys(("Stop", "SubagentStop"), ("turn_ended", turn_ended)), "PreCompact": ("compacting", compacting),
     "SessionEnd": ("session_ended", session_ended),
-}
+}  # fmt: skip

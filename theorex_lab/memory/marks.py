@@ -84,8 +84,7 @@ def marked(lines: Iterable[Line], marks: Marks, *, shown: Callable[[str], str] =
 
 def as_marked(home: Home, lines: Iterable[Line], shown: Callable[[str], str] = one_line) -> list[Line]:
     """The lines as `marked` gives them by the marks of a home."""
-    marks = home.views.get(Marks)
-    with marks.lock:
+    with home.views.reading(Marks) as marks:
         return marked(lines, marks, shown=shown)
 
 

@@ -58,8 +58,7 @@ def _with_kinds(kinds: tuple[str, ...]) -> type[Projects]:
 
 def known_projects(home: Home) -> list[str]:
     """The projects that something was captured in, the most recently active first."""
-    view = home.views.get(projects_view(home))
-    with view.lock:
+    with home.views.reading(projects_view(home)) as view:
         order = np.lexsort((-view.rows["last_seq"], -view.rows["last_at"])).tolist()
         return [name for row in order if (name := view.names[row])]
 

@@ -98,18 +98,10 @@ class Searcher:
         self._echoed: tuple[Table, int, Ids] | None = None
 
     def search(
-        self,
-        query: str,
-        *,
-        agents: Sequence[str] | None = None,
-        limit: int = 10,
-        cold: bool = False,
-        tag: str | None = None,
-        spread: bool = False,
-        kinds: Sequence[str] | None = None,
-        projects: Sequence[str] | None = None,
-        vectors: Use = None,
-    ) -> Hits:
+        self, query: str, *, agents: Sequence[str] | None = None, limit: int = 10, cold: bool = False,
+        tag: str | None = None, spread: bool = False, kinds: Sequence[str] | None = None,
+        projects: Sequence[str] | None = None, vectors: Use = None,
+    ) -> Hits:  # fmt: skip
         """The items that answer the query best: of these agents and what they share (or of all), with this tag (or any).
 
         Texts of all kinds, or only items of these `kinds`; labels, such as concepts, and what echoes another text are found
@@ -200,8 +192,7 @@ class Searcher:
     def signals(self, query: str) -> tuple[list[str], Mapping[str, Scores]]:
         """The events of the texts that may answer a query, and the signals of each, as `search.blend.blend` takes them."""
         vector, _ = self.vectors.vector_of(query)
-        index = self.home.views.get(self.home.item_view)
-        with index.lock:
+        with self.home.views.reading(self.home.item_view) as index:
             if vector is not None:
                 self.vectors.follow(index)
             allowed = self._awake(index) & ~(index.documents["hidden"] | index.documents["corrected"])

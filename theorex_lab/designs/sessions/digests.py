@@ -95,8 +95,7 @@ def in_words(digest: dict[str, Any]) -> list[str]:
 
 def captures_of(home: Home, agent: str, session: str) -> list[Event]:
     """What was captured of a session in the home's project or in none, in order."""
-    view = home.views.get(Said)
-    with view.lock:
+    with home.views.reading(Said) as view:
         row = view.sessions.find(f"{agent}/{session}")
         if row is None:
             return []
@@ -164,6 +163,5 @@ def _fix_event(made: str, fixed: Fixed, events: Sequence[Event], project: str) -
 
 def agents_of(home: Home) -> list[str]:
     """Who has said something in a session, or done something there."""
-    view = home.views.get(Said)
-    with view.lock:
+    with home.views.reading(Said) as view:
         return list(dict.fromkeys(name.partition("/")[0] for name in view.sessions))

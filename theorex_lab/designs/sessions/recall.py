@@ -33,8 +33,7 @@ def retrieve(home: Home, searcher: Searcher, query: str, now: int, tokens: int) 
 def session_reminders(home: Home) -> Iterator[Reminder]:
     """Of every project its rules, fixes, sessions in short, files with what was last done to them, and good sentences."""
     now = home.clock.now()
-    view = home.views.get(Said)
-    with view.lock:
+    with home.views.reading(Said) as view:
         found = spoken(view, None, now)
         table, names = view.sentences, ["", *view.projects]
         kept = (table["worth"][found.rows] >= KEPT) | (found.days > 1) | (table["written"][found.rows] > 0)

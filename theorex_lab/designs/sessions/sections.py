@@ -67,8 +67,7 @@ def _fix(event: Event, now: int) -> Line:
 
 def last_lines(home: Home, wanted: Wanted) -> list[Line]:
     """Where the project's last session stopped."""
-    view = home.views.get(said.Said)
-    with view.lock:
+    with home.views.reading(said.Said) as view:
         mine = view.of_project(view.ends["project"], home.projects) & (view.ends["last_at"] <= wanted.now)
         order = np.flatnonzero(mine)[np.argsort(-view.ends["last_at"][mine], kind="stable")]
         names = [view.sessions[row].partition("/") for row in order[:3].tolist()]
@@ -124,8 +123,7 @@ def _by_folder(files: Iterable[NeededFile], events: Mapping[int, tuple[str, ...]
 
 def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """One line of what was talked of lately: rare words that are in use, never the most frequent."""
-    view = home.views.get(said.Said)
-    with view.lock:
+    with home.views.reading(said.Said) as view:
         weights = said.word_weights(view, home.projects, wanted.now)
         score = weights.idf * weights.live
         best = np.argsort(-score, kind="stable")[: min(_MOST_TOPICS, wanted.tokens // _TOKENS_PER_TOPIC)]

@@ -35,15 +35,13 @@ _REFS_SHOWN = 5
 
 def sentence_lines(home: Home, wanted: Wanted) -> list[Line]:
     """Fixes, then what to avoid: of the home's project, or of none."""
-    axon = home.views.get(Axon)
-    with axon.lock:
+    with home.views.reading(Axon) as axon:
         return sentences(axon, home.journal, wanted.now, home.settings, home.projects)
 
 
 def concept_lines(home: Home, wanted: Wanted) -> list[Line]:
     """The concepts of each agent that were mentioned in the home's project, or in none, hottest first."""
-    axon = home.views.get(Axon)
-    with axon.lock:
+    with home.views.reading(Axon) as axon:
         return _concepts(axon, wanted.now, home.settings, home.projects)
 
 
