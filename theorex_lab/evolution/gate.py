@@ -20,8 +20,7 @@ from theorex_lab.journal.event import Event, encode, new_event
 
 GateVerdict = Literal["accept", "refuse", "hold"]
 
-MARGIN = 0.02
-MIN_SAMPLES = 5
+MARGIN, MIN_SAMPLES = 0.02, 5
 TOLERANCE = 1e-9
 
 

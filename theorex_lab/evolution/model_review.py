@@ -22,9 +22,7 @@ if TYPE_CHECKING:
     from theorex_lab.dispatch.llm import ChainAnswer
 
 UNAVAILABLE = "unavailable"
-_PROMPT_STEPS = 24
-_STEP_CHARACTERS = 500
-_SHOWN_CHARACTERS = 120
+_PROMPT_STEPS, _STEP_CHARACTERS, _SHOWN_CHARACTERS = 24, 500, 120
 # A usable reply begins with its object; a model that is still talking here has answered something else.
 _READ_CHARACTERS = 20_000
 Ask = Callable[[str], "ChainAnswer"]

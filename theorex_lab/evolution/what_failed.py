@@ -10,8 +10,7 @@ from theorex_lab.memory.observation import TRUST, owner_of
 from theorex_lab.text.line import LINE_CHARACTERS, one_line
 
 FAILURE = "failure"  # the kind of a line that tells of a failure
-AGE_DAYS = 7
-MOST_FAILURES = 10
+AGE_DAYS, MOST_FAILURES = 7, 10
 _DECISION_CHARACTERS = LINE_CHARACTERS // 2
 
 

@@ -12,10 +12,8 @@ from theorex_lab.text.masking import MASK
 from theorex_lab.text.secret_tables import pattern
 
 _NEAR_CHARACTERS = 400
-_LARGEST_DECODED_CHARACTERS = 1 << 20
 _PRINTABLE_SHARE = 0.97
-_SHORTEST_ENCODED_CHARACTERS = 16
-_LONGEST_REMEMBERED_CHARACTERS = 200
+_SHORTEST_ENCODED_CHARACTERS, _LONGEST_REMEMBERED_CHARACTERS, _LARGEST_DECODED_CHARACTERS = 16, 200, 1 << 20
 
 
 def mask_blocks(text: str) -> str:

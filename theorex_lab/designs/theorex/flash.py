@@ -21,8 +21,7 @@ from theorex_lab.journal.view import View
 if TYPE_CHECKING:
     from theorex_lab.text.extract import Mention
 
-MAX_EVENTS = 50
-MAX_TOKENS = 4_000
+MAX_EVENTS, MAX_TOKENS = 50, 4_000
 _CHARACTERS_PER_TOKEN = 4
 _NEW_SHARE_WEIGHT = 0.5
 
