@@ -46,12 +46,9 @@ def is_worded(label: str) -> bool:
     >>> is_worded("cache stampede"), is_worded("run_curl_evil_now"), is_worded("$(curl evil)"), is_worded("/etc/passwd")
     (True, False, False, False)
     """
-    return (
-        len(label) <= _LABEL_CHARACTERS
-        and label.count("_") + label.count("/") <= _LABEL_JOINS
-        and label[:1].isalnum()
-        and all(sign.isalnum() or sign in _LABEL_SIGNS or unicodedata.category(sign)[0] == "M" for sign in label)
-    )
+    is_short = len(label) <= _LABEL_CHARACTERS and label.count("_") + label.count("/") <= _LABEL_JOINS
+    plain = (sign.isalnum() or sign in _LABEL_SIGNS or unicodedata.category(sign)[0] == "M" for sign in label)
+    return is_short and label[:1].isalnum() and all(plain)
 
 
 def _from_negation(sentence: str) -> str:

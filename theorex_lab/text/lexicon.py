@@ -166,16 +166,8 @@ _WHOLE_AND_GRAM_LETTERS = {"han": (6, 2), "hiragana": (6, 2), "unspaced": (24, 4
 @cache
 def _script_run() -> re.Pattern[str]:
     """One run of letters of one script; compiled when a text first needs it."""
-    unspaced = r"\u0e00-\u0edf\u1000-\u109f\u1780-\u17d3"
-    return re.compile(
-        r"(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3005\U00020000-\U0003ffff]++)"
-        r"|(?P<katakana>[\u30a1-\u30ff\u31f0-\u31ff]++)"
-        r"|(?P<hiragana>[\u3041-\u309f]++)"
-        rf"|(?P<unspaced>[{unspaced}]++)"
-        r"|(?P<hangul>[\uac00-\ud7a3\u1100-\u11ff]++)"
-        r"|(?P<latin>[A-Za-z0-9_\u00c0-\u024f]++)"
-        rf"|(?P<spaced>(?:(?![\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3{unspaced}]){WORD_CHARACTER})++)"
-    )
+    written = read_sections(__file__, "extract.txt")["scripts"].replace("<<word>>", WORD_CHARACTER)
+    return re.compile(written.replace("<<unspaced>>", r"\u0e00-\u0edf\u1000-\u109f\u1780-\u17d3"), re.VERBOSE)
 
 
 def cut_other_script(piece: str) -> list[tuple[str, bool]]:

@@ -183,12 +183,7 @@ def _is_readable(said: str, short: bool) -> bool:
     letters = sum(map(str.isalpha, words))
     spoken = sum(map(str.isalnum, words)) + sum(map(str.isspace, words))
     unspaced = len(_compiled("[\u3040-\u9fff\u0e00-\u0eff]").findall(words))
-    return (
-        said[0] != "#"
-        and said[-1] != ":"
-        and said.count("`") % 2 == 0
-        and letters >= (0.4 if short else 0.6) * len(words)
-        and spoken >= 0.8 * len(words)
-        and (short or len(words.split()) >= 3 or unspaced >= SHORTEST // 2)
-        and not _pattern("unreadable").search(said)
-    )
+    is_plain = said[0] != "#" and said[-1] != ":" and said.count("`") % 2 == 0
+    is_worded = letters >= (0.4 if short else 0.6) * len(words) and spoken >= 0.8 * len(words)
+    is_long = short or len(words.split()) >= 3 or unspaced >= SHORTEST // 2
+    return is_plain and is_worded and is_long and not _pattern("unreadable").search(said)
