@@ -10,6 +10,7 @@ from theorex_lab.evolution.decisive import FailureClass, RunStep
 from theorex_lab.evolution.failure_signs import says
 from theorex_lab.memory.context import fence
 from theorex_lab.text.line import one_line
+from theorex_lab.text.sections import read_sections
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.traces import Trace
@@ -19,6 +20,7 @@ MOST_TOOL_EVENTS = 80
 FIX_CHARACTERS = 300
 WORDS_CHARACTERS = 1_500  # of each text of an outcome or call that a model is shown
 PROBLEM_CHARACTERS = 500
+PROMPTS = read_sections(__file__, "prompts.txt")
 
 
 @dataclass(frozen=True)

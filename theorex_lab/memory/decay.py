@@ -295,10 +295,8 @@ class WeightedSum(Law):
         recency = np.exp2(-_half_lives_elapsed(items, params["half_life_days"]))
         frequency = np.minimum(np.log1p(np.maximum(items.count, 0.0)) / np.log1p(params["saturation_count"]), 1.0)
         strength = np.clip(items.mean_link_strength, 0.0, 1.0)
-        scores: Floats = (
-            params["recency_weight"] * recency + params["count_weight"] * frequency + params["link_weight"] * strength
-        )
-        return scores
+        scores = params["recency_weight"] * recency + params["count_weight"] * frequency
+        return np.asarray(scores + params["link_weight"] * strength)
 
 
 class Recency(Law):

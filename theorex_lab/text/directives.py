@@ -9,10 +9,6 @@ from theorex_lab.text.spoken import Span, sentences_of
 
 Kind = Literal["rule", "correction", "remember"]
 STANDING = 0.5  # from here on a directive holds beyond the task at hand
-_CLAUSE = (
-    r"(?:^[^\w\s]*|[,;:—–(!]\s*|\.\.\.\s*|\b(?:and|but|so|then|also|please|pls|just|ok|okay|yes|yeah|hey|well|otherwise"
-    r"|and then|и|но|а|также|пожалуйста|просто|только)\s+)"
-)
 _BASE = {"always": 0.9, "never": 0.9, "remember": 0.75, "convention": 0.65, "must": 0.6, "dont": 0.5}
 _BASE |= {"correction": 0.4, "do": 0.35}
 _USUALLY = {"always", "never"}  # also in descriptions of what happens
@@ -142,10 +138,9 @@ def _is_negative(signs: dict[str, re.Match[str]]) -> bool:
 
 def _standing(said: str, signs: dict[str, re.Match[str]]) -> float:
     score = max(_BASE[name] for name in signs)
-    general, particular, for_now = (
-        bool(_pattern(name, said.isascii()).search(said)) for name in ("general", "particular", "for now")
-    )
-    return round(min(1.0, max(0.05, (score + 0.1 * general - 0.1 * particular) * (0.3 if for_now else 1.0))), 3)
+    found = {name for name in ("general", "particular", "for now") if _pattern(name, said.isascii()).search(said)}
+    score = score + 0.1 * ("general" in found) - 0.1 * ("particular" in found)
+    return round(min(1.0, max(0.05, score * (0.3 if "for now" in found else 1.0))), 3)
 
 
 def _blanked(text: str) -> str:
@@ -163,7 +158,8 @@ def _tables() -> dict[str, str]:
 def _pattern(section: str, ascii_only: bool) -> re.Pattern[str]:
     """The signs of a section; of a text in ASCII without those in Russian, which cannot stand in it."""
     lines = [line for line in _tables()[section].split("\n") if line.isascii() or not ascii_only]
-    return re.compile("|".join(f"(?:{line.replace('^^', _CLAUSE)})" for line in lines), re.IGNORECASE)
+    clause = _tables()["clause"].replace("\n", "")
+    return re.compile("|".join(f"(?:{line.replace('^^', clause)})" for line in lines), re.IGNORECASE)
 
 
 @cache

@@ -62,14 +62,11 @@ def mask_near_ids(text: str) -> str:
 def mask_encoded(text: str, mask: Callable[[str], str]) -> str:
     """Mask what is the base64 or the hex of a text in which `mask` finds a secret."""
     long = {word for word in text.split() if len(word) >= _SHORTEST_ENCODED_CHARACTERS}
-    return _mask_encoded(text, mask) if any(_may_hide(word, mask) for word in long) else text
-
-
-def _may_hide(word: str, mask: Callable[[str], str]) -> bool:
-    """Whether something in a word is to be masked, or it may be one line of several."""
-    if len(word) > _LONGEST_REMEMBERED_CHARACTERS:
-        return True
-    return _hides(word, mask)
+    return (
+        _mask_encoded(text, mask)
+        if any(len(word) > _LONGEST_REMEMBERED_CHARACTERS or _hides(word, mask) for word in long)
+        else text
+    )
 
 
 @lru_cache(1 << 14)

@@ -151,9 +151,7 @@ def _units(text: str, lines: Iterator[_Interval | None]) -> Iterator[_Interval]:
 
 
 def _sentences(text: str, start: int, end: int, short: bool) -> Iterator[Span]:
-    marker = _compiled(r"\s*(?:[-*+•–]|\(?\d{1,3}[.)]|[A-Za-z]\))\s+(?:\[[ xX]\]\s+)?|\s*(?:✅|❌|⚠️|✓|✗|→)\s*").match(
-        text, start, end
-    )
+    marker = _pattern("list marker").match(text, start, end)
     begun = marker.end() if marker else start
     for stop in _compiled(r"[.!?…。！？]++[\"'”’»)\]*_`]{0,4}+(?:(?=\s|\Z)|(?<=[。！？]))").finditer(text, begun, end):
         word = text[max(begun, stop.start() - 12) : stop.start()].split()

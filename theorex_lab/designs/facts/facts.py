@@ -214,13 +214,11 @@ class Facts(View):
 
     def listed(self, rows: Rows) -> list[Fact]:
         """The facts in these rows."""
-        read = zip(*(self.facts[name][rows].tolist() for name in _READ), strict=True)
-        return [
-            self._read(row, dict(zip(_READ, cells, strict=True)))
-            for row, cells in zip(rows.tolist(), read, strict=True)
-        ]
+        columns = (self.facts[name][rows].tolist() for name in _READ)
+        return [self._read(*cells) for cells in zip(rows.tolist(), *columns, strict=True)]
 
-    def _read(self, row: int, table: dict[str, Any]) -> Fact:
+    def _read(self, row: int, *cells: Any) -> Fact:
+        table = dict(zip(_READ, cells, strict=True))
         tags, origin, source, supersedes = json.loads(self.details[row])
         return Fact(
             self.ids[row], self.entities[table["entity"]], self.texts[row], CATEGORIES[table["category"]],

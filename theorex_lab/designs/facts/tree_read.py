@@ -19,7 +19,7 @@ from theorex_lab.designs.facts import domains, entities, items, notes, self_note
 from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.designs.facts.tree_write import MAIN, REGISTRY, SECTIONS, said_by_day, title_of
 from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange.files import FileReport, Importing, each_file
+from theorex_lab.exchange.files import Importing, Reports, each_file
 from theorex_lab.exchange.flat_files import append_new, each_noted, without_nulls
 from theorex_lab.exchange.schema import checked
 from theorex_lab.home import Home
@@ -38,9 +38,7 @@ Events = Iterator[tuple[Event, int]]
 _FoundFact = tuple[Body, tree_records.FactRecord, str, Event | None]  # as it stands, its event's id, that if it is here
 
 
-def import_tree(
-    home: Home, _searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
-) -> list[FileReport]:
+def import_tree(home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
     """Take in a folder, or one items.json; see the module.
 
     `agent` has the records that name nobody. Unless `trust_own`, everything has the source `import`, and nothing that is here
@@ -50,7 +48,7 @@ def import_tree(
     return each_file(path, tree_files(path), _Taking(home, how, path).take)
 
 
-def import_domains(home: Home, folder: Path, *, agent: str = "main", trust_own: bool = False) -> list[FileReport]:
+def import_domains(home: Home, folder: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
     """Take in what was edited by hand below memory/domains/ of a folder: it stands in the place of what is here."""
     how = Importing(home.settings, home.clock.now(), agent, trust_own)
     files = [file for file in tree_files(folder) if _reader(file) == "_domain"]

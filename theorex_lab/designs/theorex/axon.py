@@ -25,10 +25,8 @@ NODE_TYPE = "concept"  # of what was found in a text; another one is of a file t
 _STATED = ("fix_count", "first_seen", "last_seen", "source_weight", "sentiment_sum", "decayed")
 _LEVELS = ("affirmed", "refused", "heard")
 # Of a concept that was only just named.
-_UNSEEN = {
-    "first_seen": LATEST, "last_seen": -LATEST, "own_first_seen": LATEST, "own_last_seen": -LATEST,
-    **dict.fromkeys(_LEVELS, -1),
-}  # fmt: skip
+_UNSEEN = {"first_seen": LATEST, "last_seen": -LATEST, "own_first_seen": LATEST, "own_last_seen": -LATEST}
+_UNSEEN |= dict.fromkeys(_LEVELS, -1)
 _APART = (*_LEVELS, "own_count", "own_fix_count", "own_first_seen", "own_last_seen")
 
 
