@@ -62,11 +62,8 @@ def mask_near_ids(text: str) -> str:
 def mask_encoded(text: str, mask: Callable[[str], str]) -> str:
     """Mask what is the base64 or the hex of a text in which `mask` finds a secret."""
     long = {word for word in text.split() if len(word) >= _SHORTEST_ENCODED_CHARACTERS}
-    return (
-        _mask_encoded(text, mask)
-        if any(len(word) > _LONGEST_REMEMBERED_CHARACTERS or _hides(word, mask) for word in long)
-        else text
-    )
+    may_hide = any(len(word) > _LONGEST_REMEMBERED_CHARACTERS or _hides(word, mask) for word in long)
+    return _mask_encoded(text, mask) if may_hide else text
 
 
 @lru_cache(1 << 14)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from theorex_lab.config import part_of
 from theorex_lab.config_record import SettingsRecord, tunable
@@ -31,17 +31,16 @@ def _fact(event: Event) -> tuple[ItemText, ...]:
     return (ItemText(body["fact_id"], told, tuple(body["tags"]), echo=body.get("noted", "")),)
 
 
-def _facts_where(undo: bool) -> Callable[[Event], Iterable[str]]:
-    return lambda event: event.body["facts"] if bool(event.body["undo"]) is undo else ()
+def _superseded(event: Event) -> Iterable[str]:
+    return () if event.body["undo"] else event.body["facts"]
+
+
+def _restored(event: Event) -> Iterable[str]:
+    return event.body["facts"] if event.body["undo"] else ()
 
 
 # What a later fact replaced sleeps: it is found only where what is cold is asked for.
-FACT = ItemKind(
-    "fact",
-    {"fact": _fact},
-    sleeps={"fact_superseded": _facts_where(False)},
-    wakes={"fact_superseded": _facts_where(True)},
-)
+FACT = ItemKind("fact", {"fact": _fact}, sleeps={"fact_superseded": _superseded}, wakes={"fact_superseded": _restored})
 
 
 class FactSettings(SettingsRecord):
