@@ -6,7 +6,7 @@ from typing import Any
 
 from theorex_lab.dispatch.traces import Trace, trace, trace_events
 from theorex_lab.errors import AlreadyThere, InvalidInput
-from theorex_lab.evolution import cases, fix_words, model_review, panel, policy
+from theorex_lab.evolution import cases, fix_words, model_review, policy
 from theorex_lab.evolution.cases import Case, Reviewer, ReviewVerdict, TraceReviewRecord, both_ends, case_of
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
 from theorex_lab.home import Home
@@ -100,7 +100,7 @@ class _Work:
                 return _record(case.outcome, replace(verdict, problem=_MEANWHILE))
             except InvalidInput as error:  # the fix is longer than the setting maxTextBytes allows
                 verdict = replace(verdict, problem=str(error))
-        if verdict.problem != panel.NOBODY_ASKED:
+        if verdict.problem != cases.NOBODY_ASKED:
             self.home.journal.append([self._failed(case, verdict, sources)])
         return _record(case.outcome, verdict)
 

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from theorex_lab.dispatch.local_model import with_local_model
 from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.cases import PROBLEM_CHARACTERS, PROMPTS, fenced_outcome
+from theorex_lab.evolution.cases import PROBLEM_CHARACTERS, PROMPTS, Panel, fenced_outcome, why_none
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
-from theorex_lab.evolution.panel import Panel, why_none
 from theorex_lab.home import Home
 from theorex_lab.text.line import one_line
 

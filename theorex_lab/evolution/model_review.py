@@ -9,11 +9,19 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from theorex_lab.evolution.cases import FIX_CHARACTERS, PROMPTS, WORDS_CHARACTERS, Case, ReviewVerdict, fenced_outcome
+from theorex_lab.evolution.cases import (
+    FIX_CHARACTERS,
+    PROMPTS,
+    WORDS_CHARACTERS,
+    Case,
+    Panel,
+    ReviewVerdict,
+    fenced_outcome,
+    why_none,
+)
 from theorex_lab.evolution.decisive import FailureClass, RunStep
 from theorex_lab.evolution.failure_signs import says
 from theorex_lab.evolution.fix_words import plain_names
-from theorex_lab.evolution.panel import Panel, why_none
 from theorex_lab.memory.context import fence
 from theorex_lab.search.endpoint import excerpt
 from theorex_lab.text.line import one_line

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
-from theorex_lab.evolution.cases import Case, Reviewer, ReviewVerdict
+from theorex_lab.evolution.cases import Case, Panel, Reviewer, ReviewVerdict
 from theorex_lab.evolution.decisive import Finding, RunStep, find_decisive
 from theorex_lab.evolution.failure_signs import read_run
 from theorex_lab.evolution.model_review import ModelReviewer
-from theorex_lab.evolution.panel import Panel
 from theorex_lab.evolution.rule_fix import rule_fix
 
 if TYPE_CHECKING:
