@@ -198,8 +198,7 @@ class Panel:
 
         settings = self._settings
         names = [name for name in self.names if self._silences[name] < MOST_SILENCES and name not in skipped]
-        seconds = settings.review_timeout_seconds
-        answer = ask(names, prompt, settings, json_schema=json_schema, timeout_seconds=seconds)
+        answer = ask(names, prompt, settings, json_schema=json_schema, timeout_seconds=settings.review_timeout_seconds)
         for attempt in answer.attempts:
             silent = answer.kinds.get(attempt.model) in ("silent", "busy")
             self._silences[attempt.model] = self._silences[attempt.model] + 1 if silent else 0

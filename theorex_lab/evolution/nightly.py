@@ -93,8 +93,7 @@ class _Night:
         if not (report.ok and self._as_the_last_night_left_it()):
             gated = [result.to_dict() for result in self.gated]
             body = {"steps": report.to_dict()["steps"], "fixes": self.fixes, "gate": gated}
-            event = new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())
-            lease.append([event])
+            lease.append([new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())])
         return report
 
     def judge(self) -> str:

@@ -67,8 +67,7 @@ def policy_settings(settings: Settings) -> dict[str, Any]:
 
 def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """The settings with `changes` (camelCase keys); what was left at its default stays so. Raises ConfigError."""
-    given = settings.model_dump(by_alias=True, exclude_unset=True)
-    return check_settings({**given, **changes}, where="policy")
+    return check_settings({**settings.model_dump(by_alias=True, exclude_unset=True), **changes}, where="policy")
 
 
 def numbered_events(journal: Journal, *parts: str) -> Iterator[Event]:

@@ -276,8 +276,7 @@ class Product(Law):
     def _raw(self, items: Items) -> Floats:
         recency = np.exp2(-_half_lives_elapsed(items, self.params["half_life_days"]))
         amplifier = np.where(items.count < 1, 0.0, 1.0 + np.log(np.maximum(items.count, 1.0)))
-        boost = 1.0 + LINK_BOOST * np.clip(items.link_strength, 0.0, 1.0)
-        return np.asarray(recency * amplifier * boost)
+        return np.asarray(recency * amplifier * (1.0 + LINK_BOOST * np.clip(items.link_strength, 0.0, 1.0)))
 
 
 class WeightedSum(Law):
@@ -408,8 +407,7 @@ class MultiScale(LogisticLaw):
 
 def _multi_scale_signals(items: Items) -> tuple[Floats, ...]:
     counts, count = _scale_columns(items)
-    first_age = np.maximum(np.nan_to_num(items.first_age_days, nan=math.inf), 0.0)
-    newness = np.exp2(-first_age / NEWNESS_HALF_LIFE_DAYS)
+    newness = np.exp2(-np.maximum(np.nan_to_num(items.first_age_days, nan=math.inf), 0.0) / NEWNESS_HALF_LIFE_DAYS)
     return *counts.T, count, newness, items.linked_activity, items.group_activity
 
 

@@ -46,8 +46,7 @@ class Projects(View):
 
 def projects_view(home: Home) -> type[Projects]:
     """The view of a home's projects, which also counts the events of its designs."""
-    kinds = sorted({kind for design in home.designs for kind in design.kinds})
-    return _with_kinds((*Projects.kinds, *kinds))
+    return _with_kinds((*Projects.kinds, *sorted({kind for design in home.designs for kind in design.kinds})))
 
 
 @cache

@@ -40,8 +40,7 @@ def keep_messages(home: Home, transcript: Path, *, agent: str, session: str) -> 
     turns = _turns(home, agent, session)
     if not any(_lacks(turn) for turn in turns):
         return 0
-    messages = list(_messages(_tail(transcript), session))
-    made = [_message_event(turn, text) for turn, text in _matched(turns, messages)]
+    made = [_message_event(turn, text) for turn, text in _matched(turns, list(_messages(_tail(transcript), session)))]
     return sum(append_once(home.journal, [event]) for event in made)
 
 

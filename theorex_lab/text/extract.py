@@ -521,8 +521,7 @@ def _cut(run: list[int], tokens: list[_Token], canonicals: list[str]) -> list[_P
 
 
 def _thirds(run: list[int]) -> list[list[int]]:
-    ends = range(len(run), 0, -MAX_PHRASE_WORDS)
-    return [run[max(0, end - MAX_PHRASE_WORDS) : end] for end in reversed(ends)]
+    return [run[max(0, end - MAX_PHRASE_WORDS) : end] for end in reversed(range(len(run), 0, -MAX_PHRASE_WORDS))]
 
 
 def _phrase_of(piece: list[int], tokens: list[_Token], canonicals: list[str]) -> _Phrase:

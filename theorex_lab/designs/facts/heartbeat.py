@@ -128,8 +128,7 @@ def in_this_process(home: Home, name: str) -> str:
 
 def done_here(home: Home, name: str) -> Handoff:
     """Do one of the long phases, and hand over what was done; it keeps no watermark."""
-    work = {"extract": _extract, "synthesis": _synthesis, "domains": _domains}
-    return work[name](home.in_project(""))
+    return {"extract": _extract, "synthesis": _synthesis, "domains": _domains}[name](home.in_project(""))
 
 
 def _phases(home: Home, run: Runner, renew: Callable[[], None], *, embeds: bool = True) -> Iterator[Phase]:

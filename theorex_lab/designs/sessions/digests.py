@@ -145,8 +145,7 @@ def _fix_event(made: str, fixed: Fixed, events: Sequence[Event], project: str) -
     green = fixed.events[-1]
     messages = (event for event in events if event.seq > green.seq and event.kind in MESSAGES)
     said = [(sentence.worth, sentence.text, event) for event in messages for sentence in sentences_in(event)][:_HEARD]
-    about = [found for found in said if _ABOUT_FIX.search(found[1])]
-    best = max(about, key=lambda found: found[0], default=None)
+    best = max([found for found in said if _ABOUT_FIX.search(found[1])], key=lambda found: found[0], default=None)
     rests_on, told = [*fixed.events, *([best[2]] if best else [])], f": {best[1]}" if best else "."
     files = ", ".join(list(shortest_ends(fixed.files).values())[:_FILES])
     body = {

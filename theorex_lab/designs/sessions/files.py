@@ -48,8 +48,7 @@ class Touches(View):
         self._rows: dict[tuple[int, ...], int] = {}
 
     def _after_load(self) -> None:
-        keys = (self.rows[name].tolist() for name in KEY)
-        self._rows = {key: row for row, key in enumerate(zip(*keys, strict=True))}
+        self._rows = {key: row for row, key in enumerate(zip(*(self.rows[name].tolist() for name in KEY), strict=True))}
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in the paths that tools read and edited; of a call that failed what it read alone."""

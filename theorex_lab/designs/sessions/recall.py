@@ -49,8 +49,7 @@ def session_reminders(home: Home) -> Iterator[Reminder]:
             yield Reminder(item, project, "rule", last.text, _RULE, last.trust, (last.event,))
     for said, number, weight in sentences:
         if said.item not in given:
-            rests_on = (said.event,)
-            yield Reminder(said.item, names[number], "sentence", said.text, round(weight, 2), said.trust, rests_on)
+            yield Reminder(said.item, names[number], "sentence", said.text, round(weight, 2), said.trust, (said.event,))
     derived = home.journal.tail(0, kinds=["fixed", "digest"])
     for item, event in {digest_id(event) if event.kind == "digest" else event.id: event for event in derived}.items():
         kind, weight = ("fix", _FIX) if event.kind == "fixed" else ("session", _SESSION)

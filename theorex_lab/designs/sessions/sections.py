@@ -97,8 +97,7 @@ def spoken_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
 def file_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """The files that will probably be needed, by the shortest ends of their paths; grouped by folder where room is."""
     files = needed_files(home, wanted.now, wanted.query)
-    seqs = sorted({file.last_seq for file in files})
-    events = {event.seq: (event.id,) for event in home.journal.read(seqs=seqs)}
+    events = {event.seq: (event.id,) for event in home.journal.read(seqs=sorted({file.last_seq for file in files}))}
     if wanted.tokens >= _FOLDERS_FROM:
         yield from _by_folder(files, events, wanted.now)
         return

@@ -352,8 +352,7 @@ class Axon(View):
 
     def _drop_links(self, keys: Iterable[int]) -> None:
         links = self._linked()
-        rows = [links.pop(key) for key in keys if key in links]
-        self.links["count"][rows] = 0
+        self.links["count"][[links.pop(key) for key in keys if key in links]] = 0
 
 
 def numbers_of(names: Names, wanted: Iterable[str]) -> list[int]:

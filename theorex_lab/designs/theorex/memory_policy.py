@@ -151,8 +151,7 @@ def _changes(settings: Settings) -> list[dict[str, Any]]:
 
 
 def _most_records(views: Views) -> int:
-    concepts = len(views.get(Axon).concepts)
-    return max(FEWEST_RECORDS, min(MOST_RECORDS, MOST_SCORED // max(concepts, 1)))
+    return max(FEWEST_RECORDS, min(MOST_RECORDS, MOST_SCORED // max(len(views.get(Axon).concepts), 1)))
 
 
 def evidence(home: Home) -> list[Any]:
