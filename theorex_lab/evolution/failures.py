@@ -6,7 +6,7 @@ from typing import Any
 
 from theorex_lab.dispatch.traces import Trace, trace, trace_events
 from theorex_lab.errors import AlreadyThere, InvalidInput
-from theorex_lab.evolution import cases, fix_words, model_review, policy
+from theorex_lab.evolution import cases, fix_words, policy, reviewers
 from theorex_lab.evolution.cases import Case, Reviewer, ReviewVerdict, TraceReviewRecord, both_ends, case_of
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
 from theorex_lab.home import Home
@@ -125,7 +125,7 @@ class _Work:
             "outcome_id": outcome.outcome_id, "trace_id": outcome.trace_id, "model_used": verdict.model_used,
             "problem": one_line(verdict.problem or "", cases.PROBLEM_CHARACTERS), "reply": verdict.reply[:REPLY_CHARACTERS],
             # Whom silence of an endpoint kept from it has not tried.
-            "reviewer": "" if verdict.model_used == model_review.UNAVAILABLE else verdict.model_used,
+            "reviewer": "" if verdict.model_used == reviewers.UNAVAILABLE else verdict.model_used,
         }  # fmt: skip
         whose = {"agent": outcome.agent_id, "session": outcome.session}
         lineage, now = [event.id for event in sources], self.home.clock.now()

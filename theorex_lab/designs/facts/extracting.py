@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from theorex_lab.designs.facts import entities, signals, writing
+from theorex_lab.designs.facts import checks, signals, writing
 from theorex_lab.designs.facts.channels import Channels
 from theorex_lab.designs.facts.facts import Facts
 from theorex_lab.errors import AlreadyThere
@@ -102,9 +102,9 @@ def _about(home: Home, project: str, who: str, category: str, text: str) -> tupl
     """
     with home.views.reading(Channels) as channels:
         group = channels.is_group(project)
-    person = f"people/{entities.slug_of(who)}"
+    person = f"people/{checks.slug_of(who)}"
     if group is not None:
         return person, project if group else ""
     if project and category not in _OF_THE_PERSON and who in ("user", "main"):
-        return f"projects/{entities.slug_of(re.sub(r'-[0-9a-f]{8}$', '', project))}", project
+        return f"projects/{checks.slug_of(re.sub(r'-[0-9a-f]{8}$', '', project))}", project
     return person, project if _LOCAL.search(text) else ""

@@ -11,7 +11,7 @@ from theorex_lab.design import Face, later
 from theorex_lab.designs.facts import channels, contradictions, extracting, self_notes, signals, writing
 from theorex_lab.designs.facts import domains as areas
 from theorex_lab.designs.facts import notes as work
-from theorex_lab.designs.facts.entities import check_entity
+from theorex_lab.designs.facts.checks import check_entity
 from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.summaries import moment, summary, tier

@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, entities, sameness, tree_read, tree_records, tree_write
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, checks, sameness, tree_read, tree_records, tree_write
 from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.flat_files import without_nulls
@@ -80,7 +80,7 @@ def duplicates(home: Home) -> tuple[int, list[list[str]]]:
 
 def duplicate_of(home: Home, entity: str, text: str) -> dict[str, Any]:
     """The hash of a text, and the id of the entity's active fact that says exactly the same, or None."""
-    same = (fact.id for fact in facts_of(home, entities.check_entity(entity)) if sameness.same_fact(fact.text, text))
+    same = (fact.id for fact in facts_of(home, checks.check_entity(entity)) if sameness.same_fact(fact.text, text))
     return {"hash": sameness.fact_hash(text), "duplicate": next(same, None)}
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.designs.facts import domains, entities, items, notes, self_notes, summaries, tree_records
+from theorex_lab.designs.facts import checks, domains, items, notes, self_notes, summaries, tree_records
 from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.designs.facts.tree_write import MAIN, REGISTRY, SECTIONS, said_by_day, title_of
 from theorex_lab.errors import InvalidInput
@@ -146,7 +146,7 @@ class _Taking:
     def _fact_record(self, raw: Any) -> tuple[Body, tree_records.FactRecord]:
         record = tree_records.upgraded(without_nulls(raw))
         if "entity" in record:
-            entities.check_entity(record["entity"])
+            checks.check_entity(record["entity"])
         record["trust"] = self.how.source(record, "trust", self.source)
         return record, checked(tree_records.FactRecord, record)
 
@@ -265,7 +265,7 @@ def entity_of(file: Path, document: Any) -> str:
     """The entity that an items.json is of: by its folders, else as it says itself. Raises InvalidInput for none."""
     space, slug = file.absolute().parts[-3:-1]
     stated = document.get("entity", "") if isinstance(document, dict) else ""
-    return entities.check_entity(f"{space}/{slug}" if file.absolute().parts[-4] == "life" else stated)
+    return checks.check_entity(f"{space}/{slug}" if file.absolute().parts[-4] == "life" else stated)
 
 
 def _event_id(raw: dict[str, Any], *parts: str) -> str:

@@ -8,8 +8,7 @@ from typing import NamedTuple
 from theorex_lab.clock import to_iso
 from theorex_lab.design import Face
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, items, statements, superseding
-from theorex_lab.designs.facts.checks import check_flow, one_of
-from theorex_lab.designs.facts.entities import check_entity
+from theorex_lab.designs.facts.checks import check_entity, check_flow, one_of
 from theorex_lab.designs.facts.facts import Facts, fact_by_id, form_number
 from theorex_lab.designs.facts.pairs import CONTRADICTS, contradiction, likeness
 from theorex_lab.designs.facts.sameness import same_fact, signed_tokens

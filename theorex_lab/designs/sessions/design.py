@@ -43,7 +43,7 @@ DESIGN = Design(
     flush=later(f"{_HERE}.digests:keep_digest"),
     face=later(f"{_HERE}.face:Sessions"),
     settings=SessionSettings,
-    retrieve=later(f"{_HERE}.recall:retrieve"),
-    reminders=later(f"{_HERE}.recall:session_reminders"),
+    retrieve=later(f"{_HERE}.sections:retrieve"),
+    reminders=later(f"{_HERE}.sections:session_reminders"),
     agents=later(f"{_HERE}.digests:agents_of"),
 )
