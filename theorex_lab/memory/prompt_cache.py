@@ -3,24 +3,19 @@
 It holds nothing that could not be rebuilt: what is broken is removed, and an erasure starts it from nothing.
 """
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterable
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import StorageError
+from theorex_lab.home import Home
 from theorex_lab.journal.files import exclusive, told
 from theorex_lab.journal.private import make_file
 from theorex_lab.memory.reminding import CACHE_FILE, LAYOUT, MANY, PROJECT_BITS, TOKENS
 from theorex_lab.text.line import one_line
 from theorex_lab.text.sections import read_sections
-
-if TYPE_CHECKING:
-    from theorex_lab.home import Home
 
 _LOCK = "recall.lock"
 _GIVEN_DAYS = 30
