@@ -20,10 +20,10 @@ _FOREIGN_SHARE, _MIN_TASK_WORDS = 0.7, 4
 _FOREIGN_SCALE = 3.0
 
 _SECTIONS = read_sections(__file__, "failure_signs.txt")
-_ROWS = [line.split(" ", 2) for line in _SECTIONS.pop("signs").split("\n")]
+_ROWS = [line.split(" ", 2) for line in _SECTIONS["signs"].split("\n")]
 SIGNS = {name: about for name, _, about in _ROWS}
 WEIGHTS = {name: float(weight) for name, weight, _ in _ROWS}
-_SAYS = {name: re.compile(text.replace("\n", "")) for name, text in _SECTIONS.items()}
+_SAYS = {name: re.compile(text.replace("\n", "")) for name, text in _SECTIONS.items() if name != "signs"}
 _USERS = {"human", "user"}
 _WORD = re.compile(r"\w+")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")

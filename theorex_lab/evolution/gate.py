@@ -12,8 +12,7 @@ from typing import Any, Literal
 from theorex_lab.design import PolicyPart, Proposal
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution import policy as store
-from theorex_lab.evolution.policy import KeptPolicy, policy_settings, snapshot, with_changes, write_config
-from theorex_lab.evolution.proposals import digest
+from theorex_lab.evolution.policy import KeptPolicy, digest, policy_settings, snapshot, with_changes, write_config
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, derived_event_id
 from theorex_lab.journal.event import Event, encode, new_event

@@ -21,7 +21,7 @@ from theorex_lab.designs.theorex.axon import Axon, Floats, Ints
 from theorex_lab.designs.theorex.design import MEMORY_SETTINGS
 from theorex_lab.designs.theorex.scores import needed_scores, scores_of
 from theorex_lab.evolution.outcomes import Outcomes
-from theorex_lab.evolution.proposals import MOST_RECORDS, best_of, candidates_of, gain_stands_out, halves
+from theorex_lab.evolution.policy import MOST_RECORDS, best_of, candidates_of, gain_stands_out, halves
 from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
