@@ -19,12 +19,11 @@ from test_failures import GOOD, events, failed, log_of, models, saying, traced
 from theorex_lab import Entry, InvalidInput, Lab
 from theorex_lab.design import Line
 from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.flash import said
 from theorex_lab.designs.theorex.moments import write_moment
-from theorex_lab.designs.theorex.said import said
-from theorex_lab.evolution.cases import Case, ReviewVerdict
+from theorex_lab.evolution.cases import Case, Panel, ReviewVerdict
 from theorex_lab.evolution.fix_words import problem_with
-from theorex_lab.evolution.model_review import ModelReviewer
-from theorex_lab.evolution.panel import Panel
+from theorex_lab.evolution.reviewers import ModelReviewer
 from theorex_lab.journal.event import Event, new_event, upcast
 from theorex_lab.memory import captured
 from theorex_lab.memory.filling import Room, count_tokens

@@ -23,9 +23,15 @@ from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.evolution.audit import audit
 from theorex_lab.evolution.cases import Case, ReviewVerdict, case_of
 from theorex_lab.evolution.decisive import LAST_CALL_SHARE
-from theorex_lab.evolution.model_review import ModelReviewer, read_reply, review_prompt
 from theorex_lab.evolution.outcomes import OutcomeLog
-from theorex_lab.evolution.reviewers import UNMENDED_SHARE, HeuristicReviewer, choose_reviewer
+from theorex_lab.evolution.reviewers import (
+    UNMENDED_SHARE,
+    HeuristicReviewer,
+    ModelReviewer,
+    choose_reviewer,
+    read_reply,
+    review_prompt,
+)
 from theorex_lab.journal.event import Event, new_event, upcast
 from theorex_lab.memory.filling import count_tokens
 from theorex_lab.text.line import one_line

@@ -142,7 +142,7 @@ class Proposal(NamedTuple):
 class PolicyPart:
     """What the gate judges by itself: the settings (camelCase), a proposal beside those turned down, its score and its records.
 
-    The settings are among those that a policy keeps. Of those turned down `evolution.proposals.digest` is given.
+    The settings are among those that a policy keeps. Of those turned down `evolution.policy.digest` is given.
     """
 
     settings: tuple[str, ...]

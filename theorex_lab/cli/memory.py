@@ -180,7 +180,7 @@ def memory_show(tokens: int | None, limit: int) -> None:
 
     JSON: {project, tokens, lines: [{section, text, why, items, events, trust}], before: [{at, how, agent, session, query, tokens, items, used}], given, used}
     """
-    from theorex_lab.memory.shown import given_before
+    from theorex_lab.memory.context import given_before
 
     lab = open_lab()
     lines, before = _lines(lab, tokens), given_before(lab.home, limit)
@@ -245,7 +245,7 @@ def _emit(item: str, what: str) -> None:
 
 def _lines(lab: Lab, tokens: int | None, query: str = "") -> list[dict[str, Any]]:
     from theorex_lab.evolution.boot import boot_lines
-    from theorex_lab.memory.shown import shown_lines
+    from theorex_lab.memory.context import shown_lines
 
     return shown_lines(lab.home, boot_lines(lab.home, tokens=tokens, query=query))
 

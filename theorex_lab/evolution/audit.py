@@ -3,8 +3,6 @@
 Each design tells of what it decided; what every home has (outcomes, reviews, gates, erasures) is told here.
 """
 
-from __future__ import annotations
-
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass

@@ -1,17 +1,22 @@
-"""A failure as reviewers see it, and what they say of it."""
+"""What a reviewer is given and gives back, and the panel of models that is asked."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from theorex_lab.evolution.decisive import FailureClass, RunStep
+from theorex_lab.evolution.failure_signs import says
 from theorex_lab.memory.context import fence
 from theorex_lab.text.line import one_line
+from theorex_lab.text.sections import read_sections
 
 if TYPE_CHECKING:
+    from theorex_lab.config import Settings
+    from theorex_lab.dispatch.llm import ChainAnswer
     from theorex_lab.dispatch.traces import Trace
     from theorex_lab.evolution.outcomes import Outcome
 
@@ -19,15 +24,10 @@ MOST_TOOL_EVENTS = 80
 FIX_CHARACTERS = 300
 WORDS_CHARACTERS = 1_500  # of each text of an outcome or call that a model is shown
 PROBLEM_CHARACTERS = 500
-
-# How tools say that they failed, in plain text and in the JSON that a hook keeps of their answers.
-_TOOL_FAILED = re.compile(
-    r'"is_?error"\s*:\s*true|"success"\s*:\s*false|"(?:exit|return)_?code"\s*:\s*-?[1-9]'
-    r'|(?:^|["\n]|\\n)[ \t]*(?:[\w./-]{1,80}: ){0,2}(?:fatal|error|[\w.]{0,80}(?:Error|Exception))(?:\[\w+\])?:'
-    r"|Traceback \(most recent|command not found|no such file or directory|permission denied"
-    r"|\b[1-9]\d{0,5} (?:failed|errors?)\b|exit(?:ed with)? (?:code|status):? *[1-9]",
-    re.I,
-)
+PROMPTS = read_sections(__file__, "prompts.txt")
+MOST_SILENCES = 2
+_SILENT = f"silent {MOST_SILENCES} times in a row in this run"
+NOBODY_ASKED = f"nobody was asked: each model of the setting reviewers was {_SILENT}, or none is named"
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def case_of(outcome: Outcome, trace: Trace | None) -> Case:
             ended = True
             _say_answer(trace, say)
         say(outcome.agent_id, f"```\n{event['input']}\n```")
-        say(event["tool"], event["response"], event["tool"], True if _TOOL_FAILED.search(event["response"]) else None)
+        say(event["tool"], event["response"], event["tool"], says("tool_failed", event["response"]) or None)
     if trace is not None and not ended:
         _say_answer(trace, say)
     # Begins as answers of the surroundings do, so that no agent is held to have said it.
@@ -164,3 +164,48 @@ def _say_answer(trace: Trace, say: Callable[[str, str], None]) -> None:
         failed = [attempt for attempt in trace.attempts if not attempt["success"]]
         for attempt in failed or [{"model": trace.model, "error": None}]:
             say(str(attempt["model"] or "dispatch"), f"model unavailable: {attempt['error'] or trace.error}")
+
+
+class Panel:
+    """Asks the models of the setting `reviewers` in their order, each for reviewTimeoutSeconds at most.
+
+    A model that refused the connection, broke it, was busy or took too long two times in a row is not asked again by
+    this panel: what hangs once hangs for each of a hundred failures.
+
+    >>> from theorex_lab.config import Settings
+    >>> Panel(Settings(reviewers=[]))("Why?").attempts
+    []
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._silences: Counter[str] = Counter()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The models that are asked, in their order."""
+        return tuple(self._settings.reviewers)
+
+    def without(self, names: Collection[str]) -> Callable[[str], ChainAnswer]:
+        """The panel without these models."""
+        return partial(self, skipped=names)
+
+    def __call__(
+        self, prompt: str, json_schema: dict[str, Any] | None = None, *, skipped: Collection[str] = ()
+    ) -> ChainAnswer:
+        """The answer of the first that gives one; see `dispatch.llm.ask`. Without any attempt nobody was asked."""
+        from theorex_lab.dispatch.llm import ask
+
+        settings = self._settings
+        names = [name for name in self.names if self._silences[name] < MOST_SILENCES and name not in skipped]
+        answer = ask(names, prompt, settings, json_schema=json_schema, timeout_seconds=settings.review_timeout_seconds)
+        for attempt in answer.attempts:
+            silent = answer.kinds.get(attempt.model) in ("silent", "busy")
+            self._silences[attempt.model] = self._silences[attempt.model] + 1 if silent else 0
+        return answer
+
+
+def why_none(answer: ChainAnswer) -> str:
+    """Why an answer holds no completion: what each model did, on one line."""
+    tried = "; ".join(f"{attempt.model}: {attempt.error}" for attempt in answer.attempts)
+    return one_line(tried, PROBLEM_CHARACTERS) or NOBODY_ASKED

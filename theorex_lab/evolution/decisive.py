@@ -6,10 +6,7 @@ worse than the trivial answer, so that this is given: the last call of a tool, o
 Deterministic, without a language model.
 """
 
-from __future__ import annotations
-
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -23,17 +20,8 @@ __all__ = ["WEIGHTS", "FailureClass", "Finding", "Quote", "RunStep", "find_decis
 LONGEST_CHAT_STEPS = 10  # of the runs that the signs were weighted on
 # How often the trivial answer is the labelled step: about one in ten for the last step of Who&When's hand-crafted runs,
 # which was known when it was chosen; 45 of 102 for the last call of tau-bench's failures (tests/decisive_standins.py).
-LAST_STEP_SHARE = 0.1
-LAST_CALL_SHARE = 0.44
-QUOTE_CHARACTERS = 200
-_ERROR_CHARACTERS = 2_000
-
-_MODEL_DOWN = re.compile(
-    r"ModelUnavailable|\brate[- ]limit|\bmodel unavailable\b"
-    r"|\b(?:model|endpoint|llm|completion)s? (?:(?:is|was|are) )?"
-    r"(?:unavailable|unreachable|not available|overloaded|timed out|did not (?:answer|respond))",
-    re.I,
-)
+LAST_STEP_SHARE, LAST_CALL_SHARE = 0.1, 0.44
+QUOTE_CHARACTERS, _ERROR_CHARACTERS = 200, 2_000
 
 
 class FailureClass(StrEnum):
@@ -146,7 +134,7 @@ def _classify(readings: Sequence[StepReading], found: int, task: str) -> Failure
     before = next((readings[k] for k in range(found - 1, -1, -1) if not readings[k].idle), None)
     after_result = before is not None and before.is_result
     spoken = "" if reading.has_code else reading.text[:_ERROR_CHARACTERS]
-    if _MODEL_DOWN.search(spoken) or (answer and answer.failed and _MODEL_DOWN.search(answer.text)):
+    if signs.says("model_down", spoken) or (answer and answer.failed and signs.says("model_down", answer.text)):
         return FailureClass.MODEL_UNAVAILABLE
     if found == 0 and is_foreign(reading.text, task):
         return FailureClass.WRONG_PLAN

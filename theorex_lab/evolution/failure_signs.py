@@ -4,8 +4,6 @@ No sign looks at names of agents or at absolute positions, so that they mean the
 fifty; only who asked, a user, is never at fault. Standard library only.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence
@@ -14,22 +12,18 @@ from dataclasses import dataclass
 from theorex_lab.errors import InvalidInput
 from theorex_lab.text.sections import read_sections
 
-HEAD_CHARACTERS = 16_000
-TAIL_CHARACTERS = 4_000
+HEAD_CHARACTERS, TAIL_CHARACTERS = 16_000, 4_000
 BRIEF_CHARACTERS = 250
-_BEGINNING_CHARACTERS = 300
-_ENDING_CHARACTERS = 220
-_REQUEST_CHARACTERS = 300
-_FOREIGN_SHARE = 0.7
-_MIN_TASK_WORDS = 4
+_BEGINNING_CHARACTERS, _ENDING_CHARACTERS, _REQUEST_CHARACTERS = 300, 220, 300
+_FOREIGN_SHARE, _MIN_TASK_WORDS = 0.7, 4
 # A ridge shrinks the weight of a rare sign; what it says is certain enough to be told three times.
 _FOREIGN_SCALE = 3.0
 
 _SECTIONS = read_sections(__file__, "failure_signs.txt")
-_ROWS = [line.split(" ", 2) for line in _SECTIONS.pop("signs").split("\n")]
+_ROWS = [line.split(" ", 2) for line in _SECTIONS["signs"].split("\n")]
 SIGNS = {name: about for name, _, about in _ROWS}
 WEIGHTS = {name: float(weight) for name, weight, _ in _ROWS}
-_SAYS = {name: re.compile(text.replace("\n", "")) for name, text in _SECTIONS.items()}
+_SAYS = {name: re.compile(text.replace("\n", "")) for name, text in _SECTIONS.items() if name != "signs"}
 _USERS = {"human", "user"}
 _WORD = re.compile(r"\w+")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
@@ -113,15 +107,16 @@ def _reading(step: RunStep, text: str, is_result: bool, new_facts: tuple[str, ..
     prose = _SAYS["code_block"].sub(" ", text)
     return StepReading(
         text, prose, has_code="```" in text, is_result=is_result, of_user=step.agent.strip().lower() in _USERS,
-        failed=step.is_error if step.is_error is not None else is_result and _says("failed", text), idle=_is_idle(text),
-        asks=_says("request", text[-_REQUEST_CHARACTERS:]), announces=_says("announcement", prose[-_ENDING_CHARACTERS:]),
-        done=_says("done", text), made_up=_says("made_up", text), placeholder=_says("placeholder", text),
-        approves="```" not in text and _says("approval", text), repairs=_says("repair", text[:_BEGINNING_CHARACTERS]),
+        failed=step.is_error if step.is_error is not None else is_result and says("failed", text), idle=_is_idle(text),
+        asks=says("request", text[-_REQUEST_CHARACTERS:]), announces=says("announcement", prose[-_ENDING_CHARACTERS:]),
+        done=says("done", text), made_up=says("made_up", text), placeholder=says("placeholder", text),
+        approves="```" not in text and says("approval", text), repairs=says("repair", text[:_BEGINNING_CHARACTERS]),
         new_facts=new_facts, answer=answer,
     )  # fmt: skip
 
 
-def _says(name: str, text: str) -> bool:
+def says(name: str, text: str) -> bool:
+    """Whether the pattern of this name, one of failure_signs.txt, is found in a text."""
     return _SAYS[name].search(text) is not None
 
 
@@ -216,4 +211,4 @@ def _new_facts(text: str, known: set[str]) -> tuple[str, ...]:
     """Numbers, names and quoted words of the prose that hold a word never seen before."""
     prose = _SAYS["code_block"].sub(" ", text)
     found = dict.fromkeys(match.group().strip(' *"').lower() for match in _SAYS["claim"].finditer(prose))
-    return tuple(fact for fact in found if not _says("furniture", fact) and not known.issuperset(_words(fact)))
+    return tuple(fact for fact in found if not says("furniture", fact) and not known.issuperset(_words(fact)))

@@ -1,20 +1,14 @@
 """Failures, reviewed once each: the fix enters the memory together with the review, or nothing does."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from theorex_lab.dispatch.traces import Trace, trace, trace_events
 from theorex_lab.errors import AlreadyThere, InvalidInput
-from theorex_lab.evolution import cases
+from theorex_lab.evolution import cases, fix_words, policy, reviewers
 from theorex_lab.evolution.cases import Case, Reviewer, ReviewVerdict, TraceReviewRecord, both_ends, case_of
-from theorex_lab.evolution.fix_words import problem_with
-from theorex_lab.evolution.model_review import UNAVAILABLE
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
-from theorex_lab.evolution.panel import NOBODY_ASKED
-from theorex_lab.evolution.policy import numbered_events
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import Journal
@@ -67,7 +61,7 @@ class _Work:
 
     def review(self, outcome: Outcome) -> TraceReviewRecord:
         # Counted before it is looked whether it still waits: of two processes one then fails to append.
-        number = 1 + sum(1 for _ in numbered_events(self.home.journal, "reviewed", outcome.outcome_id))
+        number = 1 + sum(1 for _ in policy.numbered_events(self.home.journal, "reviewed", outcome.outcome_id))
         if not self._waits(outcome):
             return _record(outcome, ReviewVerdict(0.0, "", "", problem=_MEANWHILE))
         tried = self._tried(outcome)
@@ -106,7 +100,7 @@ class _Work:
                 return _record(case.outcome, replace(verdict, problem=_MEANWHILE))
             except InvalidInput as error:  # the fix is longer than the setting maxTextBytes allows
                 verdict = replace(verdict, problem=str(error))
-        if verdict.problem != NOBODY_ASKED:
+        if verdict.problem != cases.NOBODY_ASKED:
             self.home.journal.append([self._failed(case, verdict, sources)])
         return _record(case.outcome, verdict)
 
@@ -131,7 +125,7 @@ class _Work:
             "outcome_id": outcome.outcome_id, "trace_id": outcome.trace_id, "model_used": verdict.model_used,
             "problem": one_line(verdict.problem or "", cases.PROBLEM_CHARACTERS), "reply": verdict.reply[:REPLY_CHARACTERS],
             # Whom silence of an endpoint kept from it has not tried.
-            "reviewer": "" if verdict.model_used == UNAVAILABLE else verdict.model_used,
+            "reviewer": "" if verdict.model_used == reviewers.UNAVAILABLE else verdict.model_used,
         }  # fmt: skip
         whose = {"agent": outcome.agent_id, "session": outcome.session}
         lineage, now = [event.id for event in sources], self.home.clock.now()
@@ -140,7 +134,7 @@ class _Work:
 
 def _in_own_words(verdict: ReviewVerdict, case: Case) -> ReviewVerdict:
     """The review; with a problem where its fix holds an address, a command, or words of the run."""
-    found = "" if verdict.problem else problem_with(verdict.fix_description, case.heard)
+    found = "" if verdict.problem else fix_words.problem_with(verdict.fix_description, case.heard)
     if not found:
         return verdict
     reply = excerpt(verdict.fix_description.encode(errors="replace"))

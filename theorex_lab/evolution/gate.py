@@ -5,8 +5,6 @@ seen, decides. What gains on the earlier half by no more than chance is not prop
 each design, are judged apart, since their scores mean different things.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -14,16 +12,14 @@ from typing import Any, Literal
 from theorex_lab.design import PolicyPart, Proposal
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution import policy as store
-from theorex_lab.evolution.policy import KeptPolicy, policy_settings, snapshot, with_changes, write_config
-from theorex_lab.evolution.proposals import digest
+from theorex_lab.evolution.policy import KeptPolicy, digest, policy_settings, snapshot, with_changes, write_config
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, derived_event_id
 from theorex_lab.journal.event import Event, encode, new_event
 
 GateVerdict = Literal["accept", "refuse", "hold"]
 
-MARGIN = 0.02
-MIN_SAMPLES = 5
+MARGIN, MIN_SAMPLES = 0.02, 5
 TOLERANCE = 1e-9
 
 

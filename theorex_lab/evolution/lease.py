@@ -159,8 +159,7 @@ def _newest(journal: Journal) -> tuple[int, Event | None]:
     first = next(number for number in doubled if _id(number) not in there)
     if first == 1:
         return 0, None
-    between = range(first // 2, first)
-    number = first // 2 - 1 + bisect_left(between, True, key=lambda number: not _read(journal, number))
+    number = first // 2 - 1 + bisect_left(range(first // 2, first), True, key=lambda number: not _read(journal, number))
     return number, _read(journal, number)[0]
 
 

@@ -4,8 +4,6 @@ Each step leaves whole transactions and may be repeated, so that a night that wa
 again.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -95,8 +93,7 @@ class _Night:
         if not (report.ok and self._as_the_last_night_left_it()):
             gated = [result.to_dict() for result in self.gated]
             body = {"steps": report.to_dict()["steps"], "fixes": self.fixes, "gate": gated}
-            event = new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())
-            lease.append([event])
+            lease.append([new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())])
         return report
 
     def judge(self) -> str:
@@ -164,8 +161,7 @@ def in_turn(names: Iterable[str], act: Callable[[str], T]) -> list[T]:
 def agents_of(home: Home) -> list[str]:
     """Those who have something in a design, and those who have outcomes only."""
     names = dict.fromkeys(home.agents())
-    outcomes = home.views.get(Outcomes)
-    with outcomes.lock:
+    with home.views.reading(Outcomes) as outcomes:
         return list(names | dict.fromkeys(outcomes.agents))
 
 

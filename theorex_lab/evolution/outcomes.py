@@ -1,9 +1,7 @@
 """Outcomes: how what an agent decided went, on up to three channels, and which failures wait for a review."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -339,20 +337,18 @@ class OutcomeLog:
         seqs = sorted({seq for column in columns for seq in column} - {0})
         events = {event.seq: event for event in self.home.journal.read(seqs=seqs)}
         told = zip(chosen, *columns, view.scores()[chosen].tolist(), strict=True)
-        return [
-            _outcome(view.rows, row, events[seq], events[said], events.get(call), score)
-            for row, seq, said, call, score in told
-            if seq in events and said in events
-        ]
+        return [_outcome(view.rows, events, *found) for found in told if events.keys() >= {*found[1:3]}]
 
 
-def _outcome(rows: Table, row: int, event: Event, said: Event, call: Event | None, score: float) -> Outcome:
-    body = event.body
+def _outcome(
+    rows: Table, events: Mapping[int, Event], row: int, seq: int, decided: int, call: int, score: float
+) -> Outcome:
+    event, said, body = events[seq], events[decided], events[seq].body
     explicit, thumbs, judge = (None if np.isnan(rows[name][row]) else float(rows[name][row]) for name in WEIGHTS)
     return Outcome(
         event.id, event.agent, body["decision"], body["result"], bool(rows["success"][row]), to_iso(event.at),
         list(body["concepts"]), list(body["tags"]), explicit, None if thumbs is None else bool(thumbs), judge,
-        trace_id=body.get("trace_id") if call is None else call.body["trace_id"], score=round(score, 6),
+        trace_id=events[call].body["trace_id"] if call in events else body.get("trace_id"), score=round(score, 6),
         reviewed=bool(rows["reviewed"][row]), session=event.session,
         decided_at=said.body.get("decided_at", to_iso(said.at)),
     )  # fmt: skip

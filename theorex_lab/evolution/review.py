@@ -1,7 +1,5 @@
 """A look back on many outcomes: how often each tag won, whether it gets better, and which tags stand out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

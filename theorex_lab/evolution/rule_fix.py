@@ -4,8 +4,6 @@ What a tool answered may have been written by anybody, so that of its text only 
 sentence that comes back in later sessions.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

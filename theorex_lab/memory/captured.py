@@ -21,17 +21,10 @@ if TYPE_CHECKING:
     Body = dict[str, Any]
 
 FAILURE = "PostToolUseFailure"
-TOOL_CHARACTERS = 128
-INPUT_CHARACTERS = 300
-RESPONSE_CHARACTERS = 500
-COMMAND_CHARACTERS = 1_000
-PROMPT_CHARACTERS = 6_000
-MESSAGE_CHARACTERS = 4_000
-TRIGGER_CHARACTERS = 32
-_PATH_CHARACTERS = 4_096
-_PATCH_CHARACTERS = 1 << 18
-_PATH_MEMBERS = ("file_path", "path", "notebook_path")
-_COMMAND_MEMBERS = ("command", "cmd")
+TOOL_CHARACTERS, INPUT_CHARACTERS, RESPONSE_CHARACTERS, COMMAND_CHARACTERS = 128, 300, 500, 1_000
+PROMPT_CHARACTERS, MESSAGE_CHARACTERS, TRIGGER_CHARACTERS = 6_000, 4_000, 32
+_PATH_CHARACTERS, _PATCH_CHARACTERS = 4_096, 1 << 18
+_PATH_MEMBERS, _COMMAND_MEMBERS = ("file_path", "path", "notebook_path"), ("command", "cmd")
 # Tools that run a command, their names folded as `tool_key` does.
 _SHELLS = frozenset(
     "bash bashtool exec execcommand executecommand localshell powershell runcommand runshellcommand runterminalcmd "
@@ -241,11 +234,7 @@ def _project(event: HookEvent, place: Place | None) -> str:
 # Hook event -> the kind of event that it becomes, and what makes its body, of the event and of its place where that is
 # known already. SessionStart becomes one only where something was shown.
 BODIES: dict[str, tuple[str, Callable[..., Body]]] = {
-    "PostToolUse": ("tool_used", tool_used),
-    FAILURE: ("tool_used", tool_used),
-    "UserPromptSubmit": ("prompt", prompt),
-    "Stop": ("turn_ended", turn_ended),
-    "SubagentStop": ("turn_ended", turn_ended),
-    "PreCompact": ("compacting", compacting),
+    **dict.fromkeys(("PostToolUse", FAILURE), ("tool_used", tool_used)), "UserPromptSubmit": ("prompt", prompt),
+    **dict.fromkeys(("Stop", "SubagentStop"), ("turn_ended", turn_ended)), "PreCompact": ("compacting", compacting),
     "SessionEnd": ("session_ended", session_ended),
-}
+}  # fmt: skip

@@ -1,19 +1,20 @@
 """The boot context: what the next session is given, as Markdown that stays data whatever is in it."""
 
-from __future__ import annotations
-
+import re
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from theorex_lab.clock import to_iso
 from theorex_lab.design import FIXED_KIND, Line, Section, Wanted
 from theorex_lab.home import Home
+from theorex_lab.journal.event import Event
 from theorex_lab.memory.filling import HEADING_TOKENS, Room, count_tokens
-from theorex_lab.memory.marks import PINNED, as_marked, pinned_lines
+from theorex_lab.memory.marks import PINNED, Marks, as_marked, known_item, pinned_lines
 from theorex_lab.memory.observation import FIX_TYPE, TRUST
+from theorex_lab.search.lexical import tokenize
 from theorex_lab.text.fence import NOTICE as NOTICE
 from theorex_lab.text.fence import escape as escape
 from theorex_lab.text.fence import fence as fence
@@ -29,6 +30,10 @@ _SMALL = 300  # tokens below which the heading is a line
 # What a block's title, an item of a list, and the last of a budget that is worth filling take.
 _TITLE_BYTES, _ITEM_BYTES, _LEAST_BYTES = len(":\n"), len("- \n"), 8
 _MOST_LINES = 5_000  # of a section, that are read
+# What an agent said or did itself; a tool's answer is not its word.
+_LIVED = ("tool_used", "prompt", "turn_ended", "turn_message", "observation")
+_WORDS = ("input", "command", "text", "message")
+_FILE = re.compile(r"[\w-][\w.-]*\.[A-Za-z]\w{0,7}\b")
 
 
 @dataclass(frozen=True)
@@ -244,3 +249,63 @@ def listed(lines: Sequence[Line]) -> list[str]:
     listed = [f"- {line.text}" for line in lines if line.trusted]
     hearsay = [line.text for line in lines if not line.trusted]
     return listed + (fence(hearsay, "tools,imports,models") if hearsay else [])
+
+
+def shown_lines(home: Home, chosen: ChosenLines) -> list[dict[str, Any]]:
+    """The lines of a context in their order: each with its section, text, why it is given, its items, the ids of the
+    events that it rests on, and its trust.
+    """
+    marks, heard = home.views.get(Marks), {*chosen.heard}
+    with marks.lock:
+        pinned, corrected = {*marks.pinned}, marks.corrected
+    lines = []
+    for line in chosen.lines:
+        is_new = not corrected.keys().isdisjoint(line.items)
+        why = getattr(line, "why", "") or f"{line.kind} of {line.owner}"
+        why += ", pinned by you" * (not pinned.isdisjoint(line.items)) + ", in your words" * is_new
+        section = HEARD if line in heard else chosen.titles.get(line.kind, line.owner)
+        known = filter(None, (known_item(home, item) for item in line.items))
+        events = tuple(dict.fromkeys(event.id for item in known for event in item.events))
+        level = TRUST["user" if is_new else "agent"] if line.heard_from is None else line.heard_from[1]
+        trust = next(name for name in reversed(TRUST) if TRUST[name] == level)
+        told = {"section": section, "text": line.text, "why": why, "items": line.items}
+        lines.append({**told, "events": events, "trust": trust})
+    return lines
+
+
+def given_before(home: Home, most: int) -> list[dict[str, Any]]:
+    """The last `most` times that an agent was given something, oldest first: of the home's project, or of all.
+
+    Each with at, how, agent, session, query, tokens, items (how many), and used: how many of them the session then used,
+    None where no session or no item is known. An item counts as used where the session later touches a file that its
+    text names, or says at least half of its words.
+    """
+    projects = [home.project] if home.project else None
+    found = deque(home.journal.tail(0, kinds=["recalled"], projects=projects), maxlen=most)
+    first = found[0].seq if found else home.journal.last_seq()
+    later: dict[tuple[str, str], list[Event]] = {(event.agent, event.session): [] for event in found if event.session}
+    for event in home.journal.tail(first, kinds=_LIVED) if later else ():
+        if (lived := later.get((event.agent, event.session))) is not None:
+            lived.append(event)
+    rows = []
+    for event in found:
+        body, lived = event.body, later.get((event.agent, event.session), [])
+        used = _used(home, event, lived) if event.session and body["items"] else None
+        told = {"at": to_iso(event.at), "agent": event.agent, "session": event.session, "items": len(body["items"])}
+        rows.append({**told, "how": body["how"], "query": body["query"], "tokens": body["tokens"], "used": used})
+    return rows
+
+
+def _used(home: Home, given: Event, lived: Iterable[Event]) -> int:
+    """How many of the items that were given occur in what was done after."""
+    said = "\n".join(text for event in lived if event.seq > given.seq for text in _texts(event.body))
+    words, files, used = {*tokenize(said)}, {*_FILE.findall(said)}, 0
+    for known in filter(None, (known_item(home, item) for item in given.body["items"])):
+        wanted = {*tokenize(known.text)}
+        used += not files.isdisjoint(_FILE.findall(known.text)) or 0 < len(wanted) <= 2 * len(wanted & words)
+    return used
+
+
+def _texts(body: dict[str, Any]) -> list[str]:
+    paths = body.get("paths", {})
+    return [*(str(body.get(name, "")) for name in _WORDS), *paths.get("read", ()), *paths.get("edited", ())]

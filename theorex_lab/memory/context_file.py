@@ -55,6 +55,5 @@ def remove_context(file: Path, locks: Path) -> None:
     """
     with told(f"cannot remove {file}"), exclusive(locks / _LOCK, wait=True):
         # With two dots: the drafts of the note.
-        drafts = (draft for dots in ("", ".") for draft in file.parent.glob(f"{dots}.{file.name}.*"))
-        for path in (file, *drafts):
+        for path in (file, *(draft for dots in ("", ".") for draft in file.parent.glob(f"{dots}.{file.name}.*"))):
             path.unlink(missing_ok=True)

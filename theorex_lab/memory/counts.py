@@ -48,8 +48,7 @@ class Counts:
     @classmethod
     def empty(cls, n: int) -> Counts:
         """Of n items that were never used."""
-        none = np.zeros((n, len(_HALF_LIVES_DAYS)))
-        return cls(np.zeros(n, np.int64), np.full(n, LATEST), np.full(n, -LATEST), none)
+        return cls(np.zeros(n, np.int64), np.full(n, LATEST), np.full(n, -LATEST), np.zeros((n, len(_HALF_LIVES_DAYS))))
 
     def take_in(self, rows: Integers, times: ArrayLike, at: Integers, *, fade: bool = True) -> Integers:
         """Count `times` uses of each of these rows (in any order, also repeated) at its time, µs; the rows touched.

@@ -23,13 +23,9 @@ Floats = NDArray[np.float64]
 
 COUNT_HALF_LIVES_DAYS = (0.1, 0.5, 2.0, 7.0, 30.0, 120.0)
 PRODUCT_HALF_LIVES_DAYS = (1.0, 3.0, 7.0, 14.0, 30.0, 60.0, 120.0)
-ACTIVE_THRESHOLD = 0.6
-MILD_THRESHOLD = 0.3
-LINK_FIRST = 0.1
-LINK_STEP = 0.05
-LINK_CAP = 1.0
-LINK_DROP_BELOW = 0.01
-LINK_BOOST = 0.25
+ACTIVE_THRESHOLD, MILD_THRESHOLD = 0.6, 0.3
+LINK_FIRST, LINK_STEP, LINK_CAP = 0.1, 0.05, 1.0
+LINK_DROP_BELOW, LINK_BOOST = 0.01, 0.25
 NEWNESS_HALF_LIFE_DAYS = 7.0
 ACTIVITY_HALF_LIFE_DAYS = 0.5  # use of linked items fades by half in this time
 POWER_AGES_DAYS = (0.1, 1_000.0)  # where the power law is approximated
@@ -280,8 +276,7 @@ class Product(Law):
     def _raw(self, items: Items) -> Floats:
         recency = np.exp2(-_half_lives_elapsed(items, self.params["half_life_days"]))
         amplifier = np.where(items.count < 1, 0.0, 1.0 + np.log(np.maximum(items.count, 1.0)))
-        boost = 1.0 + LINK_BOOST * np.clip(items.link_strength, 0.0, 1.0)
-        return np.asarray(recency * amplifier * boost)
+        return np.asarray(recency * amplifier * (1.0 + LINK_BOOST * np.clip(items.link_strength, 0.0, 1.0)))
 
 
 class WeightedSum(Law):
@@ -299,10 +294,8 @@ class WeightedSum(Law):
         recency = np.exp2(-_half_lives_elapsed(items, params["half_life_days"]))
         frequency = np.minimum(np.log1p(np.maximum(items.count, 0.0)) / np.log1p(params["saturation_count"]), 1.0)
         strength = np.clip(items.mean_link_strength, 0.0, 1.0)
-        scores: Floats = (
-            params["recency_weight"] * recency + params["count_weight"] * frequency + params["link_weight"] * strength
-        )
-        return scores
+        scores = params["recency_weight"] * recency + params["count_weight"] * frequency
+        return np.asarray(scores + params["link_weight"] * strength)
 
 
 class Recency(Law):
@@ -414,8 +407,7 @@ class MultiScale(LogisticLaw):
 
 def _multi_scale_signals(items: Items) -> tuple[Floats, ...]:
     counts, count = _scale_columns(items)
-    first_age = np.maximum(np.nan_to_num(items.first_age_days, nan=math.inf), 0.0)
-    newness = np.exp2(-first_age / NEWNESS_HALF_LIFE_DAYS)
+    newness = np.exp2(-np.maximum(np.nan_to_num(items.first_age_days, nan=math.inf), 0.0) / NEWNESS_HALF_LIFE_DAYS)
     return *counts.T, count, newness, items.linked_activity, items.group_activity
 
 

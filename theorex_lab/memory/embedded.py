@@ -113,8 +113,7 @@ class EmbeddedTexts:
         end, done, wanted = time.monotonic() + seconds, 0, self.coverage()["queued"]
         wanted = wanted if limit is None else min(wanted, limit)
         while done < wanted and time.monotonic() < end:
-            index = self.home.views.get(self.home.item_view)
-            with index.lock:
+            with self.home.views.reading(self.home.item_view) as index:
                 self.follow(index)
                 documents = self._queued[::-1][: min(wanted - done, _EMBEDDED_AT_ONCE)]
                 texts, numbered = document_texts(self.home, index, documents), index.documents
@@ -136,16 +135,14 @@ class EmbeddedTexts:
         """How many texts have a vector of how many, as `follow` finds them; the embedder is asked nothing."""
         if self.no_vectors or not getattr(self.embedder, "is_sized", True):
             return self.no_vectors or "what has vectors is known once the embedder has told its dimensions"
-        index = self.home.views.get(self.home.item_view)
-        with index.lock:
+        with self.home.views.reading(self.home.item_view) as index:
             return f"{self.follow(index)} of {len(index.documents)} texts embedded"
 
     def coverage(self) -> dict[str, int]:
         """How many texts have a sound vector of the embedder in use, and how many are queued for one; see `no_vectors`."""
         if self.no_vectors:
             return {"covered": 0, "queued": 0}
-        index = self.home.views.get(self.home.item_view)
-        with index.lock:
+        with self.home.views.reading(self.home.item_view) as index:
             self.follow(index)
             covered = np.flatnonzero(self._records >= 0)
             self._records[covered[~self.cache.sound(self._records[covered])]] = -1
@@ -162,8 +159,7 @@ class EmbeddedTexts:
         self._looked_into = len(self.cache)
 
     def _keep(self, documents: Ids, texts: Sequence[str], matrix: Matrix, numbered: Table) -> None:
-        index = self.home.views.get(self.home.item_view)
-        with index.lock:
+        with self.home.views.reading(self.home.item_view) as index:
             # By the texts: an erasure meanwhile gives the documents other numbers.
             keys = [text_key(text) for text in texts]
             self.cache.add(keys, matrix, wanted=lambda: self._remembered(keys, numbered))

@@ -3,8 +3,6 @@
 A key says what was asked, such as `query_type/code`; an option is what was tried, such as a model's name.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -86,16 +84,9 @@ class EvidenceTable(Parts):
         return len(self._cells)
 
     def add(
-        self,
-        key: str,
-        option: str,
-        success: bool,
-        *,
-        at: int,
-        latency_ms: float | None = None,
-        tokens: float | None = None,
-        cost: float | None = None,
-    ) -> None:
+        self, key: str, option: str, success: bool, *, at: int, latency_ms: float | None = None,
+        tokens: float | None = None, cost: float | None = None,
+    ) -> None:  # fmt: skip
         """Count one run. `at`: µs UTC. None or NaN: not stated.
 
         Raises InvalidInput for a success that is not a truth value, a time that no date has, a negative or infinite

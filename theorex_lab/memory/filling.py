@@ -1,7 +1,5 @@
 """Which lines a context has room for: the trusted ones first, and of hearsay a bounded part that crowds nothing out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import TypeVar
 

@@ -1,7 +1,5 @@
 """How far an observed rate may lie from the true one."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What a person says of single items: this first, this no more, this in other words."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -86,8 +84,7 @@ def marked(lines: Iterable[Line], marks: Marks, *, shown: Callable[[str], str] =
 
 def as_marked(home: Home, lines: Iterable[Line], shown: Callable[[str], str] = one_line) -> list[Line]:
     """The lines as `marked` gives them by the marks of a home."""
-    marks = home.views.get(Marks)
-    with marks.lock:
+    with home.views.reading(Marks) as marks:
         return marked(lines, marks, shown=shown)
 
 

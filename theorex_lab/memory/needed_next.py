@@ -13,17 +13,12 @@ them are asked, whatever they name, halved into earlier and later ones, and weig
 laws to logs before there are thresholds and ranks without the strengths of links, which differ by half-life.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.memory.context import escape
-from theorex_lab.memory.counts import Integers
-from theorex_lab.memory.decay import Floats
-from theorex_lab.memory.filling import HEADING_TOKENS, Size, price_of
+from theorex_lab.memory import context, counts, decay, filling
 from theorex_lab.text.line import one_line
 
 MOST_AT_ONCE = 20
@@ -32,16 +27,16 @@ _NOTE_BYTES = len(" _(13 days)_")  # what a concept's line says beside its name
 
 def name_bytes(name: str) -> int:
     """Bytes in UTF-8 of a name as a context's line shows it."""
-    return len(escape(one_line(name)).encode())
+    return len(context.escape(one_line(name)).encode())
 
 
-def line_tokens(bytes_of_name: Size) -> Size:
+def line_tokens(bytes_of_name: filling.Size) -> filling.Size:
     """Tokens of a line of a context by `name_bytes`: a number, or an array of them.
 
     >>> line_tokens(name_bytes("cache *stampede*"))
     9
     """
-    return price_of(bytes_of_name + _NOTE_BYTES)
+    return filling.price_of(bytes_of_name + _NOTE_BYTES)
 
 
 _SHORTEST_TOKENS = line_tokens(1)
@@ -51,11 +46,11 @@ _SHORTEST_TOKENS = line_tokens(1)
 class Candidates:
     """The items known before a use, row by row: their scores, what orders equal ones, and their lines' tokens."""
 
-    raw: Floats
-    count: NDArray[np.float64] | Integers
-    last: NDArray[np.float64] | Integers
-    ids: Integers
-    tokens: Integers
+    raw: decay.Floats
+    count: NDArray[np.float64] | counts.Integers
+    last: NDArray[np.float64] | counts.Integers
+    ids: counts.Integers
+    tokens: counts.Integers
 
 
 @dataclass(frozen=True)
@@ -66,7 +61,7 @@ class Standing:
     ranks: NDArray[np.intp]
     inside: NDArray[np.bool_]
 
-    def score(self, importance: Floats | None = None, mild_threshold: float = 0.0) -> float:
+    def score(self, importance: decay.Floats | None = None, mild_threshold: float = 0.0) -> float:
         """1 / rank of the foremost in the context, 0 where none is; `importance` of every candidate, 0..1."""
         shown = self.inside
         if importance is not None:
@@ -83,7 +78,7 @@ def needed_next(candidates: Candidates, rows: NDArray[np.intp], context_tokens: 
     >>> asked.ranks.tolist(), asked.inside.tolist(), asked.score()
     ([2, 3], [True, False], 0.5)
     """
-    raw, room = candidates.raw, context_tokens - HEADING_TOKENS
+    raw, room = candidates.raw, context_tokens - filling.HEADING_TOKENS
     own = raw[rows, None]
     ahead = raw > own
     asked, level = np.nonzero(raw == own)

@@ -107,8 +107,7 @@ def new_observation(entry: Entry, settings: Settings, now: int) -> tuple[Event, 
     if TRUST[source] >= TRUST["agent"] and (refused := refused_concepts(text, mentions)):
         body["refused"] = refused
     moment = now if at is None else at if isinstance(at, int) else to_microseconds(at)
-    event = new_event("observation", body, agent=entry.agent, session=entry.session, at=moment)
-    return event, mentions
+    return new_event("observation", body, agent=entry.agent, session=entry.session, at=moment), mentions
 
 
 def observed(entry: Entry, settings: Settings, now: int) -> tuple[Event, Written]:

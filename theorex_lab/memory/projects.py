@@ -1,7 +1,5 @@
 """The projects that a home has memory of, and one of them by the name that a person gives."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Sequence
 from functools import cache
@@ -48,8 +46,7 @@ class Projects(View):
 
 def projects_view(home: Home) -> type[Projects]:
     """The view of a home's projects, which also counts the events of its designs."""
-    kinds = sorted({kind for design in home.designs for kind in design.kinds})
-    return _with_kinds((*Projects.kinds, *kinds))
+    return _with_kinds((*Projects.kinds, *sorted({kind for design in home.designs for kind in design.kinds})))
 
 
 @cache
@@ -60,8 +57,7 @@ def _with_kinds(kinds: tuple[str, ...]) -> type[Projects]:
 
 def known_projects(home: Home) -> list[str]:
     """The projects that something was captured in, the most recently active first."""
-    view = home.views.get(projects_view(home))
-    with view.lock:
+    with home.views.reading(projects_view(home)) as view:
         order = np.lexsort((-view.rows["last_seq"], -view.rows["last_at"])).tolist()
         return [name for row in order if (name := view.names[row])]
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 import sqlite3
 from contextlib import contextmanager
 
+from theorex_lab.text.sections import read_sections
+
 TYPE_CHECKING = False  # importing `typing` for it would cost every prompt 5 ms
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -28,14 +30,7 @@ MANY = 1 << 40  # stands for how many reminders have a word that is frequent
 _RARE = 2  # how many have a word that may name a file by itself
 _MOST_WORDS, _RAREST, _MOST_LOOKED_AT, _MOST_FOUND = 100, 6, 1_000, 60
 _PARTING = dict.fromkeys([*range(32), *map(ord, "\"'`,;:()[]{}<>=|\\/!?*&^%$#@~+…“”‘’«»")], " ")
-_COMMON = frozenset(
-    "about add after again all also and any are ask back been before but bug call can change check code could did "
-    "does done don't each error file files find fix for from get give good had has have help her here how into its it's just "
-    "know let let's like look make more need new not now off okay one only other our out please put read run same see "
-    "she should show some still sure take tell test tests than that that's the their them then there these they thing think "
-    "this try update use using very want was way well were what when where which while who why will with work would write yes "
-    "you your".split()
-)
+_COMMON = frozenset(read_sections(__file__, "reminding.txt")["common"].split())
 
 
 @contextmanager

@@ -98,18 +98,10 @@ class Searcher:
         self._echoed: tuple[Table, int, Ids] | None = None
 
     def search(
-        self,
-        query: str,
-        *,
-        agents: Sequence[str] | None = None,
-        limit: int = 10,
-        cold: bool = False,
-        tag: str | None = None,
-        spread: bool = False,
-        kinds: Sequence[str] | None = None,
-        projects: Sequence[str] | None = None,
-        vectors: Use = None,
-    ) -> Hits:
+        self, query: str, *, agents: Sequence[str] | None = None, limit: int = 10, cold: bool = False,
+        tag: str | None = None, spread: bool = False, kinds: Sequence[str] | None = None,
+        projects: Sequence[str] | None = None, vectors: Use = None,
+    ) -> Hits:  # fmt: skip
         """The items that answer the query best: of these agents and what they share (or of all), with this tag (or any).
 
         Texts of all kinds, or only items of these `kinds`; labels, such as concepts, and what echoes another text are found
@@ -194,14 +186,12 @@ class Searcher:
         fits = (shown(total) >= self.home.settings.search_floor) | (held >= _HOLDS_ALL)
         ids, ordered = best_first(documents[fits], total[fits], int(fits.sum()))
         rows = np.searchsorted(documents, ids)
-        added = {name: part[rows] for name, part in parts.items()}
-        return _Ranked(ids, shown(ordered), added, float(held.max()))
+        return _Ranked(ids, shown(ordered), {name: part[rows] for name, part in parts.items()}, float(held.max()))
 
     def signals(self, query: str) -> tuple[list[str], Mapping[str, Scores]]:
         """The events of the texts that may answer a query, and the signals of each, as `search.blend.blend` takes them."""
         vector, _ = self.vectors.vector_of(query)
-        index = self.home.views.get(self.home.item_view)
-        with index.lock:
+        with self.home.views.reading(self.home.item_view) as index:
             if vector is not None:
                 self.vectors.follow(index)
             allowed = self._awake(index) & ~(index.documents["hidden"] | index.documents["corrected"])
@@ -261,8 +251,7 @@ class Searcher:
         documents, ordered = best_first(ids, np.array(list(scores.values())), len(ids))
         place = {document: row for row, document in enumerate(ranked.documents.tolist())}
         rows = np.array([place.get(document, -1) for document in documents.tolist()])
-        parts = {name: np.append(part, 0.0)[rows] for name, part in ranked.parts.items()}
-        return _Ranked(documents, ordered, parts)
+        return _Ranked(documents, ordered, {name: np.append(part, 0.0)[rows] for name, part in ranked.parts.items()})
 
     def _passages_of(self, index: ItemIndex) -> Passages:
         """The passages of the index's documents, kept until a document is added."""

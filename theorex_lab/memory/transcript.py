@@ -4,8 +4,6 @@ A transcript is in Claude Code's form: one JSON object a line, with `type`, `tim
 helper's line) and the `message`, whose content is a text or a list of blocks.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import stat
@@ -42,8 +40,7 @@ def keep_messages(home: Home, transcript: Path, *, agent: str, session: str) -> 
     turns = _turns(home, agent, session)
     if not any(_lacks(turn) for turn in turns):
         return 0
-    messages = list(_messages(_tail(transcript), session))
-    made = [_message_event(turn, text) for turn, text in _matched(turns, messages)]
+    made = [_message_event(turn, text) for turn, text in _matched(turns, list(_messages(_tail(transcript), session)))]
     return sum(append_once(home.journal, [event]) for event in made)
 
 

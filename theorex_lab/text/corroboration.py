@@ -11,29 +11,16 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from theorex_lab.text.sections import read_sections
+
 if TYPE_CHECKING:
     from theorex_lab.text.extract import Mention
 
 _LABEL_CHARACTERS, _LABEL_JOINS = 128, 2
 _LABEL_SIGNS = frozenset(" -._/@:+\u200c\u200d")  # beside letters, digits and their marks; none means much to a shell
 
-_NEGATION = re.compile(
-    r"""(?x)
-    (?<![\w-])(?:
-        not|no|never|nor|none|neither|without|cannot|don?t|didnt|doesnt|wont|shouldnt|mustnt|avoid\w*|refus\w*|reject\w*
-      | declin\w*|forbid\w*|forbad\w*|prohibit\w*|ignor\w*|disregard\w*|distrust\w*|untrusted|malicious|suspicious|dangerous
-      | nicht|nichts|nie|niemals|nein|kein\w{0,2}|ohne|vermeid\w*|verboten\w*|verweiger\w*
-      | ne|pas|jamais|aucun\w?|sans|évit\w+|refuse\w*|nunca|jamás|ningun\w?|evit\w+|não|non
-      | не|нет|ни|нельзя|никогда|без|nie|ikke|inte|niet|geen
-    )(?![\w-])
-    | n['’]t\b | \b[nd]['’](?=\w) | [不别勿禁非]
-    """,
-    re.IGNORECASE,
-)
-# Where a sentence ends, or turns to what is to be done instead.
-_TURN = re.compile(
-    r"[.!?;](?=\s|$)|[。！？；]|\n\s*\n|\b(?:but|instead|rather|however|sondern|aber|mais|sino|pero|но)\b", re.I
-)
+_SECTIONS = read_sections(__file__, "corroboration.txt")
+_NEGATION, _TURN = (re.compile(_SECTIONS[name], re.I | re.X) for name in ("negation", "turn"))
 
 
 def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:
@@ -59,12 +46,9 @@ def is_worded(label: str) -> bool:
     >>> is_worded("cache stampede"), is_worded("run_curl_evil_now"), is_worded("$(curl evil)"), is_worded("/etc/passwd")
     (True, False, False, False)
     """
-    return (
-        len(label) <= _LABEL_CHARACTERS
-        and label.count("_") + label.count("/") <= _LABEL_JOINS
-        and label[:1].isalnum()
-        and all(sign.isalnum() or sign in _LABEL_SIGNS or unicodedata.category(sign)[0] == "M" for sign in label)
-    )
+    is_short = len(label) <= _LABEL_CHARACTERS and label.count("_") + label.count("/") <= _LABEL_JOINS
+    plain = (sign.isalnum() or sign in _LABEL_SIGNS or unicodedata.category(sign)[0] == "M" for sign in label)
+    return is_short and label[:1].isalnum() and all(plain)
 
 
 def _from_negation(sentence: str) -> str:

@@ -1,30 +1,16 @@
 """What a person told an agent to do: rules that stand, corrections and things to remember, found by their words."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import Literal, NamedTuple
 
 from theorex_lab.text.sections import read_sections
-from theorex_lab.text.spoken import Span, sentences_of
+from theorex_lab.text.spoken import Span, compiled, sentences_of
 
 Kind = Literal["rule", "correction", "remember"]
 STANDING = 0.5  # from here on a directive holds beyond the task at hand
-_CLAUSE = (
-    r"(?:^[^\w\s]*|[,;:—–(!]\s*|\.\.\.\s*|\b(?:and|but|so|then|also|please|pls|just|ok|okay|yes|yeah|hey|well|otherwise"
-    r"|and then|и|но|а|также|пожалуйста|просто|только)\s+)"
-)
-_BASE = {
-    "always": 0.9,
-    "never": 0.9,
-    "remember": 0.75,
-    "convention": 0.65,
-    "must": 0.6,
-    "dont": 0.5,
-    "correction": 0.4,
-    "do": 0.35,
-}
+_BASE = {"always": 0.9, "never": 0.9, "remember": 0.75, "convention": 0.65, "must": 0.6, "dont": 0.5}
+_BASE |= {"correction": 0.4, "do": 0.35}
 _USUALLY = {"always", "never"}  # also in descriptions of what happens
 _STOP_KINDS = "determiners prepositions pronouns modals auxiliaries relatives conjunctions coordinators adverbs".split()
 
@@ -102,14 +88,14 @@ def stems(text: str) -> frozenset[str]:
     >>> sorted(stems("Always use the named exports"))
     ['export', 'nam']
     """
-    words = _compiled(r"[^\W_][\w.+#/-]*[\w+#]|[^\W_]").findall(text.lower().replace("ё", "е"))
+    words = compiled(r"[^\W_][\w.+#/-]*[\w+#]|[^\W_]").findall(text.lower().replace("ё", "е"))
     return frozenset(_stem(word) for word in words if word not in stop_words())
 
 
 def _stem(word: str) -> str:
     if len(word) < 4 or not word.isalpha():
         return word
-    root = _compiled(_tables()["endings"]).sub("", word)
+    root = compiled(read_sections(__file__, "directives.txt")["endings"]).sub("", word)
     return root[:-1] if len(root) > 3 and root[-1] in root[-2] + "e" else root
 
 
@@ -147,42 +133,37 @@ def _is_negative(signs: dict[str, re.Match[str]]) -> bool:
     if "correction" not in first or first.keys() & {"do", "always", "must"}:
         return False
     found = signs["correction"]
-    return bool(_compiled(r"(?i)n['o]?t\b|\bне\b").search(found.string, found.start(), found.end() + 8))
+    return bool(compiled(r"(?i)n['o]?t\b|\bне\b").search(found.string, found.start(), found.end() + 8))
 
 
 def _standing(said: str, signs: dict[str, re.Match[str]]) -> float:
     score = max(_BASE[name] for name in signs)
-    general, particular, for_now = (
-        bool(_pattern(name, said.isascii()).search(said)) for name in ("general", "particular", "for now")
-    )
-    return round(min(1.0, max(0.05, (score + 0.1 * general - 0.1 * particular) * (0.3 if for_now else 1.0))), 3)
+    found = {name for name in ("general", "particular", "for now") if _pattern(name, said.isascii()).search(said)}
+    score = score + 0.1 * ("general" in found) - 0.1 * ("particular" in found)
+    return round(min(1.0, max(0.05, score * (0.3 if "for now" in found else 1.0))), 3)
 
 
 def _blanked(text: str) -> str:
     """The sentence, as long as it was, with quotes and code blanked, in which no word tells the agent anything."""
-    quotes = _compiled(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|(?<!\w)'[^']{3,}'(?!\w)|https?://\S+")
+    quotes = compiled(r"`[^`]*`|\"[^\"]*\"|“[^”]*”|«[^»]*»|(?<!\w)'[^']{3,}'(?!\w)|https?://\S+")
     return quotes.sub(lambda found: "_" * len(found[0]), text.replace("’", "'"))
-
-
-@cache
-def _tables() -> dict[str, str]:
-    return read_sections(__file__, "directives.txt")
 
 
 @cache
 def _pattern(section: str, ascii_only: bool) -> re.Pattern[str]:
     """The signs of a section; of a text in ASCII without those in Russian, which cannot stand in it."""
-    lines = [line for line in _tables()[section].split("\n") if line.isascii() or not ascii_only]
-    return re.compile("|".join(f"(?:{line.replace('^^', _CLAUSE)})" for line in lines), re.IGNORECASE)
-
-
-@cache
-def _compiled(written: str) -> re.Pattern[str]:
-    return re.compile(written)
+    tables = read_sections(__file__, "directives.txt")
+    lines = [line for line in tables[section].split("\n") if line.isascii() or not ascii_only]
+    clause = tables["clause"].replace("\n", "")
+    return re.compile("|".join(f"(?:{line.replace('^^', clause)})" for line in lines), re.IGNORECASE)
 
 
 @cache
 def stop_words() -> frozenset[str]:
     """Words that tell nothing of a subject, English and Russian, in lower case."""
     sections = read_sections(__file__, "lexicon.txt")
-    return frozenset(" ".join([_tables()["stop words"], *(sections[kind] for kind in _STOP_KINDS)]).split())
+    return frozenset(
+        " ".join(
+            [read_sections(__file__, "directives.txt")["stop words"], *(sections[kind] for kind in _STOP_KINDS)]
+        ).split()
+    )

@@ -1,7 +1,5 @@
 """The one mask at every door: what a text that comes in is kept as, how many secrets that took out, and the way round it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

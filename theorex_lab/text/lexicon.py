@@ -7,8 +7,6 @@ A word that stands in no list and has no telling ending counts as a noun, so the
 True
 """
 
-from __future__ import annotations
-
 import re
 from functools import cache
 
@@ -116,15 +114,9 @@ def to_takers() -> frozenset[str]:
     return frozenset(form for base, third, pasts, gerunds in found for form in (base, third, *pasts, *gerunds))
 
 
-_SUFFIX_KINDS = (
-    (("n't", "'re", "'ve", "'ll", "'d", "'m"), MODAL),
-    (("ly",), ADVERB),
-    (("ing",), GERUND_NOUN),
-    (("ed",), PARTICIPLE),
-    (("able", "ible", "ful", "less", "ous"), ADJECTIVE),
-    (("ize", "izes", "ify", "ifies"), VERB),
-)
-_ALL_SUFFIXES = tuple(suffix for suffixes, _ in _SUFFIX_KINDS for suffix in suffixes)
+_SUFFIXES = {"n't 're 've 'll 'd 'm": MODAL, "ly": ADVERB, "ing": GERUND_NOUN, "ed": PARTICIPLE}
+_SUFFIXES |= {"able ible ful less ous": ADJECTIVE, "ize izes ify ifies": VERB}
+_SUFFIX_KINDS = {suffix: kind for suffixes, kind in _SUFFIXES.items() for suffix in suffixes.split()}
 _SHORTEST_DERIVED = 5
 _PREFIXED = re.compile(r"(?:re|un|pre|mis|over|de|auto)(.{4,})")
 
@@ -135,8 +127,8 @@ def kind_by_form(word: str) -> int:
     >>> kind_by_form("frobnicated") == PARTICIPLE and kind_by_form("reindex") == WEAK and kind_by_form("zebra") == NOUN
     True
     """
-    if word.endswith(_ALL_SUFFIXES) and (len(word) >= _SHORTEST_DERIVED or "'" in word):
-        return next(kind for suffixes, kind in _SUFFIX_KINDS if word.endswith(suffixes))
+    if word.endswith(tuple(_SUFFIX_KINDS)) and (len(word) >= _SHORTEST_DERIVED or "'" in word):
+        return next(kind for suffix, kind in _SUFFIX_KINDS.items() if word.endswith(suffix))
     if prefixed := _PREFIXED.fullmatch(word):
         kind = word_kinds().get(prefixed[1], NOUN)
         return kind if kind >= VERB else NOUN
@@ -174,16 +166,8 @@ _WHOLE_AND_GRAM_LETTERS = {"han": (6, 2), "hiragana": (6, 2), "unspaced": (24, 4
 @cache
 def _script_run() -> re.Pattern[str]:
     """One run of letters of one script; compiled when a text first needs it."""
-    unspaced = r"\u0e00-\u0edf\u1000-\u109f\u1780-\u17d3"
-    return re.compile(
-        r"(?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3005\U00020000-\U0003ffff]++)"
-        r"|(?P<katakana>[\u30a1-\u30ff\u31f0-\u31ff]++)"
-        r"|(?P<hiragana>[\u3041-\u309f]++)"
-        rf"|(?P<unspaced>[{unspaced}]++)"
-        r"|(?P<hangul>[\uac00-\ud7a3\u1100-\u11ff]++)"
-        r"|(?P<latin>[A-Za-z0-9_\u00c0-\u024f]++)"
-        rf"|(?P<spaced>(?:(?![\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3{unspaced}]){WORD_CHARACTER})++)"
-    )
+    written = read_sections(__file__, "extract.txt")["scripts"].replace("<<word>>", WORD_CHARACTER)
+    return re.compile(written.replace("<<unspaced>>", r"\u0e00-\u0edf\u1000-\u109f\u1780-\u17d3"), re.VERBOSE)
 
 
 def cut_other_script(piece: str) -> list[tuple[str, bool]]:

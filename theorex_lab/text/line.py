@@ -1,7 +1,5 @@
 """Texts on one line: without line breaks, control characters and what nobody sees, and short."""
 
-from __future__ import annotations
-
 import re
 
 from theorex_lab.text.visible import visible

@@ -1,7 +1,5 @@
 """Which paths may be shown: those of the project. Standard library only, since the hook asks it of every tool call."""
 
-from __future__ import annotations
-
 import os
 import re
 

@@ -1,7 +1,5 @@
 """Starts of long texts and values, masked before they are cut. Standard library only, since the hook asks it of every event."""
 
-from __future__ import annotations
-
 _DEEPEST = 32
 # How much further than a preview reaches its text is read, so that a secret at the cut is seen as one: to the end of a
 # line, and further where the end of a private key may follow, since that tells of the lines before it.

@@ -12,10 +12,8 @@ from theorex_lab.text.masking import MASK
 from theorex_lab.text.secret_tables import pattern
 
 _NEAR_CHARACTERS = 400
-_LARGEST_DECODED_CHARACTERS = 1 << 20
 _PRINTABLE_SHARE = 0.97
-_SHORTEST_ENCODED_CHARACTERS = 16
-_LONGEST_REMEMBERED_CHARACTERS = 200
+_SHORTEST_ENCODED_CHARACTERS, _LONGEST_REMEMBERED_CHARACTERS, _LARGEST_DECODED_CHARACTERS = 16, 200, 1 << 20
 
 
 def mask_blocks(text: str) -> str:
@@ -64,14 +62,8 @@ def mask_near_ids(text: str) -> str:
 def mask_encoded(text: str, mask: Callable[[str], str]) -> str:
     """Mask what is the base64 or the hex of a text in which `mask` finds a secret."""
     long = {word for word in text.split() if len(word) >= _SHORTEST_ENCODED_CHARACTERS}
-    return _mask_encoded(text, mask) if any(_may_hide(word, mask) for word in long) else text
-
-
-def _may_hide(word: str, mask: Callable[[str], str]) -> bool:
-    """Whether something in a word is to be masked, or it may be one line of several."""
-    if len(word) > _LONGEST_REMEMBERED_CHARACTERS:
-        return True
-    return _hides(word, mask)
+    may_hide = any(len(word) > _LONGEST_REMEMBERED_CHARACTERS or _hides(word, mask) for word in long)
+    return _mask_encoded(text, mask) if may_hide else text
 
 
 @lru_cache(1 << 14)

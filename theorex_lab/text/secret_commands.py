@@ -1,7 +1,5 @@
 """Secrets on command lines: `curl -u user:X`, `mysql -pX`, `sshpass -p X`; each program has its own way of taking one."""
 
-from __future__ import annotations
-
 import re
 
 from theorex_lab.text.masking import MASK

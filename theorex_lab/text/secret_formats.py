@@ -1,7 +1,5 @@
 """Secrets that are known by their own shape: the key formats of providers, addresses that carry one, headers, cookies."""
 
-from __future__ import annotations
-
 import re
 
 from theorex_lab.text import secret_tables as tables

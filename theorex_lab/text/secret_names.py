@@ -1,7 +1,5 @@
 """Secrets that are known by the name before them: assignments in code and settings, options, elements, JSON members."""
 
-from __future__ import annotations
-
 import re
 
 from theorex_lab.text.secret_tables import compiled, entries, masked, pattern, starts, sub_at, words

@@ -1,7 +1,5 @@
 """Secrets that are told in a sentence: `the password is X`, `das Passwort lautet X`, `пароль — X`, twelve words of a wallet."""
 
-from __future__ import annotations
-
 import re
 import string
 

@@ -1,7 +1,5 @@
 """The tables of the mask, from `secrets.txt`: what secrets look like. Loaded once a text has a hint of one."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
@@ -108,11 +106,8 @@ def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:
     if _PREFIXES.isdisjoint(hints):
         return marks
     found = ((tuple(prefix for prefix in prefixes if prefix in word), rest) for prefixes, rest in PREFIXED)
-    return (
-        (*marks, KEYED)
-        if any(prefixes and prefixed(prefixes, rest).search(word) for prefixes, rest in found)
-        else marks
-    )
+    keyed = any(prefixes and prefixed(prefixes, rest).search(word) for prefixes, rest in found)
+    return (*marks, KEYED) if keyed else marks
 
 
 _KEYS = {word for name in _HINTED for key, _ in entries(name) for word in key}

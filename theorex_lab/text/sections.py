@@ -3,13 +3,13 @@
 A line `[name]` opens a section, lines from `# ` on are comments; blank lines around a section do not count.
 """
 
-from __future__ import annotations
-
 import os
+from functools import cache
 
 
+@cache
 def read_sections(module_file: str, name: str) -> dict[str, str]:
-    """The text of each section of the file `name` in the folder of `module_file`, by the name of the section."""
+    """The text of each section of the file `name` in the folder of `module_file`, by the name of the section; not to be changed."""
     sections: dict[str, list[str]] = {}
     lines: list[str] = []
     with open(os.path.join(os.path.dirname(module_file), name), encoding="utf-8") as file:

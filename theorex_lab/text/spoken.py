@@ -1,7 +1,5 @@
 """Sentences of what a person or an agent said, without what they only pasted, quoted or were handed by a program."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -40,7 +38,7 @@ def sentences_of(text: str, by: Speaker = "agent", *, doubtful: bool = False, sh
     """
     if by == "user" and _pattern("whole message").match(text.lstrip()[:LONGEST]):
         return []
-    comments = _compiled(r"(?:<!--|(?m:^[ \t]*/\*))[\s\S]*?(?:-->|\*/|\Z)").finditer(text)
+    comments = compiled(r"(?:<!--|(?m:^[ \t]*/\*))[\s\S]*?(?:-->|\*/|\Z)").finditer(text)
     hidden = sorted([*_fenced(text), *_tagged(text), *(comment.span() for comment in comments)])
     ends = [len(text)]
     units = _units(text, _lines(text, hidden, by, ends if doubtful else []))
@@ -49,25 +47,21 @@ def sentences_of(text: str, by: Speaker = "agent", *, doubtful: bool = False, sh
 
 
 @cache
-def _tables() -> dict[str, str]:
-    return read_sections(__file__, "spoken.txt")
-
-
-@cache
 def _pattern(section: str) -> re.Pattern[str]:
-    lines = "|".join(f"(?:{line})" for line in _tables()[section].split("\n"))
+    lines = "|".join(f"(?:{line})" for line in read_sections(__file__, "spoken.txt")[section].split("\n"))
     return re.compile(lines, re.I * (section != "machine line"))
 
 
 @cache
-def _compiled(written: str) -> re.Pattern[str]:
+def compiled(written: str) -> re.Pattern[str]:
+    """A pattern, compiled when it is first used."""
     return re.compile(written)
 
 
 def _fenced(text: str) -> Iterator[_Interval]:
     """Fenced code. A fence within a fence, which names its language, is closed before the outer one; unclosed, to the end."""
     opened: list[tuple[str, int]] = []
-    for run in _compiled(r"`{3,}|(?m:^[ \t]{0,12}~{3,})").finditer(text):
+    for run in compiled(r"`{3,}|(?m:^[ \t]{0,12}~{3,})").finditer(text):
         ticks = run[0].strip()
         line_end = text.find("\n", run.end())
         rest = text[run.end() : len(text) if line_end < 0 else min(line_end, run.end() + LONGEST)].strip()
@@ -86,7 +80,7 @@ def _tagged(text: str) -> Iterator[_Interval]:
     """Blocks between a tag and its end; of the tags that programs write also those that are never closed."""
     opened: list[tuple[str, int]] = []
     waiting: Counter[str] = Counter()
-    for tag in _compiled(r"<(/?)([A-Za-z][\w:-]{0,60}+)([^<>\n]{0,300}+)>").finditer(text):
+    for tag in compiled(r"<(/?)([A-Za-z][\w:-]{0,60}+)([^<>\n]{0,300}+)>").finditer(text):
         name = tag[2].lower()
         if not tag[1] and not tag[3].endswith("/"):
             opened.append((name, tag.start()))
@@ -96,8 +90,8 @@ def _tagged(text: str) -> Iterator[_Interval]:
                 waiting[opened.pop()[0]] -= 1
             waiting[name] -= 1
             yield opened.pop()[1], tag.end()
-    machine = tuple(_tables()["machine tags"].split())
-    alone = _compiled(r"(?m:^)[ \t]*<[^<>\n]{1,360}>[ \t]*(?=\n|\Z)")
+    machine = tuple(read_sections(__file__, "spoken.txt")["machine tags"].split())
+    alone = compiled(r"(?m:^)[ \t]*<[^<>\n]{1,360}>[ \t]*(?=\n|\Z)")
     start = next((start for name, start in opened if name.startswith(machine) or alone.match(text, start)), None)
     if start is not None:
         yield start, len(text)
@@ -117,7 +111,7 @@ def _lines(text: str, hidden: list[_Interval], by: Speaker, ends: list[int]) -> 
         line = text[start : min(end, start + 4 * LONGEST)]
         bare = line.strip()
         if by == "user" and bare:
-            following = _compiled(r"\s*").match(text, end)
+            following = compiled(r"\s*").match(text, end)
             delimited = place < len(hidden) and following is not None and hidden[place][0] == following.end()
             if _pattern("to the end").match(bare[:LONGEST]) or (_introduces(bare) and not delimited):
                 if not ends or _pattern("given back").match(bare[:LONGEST]):
@@ -153,11 +147,9 @@ def _units(text: str, lines: Iterator[_Interval | None]) -> Iterator[_Interval]:
 
 
 def _sentences(text: str, start: int, end: int, short: bool) -> Iterator[Span]:
-    marker = _compiled(r"\s*(?:[-*+•–]|\(?\d{1,3}[.)]|[A-Za-z]\))\s+(?:\[[ xX]\]\s+)?|\s*(?:✅|❌|⚠️|✓|✗|→)\s*").match(
-        text, start, end
-    )
+    marker = _pattern("list marker").match(text, start, end)
     begun = marker.end() if marker else start
-    for stop in _compiled(r"[.!?…。！？]++[\"'”’»)\]*_`]{0,4}+(?:(?=\s|\Z)|(?<=[。！？]))").finditer(text, begun, end):
+    for stop in compiled(r"[.!?…。！？]++[\"'”’»)\]*_`]{0,4}+(?:(?=\s|\Z)|(?<=[。！？]))").finditer(text, begun, end):
         word = text[max(begun, stop.start() - 12) : stop.start()].split()
         goes_on = stop[0].startswith(("..", "…")) and text[stop.end() : stop.end() + 2].strip().islower()
         if goes_on or (stop[0] == "." and word and _is_abbreviated(word[-1], stop.start() - begun)):
@@ -181,16 +173,11 @@ def _whole(text: str, start: int, end: int, short: bool) -> Iterator[Span]:
 
 
 def _is_readable(said: str, short: bool) -> bool:
-    words = _compiled(r"`[^`\n]*`|https?://\S+").sub("x", said)
+    words = compiled(r"`[^`\n]*`|https?://\S+").sub("x", said)
     letters = sum(map(str.isalpha, words))
     spoken = sum(map(str.isalnum, words)) + sum(map(str.isspace, words))
-    unspaced = len(_compiled("[\u3040-\u9fff\u0e00-\u0eff]").findall(words))
-    return (
-        said[0] != "#"
-        and said[-1] != ":"
-        and said.count("`") % 2 == 0
-        and letters >= (0.4 if short else 0.6) * len(words)
-        and spoken >= 0.8 * len(words)
-        and (short or len(words.split()) >= 3 or unspaced >= SHORTEST // 2)
-        and not _pattern("unreadable").search(said)
-    )
+    unspaced = len(compiled("[\u3040-\u9fff\u0e00-\u0eff]").findall(words))
+    is_plain = said[0] != "#" and said[-1] != ":" and said.count("`") % 2 == 0
+    is_worded = letters >= (0.4 if short else 0.6) * len(words) and spoken >= 0.8 * len(words)
+    is_long = short or len(words.split()) >= 3 or unspaced >= SHORTEST // 2
+    return is_plain and is_worded and is_long and not _pattern("unreadable").search(said)

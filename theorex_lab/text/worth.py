@@ -1,7 +1,5 @@
 """What a sentence is worth keeping for: a decision, a discovery, a feature or a change, told by its words."""
 
-from __future__ import annotations
-
 import math
 import re
 from functools import cache
@@ -36,10 +34,5 @@ def _weight(section: str, sentence: str) -> float:
 
 @cache
 def _signs(section: str) -> list[tuple[float, re.Pattern[str]]]:
-    lines = (line.split(" ", 1) for line in _tables()[section].split("\n"))
+    lines = (line.split(" ", 1) for line in read_sections(__file__, "worth.txt")[section].split("\n"))
     return [(float(weight), re.compile(sign, re.IGNORECASE)) for weight, sign in lines]
-
-
-@cache
-def _tables() -> dict[str, str]:
-    return read_sections(__file__, "worth.txt")

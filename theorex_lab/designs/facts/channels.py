@@ -1,7 +1,5 @@
 """Channels: chats that keep to themselves. Each is a project of its own whose notes reach no other, only facts do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from typing import Any

@@ -1,8 +1,6 @@
 """The commands of facts: `theorex fact …`."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,9 +9,6 @@ from theorex_lab.console.agents import own_agent
 from theorex_lab.console.options import OWN_AGENT
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES
 from theorex_lab.memory.observation import TRUST
-
-if TYPE_CHECKING:
-    from theorex_lab.designs.facts.facts import Fact
 
 _ENTITY = click.option("--entity", required=True, metavar="PATH", help="people/NAME, projects/NAME or archives/NAME.")
 
@@ -74,7 +69,7 @@ def fact_list(entity: str | None, as_of: str | None, everything: bool) -> None:
     emit(told, "\n".join(map(_row, found)) or "no facts")
 
 
-def _row(fact: Fact) -> str:
+def _row(fact: Any) -> str:
     ended = "" if fact.active else f" [superseded{f' by {fact.superseded_by}' if fact.superseded_by else ''}]"
     return f"{fact.id:<16} {one_row(fact.text)} ({fact.entity}, {fact.category}, {fact.confidence:.2f}){ended}"
 

@@ -1,12 +1,10 @@
 """Pairs of active facts that may not hold side by side."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any
 
-from theorex_lab.designs.facts.entities import check_entity
+from theorex_lab.designs.facts.checks import check_entity
 from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.pairs import SharedWords, contradiction
 from theorex_lab.home import Home

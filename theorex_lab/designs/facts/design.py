@@ -1,29 +1,13 @@
 """What facts bring to a home: each part is imported when it is first asked for."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, later
+from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, later, object_at
 from theorex_lab.designs.facts import KINDS
 from theorex_lab.designs.facts.items import FACT, FactSettings
 from theorex_lab.search.items import OBSERVATION
 
-if TYPE_CHECKING:
-    from theorex_lab.journal.view import View
-
 _HERE = "theorex_lab.designs.facts"
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
 READ_FROM = {kind: (kind,) for kind in ("fact_superseded", "tension_noted", "entity_archived")}
-
-
-def _views() -> Sequence[type[View]]:
-    from theorex_lab.designs.facts.channels import Channels
-    from theorex_lab.designs.facts.facts import Facts
-    from theorex_lab.designs.facts.notes import Notes
-
-    return Facts, Channels, Notes
 
 
 TREES = FileLayout(
@@ -34,17 +18,17 @@ DESIGN = Design(
     name="facts",
     face=later(f"{_HERE}.face:FactsMemory"),
     kinds=KINDS,
-    views=_views,
+    views=lambda: [object_at(f"{_HERE}.{place}") for place in ("facts:Facts", "channels:Channels", "notes:Notes")],
     items=(OBSERVATION, FACT),
     sections=(Section(later(f"{_HERE}.summaries:fact_lines"), {"known": "What is known"}, lambda _: 0.5),),
     leads=False,
     retrieve=later(f"{_HERE}.summaries:retrieve_facts"),
     flush=later(f"{_HERE}.extracting:extract_new"),
     steps=(NightStep("heartbeat", later(f"{_HERE}.heartbeat:night_step")),),
-    reminders=later(f"{_HERE}.reports:fact_reminders"),
-    audit=AuditPart(READ_FROM, later(f"{_HERE}.reports:audit_reading")),
-    status=later(f"{_HERE}.reports:status"),
-    agents=later(f"{_HERE}.reports:agents_of"),
+    reminders=later(f"{_HERE}.summaries:fact_reminders"),
+    audit=AuditPart(READ_FROM, later(f"{_HERE}.summaries:audit_reading")),
+    status=later(f"{_HERE}.summaries:status"),
+    agents=later(f"{_HERE}.summaries:agents_of"),
     silos=later(f"{_HERE}.channels:silos"),
     settings=FactSettings,
     files=(TREES,),

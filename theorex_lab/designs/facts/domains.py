@@ -6,8 +6,6 @@ status.md       where it stands; subagents write it
 changelog.md    what was done, a line each, only added to; `PROPOSAL: …` in it asks for a decision
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,8 +14,7 @@ from typing import Any, NamedTuple
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.design import Face
-from theorex_lab.designs.facts.checks import check_line, one_of
-from theorex_lab.designs.facts.entities import check_entity
+from theorex_lab.designs.facts.checks import check_entity, check_line, one_of
 from theorex_lab.designs.facts.writing import NewFact, write_fact
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home

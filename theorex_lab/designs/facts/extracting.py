@@ -1,17 +1,13 @@
 """Facts from what was captured: sentences of people and agents that signal something worth keeping, at flush and night."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from theorex_lab.designs.facts import checks, signals, writing
 from theorex_lab.designs.facts.channels import Channels
-from theorex_lab.designs.facts.entities import slug_of
 from theorex_lab.designs.facts.facts import Facts
-from theorex_lab.designs.facts.signals import FACT_CATEGORY, facts_in
-from theorex_lab.designs.facts.writing import NewFact, write_fact
 from theorex_lab.errors import AlreadyThere
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, derived_event_id
@@ -65,7 +61,7 @@ def extract_facts(home: Home, upto: int | None = None) -> Extracted:
         captures += 1
         for new in facts_said(whole, event):
             try:
-                counted[write_fact(whole, new).action] += 1
+                counted[writing.write_fact(whole, new).action] += 1
             except AlreadyThere:  # it was read before a process was stopped, and has been replaced since
                 counted["again"] += 1
     written = counted["written"] + counted["superseded"] + counted["tension"]
@@ -79,7 +75,7 @@ def extract_new(home: Home, *_: str) -> Extracted:
     return found
 
 
-def facts_said(home: Home, event: Event) -> Iterator[NewFact]:
+def facts_said(home: Home, event: Event) -> Iterator[writing.NewFact]:
     """The facts that a capture states, each of whom or what it is about."""
     body = event.body
     if body.get("subagent") or body.get("type") in _DERIVED:
@@ -88,11 +84,11 @@ def facts_said(home: Home, event: Event) -> Iterator[NewFact]:
     speaker = SPEAKER.match(text) if event.kind == "observation" else None
     who = speaker[1] if speaker else "user" if by_user else event.agent
     said = text[speaker.end() :] if speaker else text
-    for number, found in enumerate(facts_in(said, "user" if by_user else "agent")):
+    for number, found in enumerate(signals.facts_in(said, "user" if by_user else "agent")):
         category = min(found.categories, key=_ORDER.index)
         entity, project = _about(home, body.get("project", ""), who, category, found.sentence)
-        yield NewFact(
-            entity, found.sentence, FACT_CATEGORY.get(category, category), found.confidence, "pattern" if category in _OF_THE_PERSON else "episode",
+        yield writing.NewFact(
+            entity, found.sentence, signals.FACT_CATEGORY.get(category, category), found.confidence, "pattern" if category in _OF_THE_PERSON else "episode",
             source=body.get("source", "import"), origin=event.kind, lineage=(event.id,), at=min(event.at, home.clock.now()),
             event_id=derived_event_id("fact", event.id, number), agent=event.agent, project=project,
             noted=event.id if event.kind == "observation" else "",
@@ -106,9 +102,9 @@ def _about(home: Home, project: str, who: str, category: str, text: str) -> tupl
     """
     with home.views.reading(Channels) as channels:
         group = channels.is_group(project)
-    person = f"people/{slug_of(who)}"
+    person = f"people/{checks.slug_of(who)}"
     if group is not None:
         return person, project if group else ""
     if project and category not in _OF_THE_PERSON and who in ("user", "main"):
-        return f"projects/{slug_of(re.sub(r'-[0-9a-f]{8}$', '', project))}", project
+        return f"projects/{checks.slug_of(re.sub(r'-[0-9a-f]{8}$', '', project))}", project
     return person, project if _LOCAL.search(text) else ""

@@ -8,16 +8,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from theorex_lab.design import Face, later
+from theorex_lab.designs.facts import channels, contradictions, extracting, self_notes, signals, writing
 from theorex_lab.designs.facts import domains as areas
 from theorex_lab.designs.facts import notes as work
-from theorex_lab.designs.facts import self_notes, writing
-from theorex_lab.designs.facts.channels import add_channel, scope_of
-from theorex_lab.designs.facts.contradictions import contradicting
-from theorex_lab.designs.facts.entities import check_entity
-from theorex_lab.designs.facts.extracting import extract_new
+from theorex_lab.designs.facts.checks import check_entity
 from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.items import fact_settings
-from theorex_lab.designs.facts.signals import signal_of
 from theorex_lab.designs.facts.summaries import moment, summary, tier
 from theorex_lab.designs.facts.writing import NewFact, Wrote, write_fact
 from theorex_lab.journal.files import write_atomically
@@ -55,15 +51,15 @@ class FactsMemory(Face):
     ('obs-0001', 'obs-0001')
     """
 
-    signal = staticmethod(signal_of)
+    signal = staticmethod(signals.signal_of)
     show = on_home(fact_by_id)
     chain = on_home(chain_of)
     supersede = on_home(writing.supersede)
     undo_supersede = on_home(writing.undo_supersede)
     archive = on_home(writing.archive_entity)
-    extract = on_home(extract_new)
-    add_channel = on_home(add_channel)
-    contradict = on_home(contradicting)
+    extract = on_home(extracting.extract_new)
+    add_channel = on_home(channels.add_channel)
+    contradict = on_home(contradictions.contradicting)
     access = on_home(writing.note_access)
     observe = on_home(work.observe)
     note_tension = on_home(work.note_tension)
@@ -83,7 +79,7 @@ class FactsMemory(Face):
 
     def write(self, entity: str, text: str, *, semantic: bool = True, **given: Any) -> Wrote:
         """Write a fact; `given` are the other members of `writing.NewFact`. Raises as `writing.write_fact`."""
-        given.setdefault("project", scope_of(self.home, check_entity(entity)))
+        given.setdefault("project", channels.scope_of(self.home, check_entity(entity)))
         for name in {"valid_from", "valid_to"} & given.keys():
             given[name] = moment(given[name], fact_settings(self.home))
         return write_fact(self.home, NewFact(entity, text, **given), semantic=semantic)

@@ -1,7 +1,5 @@
 """Facts as columns: what is said about whom, since when, in whose place, and how often it was used."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -12,11 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import to_iso
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES
-from theorex_lab.designs.facts.pairs import SharedWords
-from theorex_lab.designs.facts.sameness import fact_hash
-from theorex_lab.designs.facts.statements import as_statement
-from theorex_lab.designs.facts.superseding import Superseding
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, pairs, sameness, statements, superseding
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
@@ -116,7 +110,7 @@ class Facts(View):
             confidence="f4", accesses="i8", accessed_at="i8", superseded_at="i8", superseded_by="i4", valid_from="i8",
             valid_to="i8", number="i8", digest="i8",
         )  # fmt: skip
-        self._compared: dict[Scope, tuple[Superseding, SharedWords]] = {}  # once it was asked for
+        self._compared: dict[Scope, tuple[superseding.Superseding, pairs.SharedWords]] = {}  # once it was asked for
 
     def _after_load(self) -> None:
         self._compared = {}
@@ -174,13 +168,13 @@ class Facts(View):
     def _compare(self, scope: Scope, fact_id: str, text: str) -> None:
         if scope in self._compared:
             judge, shared = self._compared[scope]
-            judge.hold(fact_id, as_statement(scope[0], text))
+            judge.hold(fact_id, statements.as_statement(scope[0], text))
             shared.add(fact_id, text)
 
-    def comparing(self, scope: Scope) -> tuple[Superseding, SharedWords]:
+    def comparing(self, scope: Scope) -> tuple[superseding.Superseding, pairs.SharedWords]:
         """What the active facts of a scope state, and their words, to judge a new one by."""
         if scope not in self._compared:
-            self._compared[scope] = Superseding(), SharedWords()
+            self._compared[scope] = superseding.Superseding(), pairs.SharedWords()
             for row in self.active_in(scope).tolist():
                 self._compare(scope, self.ids[row], self.texts[row])
         return self._compared[scope]
@@ -220,13 +214,11 @@ class Facts(View):
 
     def listed(self, rows: Rows) -> list[Fact]:
         """The facts in these rows."""
-        read = zip(*(self.facts[name][rows].tolist() for name in _READ), strict=True)
-        return [
-            self._read(row, dict(zip(_READ, cells, strict=True)))
-            for row, cells in zip(rows.tolist(), read, strict=True)
-        ]
+        columns = (self.facts[name][rows].tolist() for name in _READ)
+        return [self._read(*cells) for cells in zip(rows.tolist(), *columns, strict=True)]
 
-    def _read(self, row: int, table: dict[str, Any]) -> Fact:
+    def _read(self, row: int, *cells: Any) -> Fact:
+        table = dict(zip(_READ, cells, strict=True))
         tags, origin, source, supersedes = json.loads(self.details[row])
         return Fact(
             self.ids[row], self.entities[table["entity"]], self.texts[row], CATEGORIES[table["category"]],
@@ -248,7 +240,7 @@ def _given(at: int) -> int | None:
 @lru_cache(1_024)  # who writes a fact and who folds it read the same
 def form_number(text: str) -> int:
     """The first 63 bits of the hash of a fact's normal form."""
-    return int(fact_hash(text)[:16], 16) >> 1
+    return int(sameness.fact_hash(text)[:16], 16) >> 1
 
 
 def facts_of(

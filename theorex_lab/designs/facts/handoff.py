@@ -8,8 +8,6 @@ Alerts: none
 === END ===
 """
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any, NamedTuple

@@ -1,21 +1,16 @@
 """The commands of the heartbeat: `theorex fact heartbeat`, `theorex fact handoff …`, and a phase by itself."""
 
-from __future__ import annotations
-
 import re
 import signal
 import sys
 from itertools import count
 from threading import Event
-from typing import IO, TYPE_CHECKING, NoReturn
+from typing import IO, Any, NoReturn
 
 import click
 
 from theorex_lab.console import command, emit, fail, group, one_row, open_lab
 from theorex_lab.designs.facts.handoff import MOST_CHARACTERS, PHASES, read_handoff
-
-if TYPE_CHECKING:
-    from theorex_lab.designs.facts.heartbeat import Beat
 
 _PHASE = click.argument("phase", type=click.Choice(PHASES))
 waiting = Event()  # nobody sets it: a signal ends the wait
@@ -47,7 +42,7 @@ def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> No
         waiting.wait(seconds)
 
 
-def _told(done: Beat) -> bool:
+def _told(done: Any) -> bool:
     mark = {"ok": "ok", "idle": "-", "error": "FAILED"}
     lines = [f"{mark[phase.status]:<6} {phase.name:<10} {one_row(phase.summary)}" for phase in done.phases]
     lines += [f"ALERT  {one_row(alert)}" for alert in done.alerts]
@@ -55,7 +50,7 @@ def _told(done: Beat) -> bool:
         lines.append(f"a {done.holder.what} is under way, {done.holder}; nothing was done")
     emit(done.to_dict(), "\n".join([*lines, done.word]))
     sys.stdout.flush()
-    return done.ok
+    return bool(done.ok)
 
 
 def _stop(*_: object) -> NoReturn:

@@ -16,15 +16,12 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from theorex_lab.clock import SystemClock, to_iso
-from theorex_lab.designs.facts.domains import scan_domains
+from theorex_lab.designs.facts import domains, items, signals, tree_checks
 from theorex_lab.designs.facts.extracting import TEXT_OF, Extracted, extract_facts, keep_watermark, watermark
 from theorex_lab.designs.facts.facts import facts_of
 from theorex_lab.designs.facts.handoff import Handoff, read_handoff
-from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.notes import alerts as note_alerts
-from theorex_lab.designs.facts.signals import signal_of
 from theorex_lab.designs.facts.summaries import local_day, summary
-from theorex_lab.designs.facts.tree_checks import check_home
 from theorex_lab.errors import TheorexError
 from theorex_lab.evolution.lease import Holder, leased
 from theorex_lab.home import Home
@@ -111,7 +108,7 @@ def in_process_of_its_own(home: Home, name: str) -> str:
     """Run a phase as a process of this Python, which is killed after phaseSeconds; no text becomes part of a command."""
     now = [] if isinstance(home.clock, SystemClock) else ["--now", to_iso(home.clock.now())]
     command = [sys.executable, "-m", "theorex_lab", "--home", str(home.folder), "--preset", home.settings.preset, *now]
-    seconds = fact_settings(home).phase_seconds
+    seconds = items.fact_settings(home).phase_seconds
     try:
         command += ["fact", "phase", name]
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)
@@ -131,8 +128,7 @@ def in_this_process(home: Home, name: str) -> str:
 
 def done_here(home: Home, name: str) -> Handoff:
     """Do one of the long phases, and hand over what was done; it keeps no watermark."""
-    work = {"extract": _extract, "synthesis": _synthesis, "domains": _domains}
-    return work[name](home.in_project(""))
+    return {"extract": _extract, "synthesis": _synthesis, "domains": _domains}[name](home.in_project(""))
 
 
 def _phases(home: Home, run: Runner, renew: Callable[[], None], *, embeds: bool = True) -> Iterator[Phase]:
@@ -183,13 +179,13 @@ def _keep(home: Home, stats: dict[str, Any]) -> None:
 
 def _state(home: Home) -> Handoff:
     """What waits since the watermark: notes by channel, those of today, and what was said to be in work last."""
-    settings = fact_settings(home)
+    settings = items.fact_settings(home)
     today = local_day(home.clock.now(), settings).date()
     events = list(home.journal.tail(watermark(home), kinds=list(TEXT_OF)))
     waiting = Counter(event.body.get("project", "") or "main" for event in events)
     of_today = sum(local_day(event.at, settings).date() == today for event in events)
     lately = (SPEAKER.sub("", event.body.get(TEXT_OF[event.kind], ""), 1) for event in events[: -_LATELY - 1 : -1])
-    plan = next((one_line(text, _PLAN) for text in lately if signal_of(text).signal == "low"), "")
+    plan = next((one_line(text, _PLAN) for text in lately if signals.signal_of(text).signal == "low"), "")
     told = f"{len(events)} notes wait, {of_today} of today" + (f"; in work: {plan}" if plan else "")
     return Handoff("state", "ok", told, {"waiting": dict(waiting), "today": of_today, "plan": plan})
 
@@ -203,13 +199,13 @@ def _extract(home: Home) -> Handoff:
 
 def _due(home: Home) -> bool:
     """Whether it is Monday, and something was not summed up this week."""
-    today = local_day(home.clock.now(), fact_settings(home))
+    today = local_day(home.clock.now(), items.fact_settings(home))
     return today.weekday() == 0 and next(_unsummed(home), None) is not None
 
 
 def _unsummed(home: Home) -> Iterator[Event]:
     """What is to be appended of each entity that was not summed up this week; archived ones are left alone."""
-    now, settings = home.clock.now(), fact_settings(home)
+    now, settings = home.clock.now(), items.fact_settings(home)
     today = local_day(now, settings).date()
     week = (today - timedelta(days=today.weekday())).isoformat()
     for entity in sorted({fact.entity for fact in facts_of(home) if not fact.entity.startswith("archives/")}):
@@ -229,7 +225,7 @@ def _synthesis(home: Home) -> Handoff:
 
 
 def _domains(home: Home) -> Handoff:
-    found = scan_domains(home)
+    found = domains.scan_domains(home)
     alerts = [f"{name}: nothing was written for too long" for name in found.stale]
     alerts += [f"{asked.domain} proposes ({asked.id}): {one_line(asked.text, _WORDS)}" for asked in found.proposals]
     stats = {"domains": found.domains, "stale": len(found.stale), "proposals": len(found.proposals)}
@@ -240,7 +236,7 @@ def _domains(home: Home) -> Handoff:
 def _validate(home: Home, embeds: bool) -> Handoff:
     """Whether chains of facts are sound; texts get vectors for two seconds, or from a step of the night; alerts of notes
     that nobody reviewed."""
-    found = check_home(home)
+    found = tree_checks.check_home(home)
     waits = Searcher(home).vectors.embed_some(_EMBEDDING_SECONDS) if embeds else ""
     told = f"{found.facts} facts, {len(found.problems)} problems" + (f"; vectors wait: {waits}" if waits else "")
     alerts = (*found.problems, *note_alerts(home))

@@ -1,7 +1,5 @@
 """Notes of the work: what rubbed, surprised or was done well, and facts that may not both hold; reviewed one by one."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence, Set
 from typing import Any, NamedTuple

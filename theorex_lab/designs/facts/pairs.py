@@ -4,8 +4,6 @@ Told by the words that one says and the other does not, by negation, and by valu
 model. `theorex eval duplicates` and `theorex eval contradictions` measure it on public pairs.
 """
 
-from __future__ import annotations
-
 import re
 from array import array
 from collections import defaultdict
@@ -73,14 +71,10 @@ def sentence_words(text: str) -> Words:
     stems = {at: _stem(word) for at, word in enumerate(lower) if word not in STOP_WORDS and word not in _EMPTY}
     names = [at for at in stems if said[at][0].isupper() and (at or lower[at] not in word_kinds())]
     kinds = ((stem, "number" if stem[-1].isdigit() else _kinds().get(stem)) for stem in stems.values())
-    return Words(
-        tuple(dict.fromkeys(stems.values())),
-        frozenset(stems[at] for number, at in enumerate(names) if at == names[0] + number and names[0] < 2),
-        {stem: kind for stem, kind in kinds if kind},
-        negations > 0,
-        not _PRONOUNS.isdisjoint(lower[:3]),
-        bool(lower) and (lower[0] not in _INDEFINITE or max(names, default=0) > 0),
-    )
+    subject = frozenset(stems[at] for number, at in enumerate(names) if at == names[0] + number and names[0] < 2)
+    values, pronoun = {stem: kind for stem, kind in kinds if kind}, not _PRONOUNS.isdisjoint(lower[:3])
+    particular = bool(lower) and (lower[0] not in _INDEFINITE or max(names, default=0) > 0)
+    return Words(tuple(dict.fromkeys(stems.values())), subject, values, negations > 0, pronoun, particular)
 
 
 def _left(one: Words, other: Words) -> set[str]:

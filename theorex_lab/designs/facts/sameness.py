@@ -1,7 +1,5 @@
 """When two facts say exactly the same: their normal form, its SHA-256, and the tokens whose signs carry meaning."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

@@ -1,11 +1,7 @@
 """MEMORY.md and SOUL.md: lines that were chosen to be known always, a person's or an agent's own, or promoted facts."""
 
-from __future__ import annotations
-
 from theorex_lab.design import Face
-from theorex_lab.designs.facts.checks import check_line, one_of
-from theorex_lab.designs.facts.facts import fact_by_id
-from theorex_lab.designs.facts.items import told_of
+from theorex_lab.designs.facts import checks, facts, items
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
@@ -25,8 +21,8 @@ def add_line(
     """
     if bool(text) == bool(fact):
         raise InvalidInput(f"got {'both' if fact else 'neither'} of a text and a fact; allowed is one of them")
-    promoted = fact_by_id(home, fact) if fact else None
-    text = check_line(home, told_of(promoted.entity, promoted.text) if promoted else text, source)
+    promoted = facts.fact_by_id(home, fact) if fact else None
+    text = checks.check_line(home, items.told_of(promoted.entity, promoted.text) if promoted else text, source)
     if (text in self_lines(home, file)) != undo:
         raise InvalidInput(f"got {text!r:.80}, which {file}.md {'does not have' if undo else 'has already'}")
     body = {"file": file, "text": text, "undo": undo, "source": source}
@@ -37,7 +33,7 @@ def add_line(
 
 def self_lines(home: Home, file: str, *, agent: str | None = None) -> list[str]:
     """The lines of MEMORY or SOUL, of all agents or of one, in the order in which they were added."""
-    one_of("file", file, FILES)
+    checks.one_of("file", file, FILES)
     lines: dict[str, None] = {}
     for event in home.journal.tail(0, kinds=["self_added"], projects=home.projects):
         if event.body["file"] == file and agent in (None, event.agent):

@@ -1,7 +1,5 @@
 """What a message says of its speaker, by patterns alone: whether it is worth keeping at once, later or not at all."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """What a sentence states: its subject, the relation, the value, and a cue of change; by general English, no model."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
@@ -15,30 +13,16 @@ from theorex_lab.text.sections import read_sections
 Cue = Literal["ends", "replaces", "adds", ""]
 Holds = Literal["one", "many", "open", ""]
 _CUES: tuple[Cue, ...] = ("ends", "replaces", "adds")
-_COPULA = frozenset("is are was were be am 's become became".split())
-_PLACE = frozenset("in on at during since".split())
-_BEFORE_VALUE = frozenset("of in on at to by as for".split())
-_ENDING_VERBS = frozenset("stopped ceased left quit dropped from up".split())
-_RELATIVE = frozenset("that which where who whom when what".split())
-_ARTICLES = frozenset("the a an this that these those my your our his her its their".split())
 _TOKEN = re.compile(r"[^\s,;:!?()\"“”„«»]+|[,;:!?()]")
 _POSSESSIVE = re.compile(r"['’]s?$")
 _SECTIONS = read_sections(__file__, "relations.txt")
-GENERIC = frozenset(_SECTIONS["generic"].split())
-WEAK = frozenset(_SECTIONS["weak"].split())
-
-# What stands at the beginning of a fact that leaves out whom it is about, beside verbs.
-_SUBJECTLESS = frozenset(
-    "is was has had now no not never also still currently formerly recently moved switched stopped started became left quit joined "
-    "married born lives works uses prefers likes speaks knows owns studies plays drinks eats wants needs hates loves".split()
-)
+_WORDS = {name: frozenset(text.split()) for name, text in _SECTIONS.items()}
+GENERIC, WEAK, _COPULA, _PLACE = (_WORDS[name] for name in ("generic", "weak", "copula", "place"))
+_BEFORE_VALUE, _ENDING_VERBS, _RELATIVE = (_WORDS[name] for name in ("before_value", "ending_verbs", "relative"))
+_ARTICLES, _SUBJECTLESS = (_WORDS[name] for name in ("articles", "subjectless"))
 _MAY_BE_FIRST = re.compile(r"\b(?:I|[Mm]y|She|He|They|We)\b")
-_FIRST_PERSON = (
-    (re.compile(r"\bI(?:'m| am)\b"), "{} is"),
-    (re.compile(r"\bI(?:'ve| have)\b"), "{} has"),
-    (re.compile(r"\b[Mm]y\b"), "{}'s"),
-    (re.compile(r"\bI\b|^(?:She|He|They|We)\b"), "{}"),
-)
+_FORMS = [line.split(" : ") for line in _SECTIONS["first_person"].splitlines()]
+_FIRST_PERSON = [(re.compile(said), form) for form, said in _FORMS]
 
 
 class Known(NamedTuple):

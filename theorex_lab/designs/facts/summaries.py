@@ -1,20 +1,24 @@
-"""Tiers of facts, and what is shown of an entity: a page that grows with what is known, not with the days."""
+"""Tiers of facts, what is shown of an entity, and what facts tell of themselves: in the status, the audit log, at a prompt."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import Any, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+import numpy as np
+
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso, to_microseconds
-from theorex_lab.design import Item, Line, Wanted
+from theorex_lab.design import Item, Line, Reminder, Told, Wanted
+from theorex_lab.designs.facts import channels, facts, items
 from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.items import FactSettings, fact_settings, told_of
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.home import Home
+from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
@@ -25,6 +29,7 @@ _OVERVIEW = 3
 _MOST_HITS, _MOST_LINES = 100, 1_000
 _LEAST_BYTES = 40  # of room that is worth filling
 KNOWN = "known"  # of a line of a context: a fact
+_WEIGHT = 1.5  # of a reminder of a fact that is sure
 
 
 def zone_of(settings: FactSettings) -> tzinfo:
@@ -138,3 +143,38 @@ def _fitting(home: Home, searcher: Searcher, query: str, wanted: Wanted) -> Iter
     yield from (Item(hit.text, (event_id,)) for hit, event_id in zip(hits, hits.events, strict=True))
     given = set(hits.events)
     yield from (Item(line.text, line.events) for line in fact_lines(home, wanted) if given.isdisjoint(line.events))
+
+
+def status(home: Home, agent: str | None) -> dict[str, Any]:
+    """How many facts hold and how many were superseded, of how many entities; how many channels."""
+    with home.views.reading(facts.Facts) as view:
+        own = np.array([agent in (None, name) for name in view.agents], np.bool_)
+        near = np.array([home.project in ("", name) or not name for name in view.projects], np.bool_)
+        kept, holds = own[view.facts["agent"]] & near[view.facts["project"]], view.facts["superseded_at"] == 0
+        active, entities = int((kept & holds).sum()), len(np.unique(view.facts["entity"][kept]))
+    told = {"active": active, "superseded": int(kept.sum()) - active, "entities": entities}
+    return {"facts": {**told, "channels": len(channels.silos(home))}}
+
+
+def agents_of(home: Home) -> list[str]:
+    """Who wrote facts."""
+    with home.views.reading(facts.Facts) as view:
+        return list(view.agents)
+
+
+def audit_reading() -> Callable[[Event], Iterable[Told]]:
+    """Tells what superseded, contradicts or was archived."""
+
+    def told(event: Event) -> Iterator[Told]:
+        names = ("facts", "by", "why", "entity", "to", "note_id")
+        yield (event.kind, event.agent, {name: event.body[name] for name in names if event.body.get(name)})
+
+    return told
+
+
+def fact_reminders(home: Home) -> Iterator[Reminder]:
+    """The facts that hold and were written on purpose: what was made of a capture comes back in its own words."""
+    for fact in facts.facts_of(home.in_project("")):
+        if fact.origin not in ("prompt", "observation") and fact.holds_at(home.clock.now()):
+            text, weight = items.told_of(fact.entity, fact.text), _WEIGHT * fact.confidence
+            yield Reminder(fact.id, fact.project, "fact", text, weight, TRUST[fact.source], (fact.event_id,))

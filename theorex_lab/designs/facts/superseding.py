@@ -4,8 +4,6 @@ Statements are compared where they are about the same subject; what a subject ha
 statement costs the same among a hundred and among a hundred thousand.
 """
 
-from __future__ import annotations
-
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import islice

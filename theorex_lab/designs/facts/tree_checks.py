@@ -1,7 +1,5 @@
 """Folders of facts before they are taken in, and the memory itself: what is wrong, what can be mended, what is there twice."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,20 +7,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES
-from theorex_lab.designs.facts.entities import check_entity
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, checks, sameness, tree_read, tree_records, tree_write
 from theorex_lab.designs.facts.facts import Fact, facts_of
-from theorex_lab.designs.facts.sameness import fact_hash, same_fact
-from theorex_lab.designs.facts.tree_read import entity_of
-from theorex_lab.designs.facts.tree_records import (
-    FactRecord,
-    chain_problems,
-    facts_in,
-    numbered_like,
-    read_marked_json,
-    upgraded,
-)
-from theorex_lab.designs.facts.tree_write import in_json, wrapped
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.flat_files import without_nulls
 from theorex_lab.exchange.schema import problems
@@ -76,7 +62,7 @@ def check_home(home: Home) -> TreeCheck:
     """Check that the chains of the facts here are complete and without a circle."""
     facts = facts_of(home, active=None)
     links = {fact.id: fact.superseded_by for fact in facts}
-    found = [f"{fact_id}: {problem}" for fact_id, problem in chain_problems(links).items()]
+    found = [f"{fact_id}: {problem}" for fact_id, problem in tree_records.chain_problems(links).items()]
     lost = [(fact.id, old) for fact in facts for old in fact.supersedes if old not in links]
     found += [f"{fact_id}: it supersedes {old!r}, which is no fact that is there" for fact_id, old in lost]
     return TreeCheck(0, len(facts), found)
@@ -86,16 +72,16 @@ def duplicates(home: Home) -> tuple[int, list[list[str]]]:
     """How many different hashes the active facts have within their entities, and the ids of those that say exactly the same."""
     groups: dict[tuple[str, str], list[list[Fact]]] = defaultdict(list)
     for fact in facts_of(home):
-        alike = groups[fact.entity, fact_hash(fact.text)]
-        same = next((group for group in alike if same_fact(group[0].text, fact.text)), None)
+        alike = groups[fact.entity, sameness.fact_hash(fact.text)]
+        same = next((group for group in alike if sameness.same_fact(group[0].text, fact.text)), None)
         alike.append([fact]) if same is None else same.append(fact)
     return len(groups), [[fact.id for fact in group] for alike in groups.values() for group in alike if len(group) > 1]
 
 
 def duplicate_of(home: Home, entity: str, text: str) -> dict[str, Any]:
     """The hash of a text, and the id of the entity's active fact that says exactly the same, or None."""
-    same = (fact.id for fact in facts_of(home, check_entity(entity)) if same_fact(fact.text, text))
-    return {"hash": fact_hash(text), "duplicate": next(same, None)}
+    same = (fact.id for fact in facts_of(home, checks.check_entity(entity)) if sameness.same_fact(fact.text, text))
+    return {"hash": sameness.fact_hash(text), "duplicate": next(same, None)}
 
 
 def init_tree(folder: Path) -> dict[str, list[str]]:
@@ -132,7 +118,7 @@ def _each_file(folder: Path, mends: Mapping[str, Callable[[Any], Any]], *, write
         except InvalidInput as error:
             done.problems.append(f"{name}: {error}")
         (done.mended if write else done.problems).extend(f"{name}: {problem}" for problem in said)
-    done.problems += [f"{fact_id}: {problem}" for fact_id, problem in chain_problems(links).items()]
+    done.problems += [f"{fact_id}: {problem}" for fact_id, problem in tree_records.chain_problems(links).items()]
     return done
 
 
@@ -140,8 +126,8 @@ def _mended_file(
     file: Path, name: str, done: TreeCheck, links: dict[str, str], mends: Mapping[str, Callable[[Any], Any]], said: list[str]
 ) -> dict[str, Any]:  # fmt: skip
     """The document of a file as it is to be; what is mended is noted in `said`, what cannot be in the problems."""
-    document, marked = read_marked_json(file)
-    records, bare = facts_in(document)
+    document, marked = tree_records.read_marked_json(file)
+    records, bare = tree_records.facts_in(document)
     said += ["it begins with a byte order mark"] * marked + ["it is a bare list"] * bare
     taken = {str(record.get("id")) for record in records if isinstance(record, dict)}
     newer = []
@@ -153,21 +139,21 @@ def _mended_file(
         newer.append(found)
     done.files, done.facts = done.files + 1, done.facts + len(records)
     kept = {} if bare else {key: value for key, value in document.items() if key not in ("facts", "items")}
-    return {**kept, **wrapped(entity_of(file, document), newer)}
+    return {**kept, **tree_write.wrapped(tree_read.entity_of(file, document), newer)}
 
 
 def _mended(
     record: dict[str, Any], links: dict[str, str], taken: set[str], mends: Mapping[str, Callable[[Any], Any]]
 ) -> tuple[dict[str, Any], list[str], list[str]]:
     """A record with what could be mended of it, what that was, and what could not; its link is taken down."""
-    found = upgraded(record)
+    found = tree_records.upgraded(record)
     lacked = [key for key in found if record.get(key) is None and found[key] is not None]
     mended, left = [f"it lacks {', '.join(lacked)}"] * bool(lacked), list[str]()
-    for key, sentence in problems(FactRecord, without_nulls(found)).items():
+    for key, sentence in problems(tree_records.FactRecord, without_nulls(found)).items():
         found |= {key: mends[key](found[key])} if key in mends else {}
         (mended if key in mends else left).append(sentence)
     if (fact_id := str(found.get("id"))) in links:
-        numbered = (numbered_like(fact_id, number) for number in count(1))
+        numbered = (tree_records.numbered_like(fact_id, number) for number in count(1))
         new = next(id for id in numbered if id not in taken | links.keys())
         (mended if mends else left).append(f"the id {fact_id} is there twice; this one is to be {new}")
         found["id"] = new if mends else fact_id
@@ -181,4 +167,4 @@ def _rewrite(file: Path, document: dict[str, Any]) -> None:
     with writing(file, "allow writing there, or work on a copy of the folder"):
         if not backup.exists():
             write_atomically(backup, read_file(file))
-        write_atomically(file, f"{in_json(document)}\n".encode())
+        write_atomically(file, f"{tree_write.in_json(document)}\n".encode())

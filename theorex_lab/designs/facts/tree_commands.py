@@ -198,8 +198,7 @@ def _checked(found: Any) -> Told:
     mended = [f"mended: {line}" for line in found.mended]
     if found.problems:
         fail("\n".join([*mended, *found.problems]), **asdict(found))
-    told = f"{found.facts} facts are well, {len(found.written)} files were written"
-    return asdict(found), "\n".join([*mended, told])
+    return asdict(found), "\n".join([*mended, f"{found.facts} facts are well, {len(found.written)} files were written"])
 
 
 def _init(_home: Home, folder: Path) -> Told:

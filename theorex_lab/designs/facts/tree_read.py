@@ -5,8 +5,6 @@ event id, its own where it was exported here, else one made of what it says. An 
 the next free one. Where a domain's file differs from what is here, `theorex import` only adds to it.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
@@ -17,16 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.designs.facts import domains, self_notes, tree_records
-from theorex_lab.designs.facts.entities import check_entity
+from theorex_lab.designs.facts import checks, domains, items, notes, self_notes, summaries, tree_records
 from theorex_lab.designs.facts.facts import Facts, facts_of
-from theorex_lab.designs.facts.items import fact_settings
-from theorex_lab.designs.facts.notes import Notes
-from theorex_lab.designs.facts.summaries import zone_of
-from theorex_lab.designs.facts.tree_records import chain_problems, numbered_like
 from theorex_lab.designs.facts.tree_write import MAIN, REGISTRY, SECTIONS, said_by_day, title_of
 from theorex_lab.errors import InvalidInput
-from theorex_lab.exchange.files import FileReport, Importing, each_file
+from theorex_lab.exchange.files import Importing, Reports, each_file
 from theorex_lab.exchange.flat_files import append_new, each_noted, without_nulls
 from theorex_lab.exchange.schema import checked
 from theorex_lab.home import Home
@@ -45,9 +38,7 @@ Events = Iterator[tuple[Event, int]]
 _FoundFact = tuple[Body, tree_records.FactRecord, str, Event | None]  # as it stands, its event's id, that if it is here
 
 
-def import_tree(
-    home: Home, _searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
-) -> list[FileReport]:
+def import_tree(home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
     """Take in a folder, or one items.json; see the module.
 
     `agent` has the records that name nobody. Unless `trust_own`, everything has the source `import`, and nothing that is here
@@ -57,7 +48,7 @@ def import_tree(
     return each_file(path, tree_files(path), _Taking(home, how, path).take)
 
 
-def import_domains(home: Home, folder: Path, *, agent: str = "main", trust_own: bool = False) -> list[FileReport]:
+def import_domains(home: Home, folder: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
     """Take in what was edited by hand below memory/domains/ of a folder: it stands in the place of what is here."""
     how = Importing(home.settings, home.clock.now(), agent, trust_own)
     files = [file for file in tree_files(folder) if _reader(file) == "_domain"]
@@ -111,7 +102,7 @@ class _Taking:
     def _settle(self, stated: str, event_id: str, key: str, taken: set[str], others: Container[str]) -> Event | None:
         """Give a record its id in this home, its own unless that is taken; its event where it is here already."""
         here = next(iter(self.home.journal.read(ids=[event_id], erased=True)), None)
-        numbered = (numbered_like(stated, number) for number in count(1))
+        numbered = (tree_records.numbered_like(stated, number) for number in count(1))
         own = stated if stated not in taken else next(id for id in numbered if id not in taken and id not in others)
         self.ids[stated] = here.body.get(key, stated) if here else own
         taken.add(self.ids[stated])
@@ -124,7 +115,7 @@ class _Taking:
         read = [given for _, given in each_noted(problems, numbered, self._fact_record)]
         with self.home.views.reading(Facts) as view:
             taken = set(view.ids)
-        broken = chain_problems({record.id: record.superseded_by for _, record in read}, taken)
+        broken = tree_records.chain_problems({record.id: record.superseded_by for _, record in read}, taken)
         problems += [f": {fact_id}: {problem}; nothing stands in its place" for fact_id, problem in broken.items()]
         found, stated = [], {record.id for _, record in read}
         for raw, record in read:
@@ -155,7 +146,7 @@ class _Taking:
     def _fact_record(self, raw: Any) -> tuple[Body, tree_records.FactRecord]:
         record = tree_records.upgraded(without_nulls(raw))
         if "entity" in record:
-            check_entity(record["entity"])
+            checks.check_entity(record["entity"])
         record["trust"] = self.how.source(record, "trust", self.source)
         return record, checked(tree_records.FactRecord, record)
 
@@ -175,7 +166,7 @@ class _Taking:
         if not text or record.id.startswith("tension") != tension or (tension and not record.fact_refs):
             raise InvalidInput(f"got the note {record.id} without a text, or a tension without factRefs; give both")
         event_id = _event_id(raw, record.id, text)
-        with self.home.views.reading(Notes) as view:
+        with self.home.views.reading(notes.Notes) as view:
             known = self._settle(record.id, event_id, "note_id", set(view.ids), ())
         about: Body = {"facts": [*map(self._now, record.fact_refs)]} if tension else {"category": record.noted}
         about |= {"note_id": self.ids[record.id], "project": record.project or self.home.project}
@@ -259,7 +250,7 @@ class _Taking:
 
     @cached_property
     def _zone(self) -> tzinfo:
-        return zone_of(fact_settings(self.home))
+        return summaries.zone_of(items.fact_settings(self.home))
 
     @cached_property
     def _domains(self) -> dict[str, domains.Domain]:
@@ -274,7 +265,7 @@ def entity_of(file: Path, document: Any) -> str:
     """The entity that an items.json is of: by its folders, else as it says itself. Raises InvalidInput for none."""
     space, slug = file.absolute().parts[-3:-1]
     stated = document.get("entity", "") if isinstance(document, dict) else ""
-    return check_entity(f"{space}/{slug}" if file.absolute().parts[-4] == "life" else stated)
+    return checks.check_entity(f"{space}/{slug}" if file.absolute().parts[-4] == "life" else stated)
 
 
 def _event_id(raw: dict[str, Any], *parts: str) -> str:

@@ -1,7 +1,5 @@
 """What a fact and a note in a file must hold, what is wrong with one that does not, and how an older one is brought up to date."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Container, Mapping, Sequence
 from pathlib import Path

@@ -7,8 +7,6 @@ ops/observations/, ops/tensions/                                 notes of the wo
 MEMORY.md, SOUL.md                                               lines that are known always
 """
 
-from __future__ import annotations
-
 import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """Writing facts: duplicates are not kept twice, what a fact replaces gives way, and what contradicts becomes a tension."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,15 +7,11 @@ from typing import NamedTuple
 
 from theorex_lab.clock import to_iso
 from theorex_lab.design import Face
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES
-from theorex_lab.designs.facts.checks import check_flow, one_of
-from theorex_lab.designs.facts.entities import check_entity
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, items, statements, superseding
+from theorex_lab.designs.facts.checks import check_entity, check_flow, one_of
 from theorex_lab.designs.facts.facts import Facts, fact_by_id, form_number
-from theorex_lab.designs.facts.items import FactSettings, fact_settings
 from theorex_lab.designs.facts.pairs import CONTRADICTS, contradiction, likeness
 from theorex_lab.designs.facts.sameness import same_fact, signed_tokens
-from theorex_lab.designs.facts.statements import as_statement
-from theorex_lab.designs.facts.superseding import Judgement
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, check_agent
@@ -92,7 +86,7 @@ def write_fact(home: Home, new: NewFact, *, semantic: bool = True) -> Wrote:
     check_flow(home, new.lineage, "notes")
     home.views.get(Facts)  # what can be read before others wait
     with home.journal.exclusive() as append, home.views.reading(Facts) as view:
-        found = _decide(view, fact_settings(home), body, semantic=semantic, explicit=new.supersedes)
+        found = _decide(view, items.fact_settings(home), body, semantic=semantic, explicit=new.supersedes)
         if found.action in ("duplicate", "near_duplicate"):
             return found
         fact_id = new.fact_id or view.next_id(body["entity"])
@@ -196,7 +190,7 @@ def _body(home: Home, new: NewFact) -> Body:
     }  # fmt: skip
 
 
-def _decide(view: Facts, settings: FactSettings, body: Body, *, semantic: bool, explicit: Sequence[str]) -> Wrote:
+def _decide(view: Facts, settings: items.FactSettings, body: Body, *, semantic: bool, explicit: Sequence[str]) -> Wrote:
     """What is to become of a fact, by the active facts of its entity."""
     scope, text = (body["entity"], body["project"]), body["text"]
     rows = view.active_in(scope)
@@ -204,7 +198,7 @@ def _decide(view: Facts, settings: FactSettings, body: Body, *, semantic: bool, 
         if same_fact(view.texts[row], text):
             return Wrote(view.ids[row], "duplicate", (view.ids[row],), likeness=1.0)
     asked = [_known(view, fact_id) for fact_id in explicit]
-    judged = view.comparing(scope)[0].judge(as_statement(scope[0], text))
+    judged = view.comparing(scope)[0].judge(statements.as_statement(scope[0], text))
     replaced = dict.fromkeys([*asked, *_replaced(view, settings, judged, body)])
     guarded = [old for old in replaced if TRUST[body["source"]] < TRUST["agent"] <= view.trust_of(old)]
     if guarded:
@@ -233,7 +227,7 @@ def _known(view: Facts, fact_id: str) -> str:
     return fact_id
 
 
-def _replaced(view: Facts, settings: FactSettings, judged: Judgement, body: Body) -> list[str]:
+def _replaced(view: Facts, settings: items.FactSettings, judged: superseding.Judgement, body: Body) -> list[str]:
     """The ids of facts in whose place a new one stands: by subject and relation, or by likeness as Engram does it."""
     if settings.supersede_by == "relation":
         replaced, new = [*judged.supersedes, *judged.ends], judged.statement
@@ -249,7 +243,7 @@ def _replaced(view: Facts, settings: FactSettings, judged: Judgement, body: Body
     return [nearest] if clear else []
 
 
-def _is_loose(judged: Judgement, body: Body) -> bool:
+def _is_loose(judged: superseding.Judgement, body: Body) -> bool:
     """Whether a fact is no ground to think that another ended: of its entity, or of "it", something that one may have many of.
 
     "Ann is a nurse" and "Ann loves art" hold beside "Ann is tired" and "Ann loves tea". Only of what one is known to have

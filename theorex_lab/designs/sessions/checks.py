@@ -1,32 +1,18 @@
 """Commands that check work (tests, builds, linters) in a session: which failed, and what turned them from red to green."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from theorex_lab.journal.event import Event
 from theorex_lab.text.paths import shown_path
+from theorex_lab.text.sections import read_sections
 
-# What such a command begins with; then the words that make it one kind of check.
-_CHECK = re.compile(
-    r"(?:^|&&|;|\|\|)\s*(?:[A-Z_]+=\S+\s+|sudo\s+|uv run\s+|poetry run\s+|npx\s+|bundle exec\s+|time\s+)*"
-    r"((?:python3? -m )?(?:pytest|unittest|tox|nox)|go (?:test|build|vet|run)|golangci-lint run|gofmt|cargo (?:test|build|check|clippy|run)"
-    r"|(?:npm|yarn|pnpm|bun) (?:run )?(?:test|build|lint|check|typecheck)|jest|vitest|tsc|eslint|ruff(?: check)?|mypy|pyright|flake8"
-    r"|make(?: [\w-]+)?|mvn \w+|gradle \w+|\./gradlew \w+|dotnet (?:test|build)|rspec|rake(?: \w+)?|phpunit|swift (?:test|build)"
-    r"|bazel (?:test|build)|ctest|cmake --build|just(?: [\w-]+)?|terraform (?:validate|plan)|shellcheck)(?=\s|$|;|&|\|)"
-)
+_SECTIONS = read_sections(__file__, "signs.txt")
+_CHECK = re.compile(_SECTIONS["check"].replace("\n", ""))
 _EXIT = re.compile(r"\s*(?:Exit code|exit status|Process exited with code)[: ]+(\d+)", re.I)
-# Signs of failure at the start of a line of what a check printed; the first class that fits names it.
-_CLASSES = (
-    ("a timeout", re.compile(r"timed? ?out|deadline exceeded", re.I)),
-    ("a crash", re.compile(r"^\s*(?:panic:|Segmentation fault|fatal error|thread '.*' panicked)", re.M)),
-    ("a missing module", re.compile(r"no required module|ModuleNotFoundError|Cannot find module|unresolved import|ImportError")),
-    ("a type or build error", re.compile(r"undefined:|cannot use|undeclared|syntax error|SyntaxError|build failed|\b(?:Type|Name)Error\b|\berror(?:\[E\d+\]|:| TS\d+)|does not compile", re.I)),
-    ("a failed test", re.compile(r"^\s*(?:-+ ?)?FAIL(?:ED)?\b|AssertionError|assert(?:ion)? failed|\d+ failed|Tests?:.*\d+ failed", re.M)),
-    ("a linter's finding", re.compile(r"\d+ issues?\b|gofmt|lint", re.I)),
-)  # fmt: skip
+_NAMED = (line.split(": ", 1) for line in _SECTIONS["classes"].splitlines())
+_CLASSES = [(name, re.compile(sign)) for name, sign in _NAMED]
 _SIGNS = r"FAIL(?:ED)?\b|panic:|Traceback \(most|error(?:\[|:)|E   "
 _ERRORS = re.compile(rf"^\s*(?:-+ ?)?(?:{_SIGNS})|\b\d+ (?:failed|errors?)\b", re.M)
 

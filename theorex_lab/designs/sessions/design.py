@@ -1,27 +1,14 @@
 """What sessions bring to a home: each part is imported when it is first asked for."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping
 
-from theorex_lab.design import FIXED_KIND, Design, NightStep, Section, later
+from theorex_lab.design import FIXED_KIND, Design, NightStep, Section, later, object_at
 from theorex_lab.designs.sessions import FILE, FOLDER, KINDS, LAST, RULE, SAID, TOPIC
 from theorex_lab.designs.sessions.items import DIGEST, FIX, SENTENCE, SessionSettings
 from theorex_lab.search.items import OBSERVATION
 
-if TYPE_CHECKING:
-    from theorex_lab.journal.view import View
-
 _HERE = "theorex_lab.designs.sessions"
-
-
-def _views() -> Sequence[type[View]]:
-    from theorex_lab.designs.sessions.files import Touches
-    from theorex_lab.designs.sessions.said import Said
-
-    return Said, Touches
 
 
 def _shares(shares: Mapping[int, float]) -> Callable[[int], float]:
@@ -49,14 +36,14 @@ SECTIONS = (
 DESIGN = Design(
     name="sessions",
     kinds=KINDS,
-    views=_views,
+    views=lambda: [object_at(f"{_HERE}.{place}") for place in ("said:Said", "files:Touches")],
     items=(OBSERVATION, SENTENCE, DIGEST, FIX),
     sections=SECTIONS,
     steps=(NightStep("digest", later(f"{_HERE}.digests:digest_idle")),),
     flush=later(f"{_HERE}.digests:keep_digest"),
     face=later(f"{_HERE}.face:Sessions"),
     settings=SessionSettings,
-    retrieve=later(f"{_HERE}.recall:retrieve"),
-    reminders=later(f"{_HERE}.recall:session_reminders"),
+    retrieve=later(f"{_HERE}.sections:retrieve"),
+    reminders=later(f"{_HERE}.sections:session_reminders"),
     agents=later(f"{_HERE}.digests:agents_of"),
 )

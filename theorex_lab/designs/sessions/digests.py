@@ -1,7 +1,5 @@
 """A session in short: asked, edited, failed, committed, ended, left open; each part taken whole from what was captured."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -16,17 +14,14 @@ from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.observation import TRUST
+from theorex_lab.text.sections import read_sections
 
 MESSAGES = ("turn_ended", "turn_message")
 READ_KINDS = ("prompt", "tool_used", *MESSAGES)
 MOST_FILES = 12
 _ASKED, _ENDED, _OPEN = 3, 3, 3  # sentences of each part
 _COMMIT = re.compile(r"\bgit commit\b.*?-m\s+(?:\"\$\(cat <<'?EOF'?\s*)?[\"']?([^\"'\n]{8,200})", re.S)
-_LEFT_OPEN = re.compile(
-    r"\b(?:next|todo|remaining|remains|still|left to|not yet|follow-?up|later|open question|unresolved|would you like|should I|want me to"
-    r"|дальше|осталось|ещё не|потом)\b",
-    re.I,
-)
+_LEFT_OPEN = re.compile(read_sections(__file__, "signs.txt")["left_open"].replace("\n", ""))
 _ABOUT_FIX = re.compile(r"\b(?:fix\w*|caus\w+|because|issue|problem|bug|wrong|missing|instead|needed)\b", re.I)
 _HEARD, _FILES = 20, 4  # sentences after a fix among which the one about it is sought; files that its text names
 _HOUR = 3_600_000_000  # µs
@@ -97,8 +92,7 @@ def in_words(digest: dict[str, Any]) -> list[str]:
 
 def captures_of(home: Home, agent: str, session: str) -> list[Event]:
     """What was captured of a session in the home's project or in none, in order."""
-    view = home.views.get(Said)
-    with view.lock:
+    with home.views.reading(Said) as view:
         row = view.sessions.find(f"{agent}/{session}")
         if row is None:
             return []
@@ -151,8 +145,7 @@ def _fix_event(made: str, fixed: Fixed, events: Sequence[Event], project: str) -
     green = fixed.events[-1]
     messages = (event for event in events if event.seq > green.seq and event.kind in MESSAGES)
     said = [(sentence.worth, sentence.text, event) for event in messages for sentence in sentences_in(event)][:_HEARD]
-    about = [found for found in said if _ABOUT_FIX.search(found[1])]
-    best = max(about, key=lambda found: found[0], default=None)
+    best = max([found for found in said if _ABOUT_FIX.search(found[1])], key=lambda found: found[0], default=None)
     rests_on, told = [*fixed.events, *([best[2]] if best else [])], f": {best[1]}" if best else "."
     files = ", ".join(list(shortest_ends(fixed.files).values())[:_FILES])
     body = {
@@ -166,6 +159,5 @@ def _fix_event(made: str, fixed: Fixed, events: Sequence[Event], project: str) -
 
 def agents_of(home: Home) -> list[str]:
     """Who has said something in a session, or done something there."""
-    view = home.views.get(Said)
-    with view.lock:
+    with home.views.reading(Said) as view:
         return list(dict.fromkeys(name.partition("/")[0] for name in view.sessions))

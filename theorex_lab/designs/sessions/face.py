@@ -1,7 +1,5 @@
 """What a lab gives as `lab.sessions`: rules, files and sessions in short."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from theorex_lab.design import Face

@@ -1,7 +1,5 @@
 """Files that will probably be needed: what was read and edited, by a law of age that is fitted, and by what is asked."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -50,8 +48,7 @@ class Touches(View):
         self._rows: dict[tuple[int, ...], int] = {}
 
     def _after_load(self) -> None:
-        keys = (self.rows[name].tolist() for name in KEY)
-        self._rows = {key: row for row, key in enumerate(zip(*keys, strict=True))}
+        self._rows = {key: row for row, key in enumerate(zip(*(self.rows[name].tolist() for name in KEY), strict=True))}
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in the paths that tools read and edited; of a call that failed what it read alone."""
@@ -100,8 +97,7 @@ def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
     score: sum over days of weight × (age + .1 d)^-agePower (.75 by default), weight 2 on days with an edit, else 1. With a query it rises by what
     sessions about the same touched, and by words of the file's name; a file that the query names comes before all.
     """
-    view = home.views.get(Touches)
-    with view.lock:
+    with home.views.reading(Touches) as view:
         rows = view.within([home.project] if home.project else None, now)
         table = {name[1:]: column[rows] for name, column in view.rows.columns("").items()}
         key = table["project"].astype(np.int64) << 32 | table["path"]
@@ -152,8 +148,7 @@ def shortest_ends(paths: Iterable[str]) -> dict[str, str]:
 
 def _about(home: Home, query: str, now: int, sessions: Mapping[int, str]) -> dict[int, float]:
     """How close each of these sessions is to what is asked: its share of the rare words, the shorter the more."""
-    view = home.views.get(Said)
-    with view.lock:
+    with home.views.reading(Said) as view:
         idf = word_weights(view, home.projects, now).idf
         asked = {n: idf[n] for word in words(query) if (n := view.words.find(word)) is not None and idf[n] > 0}
         if not asked:

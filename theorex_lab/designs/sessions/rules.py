@@ -1,7 +1,5 @@
 """Standing rules: what a user told an agent to do always or never, counted when repeated, gone when reversed."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Iterable
@@ -77,8 +75,7 @@ def taken_back(home: Home, now: int) -> set[str]:
 
 
 def _given(home: Home, now: int) -> list[Rule]:
-    view = home.views.get(Said)
-    with view.lock:
+    with home.views.reading(Said) as view:
         found, table = spoken(view, None, now, by_users=True), view.sentences
         standing = table["standing"][found.rows]
         long = np.array([_is_convention(view, row) for row in found.rows.tolist()], bool)

@@ -1,7 +1,5 @@
 """What was said in sessions: whole sentences of prompts, last messages and notes, and the words of each session."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -139,5 +137,4 @@ def word_weights(view: Said, projects: Sequence[str] | None, now: int) -> WordWe
     rare = (count > 0) & (count <= max(1.0, 0.2 * total))
     idf = np.where(rare, np.log(max(total, 2) / np.maximum(count, 1)), 0.0)
     age = np.maximum(now - view.ends["last_at"], 0) / MICROSECONDS_PER_DAY
-    live = np.bincount(word, (age[session] + 0.5) ** -0.5, len(view.words)).astype(np.float64)
-    return WordWeights(idf, live)
+    return WordWeights(idf, np.bincount(word, (age[session] + 0.5) ** -0.5, len(view.words)).astype(np.float64))

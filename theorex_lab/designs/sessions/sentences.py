@@ -1,7 +1,5 @@
 """The sentences of what was said in sessions, and their words."""
 
-from __future__ import annotations
-
 import re
 from functools import lru_cache
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Which earlier sentences tell most: by rare words that are still in use, each counted once, for the room they take."""
 
-from __future__ import annotations
-
 import heapq
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
@@ -85,8 +83,7 @@ def telling(home: Home, now: int, query: str = "") -> Iterator[Told]:
     sentence before has told counts no more (Lin & Bilmes 2011: greedy cover, within 1 - 1/e of the best). With a query
     its words weigh more.
     """
-    view = home.views.get(Said)
-    with view.lock:
+    with home.views.reading(Said) as view:
         found = spoken(view, home.projects, now)
         weights = word_weights(view, home.projects, now)
         weight = weights.idf * weights.live

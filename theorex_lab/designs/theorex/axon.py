@@ -1,7 +1,5 @@
 """The axon: every agent's concepts and the links between them, as columns folded from the journal."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import combinations, count, groupby
 from typing import Any, NamedTuple
@@ -27,10 +25,8 @@ NODE_TYPE = "concept"  # of what was found in a text; another one is of a file t
 _STATED = ("fix_count", "first_seen", "last_seen", "source_weight", "sentiment_sum", "decayed")
 _LEVELS = ("affirmed", "refused", "heard")
 # Of a concept that was only just named.
-_UNSEEN = {
-    "first_seen": LATEST, "last_seen": -LATEST, "own_first_seen": LATEST, "own_last_seen": -LATEST,
-    **dict.fromkeys(_LEVELS, -1),
-}  # fmt: skip
+_UNSEEN = {"first_seen": LATEST, "last_seen": -LATEST, "own_first_seen": LATEST, "own_last_seen": -LATEST}
+_UNSEEN |= dict.fromkeys(_LEVELS, -1)
 _APART = (*_LEVELS, "own_count", "own_fix_count", "own_first_seen", "own_last_seen")
 
 
@@ -356,8 +352,7 @@ class Axon(View):
 
     def _drop_links(self, keys: Iterable[int]) -> None:
         links = self._linked()
-        rows = [links.pop(key) for key in keys if key in links]
-        self.links["count"][rows] = 0
+        self.links["count"][[links.pop(key) for key in keys if key in links]] = 0
 
 
 def numbers_of(names: Names, wanted: Iterable[str]) -> list[int]:

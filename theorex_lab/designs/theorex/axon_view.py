@@ -1,7 +1,5 @@
 """Concepts as they stand now, for people: as tables and graphs, and in a home's status."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
@@ -29,8 +27,7 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
         ]  # fmt: skip
         observations = int(axon.observed_within(home.projects).sum())
     concepts = sum(row["concepts"] for row in agents)
-    law = home.settings.decay_law
-    return {"concepts": concepts, "observations": observations, "agents": agents, "decay_law": law}
+    return {"concepts": concepts, "observations": observations, "agents": agents, "decay_law": home.settings.decay_law}
 
 
 class AxonView:

@@ -1,10 +1,8 @@
 """Theorex's own commands: its life cycle, what watches it, and moments."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -12,13 +10,10 @@ from theorex_lab.console import command, emit, keeps_secrets, one_row, open_lab,
 from theorex_lab.console.agents import nearest, note, own_agent
 from theorex_lab.console.number import CONCEPT_ID, PERCENT
 from theorex_lab.console.options import ANY_AGENT, LIMIT, OWN_AGENT, SESSION
+from theorex_lab.designs.theorex.face import Theorex
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import check_session
 from theorex_lab.memory.transcript import keep_messages
-
-if TYPE_CHECKING:
-    from theorex_lab.designs.theorex.face import Theorex
-    from theorex_lab.memory.context import Context
 
 _MOST_PROJECTS = 3  # a flush is of one or two sessions, the night renders the others
 
@@ -143,7 +138,7 @@ def flash_inject(agent: str | None, session: str) -> None:
     """
     theorex, name = _theorex(), own_agent(agent)
     context = theorex.flash_context(check_session(session), agent=name)
-    _note_given(theorex, "flash_inject", context, name, session)
+    _note_given(theorex, "flash_inject", context.items, context.tokens, name, session)
     emit({"text": context.text}, context.text.rstrip("\n"))
 
 
@@ -160,7 +155,7 @@ def boot_aware(agent: str | None, model: str) -> None:
 
     theorex, name = _theorex(), own_agent(agent)
     context = theorex.boot_aware(model, agent=name)
-    _note_given(theorex, "boot_aware", context, name)
+    _note_given(theorex, "boot_aware", context.items, context.tokens, name)
     known = [*BUDGETS, *theorex.home.settings.models]
     if model not in known:
         note(f"no model {model!r} is known, so it gets the default's budget; the nearest is {nearest(model, known)!r}")
@@ -229,9 +224,8 @@ def context_monitor(agent: str | None, session: str, context_pct: float | None) 
     emit(found.to_dict(), f"{about}{found.context_pct:g} % of the context, {found.calls} calls: {done}")
 
 
-def _note_given(theorex: Theorex, how: str, context: Context, agent: str, session: str = "") -> None:
+def _note_given(theorex: Theorex, how: str, items: Sequence[str], tokens: int, agent: str, session: str = "") -> None:
     from theorex_lab.memory.giving import note_recalled
 
-    problem = note_recalled(theorex.home, how, items=context.items, tokens=context.tokens, agent=agent, session=session)
-    if problem:
+    if problem := note_recalled(theorex.home, how, items=items, tokens=tokens, agent=agent, session=session):
         note(problem)

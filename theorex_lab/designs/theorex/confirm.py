@@ -1,7 +1,5 @@
 """A person's word for what was only heard: a confirmed fix stands among the known ones."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import NamedTuple
 

@@ -1,27 +1,30 @@
-"""What an agent is given of Theorex: concepts and sentences in the boot context, before a call, and while a session runs."""
+"""What comes back to an agent: contexts for sessions and models, and their sentences, fixes and what to avoid."""
 
-from __future__ import annotations
+import math
+from collections.abc import Hashable, Sequence
 
-from collections.abc import Sequence
+import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.design import Line, Wanted
-from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.axon import Axon, Mask
+from theorex_lab.designs.theorex.confirm import confirmed, short_id
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.items import TITLES
 from theorex_lab.designs.theorex.moments import Moment, recent_moments
-from theorex_lab.designs.theorex.scores import Chosen, scores_of
-from theorex_lab.designs.theorex.sentences import plain, sentences
+from theorex_lab.designs.theorex.scores import Chosen, law_of, scores_of
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.home import Home
+from theorex_lab.journal.base import Journal
+from theorex_lab.journal.event import Event
 from theorex_lab.memory import context
 from theorex_lab.memory.context import NOTICE, ChosenLines, Context, as_markdown, escape, items_of
-from theorex_lab.memory.decay import Tier
+from theorex_lab.memory.decay import Items, Tier, tiers
 from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, trusted_first
 from theorex_lab.memory.marks import as_marked
-from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
 from theorex_lab.text.line import one_line
 from theorex_lab.text.paths import shown_path
 
@@ -31,40 +34,37 @@ BUDGETS = {
     "default": (4_096, 20),
 }  # fmt: skip
 _RECENT, _MOMENT = "recent", "moment"
+_SHOWN = (Tier.ACTIVE, Tier.MILD)
 _FLASH_FIXES, _FLASH_ACTIVE, _FLASH_RECENT = 5, 10, 5
 _REFS_SHOWN = 5
 
 
 def sentence_lines(home: Home, wanted: Wanted) -> list[Line]:
     """Fixes, then what to avoid: of the home's project, or of none."""
-    axon = home.views.get(Axon)
-    with axon.lock:
+    with home.views.reading(Axon) as axon:
         return sentences(axon, home.journal, wanted.now, home.settings, home.projects)
 
 
 def concept_lines(home: Home, wanted: Wanted) -> list[Line]:
     """The concepts of each agent that were mentioned in the home's project, or in none, hottest first."""
-    axon = home.views.get(Axon)
-    with axon.lock:
-        return _concepts(axon, wanted.now, home.settings, home.projects)
+    with home.views.reading(Axon) as axon:
+        return _concepts(axon, home, wanted.now)
 
 
-def _concepts(
-    axon: Axon, now: int, settings: Settings, projects: Chosen, agents: Chosen = None,
-    tiers: Sequence[Tier] = (Tier.ACTIVE, Tier.MILD),
-) -> list[Line]:  # fmt: skip
+def _concepts(axon: Axon, home: Home, now: int, agents: Chosen = None, shown: Sequence[Tier] = _SHOWN) -> list[Line]:
     """A line a concept: ACTIVE ones, then MILD ones, hottest first."""
-    current = scores_of(axon, now, settings, agents=agents, among=axon.within(projects))
+    current = scores_of(axon, now, home.settings, agents=agents, among=axon.within(home.projects))
     lines: list[Line] = []
-    for tier in tiers:
+    for tier in shown:
         for position in current.order[current.tier[current.order] == tier].tolist():
             row = int(current.rows[position])
             numbers = {name: int(axon.concepts[name][row]) for name in ("concept_id", "count", "last_seen", "trust")}
-            lines.append(_line(axon.agents[int(axon.concepts["agent"][row])], axon.surfaces[row], now, **numbers))
+            agent = axon.agents[int(axon.concepts["agent"][row])]
+            lines.append(_concept_line(agent, axon.surfaces[row], now, **numbers))
     return lines
 
 
-def _line(agent: str, label: str, now: int, *, concept_id: int, count: int, last_seen: int, trust: int) -> Line:
+def _concept_line(agent: str, label: str, now: int, *, concept_id: int, count: int, last_seen: int, trust: int) -> Line:
     """`label _(age, xN)_`, the times above 3 only; what is not trusted goes into a fence and needs no mark-up."""
     age = age_in_words((now - last_seen) / MICROSECONDS_PER_DAY)
     return context.marked_up(CONCEPT, agent, label, f"{age}, x{count}" if count > 3 else age, trust, (str(concept_id),))
@@ -97,12 +97,12 @@ def render_for_model(home: Home, model: str, *, agent: str) -> Context:
 
 
 def _own_and_shared(axon: Axon, shared: SharedWeb, now: int, home: Home, agent: str) -> list[Line]:
-    lines = _concepts(axon, now, home.settings, home.projects, [agent])
+    lines = _concepts(axon, home, now, [agent])
     own = {axon.surfaces[row] for row in axon.rows_of([agent], axon.within(home.projects)).tolist()}
     for concept in shared_concepts(axon, shared, now, home.settings):
         if concept.text not in own and Tier[concept.tier] >= Tier.MILD:
             numbers = {name: getattr(concept, name) for name in ("concept_id", "count", "last_seen", "trust")}
-            lines.append(_line(concept.agent, concept.text, now, **numbers))
+            lines.append(_concept_line(concept.agent, concept.text, now, **numbers))
     return lines
 
 
@@ -123,7 +123,7 @@ def render_flash(home: Home, session: str, *, agent: str) -> Context:
     with axon.lock, flash.lock, short_term.lock:
         fixes = sentences(axon, home.journal, now, home.settings, projects)
         moments = recent_moments(axon, home.journal, agent=agent, projects=projects)
-        active = _concepts(axon, now, home.settings, projects, [agent], [Tier.ACTIVE])
+        active = _concepts(axon, home, now, [agent], [Tier.ACTIVE])
         recent = _kept_last(short_term, now, agent, projects)
         waiting = len(flash.pending(agent, session))
     fixes = as_marked(home, fixes)
@@ -173,3 +173,74 @@ def _moment_line(agent: str, moment: Moment, now: int) -> Line:
     trusted = TRUST[moment.source] >= TRUST["agent"]
     heard_from = None if trusted else (agent, TRUST[moment.source])
     return Line(_MOMENT, agent, f"{escape(text)} _({age})_" if trusted else f"{text} ({age})", heard_from, (moment.id,))
+
+
+def sentences(axon: Axon, journal: Journal, now: int, settings: Settings, projects: Chosen = None) -> list[Line]:
+    """Fixes, then what to avoid: those ACTIVE or MILD by their own age, newest first; of these projects or of none.
+
+    Of what to avoid the newest of an agent's tag. What was heard comes last, each with the id by which a person confirms
+    it. No sentence comes twice: what was heard never stands in the place of the owner's own words, nor beside them.
+    """
+    among = axon.observed_within(projects)
+    events = [event for kind in TITLES for event in _of_type(axon, journal, now, settings, kind, among)]
+    said = confirmed(journal, [event.id for event in events if is_heard(event)])
+    told = [(event, _sentence_line(event, now, event.id in said)) for event in events]
+    kept: dict[Hashable, tuple[str, Line]] = {}
+    for event, line in sorted(told, key=lambda pair: not pair[1].trusted):
+        kept.setdefault(dedup_key(event, heard=not line.trusted), (plain(one_line(event.body["text"])), line))
+    lines: dict[str, Line] = {}
+    for text, line in kept.values():
+        lines.setdefault(text, line)
+    return list(lines.values())
+
+
+def _of_type(axon: Axon, journal: Journal, now: int, settings: Settings, wanted: str, among: Mask) -> list[Event]:
+    kind = axon.types.find(wanted)
+    if kind is None:
+        return []
+    table = axon.observations
+    rows, law = np.flatnonzero((table["type"] == kind) & among), law_of(settings)
+    age = (now - table["at"][rows]) / MICROSECONDS_PER_DAY
+    items = Items.of(age, half_life_cap_days=settings.fix_half_life_days if wanted == FIX_TYPE else math.inf)
+    present = tiers(law.importance(law.raw(items)), settings.active_threshold, settings.mild_threshold) >= Tier.MILD
+    rows = rows[present][np.argsort(-table["at"][rows[present]], kind="stable")]
+    by_seq = {event.seq: event for event in journal.read(seqs=table["seq"][rows].tolist())}
+    return [by_seq[seq] for seq in table["seq"][rows].tolist() if seq in by_seq]
+
+
+def _sentence_line(event: Event, now: int, is_confirmed: bool) -> Line:
+    owner = f"{owner_of(event)},confirmed" if is_confirmed else owner_of(event)
+    heard = is_heard(event) and not is_confirmed
+    age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
+    told = f"{age}, id {short_id(event.id)}" if heard else age
+    heard_from = (event.agent, TRUST[event.body["source"]]) if heard else None
+    return Line(event.body["type"], owner, f"{one_line(event.body['text'])} ({told})", heard_from, (event.id,))
+
+
+def is_heard(event: Event) -> bool:
+    """Whether a sentence holds the words of a tool, an import or a model.
+
+    What to avoid is put together by a rule from the owner's own outcomes, and says only what those say.
+    """
+    source = event.body["source"]
+    if event.body["type"] == AVOID_TYPE and source == "model" and event.lineage:
+        return False
+    return TRUST[source] < TRUST["agent"]
+
+
+def dedup_key(event: Event, *, heard: bool) -> Hashable:
+    """The key under which only the newest sentence is kept: its text, or the agent and tags of an anti-pattern.
+
+    heard: not verified; such sentences have keys of their own.
+    """
+    tags = event.body["tags"] if event.body["type"] == AVOID_TYPE else ()
+    return (heard, event.agent, *tags) if tags else plain(event.body["text"])
+
+
+def plain(text: str) -> str:
+    """A sentence without its type in front, by which two are told to say the same.
+
+    >>> plain("trace_fix:  shorten the TTL") == plain("shorten the TTL")
+    True
+    """
+    return " ".join(text.removeprefix(f"{FIX_TYPE}:").split())

@@ -1,17 +1,12 @@
 """What Theorex brings to a home: each part is imported when it is first asked for."""
 
-from __future__ import annotations
-
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from theorex_lab import design as parts
 from theorex_lab.designs.theorex import KINDS, UPCASTERS
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, TITLES
 from theorex_lab.search.items import OBSERVATION
-
-if TYPE_CHECKING:
-    from theorex_lab.journal.view import View
 
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
 READ_FROM = {
@@ -21,19 +16,15 @@ READ_FROM = {
 MEMORY_SETTINGS = (
     "decayLaw", "decayParams", "halfLifeDays", "fixHalfLifeDays", "activeThreshold", "mildThreshold", "contextTokens",
 )  # fmt: skip
-
-
-def _views() -> Sequence[type[View]]:
-    from theorex_lab.designs.theorex.axon import Axon
-    from theorex_lab.designs.theorex.flash import Flash
-    from theorex_lab.designs.theorex.shared import SharedWeb
-    from theorex_lab.designs.theorex.short_term import ShortTerm
-
-    return Axon, Flash, ShortTerm, SharedWeb
+_VIEWS = ("axon:Axon", "flash:Flash", "short_term:ShortTerm", "shared:SharedWeb")
 
 
 def _own(place: str) -> Callable[..., Any]:
     return parts.later(f"theorex_lab.designs.theorex.{place}")
+
+
+def _several(module: str, *names: str) -> list[Callable[..., Any]]:
+    return [_own(f"{module}:{name}") for name in names]
 
 
 DESIGN = parts.Design(
@@ -43,9 +34,9 @@ DESIGN = parts.Design(
     kinds=KINDS,
     upcasters=UPCASTERS,
     events=parts.EventsPart(settled=_own("exchange_read:settled")),
-    views=_views,
+    views=lambda: [parts.object_at(f"theorex_lab.designs.theorex.{place}") for place in _VIEWS],
     items=(OBSERVATION, CONCEPT, MOMENT),
-    search=parts.SearchPart(_own("search:asleep"), _own("search:shared_documents"), _own("search:related")),
+    search=parts.SearchPart(*_several("search", "asleep", "shared_documents", "related")),
     sections=(
         parts.Section(_own("context:sentence_lines"), TITLES, always=True),
         parts.Section(_own("context:concept_lines")),
@@ -59,25 +50,17 @@ DESIGN = parts.Design(
     files=(
         parts.FileLayout(
             "flash/*.json, a2a/*/*.json, policy-snapshots/*.json",
-            *(
-                _own(f"exchange_documents:{name}")
-                for name in ("export_documents", "document_files", "import_documents")
-            ),
+            *_several("exchange_documents", "export_documents", "document_files", "import_documents"),
         ),
         parts.FileLayout(
             "axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments/*.json, short-term/*.jsonl, "
             "stm.jsonl, cold-store.db",
-            *(_own(f"exchange:{name}") for name in ("export_files", "files_of", "import_files")),
-            *(_own(f"exchange:{name}") for name in ("places", "export_places", "in_places")),
+            *_several("exchange", "export_files", "files_of", "import_files", "places", "export_places", "in_places"),
         ),
     ),
     agents=_own("steps:agents_of"),
-    audit=parts.AuditPart(READ_FROM, _own("audit:reading"), _own("audit:audit_entries")),
-    policies={
-        "memory": parts.PolicyPart(
-            MEMORY_SETTINGS, *(_own(f"memory_policy:{name}") for name in ("propose", "score", "evidence"))
-        )
-    },
+    audit=parts.AuditPart(READ_FROM, *_several("audit", "reading", "audit_entries")),
+    policies={"memory": parts.PolicyPart(MEMORY_SETTINGS, *_several("memory_policy", "propose", "score", "evidence"))},
     status=_own("axon_view:status"),
     consolidated=lambda home: _own("flash:flushed_upto")(home.journal),
 )

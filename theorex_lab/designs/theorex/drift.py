@@ -1,7 +1,5 @@
 """Drift: how many of the concepts that an agent's moments anchor are still ACTIVE."""
 
-from __future__ import annotations
-
 from dataclasses import asdict, dataclass
 
 import numpy as np

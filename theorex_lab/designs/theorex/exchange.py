@@ -67,13 +67,11 @@ def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | N
         recent = (record for seqs in days.values() for record in writing.short_term_records(memory, seqs, recent=True))
         done.write(STM, recent)
     try:
-        vectors = writing.vector_lines(searcher, memory.agents)
-        done.files[EMBEDDINGS] = flat.write_lines(folder / EMBEDDINGS, vectors)
+        done.files[EMBEDDINGS] = flat.write_lines(folder / EMBEDDINGS, writing.vector_lines(searcher, memory.agents))
     except ModelUnavailable as error:
         done.notes.append(f"{EMBEDDINGS} was not written: {error}")
     if agent is None:
-        text = boot_context(home).text
-        done.files[CONTEXT_FILE] = flat.write_lines(folder / CONTEXT_FILE, text.splitlines())
+        done.files[CONTEXT_FILE] = flat.write_lines(folder / CONTEXT_FILE, boot_context(home).text.splitlines())
     return done
 
 

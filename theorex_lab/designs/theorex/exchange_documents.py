@@ -9,8 +9,6 @@ With `trust_own` they come back as what they were. Without it flash is heard, an
 module `exchange.history` says; so is a policy of the original system, which never tells its settings.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import partial
 from hashlib import sha256

@@ -5,8 +5,6 @@ A reader yields pairs of an event and the number of records that it stands for; 
 twice imports it once.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What the exchange files hold: records made from the views and the journal, in the original system's fields."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -236,8 +234,7 @@ def moment_document(record: FlatRecord) -> FlatRecord:
 
 def vector_lines(searcher: Searcher, agents: list[str]) -> Iterator[str]:
     """A line an observation of these agents that has a vector of the embedder in use, in order of arrival."""
-    index = searcher.home.views.get(searcher.home.item_view)
-    with index.lock:
+    with searcher.home.views.reading(searcher.home.item_view) as index:
         texts = np.flatnonzero(index.allowed(agents=agents) & index.of_kinds([OBSERVATION.name, MOMENT.name]))
         for start in range(0, len(texts), _VECTORS_AT_ONCE):
             yield from _vectors_of(searcher, index, texts[start : start + _VECTORS_AT_ONCE])

@@ -1,7 +1,5 @@
 """What Theorex has in search: each observation, each moment, and each concept of an agent once."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect_right
 from collections.abc import Iterator

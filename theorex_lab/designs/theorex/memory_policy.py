@@ -8,8 +8,6 @@ of the budget of their own), what flush and graduation would have taken in under
 recorded), ACTIVE against MILD, speed.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
 from itertools import product
@@ -23,7 +21,7 @@ from theorex_lab.designs.theorex.axon import Axon, Floats, Ints
 from theorex_lab.designs.theorex.design import MEMORY_SETTINGS
 from theorex_lab.designs.theorex.scores import needed_scores, scores_of
 from theorex_lab.evolution.outcomes import Outcomes
-from theorex_lab.evolution.proposals import MOST_RECORDS, best_of, candidates_of, gain_stands_out, halves
+from theorex_lab.evolution.policy import MOST_RECORDS, best_of, candidates_of, gain_stands_out, halves
 from theorex_lab.home import Home
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event
@@ -153,8 +151,7 @@ def _changes(settings: Settings) -> list[dict[str, Any]]:
 
 
 def _most_records(views: Views) -> int:
-    concepts = len(views.get(Axon).concepts)
-    return max(FEWEST_RECORDS, min(MOST_RECORDS, MOST_SCORED // max(concepts, 1)))
+    return max(FEWEST_RECORDS, min(MOST_RECORDS, MOST_SCORED // max(len(views.get(Axon).concepts), 1)))
 
 
 def evidence(home: Home) -> list[Any]:

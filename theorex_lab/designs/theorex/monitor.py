@@ -4,8 +4,6 @@ The checks of a session form a chain: the event of check k has an id made of the
 that check at once each takes another step, and only one of them finds that a summary is due.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -1,7 +1,5 @@
 """Refining: what won is said again, so that its concepts gain; what lost is written as a thing to avoid."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The shared web: what agents have given of their concepts to all. Ids and numbers; the labels stay in the axon."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Short-term memory: what flushes kept over the last fourteen days, and which concepts graduate from it."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +9,7 @@ import numpy as np
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import Ints, numbers_of
-from theorex_lab.designs.theorex.flash import Scored
-from theorex_lab.designs.theorex.said import said
+from theorex_lab.designs.theorex.flash import Scored, said
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event

@@ -1,17 +1,12 @@
 """Theorex's steps of the night: outcomes acted on, tiers set, concepts graduated and given to the shared web; reminders."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import partial
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Reminder
-from theorex_lab.designs.theorex import lifecycle
-from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.flash import Flash
+from theorex_lab.designs.theorex import axon, flash, lifecycle, short_term
 from theorex_lab.designs.theorex.refine import refine
-from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.evolution.nightly import for_each_agent, in_turn
 from theorex_lab.home import Home
 from theorex_lab.memory.observation import TRUST
@@ -19,14 +14,14 @@ from theorex_lab.memory.observation import TRUST
 
 def agents_of(home: Home) -> Iterable[str]:
     """Who has written, or had a session kept."""
-    for view in (home.views.get(Axon), home.views.get(ShortTerm)):
+    for view in (home.views.get(axon.Axon), home.views.get(short_term.ShortTerm)):
         with view.lock:
             yield from view.agents
 
 
 def flush_all(home: Home, agent: str | None) -> str:
     """Flush what no session adds to any more."""
-    names = [agent] if agent is not None else list(home.views.get(Flash).agents)
+    names = [agent] if agent is not None else list(home.views.get(flash.Flash).agents)
     done = [session for flushed in in_turn(names, partial(lifecycle.flush_idle, home)) for session in flushed]
     return f"{sum(session.kept for session in done)} events kept, {sum(session.discarded for session in done)} let go"
 

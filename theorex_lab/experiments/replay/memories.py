@@ -17,7 +17,7 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.design import Design, Item, MemoryDesign, object_at
 from theorex_lab.designs import installed
 from theorex_lab.errors import InvalidInput, ModelUnavailable
-from theorex_lab.evolution.what_failed import WHAT_FAILED
+from theorex_lab.evolution.boot import WHAT_FAILED
 from theorex_lab.experiments.replay.baselines import BASELINES, make
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
