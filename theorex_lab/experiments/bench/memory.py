@@ -1,25 +1,32 @@
-"""What a memory does in a process: a durable write, the fold, opening a snapshot; search by words, vectors and both."""
+"""What a memory does in a process: writes, folds, snapshots, search, facts; what is computed over whole memories."""
 
 from __future__ import annotations
 
 import json
+import math
 import sqlite3
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from importlib import import_module
 from itertools import count
+from typing import Any
 
 import networkx as nx
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from theorex_lab.clock import FixedClock
+from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
+from theorex_lab.config import Settings
+from theorex_lab.designs.facts.facts import Facts, facts_of
+from theorex_lab.designs.facts.pairs import SharedWords, marks_of
+from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.experiments.bench import made
-from theorex_lab.experiments.bench.computing import graph_of
-from theorex_lab.experiments.bench.made import NOW, GivenVectors, lay_home, texts, unit_rows
-from theorex_lab.experiments.bench.measure import Ground, Round, alternately, in_turn, row
-from theorex_lab.journal.event import encode
+from theorex_lab.experiments.bench.made import NOW, GivenVectors, axon_of, lay_home, texts, unit_rows
+from theorex_lab.experiments.bench.measure import Ground, Round, Timed, alternately, in_turn, row
+from theorex_lab.experiments.scores.signals import METHODS, labelled_messages
+from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.view import fold_into
 from theorex_lab.lab import Lab
@@ -27,7 +34,68 @@ from theorex_lab.search.fuse import best_first
 from theorex_lab.search.lexical import LexicalIndex, tokenize
 from theorex_lab.search.vectors import VectorCache, text_key
 
+_DEFAULTS = Settings()
+_OF_EACH = 20  # facts an entity
 _TEXT = "We agreed that TTL invalidation with jitter prevents the cache stampede on the checkout service after deploys."
+
+
+def graph_of(axon: Axon) -> Any:
+    """The axon as a networkx graph that holds what a scan reads."""
+    graph = nx.Graph()
+    columns = (axon.concepts[name].tolist() for name in ("count", "last_seen"))
+    for node, (times, last_seen) in enumerate(zip(*columns, strict=True)):
+        graph.add_node(node, count=times, last_seen=last_seen)
+    for a, b, times, last_seen in zip(*(axon.links[n].tolist() for n in ("a", "b", "count", "last_seen")), strict=True):
+        if times:
+            graph.add_edge(a, b, count=times, last_seen=last_seen)
+    return graph
+
+
+def scan_graph(graph: Any, now: int) -> list[float]:
+    """The importance, before it is cut at 1, that a scan gives each concept: node by node and edge by edge."""
+    half_life_days = _DEFAULTS.half_life_days
+    for _, _, edge in graph.edges(data=True):
+        stored = min(0.1 + 0.05 * (edge["count"] - 1), 1.0)
+        age = max(now - edge["last_seen"], 0) / MICROSECONDS_PER_DAY
+        strength = stored * 2 ** (-age / half_life_days)
+        edge["strength"] = strength if strength >= 0.01 else 0.0
+    found = []
+    for node, values in graph.nodes(data=True):
+        absent = 1.0
+        for _, _, edge in graph.edges(node, data=True):
+            absent *= 1.0 - edge["strength"]
+        age = max(now - values["last_seen"], 0) / MICROSECONDS_PER_DAY
+        found.append(2 ** (-age / half_life_days) * (1 + math.log(values["count"])) * (1 + 0.25 * (1 - absent)))
+    return found
+
+
+@row("scan", "a scan of concepts and links", "a loop over networkx", at_most=0.02)
+def _scan(ground: Ground) -> Iterator[Round]:
+    axon = axon_of(ground.folder, ground.rows)
+    graph = graph_of(axon)
+    yield alternately(lambda: scores.scan(axon, NOW, _DEFAULTS), lambda: scan_graph(graph, NOW))
+
+
+@row("signals", "signals of short messages", "a search for keywords", at_most=8)
+def _signals(ground: Ground) -> Iterator[Round]:
+    said = (labelled_messages("ru") * 10)[: ground.rows]
+    ours, keywords = METHODS["this project"], METHODS["document's words"]
+    yield alternately(lambda: [ours(message) for message in said], lambda: [keywords(message) for message in said])
+
+
+@row("candidates", "facts that a new one may contradict", "its words and those of every fact", at_most=0.02)
+def _candidates(ground: Ground) -> Iterator[Round]:
+    """The parts: sets of words, read beforehand; two words and a Jaccard of .3 must be shared."""
+    corpus, held = texts(ground.rows), SharedWords()
+    for number, text in enumerate(corpus):
+        held.add(str(number), text)
+    sets, asked = [marks_of(text) for text in corpus], [text[:-9] for text in corpus[:50]]
+
+    def compared(text: str) -> object:
+        own = marks_of(text)
+        return [n for n, other in enumerate(sets) if len(own & other) >= max(2, 0.3 * len(own | other))]
+
+    yield alternately(in_turn(held.near, asked), in_turn(compared, asked), calls=20)
 
 
 @row(
@@ -143,3 +211,51 @@ def _hybrid(ground: Ground) -> Iterator[Round]:
             return index.lexical.search(tokenize(question), limit=100), best_first(np.arange(len(scores)), scores, 100)
 
         yield alternately(in_turn(lab.search, questions), in_turn(parts, questions), calls=20)
+
+
+def _event(number: int, text: str, at: int) -> Event:
+    entity, turn = f"p{number // _OF_EACH}", number % _OF_EACH + 1
+    body = {
+        "fact_id": f"{entity}-{turn:03d}", "entity": f"people/{entity}", "text": text, "category": "context", "confidence": 0.8,
+        "abstraction": "episode", "tags": [], "source": "agent", "origin": "", "supersedes": [], "valid_from": None,
+        "valid_to": None, "project": "",
+    }  # fmt: skip
+    return new_event("fact", body, agent="main", at=at)
+
+
+def _laid(ground: Ground) -> Lab:
+    """A home of so many facts."""
+    lab = Lab(ground.folder / "home", clock=FixedClock(NOW))
+    _ = lab.facts  # its kinds of events are known from here on
+    made = texts(ground.rows, length=8)
+    lab.journal.append([_event(number, text, NOW - ground.rows + number) for number, text in enumerate(made)])
+    return lab
+
+
+def _elapsed(call: Timed) -> float:
+    """Seconds that pass: most of what a durable append takes is waiting for the disk."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+@row("fact-write", "a fact written to one of 50 entities, time that passes", "a bare durable append", at_most=3)
+def _fact_write(ground: Ground) -> Iterator[Round]:
+    new, numbers = texts(5_000, length=8, seed=3), count()
+    with _laid(ground) as lab:
+
+        def ours() -> None:
+            number = next(numbers) % len(new)
+            lab.facts.write(f"people/p{number % min(50, ground.rows)}", new[number])
+
+        def bare() -> None:
+            lab.journal.append([new_event("flushed", {"upto": 0}, agent="main", at=NOW)])
+
+        yield alternately(ours, bare, calls=50, meter=_elapsed)
+
+
+@row("fact-as-of", "what was believed at a moment", "a fold of the same facts", at_most=2, target_from=100_000)
+def _as_of(ground: Ground) -> Iterator[Round]:
+    with _laid(ground) as lab:
+        home, last = lab.home, lab.journal.last_seq()
+        yield alternately(lambda: facts_of(home, as_of=NOW), lambda: fold_into(Facts(), lab.journal, last))

@@ -68,6 +68,5 @@ for _name, _title, _targets, _needs in (
     ("mem0", "mem0 with faiss, by vectors", {"search": 1.5, "add one and find it": 1.5}, ("mem0", "faiss")),
     ("fts5", "SQLite FTS5, by words", None, ()),
 ):
-    measure.row(
-        f"store-{_name}", "the same texts and given vectors", _title, at_most=_targets, needs=_needs, most_rounds=3
-    )(partial(_beside, _name))
+    _more = {"at_most": _targets, "needs": _needs, "most_rounds": 3}
+    measure.row(f"store-{_name}", "the same texts and given vectors", _title, **_more)(partial(_beside, _name))
