@@ -22,8 +22,7 @@ import numpy as np
 import pytest
 
 from theorex_lab.experiments.data import dataset_files, datasets, sources
-from theorex_lab.experiments.data.dataset_files import Content, DataFile, DatasetInfo, members_of, read_files
-from theorex_lab.experiments.data.dataset_table import DATASETS
+from theorex_lab.experiments.data.dataset_files import DATASETS, Content, DataFile, DatasetInfo, members_of, read_files
 from theorex_lab.experiments.data.logs import LOGS
 from theorex_lab.experiments.data.parsing import runs
 

@@ -12,7 +12,7 @@ from conftest import Run
 from theorex_lab.designs.facts.signals import HIGH, facts_in, keywords, signal_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import sources
-from theorex_lab.experiments.data.recorded_lines import read_lines
+from theorex_lab.experiments.data.sources import read_lines
 from theorex_lab.experiments.scores import signals as scores
 from theorex_lab.experiments.scores.signals import MARK, LabelledMessage, labelled_messages, score_signals
 

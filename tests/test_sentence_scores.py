@@ -6,7 +6,7 @@ import pytest
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import sources
-from theorex_lab.experiments.data.recorded_lines import read_lines
+from theorex_lab.experiments.data.sources import read_lines
 from theorex_lab.experiments.scores import sentences
 from theorex_lab.experiments.scores.sentences import LABELS, MARK, LabelledTurn, labelled_texts, score_sentences
 from theorex_lab.text.worth import TYPES

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.bench.measure import ROWS, BenchRow, Ground
-from theorex_lab.experiments.data import local_runs
+from theorex_lab.experiments.data import datasets
 
 FAMILIES = ("memory", "processes")
 SCALES = {"10k": 10_000, "100k": 100_000}
@@ -110,7 +110,7 @@ def measure(row: BenchRow, *, scale: int, rounds: int) -> Iterator[BenchLine]:
 
 def machine(scale: int, rounds: int) -> str:
     """One line: what was measured with, and on what."""
-    here, load = local_runs.machine(_PACKAGES), os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    here, load = datasets.machine(_PACKAGES), os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     packages = ", ".join(f"{name} {version}" for name, version in here["packages"].items())
     return (
         f"{scale:,} rows, {rounds} rounds; Python {here['python']}, SQLite {sqlite3.sqlite_version}, {packages}; "

@@ -21,8 +21,7 @@ from theorex_lab.evolution.cases import Case, ReviewVerdict, case_of
 from theorex_lab.evolution.decisive import FailureClass
 from theorex_lab.evolution.outcomes import Outcome
 from theorex_lab.evolution.reviewers import HeuristicReviewer
-from theorex_lab.experiments.data.datasets import load_local_runs
-from theorex_lab.experiments.data.local_runs import prompts
+from theorex_lab.experiments.data.datasets import load_local_runs, prompts
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.files import write_atomically, writing
 from theorex_lab.lab import Lab

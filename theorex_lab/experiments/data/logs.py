@@ -10,11 +10,9 @@ from pathlib import Path
 from theorex_lab.clock import LATEST
 from theorex_lab.design import Log, SessionLine, later
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.dataset_files import read_files
-from theorex_lab.experiments.data.dataset_table import DATASETS
+from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
 from theorex_lab.experiments.data.log_sets.recorder import Parts, session_line
-from theorex_lab.experiments.data.recorded_lines import damaged
-from theorex_lab.experiments.data.sources import packaged, read_header
+from theorex_lab.experiments.data.sources import damaged, packaged, read_header
 from theorex_lab.ids import session_of
 from theorex_lab.ingest.captures import Captures, Timed, told
 from theorex_lab.ingest.files import Transcript, lines_of, opened

@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.designs.facts import pairs as facts
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.dataset_files import read_files
-from theorex_lab.experiments.data.dataset_table import DATASETS
+from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
 from theorex_lab.experiments.scores.retrieval import kept_embedder
 from theorex_lab.memory.intervals import BOOTSTRAPS, Interval, bootstrap_mean
 

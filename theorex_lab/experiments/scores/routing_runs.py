@@ -17,8 +17,7 @@ import pandas as pd
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.config import ModelSettings, ModelTier, Settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.datasets import load_local_runs
-from theorex_lab.experiments.data.local_runs import LocalRuns, prompts
+from theorex_lab.experiments.data.datasets import LocalRuns, load_local_runs, prompts
 from theorex_lab.experiments.data.routing_sets import TEST_SHARE, RoutingSet
 from theorex_lab.experiments.scores.routing import SUCCESS_FROM, models_of
 from theorex_lab.experiments.scores.routing_policies import Queries, Training

@@ -15,10 +15,8 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.dataset_files import read_files
-from theorex_lab.experiments.data.dataset_table import DATASETS
-from theorex_lab.experiments.data.recorded_lines import read_lines
-from theorex_lab.experiments.data.sources import packaged
+from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
+from theorex_lab.experiments.data.sources import packaged, read_lines
 from theorex_lab.memory.intervals import bootstrap_mean
 from theorex_lab.memory.rows import Rows
 from theorex_lab.text.directives import directive_of

@@ -17,8 +17,7 @@ import numpy as np
 from theorex_lab.designs.facts.signals import HIGH, Signal, signal_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.experiments.data.recorded_lines import read_lines
-from theorex_lab.experiments.data.sources import packaged
+from theorex_lab.experiments.data.sources import packaged, read_lines
 from theorex_lab.memory.intervals import BOOTSTRAPS, Floats
 from theorex_lab.text.spoken import Speaker
 

@@ -15,11 +15,9 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.dataset_files import Content, read_files
-from theorex_lab.experiments.data.dataset_table import DATASETS
+from theorex_lab.experiments.data.dataset_files import DATASETS, Content, read_files, read_json, read_json_lines
 from theorex_lab.experiments.data.log_sets import recorder
 from theorex_lab.experiments.data.log_sets.recorder import UNDATED, Parts, Recorder, informative, moment, part
-from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines
 
 _SESSION, _TURN = re.compile(r"session_(\d{1,4})\Z", re.ASCII), re.compile(r"D\d+:\d+", re.ASCII)
 _ADVERSARIAL = 5  # questions of LoCoMo about what was never said

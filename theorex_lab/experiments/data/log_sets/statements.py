@@ -11,11 +11,9 @@ from typing import Annotated
 from pydantic import BaseModel, Field
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.experiments.data.dataset_files import Content, read_files
-from theorex_lab.experiments.data.dataset_table import DATASETS
+from theorex_lab.experiments.data.dataset_files import DATASETS, Content, read_files, read_json, read_json_lines
 from theorex_lab.experiments.data.log_sets.conversations import content
 from theorex_lab.experiments.data.log_sets.recorder import MINUTE, UNDATED, Parts, Recorder, informative, part
-from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines
 
 _STATEMENT = re.compile(r"(?m)^(\d+)\. (.+?)\.?\s*$")
 _EVERY = 15 * MINUTE  # between two statements

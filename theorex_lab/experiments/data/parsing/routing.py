@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, Field
 
-from theorex_lab.experiments.data.dataset_files import Content
-from theorex_lab.experiments.data.parsing.fields import read_json, read_json_lines, refused
+from theorex_lab.experiments.data.dataset_files import Content, read_json, read_json_lines, refused
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,8 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, AliasChoices, AliasPath, BaseModel, BeforeValidator, Field, Json, TypeAdapter
 
-from theorex_lab.experiments.data.dataset_files import Content
-from theorex_lab.experiments.data.parsing.fields import read_json, refused
+from theorex_lab.experiments.data.dataset_files import Content, read_json, refused
 
 _AgentName = Annotated[str, AfterValidator(lambda name: name.split(" (")[0])]
 _Word = Annotated[str, Field(coerce_numbers_to_str=True)]
