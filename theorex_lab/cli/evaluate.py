@@ -127,7 +127,7 @@ def _search(_dataset: str | None, seed: int, log: str, queries: int, fit: bool, 
 
 
 def _sentences(_dataset: str | None, seed: int, **_: Any) -> Report:
-    from theorex_lab.experiments.scores.sentences import score_sentences
+    from theorex_lab.experiments.scores.labelled import score_sentences
 
     scores = score_sentences(seed=seed)
     told = f"types right in the report half: {scores.types_right:.3f}"

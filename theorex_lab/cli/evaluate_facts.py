@@ -10,7 +10,7 @@ Report = tuple[dict[str, Any], str]
 def supersede(dataset: str, file: str, seed: int) -> Report:
     """See `score_fact_updates`; `file` says which of the set's, or another log. Raises InvalidInput for another set."""
     from theorex_lab.errors import InvalidInput
-    from theorex_lab.experiments.scores.fact_updates import score_fact_updates
+    from theorex_lab.experiments.scores.statements import score_fact_updates
 
     if dataset != "fact_updates":
         raise InvalidInput(f"got data set {dataset!r}; allowed is fact_updates, with --file another log")
@@ -19,7 +19,7 @@ def supersede(dataset: str, file: str, seed: int) -> Report:
 
 def signals(dataset: str, seed: int) -> Report:
     """See `score_signals`, which raises what this does."""
-    from theorex_lab.experiments.scores.signals import score_signals
+    from theorex_lab.experiments.scores.labelled import score_signals
 
     result = score_signals(dataset, seed=seed)
     about = f"{dataset}, n = {result['n']} messages that did not choose the patterns, as {result['make']['n']} others did; last, F1 of baselines"
@@ -40,9 +40,9 @@ def _by_category(scored: dict[str, Any]) -> str:
 
 def pairs(part: str, dataset: str | None, seed: int) -> Report:
     """See `score_duplicates` or `score_contradictions`, as `part` says. Raises InvalidInput for another set."""
-    from theorex_lab.experiments.scores import pairs
+    from theorex_lab.experiments.scores import statements
 
-    score = pairs.score_duplicates if part == "duplicates" else pairs.score_contradictions
+    score = statements.score_duplicates if part == "duplicates" else statements.score_contradictions
     return _report(score(*filter(None, [dataset]), seed=seed))
 
 

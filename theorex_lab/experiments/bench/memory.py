@@ -25,7 +25,7 @@ from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.experiments.bench import made
 from theorex_lab.experiments.bench.made import NOW, GivenVectors, axon_of, lay_home, texts, unit_rows
 from theorex_lab.experiments.bench.measure import Ground, Round, Timed, alternately, in_turn, row
-from theorex_lab.experiments.scores.signals import METHODS, labelled_messages
+from theorex_lab.experiments.scores.labelled import METHODS, labelled_messages
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.view import fold_into

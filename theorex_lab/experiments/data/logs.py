@@ -107,8 +107,8 @@ def _line(row: Timed, event: Event | None) -> SessionLine:
 
 LOGS: dict[str, Callable[[], Parts]] = {
     "coding_sessions": _coding_sessions,
-    **{name: later(f"{_READERS}.conversations:{name}") for name in ("locomo", "qmsum")},
-    **{name: later(f"{_READERS}.statements:{name}") for name in ("fact_updates", "precisionmembench")},
+    **{name: later(f"{_READERS}.said:{name}") for name in ("locomo", "qmsum")},
+    **{name: later(f"{_READERS}.said:{name}") for name in ("fact_updates", "precisionmembench")},
     **{name: later(f"{_READERS}.runs:{name}") for name in _RUNS},
     "simulated_sessions": _simulated_sessions,
 }
@@ -116,6 +116,6 @@ LOGS: dict[str, Callable[[], Parts]] = {
 GIVEN: dict[str, Callable[[Path], Parts]] = {
     "git": later(f"{_READERS}.runs:git"),
     "transcripts": transcripts,
-    "factconsolidation": later(f"{_READERS}.statements:factconsolidation"),
-    **{name: later(f"{_READERS}.conversations:{name}") for name in ("longmemeval", "realtalk", "beam")},
+    "factconsolidation": later(f"{_READERS}.said:factconsolidation"),
+    **{name: later(f"{_READERS}.said:{name}") for name in ("longmemeval", "realtalk", "beam")},
 }

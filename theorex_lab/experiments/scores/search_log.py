@@ -52,7 +52,7 @@ class SearchScore:
 def score_search(
     logs: Sequence[Log], *, queries: int = 300, seed: int = 0, fit: bool = False, embedder: Embedder | None = None
 ) -> SearchScore:
-    """Search for texts of the logs by a few of their words, most of which were deleted from them; see `label_free`.
+    """Search for texts of the logs by a few of their words, most of which were deleted from them; see `without_words`.
 
     fit: weights are fitted to every other query, and scored on those between. Raises InvalidInput for fewer than 1
     queries (20 to fit), and for logs without sentences.
