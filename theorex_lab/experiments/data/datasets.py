@@ -23,9 +23,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import ConfigDict, Field
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data import sources
+from theorex_lab.experiments.data import parsing, sources
 from theorex_lab.experiments.data.dataset_files import DATASETS, Content, members_of, read_files
-from theorex_lab.experiments.data.parsing import routing, runs
 from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
@@ -138,10 +137,10 @@ def load_local_runs() -> LocalRuns:
     return load_runs(sources.packaged("local_runs.jsonl.gz"))
 
 
-def fetch_llmrouter() -> routing.RouterScores:
+def fetch_llmrouter() -> parsing.RouterScores:
     """LLMRouter: scores of 9 models on 5,608 training and 500 test queries."""
     info = DATASETS["llmrouter"]
-    return routing.llmrouter(read_files(info), info.licence)
+    return parsing.llmrouter(read_files(info), info.licence)
 
 
 def fetch_routellm() -> pd.DataFrame:
@@ -151,24 +150,24 @@ def fetch_routellm() -> pd.DataFrame:
     """
     info = DATASETS["routellm"]
     files = read_files(info)
-    table = routing.routellm(files, members_of(files["mmlu_responses.tar"]))
+    table = parsing.routellm(files, members_of(files["mmlu_responses.tar"]))
     table.attrs.update(dataset=info.name, licence=info.licence)
     return table
 
 
-def fetch_taubench_airline() -> runs.TauBench:
+def fetch_taubench_airline() -> parsing.TauBench:
     """tau-bench airline: 4 trials of each of 50 tasks by gpt-4o, with every action and its reward."""
     info = DATASETS["taubench_airline"]
-    return runs.taubench(read_files(info)["gpt-4o-airline.json"], info.licence)
+    return parsing.taubench(read_files(info)["gpt-4o-airline.json"], info.licence)
 
 
-def fetch_whoandwhen() -> runs.WhoAndWhen:
+def fetch_whoandwhen() -> parsing.WhoAndWhen:
     """Who&When, the algorithm-generated part: 126 failed multi-agent runs with guilty agent, step and reason."""
     info = DATASETS["whoandwhen"]
-    return runs.whoandwhen(members_of(read_files(info)["whoandwhen_algorithm_generated.tar"]), info.licence)
+    return parsing.whoandwhen(members_of(read_files(info)["whoandwhen_algorithm_generated.tar"]), info.licence)
 
 
-def load_failed_runs(path: str | Path) -> tuple[runs.FailedRun, ...]:
+def load_failed_runs(path: str | Path) -> tuple[parsing.FailedRun, ...]:
     """Runs in the format of Who&When, its hand-crafted half among others: a JSON file, or those of a folder, in order.
 
     Raises InvalidInput where there is no such file, or one is not as it should be, naming it.
@@ -177,10 +176,10 @@ def load_failed_runs(path: str | Path) -> tuple[runs.FailedRun, ...]:
     files = sorted(place.glob("*.json")) if place.is_dir() else [place] if place.is_file() else []
     if not files:
         raise InvalidInput(f"got {str(path)!r} without a run; allowed is a JSON file, or a folder of .json files")
-    return runs.whoandwhen({file.name: Content(str(file), file.read_bytes()) for file in files}, "").runs
+    return parsing.whoandwhen({file.name: Content(str(file), file.read_bytes()) for file in files}, "").runs
 
 
-def fetch_reflexion_alfworld() -> runs.Reflexion:
+def fetch_reflexion_alfworld() -> parsing.Reflexion:
     """Reflexion on ALFWorld: 134 tasks in 15 trials with written reflections, and in 7 without."""
     info = DATASETS["reflexion_alfworld"]
-    return runs.reflexion(members_of(read_files(info)["alfworld_env_results.tar"]), info.licence)
+    return parsing.reflexion(members_of(read_files(info)["alfworld_env_results.tar"]), info.licence)

@@ -14,7 +14,7 @@ from theorex_lab.clock import to_iso
 from theorex_lab.config import Settings
 from theorex_lab.design import Item, Log, MemoryDesign, Probe
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.replay.memories import Maker, Memory, names_of
+from theorex_lab.experiments.replay.baselines import Maker, Memory, names_of
 from theorex_lab.experiments.replay.trials import INJECT, Plan, Trial, text_of, try_out
 from theorex_lab.experiments.scores.compare import Comparison, Difference, MeanInterval
 from theorex_lab.experiments.scores.session_scores import FIRST_SESSIONS, Scene, scenes, share

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.replay.memories import Maker, Memory, names_of
+from theorex_lab.experiments.replay.baselines import Maker, Memory, names_of
 from theorex_lab.experiments.replay.resume import ResumeFile, run_all
 from theorex_lab.experiments.replay.trials import LOWER_IS_BETTER, NEITHER, PROBE_SCORES, Plan, Trial, try_out
 from theorex_lab.experiments.scores.session_scores import SESSION_SCORES

@@ -18,9 +18,8 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.config import ModelSettings, ModelTier, Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import LocalRuns, load_local_runs, prompts
-from theorex_lab.experiments.data.routing_sets import TEST_SHARE, RoutingSet
+from theorex_lab.experiments.data.routing_sets import TEST_SHARE, Queries, RoutingSet, Training
 from theorex_lab.experiments.scores.routing import SUCCESS_FROM, models_of
-from theorex_lab.experiments.scores.routing_policies import Queries, Training
 from theorex_lab.lab import DEFAULT_HOME, Lab
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, counted_type
 from theorex_lab.memory.intervals import wilson
