@@ -1,7 +1,5 @@
 """The tour: a history is remembered session by session; what the next session would be given, and what that was worth."""
 
-from __future__ import annotations
-
 import base64
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Made-up memories of any size, the same for the same seed: texts, vectors, events, homes, and axons as columns."""
 
-from __future__ import annotations
-
 import zlib
 from collections.abc import Iterator, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """How a row is measured: an amount of ours and of a peer, turn by turn in one run, and their ratio."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

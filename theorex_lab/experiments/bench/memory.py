@@ -1,7 +1,5 @@
 """What a memory does in a process: writes, folds, snapshots, search, facts; what is computed over whole memories."""
 
-from __future__ import annotations
-
 import json
 import math
 import sqlite3

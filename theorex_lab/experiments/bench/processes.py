@@ -1,7 +1,5 @@
 """Whole processes: the hook and the commands that agents start often, and other systems on the same texts and vectors."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from functools import partial

@@ -3,8 +3,6 @@
 Of each the defaults, on disk. None computes a vector or calls a model. Ours and FTS5 find by words, all but FTS5 by vectors.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """The rows by name, their measurement one after the other, and the lines of the table."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sqlite3

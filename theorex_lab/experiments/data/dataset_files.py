@@ -4,8 +4,6 @@ A file is taken from `$THEOREX_DATA/<set>/`, else from the user's cache, which i
 from its repository at the pinned commit. Its sha256 is checked every time before anything reads it.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io

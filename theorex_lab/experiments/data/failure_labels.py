@@ -4,8 +4,6 @@ A label is a later word on an outcome and so an `outcome_scored` event whose cha
 not end the wait for a review, is on disk at once, and is erased with its outcome.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

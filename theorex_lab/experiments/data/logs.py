@@ -1,7 +1,5 @@
 """Recorded logs by the name of their data set: the events that a memory lives through, and what it is asked."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial

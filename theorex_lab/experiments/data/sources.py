@@ -1,7 +1,5 @@
 """Recorded files: gzipped JSON Lines, a header and then records of one type; a simulation's; and where data is found."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -1,7 +1,5 @@
 """The failure queue to look through and to label: a thin wrapper over a pure drawing and `FailureQueue`."""
 
-from __future__ import annotations
-
 from html import escape
 from pathlib import Path
 from typing import Any

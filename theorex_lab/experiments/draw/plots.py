@@ -1,7 +1,5 @@
 """Pictures of a memory: pure functions that draw on the Axes given, or on a new figure, and return the Axes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any

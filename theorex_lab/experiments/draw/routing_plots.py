@@ -1,7 +1,5 @@
 """Pictures of routing: pure functions that draw on the Axes given, or on a new figure, and return the Axes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import Any

@@ -1,7 +1,5 @@
 """Pictures of sweeps: a metric over two settings, and what keeping costs against what forgetting costs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import cycle
 from typing import Any

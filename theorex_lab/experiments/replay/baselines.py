@@ -4,8 +4,6 @@ Each is driven through the four methods of a `theorex_lab.design.MemoryDesign`: 
 of files hold one path a line.
 """
 
-from __future__ import annotations
-
 import heapq
 import math
 import tempfile

@@ -1,7 +1,5 @@
 """Work of many tasks, such as a sweep or a comparison: in process or on an executor, kept in a file while it is done."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence

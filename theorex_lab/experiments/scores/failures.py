@@ -4,8 +4,6 @@ Who&When is split by question: those whose SHA-1 is even are for development (we
 are reported.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re

@@ -6,8 +6,6 @@ though one hand labelled both before they were final. The patterns of signals we
 others: English ones that were drawn when the patterns were final, and half of the Russian.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

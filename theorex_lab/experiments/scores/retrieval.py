@@ -8,8 +8,6 @@
 1.0
 """
 
-from __future__ import annotations
-
 import json
 import math
 import tempfile

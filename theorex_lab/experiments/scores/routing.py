@@ -6,8 +6,6 @@ only how the model it chose did, and must try models to learn. Where a test quer
 those, as in llmrouter, figures are given twice: with the training as published, and without the repeated queries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, NamedTuple, Self

@@ -1,7 +1,5 @@
 """Runs of models to look at: those of a home, of the packaged recording, of a simulation in which models change."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence

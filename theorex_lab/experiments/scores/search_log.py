@@ -1,7 +1,5 @@
 """How well search finds texts of your own log, without labels, and weights that are fitted to it where they help."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

@@ -4,8 +4,6 @@ A conditional logit: a query chooses among the texts that search considers, by t
 "Conditional logit analysis of qualitative choice behavior", 1974). A ridge holds the weights near those that ship.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple

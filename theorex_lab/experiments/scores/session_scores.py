@@ -16,8 +16,6 @@ waste   share of the context's words, by length, that the session never uses.
 mean    the mean of file, edit and term.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter, defaultdict

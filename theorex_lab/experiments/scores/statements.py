@@ -3,8 +3,6 @@
 Of public pairs of sentences those whose SHA-256 is even made the weights, rules and thresholds; the others are reported.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Work of agents: their prompts, tools, last messages and how it came out."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable

@@ -4,8 +4,6 @@ Each turn is captured as it was said: by people among themselves as an observati
 assistant as a prompt, by an assistant as the last message of its turn. Questions are asked once all was said.
 """
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
