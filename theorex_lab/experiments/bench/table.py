@@ -16,7 +16,6 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.bench.measure import ROWS, BenchRow, Ground
 from theorex_lab.experiments.data import datasets
 
-FAMILIES = ("memory", "processes")
 SCALES = {"10k": 10_000, "100k": 100_000}
 HEAD = "| row | measured | beside | ours ÷ peer, median [min–max] | target |\n|---|---|---|---|---|"
 _PACKAGES = (
@@ -70,8 +69,7 @@ def number(value: float) -> str:
 
 def rows() -> dict[str, BenchRow]:
     """All rows by name."""
-    for family in FAMILIES:
-        import_module(f"theorex_lab.experiments.bench.{family}")
+    import_module("theorex_lab.experiments.bench.peers")
     return ROWS
 
 

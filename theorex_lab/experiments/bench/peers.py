@@ -1,4 +1,4 @@
-"""What a memory does in a process: writes, folds, snapshots, search, facts; what is computed over whole memories."""
+"""The rows: what the toolkit's paths cost beside peers, in a process and as whole processes, and beside other systems."""
 
 import json
 import math
@@ -6,8 +6,10 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from functools import partial
 from importlib import import_module
 from itertools import count
+from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -20,9 +22,9 @@ from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.designs.facts.pairs import SharedWords, marks_of
 from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.experiments.bench import made
-from theorex_lab.experiments.bench.made import NOW, GivenVectors, axon_of, lay_home, texts, unit_rows
-from theorex_lab.experiments.bench.measure import Ground, Round, Timed, alternately, in_turn, row
+from theorex_lab.experiments.bench import made, measure
+from theorex_lab.experiments.bench.made import NOW, GivenVectors, as_installed, axon_of, lay_home, texts, unit_rows
+from theorex_lab.experiments.bench.measure import Amounts, Ground, Round, Timed, alternately, in_turn, row
 from theorex_lab.experiments.scores.labelled import METHODS, labelled_messages
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
@@ -34,6 +36,13 @@ from theorex_lab.search.vectors import VectorCache, text_key
 
 _DEFAULTS = Settings()
 _OF_EACH = 20  # facts an entity
+_SYSTEMS = "theorex_lab.experiments.bench.systems"
+_EVENT = {
+    "hook_event_name": "PostToolUse", "session_id": "a-session", "tool_name": "Bash",
+    "tool_input": {"command": "make test", "description": "Run the tests"},
+    "tool_response": {"stdout": "203 passed in 8.1 s", "stderr": "", "interrupted": False},
+}  # fmt: skip
+_HOOK = "import os, sys; os.environ['THEOREX_HOME'] = sys.argv[1]; from theorex_lab.hook import main; main()"
 _TEXT = "We agreed that TTL invalidation with jitter prevents the cache stampede on the checkout service after deploys."
 
 
@@ -257,3 +266,55 @@ def _as_of(ground: Ground) -> Iterator[Round]:
     with _laid(ground) as lab:
         home, last = lab.home, lab.journal.last_seq()
         yield alternately(lambda: facts_of(home, as_of=NOW), lambda: fold_into(Facts(), lab.journal, last))
+
+
+def _process(arguments: tuple[str, ...], ground: Ground) -> Iterator[Round]:
+    """The command of these arguments, the hook without any, beside an interpreter that does nothing."""
+    home = lay_home(ground.folder, ground.rows, as_installed())
+    asked = texts(ground.rows)[-1].split()[:3] if "search" in arguments else ()
+    command = measure.theorex(home, *arguments, *asked) if arguments else (measure.PYTHON, "-c", _HOOK, home)
+    nothing = partial(measure.run, measure.PYTHON, "-c", "pass")
+    ours = partial(measure.run, *command, given=json.dumps(_EVENT).encode(), cwd=ground.folder)
+    yield alternately(ours, nothing, meter=measure.child_seconds)
+
+
+for _name, _about, _at_most, _arguments in (
+    ("hook", "theorex-hook PostToolUse", 3, ()),
+    ("write", "theorex write", 10, ("write", "TTLs prevent cache stampedes")),
+    ("status", "theorex status", 25, ("status",)),
+    ("search-words", "theorex search for words that a text holds", 25, ("search", "--all-agents")),
+    ("search-process", "theorex search --vectors always", None, ("search", "--all-agents", "--vectors", "always")),
+):
+    row(_name, f"{_about}, process", "python -c pass", at_most=_at_most)(partial(_process, _arguments))
+
+
+def figures(system: str, folder: Path, rows: int) -> dict[str, float]:
+    """What a system takes, by what it does: processor seconds, bytes on disk, and bytes of memory at the most."""
+
+    def process(act: str) -> bytes:
+        return measure.run(measure.PYTHON, "-m", _SYSTEMS, system, act, folder, str(rows), cwd=folder)
+
+    folder.mkdir(parents=True)
+    measured: dict[str, float] = json.loads(process("fill").splitlines()[-1])
+    measured["open and search, process"] = measure.child_seconds(lambda: process("find"))
+    return measured
+
+
+def _beside(peer: str, ground: Ground) -> Iterator[Round]:
+    def one_round() -> Iterator[Amounts]:
+        number = len(list(ground.folder.iterdir()))
+        theirs = figures(peer, ground.folder / f"{number}-{peer}", ground.rows)
+        ours = figures("theorex", ground.folder / f"{number}-theorex", ground.rows)
+        for what, amount in ours.items():
+            yield Amounts(amount, theirs[what], what)
+
+    yield one_round
+
+
+for _name, _title, _targets, _needs in (
+    ("chroma", "Chroma, by vectors", {"search": 1.5, "bytes on disk": 1.5, "add one and find it": 1.5}, ("chromadb",)),
+    ("mem0", "mem0 with faiss, by vectors", {"search": 1.5, "add one and find it": 1.5}, ("mem0", "faiss")),
+    ("fts5", "SQLite FTS5, by words", None, ()),
+):
+    _more = {"at_most": _targets, "needs": _needs, "most_rounds": 3}
+    row(f"store-{_name}", "the same texts and given vectors", _title, **_more)(partial(_beside, _name))
