@@ -148,8 +148,9 @@ def plot_beliefs(facts: Sequence[Fact], as_of: int, *, ax: Axes | None = None) -
 
 def plot_growth(growth: Growth, ax: Axes | None = None) -> Axes:
     """Tokens at a session's start, day by day, in three ways, beside the document's figures (crosses); a log scale."""
-    ax, frame = axes.new_axes(ax, width=9.0), growth.frame
     from theorex_lab.experiments.scores.growth import DOCUMENT
+
+    ax, frame = axes.new_axes(ax, width=9.0), growth.frame
 
     for number, (name, label) in enumerate(_CURVES.items()):
         ax.plot(frame["day"], frame[name].where(frame[name] > 0), color=axes.colour_of(number), label=label)
@@ -160,6 +161,5 @@ def plot_growth(growth: Growth, ax: Axes | None = None) -> Axes:
         axes.note(ax, "the log's days\nagain, word for word", (growth.own_days + 2, 4 * DOCUMENT["query"]), fontsize=8)
     ax.set_yscale("log")
     axes.legend_below(ax, handles, columns=2)
-    return axes.finish_axes(
-        ax, xlabel="days", ylabel="tokens at a session's start", title=f"{growth.dataset}: what a session's start costs"
-    )
+    title = f"{growth.dataset}: what a session's start costs"
+    return axes.finish_axes(ax, xlabel="days", ylabel="tokens at a session's start", title=title)

@@ -49,9 +49,8 @@ def chain_explorer(memory: FactsMemory) -> Any:
     memory: `lab.facts`. Raises InvalidInput where nothing was replaced.
     """
     newest = [fact for fact in memory.list(active=None) if fact.supersedes and not fact.superseded_by]
-    explorer: Explorer[Sequence[Fact]] = Explorer(
-        {_title(fact): partial(memory.chain, fact.id) for fact in newest}, "a chain of facts"
-    )
+    chains = {one_line(f"{fact.id}: {fact.text}", 70): partial(memory.chain, fact.id) for fact in newest}
+    explorer: Explorer[Sequence[Fact]] = Explorer(chains, "a chain of facts")
 
     def drawn(chain: Sequence[Fact]) -> tuple[str, Figure]:
         return paragraph(f"{len(chain)} facts; now: {chain[-1].text}"), draw_chain(chain)
@@ -66,9 +65,8 @@ def belief_explorer(memory: FactsMemory) -> Any:
     Raises InvalidInput where there are no facts.
     """
     facts = memory.list(active=None)
-    groups = {"all": facts} | {
-        of: [fact for fact in facts if fact.entity == of] for of in {fact.entity: 0 for fact in facts}
-    }
+    names = dict.fromkeys(fact.entity for fact in facts)
+    groups = {"all": facts} | {name: [fact for fact in facts if fact.entity == name] for name in names}
     if not facts:
         raise InvalidInput("got a memory without facts; write one: theorex fact write")
     first, last = facts[0].at, max(max(fact.at, fact.superseded_at or 0) for fact in facts)
@@ -114,9 +112,8 @@ class _Queue:
         """List the tensions, those that are settled with a mark, and show the chosen one."""
         self.tension.unobserve(self.show, names="value")
         notes = self.memory.notes(tensions=True)
-        self.tension.options = [
-            (f"{'' if note.status == 'pending' else '✓ '}{self._name(note)}", note.id) for note in notes
-        ]
+        marks = {"pending": ""}
+        self.tension.options = [(marks.get(note.status, "✓ ") + self._name(note), note.id) for note in notes]
         self.tension.value = chosen
         self.tension.observe(self.show, names="value")
         self.show()
@@ -141,7 +138,3 @@ class _Queue:
             self.status.value = paragraph(str(error))
             return
         self.list(self.tension.value)
-
-
-def _title(fact: Fact) -> str:
-    return one_line(f"{fact.id}: {fact.text}", 70)
