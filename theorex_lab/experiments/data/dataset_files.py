@@ -139,10 +139,8 @@ def _check(content: Content, file: DataFile) -> None:
     got = _member_digest(content) if file.members else hashlib.sha256(content.data).hexdigest()
     if got != file.sha256:
         of = "the list of its members" if file.members else "its uncompressed bytes"
-        raise InvalidInput(
-            f"{content.place}: the sha256 of {of} is expected to be {file.sha256}, got {got}; "
-            "replace the file by the unchanged one, or remove it to have it downloaded"
-        )
+        expected = f"{content.place}: the sha256 of {of} is expected to be {file.sha256}, got {got}"
+        raise InvalidInput(f"{expected}; replace the file by the unchanged one, or remove it to have it downloaded")
 
 
 def _member_digest(archive: Content) -> str:

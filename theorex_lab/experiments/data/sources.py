@@ -75,14 +75,13 @@ def packaged(name: str) -> Path:
     >>> packaged("simulated_team.jsonl.gz").name
     'simulated_team.jsonl.gz'
     """
+    got = f"got the packaged file {name!r}"
     if not isinstance(name, str) or not name or name in (".", "..") or set(name) & set("/\\:\0"):
-        raise InvalidInput(
-            f"got the packaged file {name!r}; allowed is a plain file name such as simulated_team.jsonl.gz"
-        )
+        raise InvalidInput(f"{got}; allowed is a plain file name such as simulated_team.jsonl.gz")
     for folder in _FOLDERS:
         if (folder / name).is_file():
             return folder / name
-    raise InvalidInput(f"got the packaged file {name!r}; it is neither in {_FOLDERS[0]} nor in {_FOLDERS[1]}")
+    raise InvalidInput(f"{got}; it is neither in {_FOLDERS[0]} nor in {_FOLDERS[1]}")
 
 
 def data_folder() -> Path | None:

@@ -163,8 +163,7 @@ def from_csv(file: str | Path, strict: bool = True) -> AccessLog:
 
     Times and `strict` as in `from_jsonl`. Raises InvalidInput where time or item has no column.
     """
-    lines = _read_lines(file)
-    reader = csv.DictReader(line for _, line in lines)
+    reader = csv.DictReader(line for _, line in _read_lines(file))
     if missing := ", ".join(sorted({"time", "item"} - set(reader.fieldnames or ()))):
         raise InvalidInput(f"{file} lacks the column {missing}; allowed are time,item[,event][,deleted]")
     return _log(_numbered(reader, file), _row, strict, str(file))

@@ -274,8 +274,7 @@ class Comparison:
             drawn = rng.integers(0, len(values), (RESAMPLES, len(values)))
             means = sums[drawn].sum(1) / counts[drawn].sum(1)
         else:
-            sums = np.sum([log[rng.integers(0, len(log), (RESAMPLES, len(log)))].sum(1) for log in values], axis=0)
-            means = sums / n
+            means = np.sum([log[rng.integers(0, len(log), (RESAMPLES, len(log)))].sum(1) for log in values], axis=0) / n
         low, high = np.percentile(means, [2.5, 97.5])
         return MeanInterval(float(sum(log.sum() for log in values) / n), float(low), float(high), n)
 

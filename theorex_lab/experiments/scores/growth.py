@@ -170,8 +170,7 @@ def _lived(memory: Housed, log: Log, days: int, span: int, tokens: int) -> Itera
         entities = dict.fromkeys(fact.entity for fact in facts)
         pages = [summary(of, [fact for fact in facts if fact.entity == of], now, settings) for of in entities]
         in_view = sum(tier(fact, now, settings) != "cold" for fact in facts)
-        size = sum(map(count_tokens, pages))
-        yield Day(day + 1, notes, size, query, len(entities), len(facts), in_view, day >= span)
+        yield Day(day + 1, notes, sum(map(count_tokens, pages)), query, len(entities), len(facts), in_view, day >= span)
 
 
 def _by_day(log: Log, days: int, span: int) -> list[list[Event]]:

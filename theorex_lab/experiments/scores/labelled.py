@@ -290,8 +290,7 @@ def _figures(messages: Sequence[LabelledMessage], method: Method, seed: int) -> 
     shares = np.stack([_shares(counts.sum(0)), *bounds], -1).reshape(len(ROWS), -1).tolist()
     names = [share + end for share in SHARES for end in ("", "_low", "_high")]
     known = counts.sum(0)[: len(HIGH), 2].astype(int).tolist()
-    labelled = [*known, len(messages), sum(known), sum(known)]
-    rows = zip(ROWS, labelled, shares, strict=True)
+    rows = zip(ROWS, [*known, len(messages), sum(known), sum(known)], shares, strict=True)
     return {row: {"labelled": many, **dict(zip(names, of, strict=True))} for row, many, of in rows}
 
 

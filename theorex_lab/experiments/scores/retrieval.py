@@ -165,8 +165,7 @@ def score_methods(
 
 def made_logs(logs: Sequence[Log], queries: int, seed: int = 0) -> list[Log]:
     """The logs with queries that their own texts give, so many of all of them together: see `without_words`."""
-    each = math.ceil(queries / len(logs))
-    return [without_words(log, TEXTS, each, seed + number) for number, log in enumerate(logs)]
+    return [without_words(log, TEXTS, math.ceil(queries / len(logs)), seed + number) for number, log in enumerate(logs)]
 
 
 def choices_of(logs: Sequence[Log], embedder: Embedder) -> list[Considered]:

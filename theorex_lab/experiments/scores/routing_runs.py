@@ -224,8 +224,7 @@ def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
     asked = Queries([prompts()[task] for task in scores.index], [kinds[task] for task in scores.index])
     test, train = (Training(asked, scores.to_numpy()).take(rows) for rows in parts)
     sizes, licence = costs.argsort().argsort().astype(np.float64), str(recorded.header["licence"])
-    models = tuple(scores.columns)
-    return RoutingSet("recorded local runs", models, costs, "ms, mean", sizes, train, test, {}, licence)
+    return RoutingSet("recorded local runs", tuple(scores.columns), costs, "ms, mean", sizes, train, test, {}, licence)
 
 
 def trade_off(

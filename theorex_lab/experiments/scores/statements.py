@@ -56,8 +56,7 @@ class Pairs(NamedTuple):
 
 def sentence_pairs(dataset: str) -> Pairs:
     """The pairs of stsb, sick or fever_symmetric. Raises as `read_files` does."""
-    files = read_files(DATASETS[dataset]).values()
-    rows = [row for file in files for row in _READERS[dataset](file.data.decode())]
+    rows = [row for file in read_files(DATASETS[dataset]).values() for row in _READERS[dataset](file.data.decode())]
     texts = [row[:2] for row in rows]
     made = [hashlib.sha256("\n".join(pair).encode()).digest()[0] % 2 == 0 for pair in texts]
     embedder = kept_embedder()
@@ -170,8 +169,7 @@ def _figures(pairs: Pairs, found: Floats, measure: Measure, cuts: dict[str, floa
     figures = Interval(measure(values, told), low, high).named(measure.__name__)
     for prefix, cut in cuts.items():
         called, same = values >= cut, told >= _SAME
-        right = same[called] if called.any() else [False]
-        figures |= bootstrap_mean(right, seed).named(f"{prefix}precision")
+        figures |= bootstrap_mean(same[called] if called.any() else [False], seed).named(f"{prefix}precision")
         figures |= bootstrap_mean(called[same], seed).named(f"{prefix}recall")
     return figures
 

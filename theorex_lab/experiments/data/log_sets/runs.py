@@ -69,8 +69,7 @@ def _trial(log: Recorder, found: Reflexion, trial: int, at: int, lessons: dict[i
     for task, success in enumerate(found.success[trial]):
         name, then = found.environments[task], at + (1 + task) * MINUTE
         session = f"trial{trial}-{name}"
-        result = "solved" if success else "not solved"
-        log.came_out(session, then, name, result, success=bool(success), session=session)
+        log.came_out(session, then, name, "solved" if success else "not solved", success=bool(success), session=session)
     for number, written in enumerate(found.reflections):
         if written.after_trial == trial:
             name = found.environments[written.environment]

@@ -343,5 +343,4 @@ def _told(stated: Sequence[tuple[int, str]], question: str, answers: Sequence[st
     best = max(begun, key=lambda start: (shared[start], begun[start][-1]), default="")
     if not shared.get(best):
         return [], []
-    right = begun[best][-1:]
-    return right, [number for number, text in stated if text.startswith(best) and number not in begun[best]]
+    return begun[best][-1:], [number for number, text in stated if text.startswith(best) and number not in begun[best]]
