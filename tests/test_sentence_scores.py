@@ -54,8 +54,8 @@ def test_rules_find_more_than_every_baseline_on_the_report_half():
     scores = score_sentences()
     assert scores.result()["n"] == 450
     assert scores.types_right > 0.5
-    for task in {row.task for row in scores}:
-        rows = {row.method: row for row in scores if (row.task, row.half) == (task, "report")}
-        best = max(row.f1 for method, row in rows.items() if method != "rules")
-        assert rows["rules"].f1 > best
-        assert all(0 <= row.f1_low <= row.f1 <= row.f1_high <= 1 for row in rows.values())
+    for task in {row["task"] for row in scores}:
+        rows = {row["method"]: row for row in scores if (row["task"], row["half"]) == (task, "report")}
+        best = max(row["f1"] for method, row in rows.items() if method != "rules")
+        assert rows["rules"]["f1"] > best
+        assert all(0 <= row["f1_low"] <= row["f1"] <= row["f1_high"] <= 1 for row in rows.values())

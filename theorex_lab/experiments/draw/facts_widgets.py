@@ -1,25 +1,22 @@
 """Facts to look through: chains of what replaced what, beliefs as of a day, and contradictions to settle."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import ipywidgets as widgets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
+from theorex_lab.designs.facts.face import FactsMemory
 from theorex_lab.designs.facts.facts import Fact
+from theorex_lab.designs.facts.notes import Note
 from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.experiments.draw.axes import figure_of
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph, to_png
 from theorex_lab.experiments.draw.facts_plots import plot_beliefs, plot_chain, row_height
 from theorex_lab.text.line import one_line
-
-if TYPE_CHECKING:
-    from theorex_lab.designs.facts.face import FactsMemory
-    from theorex_lab.designs.facts.notes import Note
 
 _LOOK: dict[str, Any] = {"width": "52em", "label_width": "9em"}
 _VERDICTS = {
@@ -97,7 +94,6 @@ class _Queue:
     """The controls of the tensions and what they do."""
 
     def __init__(self, memory: FactsMemory) -> None:
-        import ipywidgets as widgets
 
         self.memory, self.status, self.picture = memory, widgets.HTML(), widgets.Image(format="png")
         self.tension = control("Dropdown", "Tension", **_LOOK)

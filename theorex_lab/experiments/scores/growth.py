@@ -9,6 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Log
@@ -27,7 +28,6 @@ from theorex_lab.text.line import count_tokens
 from theorex_lab.text.sections import read_sections
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 # What Engram's document claims: tokens after ten days with 25 entities and 183 facts, and how many times less one query
@@ -66,7 +66,6 @@ class Growth:
     @property
     def frame(self) -> pd.DataFrame:
         """Columns as the members of `Day`."""
-        import pandas as pd
 
         return pd.DataFrame(self.days, columns=Day._fields)
 

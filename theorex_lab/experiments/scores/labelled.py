@@ -12,7 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +22,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.data.sources import packaged, read_lines
-from theorex_lab.memory.intervals import BOOTSTRAPS, Floats, bootstrap_mean
+from theorex_lab.memory.intervals import BOOTSTRAPS, Floats, Interval, bootstrap_mean
 from theorex_lab.memory.rows import Rows
 from theorex_lab.text.directives import directive_of
 from theorex_lab.text.sections import read_sections
@@ -37,7 +38,13 @@ SHARES = ("precision", "recall", "f1")
 # By category.
 _WORDS = dict(line.split(" = ") for line in read_sections(__file__, "signal_words.txt")["words"].splitlines())
 _CUE = re.compile(r"(?i)\b(?:always|never|don['’]?t|must|should)\b")
-_Chosen = Callable[[list[Span]], Sequence[Span]]
+_DIRECTIVE, _WORTH = 3, 4  # where a labelled sentence says what it is
+# What is looked for, and among which turns: said by whom, drawn how.
+_TASKS: tuple[tuple[str, int, str, str], ...] = (
+    ("directives of prompts", _DIRECTIVE, "user", "random"), ("directives of cued prompts", _DIRECTIVE, "user", "cued"),
+    ("worth keeping of prompts", _WORTH, "user", "random"), ("worth keeping of messages", _WORTH, "agent", "random"),
+)  # fmt: skip
+_Chosen = Callable[[list[Span], int, Speaker], Sequence[Span]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,41 +69,23 @@ class LabelledTurn:
         return "report" if hashlib.sha256(self.session.encode()).digest()[3] % 2 else "make"
 
 
-class SentenceScore(NamedTuple):
-    """How well a method finds labelled sentences: a share with its 95 % interval over sessions each.
-
-    task: what is looked for.  labelled, found: sentences.  f1: 2 hits / (labelled + found).
-    """
-
-    task: str
-    half: str
-    method: str
-    turns: int
-    labelled: int
-    found: int
-    precision: float
-    precision_low: float
-    precision_high: float
-    recall: float
-    recall_low: float
-    recall_high: float
-    f1: float
-    f1_low: float
-    f1_high: float
+_Texts = list[tuple[LabelledTurn, str]]
 
 
-class SentenceScores(Rows[SentenceScore]):
-    """A row a task, half and method.
+class SentenceScores(Rows[dict[str, Any]]):
+    """How well methods find labelled sentences: a row a task, half and method.
 
+    A row holds task (what is looked for), half, method, turns, labelled and found (sentences), and precision, recall and
+    f1, 2 hits / (labelled + found), each a share with its 95 % interval over sessions (`_low`, `_high`).
     types_right: share of the right type among the sentences of the report half that are rightly held worth keeping.
     """
 
-    row_class = SentenceScore
     types_right: float = 0.0
 
     def result(self) -> dict[str, Any]:
         """{dataset, n, methods, types_right}; n: labelled turns."""
-        n = sum(row.turns for row in self if row.method == "rules" and not row.task.endswith("keeping of prompts"))
+        told = [row for row in self if row["method"] == "rules" and row["task"] != "worth keeping of prompts"]
+        n = sum(row["turns"] for row in told)
         return {"dataset": "coding_sessions", "n": n, "methods": self.to_dict(), "types_right": self.types_right}
 
 
@@ -122,74 +111,50 @@ def labelled_texts() -> list[tuple[LabelledTurn, str]]:
 
 
 def score_sentences(*, seed: int = 0) -> SentenceScores:
-    """Precision, recall and F1 of the rules and of trivial baselines on both halves; see SentenceScore.
+    """Precision, recall and F1 of the rules and of trivial baselines on both halves; see SentenceScores.
 
     Baselines choose among the same sentences as the rules do. Raises as `labelled_texts`.
     """
-    texts = labelled_texts()
-    rows = [
-        _score(task, half, method, [pair for pair in of if pair[0].half == half], column, choose, seed)
-        for task, column, of, rules in _tasks(texts)
-        for half in ("make", "report")
-        for method, choose in {**rules, **_BASELINES}.items()
-    ]
+    texts, rows = labelled_texts(), []
+    for (task, column, *of), half in product(_TASKS, ("make", "report")):
+        among = [(turn, text) for turn, text in texts if [turn.by, turn.drawn, turn.half] == [*of, half]]
+        for method, choose in _METHODS.items():
+            rows.append({"task": task, "half": half, "method": method, **_score(among, column, choose, seed)})
     scores = SentenceScores(rows)
     scores.types_right = _types_right([pair for pair in texts if pair[0].half == "report"])
     return scores
 
 
-_Texts = list[tuple[LabelledTurn, str]]
+def _by_rules(spans: list[Span], column: int, by: Speaker) -> list[Span]:
+    if column == _WORTH:
+        return [span for span in spans if worth(span.text, by)[0] != "none"]
+    found = [(span, directive_of(span)) for span in spans]
+    return [span for span, said in found if said is not None and (said.stands or said.kind == "correction")]
 
 
-def _tasks(texts: _Texts) -> list[tuple[str, int, _Texts, dict[str, _Chosen]]]:
-    """What is looked for, where its label stands, among which turns, and the rules that look for it."""
-
-    def said(by: str, drawn: str) -> _Texts:
-        return [(turn, text) for turn, text in texts if (turn.by, turn.drawn) == (by, drawn)]
-
-    told: dict[str, _Chosen] = {"rules": lambda spans: [span for span in spans if _binds(span)]}
-    kept: dict[str, dict[str, _Chosen]] = {
-        by: {"rules": lambda spans, by=by: [span for span in spans if worth(span.text, by)[0] != "none"]}  # type: ignore[misc]
-        for by in ("user", "agent")
-    }
-    return [
-        ("directives of prompts", 3, said("user", "random"), told),
-        ("directives of cued prompts", 3, said("user", "cued"), told),
-        ("worth keeping of prompts", 4, said("user", "random"), kept["user"]),
-        ("worth keeping of messages", 4, said("agent", "random"), kept["agent"]),
-    ]
-
-
-def _binds(span: Span) -> bool:
-    found = directive_of(span)
-    return found is not None and (found.stands or found.kind == "correction")
-
-
-_BASELINES: dict[str, _Chosen] = {
-    "cue word": lambda spans: [span for span in spans if _CUE.search(span.text)],
-    "every sentence": lambda spans: spans,
-    "longest sentence": lambda spans: sorted(spans, key=lambda span: -len(span.text))[:1],
-    "first sentence": lambda spans: spans[:1],
+# Of a turn's sentences those that a method chooses; the rules go by what is looked for, and by who speaks.
+_METHODS: dict[str, _Chosen] = {
+    "rules": _by_rules,
+    "cue word": lambda spans, *_: [span for span in spans if _CUE.search(span.text)],
+    "every sentence": lambda spans, *_: spans,
+    "longest sentence": lambda spans, *_: sorted(spans, key=lambda span: -len(span.text))[:1],
+    "first sentence": lambda spans, *_: spans[:1],
 }
 
 
-def _score(task: str, half: str, method: str, of: _Texts, column: int, choose: _Chosen, seed: int) -> SentenceScore:
+def _score(among: _Texts, column: int, choose: _Chosen, seed: int) -> dict[str, float]:
     hits: list[tuple[str, bool]] = []
     recalled: list[tuple[str, bool]] = []
-    for turn, text in of:
+    for turn, text in among:
         wanted = [label for label in turn.sentences if label[column] != "none"]
-        chosen = choose(sentences_of(text, turn.by))
+        chosen = choose(sentences_of(text, turn.by), column, turn.by)
         hits += [(turn.session, any(_meets(span, label) for label in wanted)) for span in chosen]
         recalled += [(turn.session, any(_meets(span, label) for span in chosen)) for label in wanted]
-    shares = [share for values in (hits, recalled, hits + recalled) for share in _share(values, seed)]
-    return SentenceScore(task, half, method, len(of), len(recalled), len(hits), *shares)
-
-
-def _share(values: Sequence[tuple[str, bool]], seed: int) -> tuple[float, float, float]:
-    if not values:
-        return 0.0, 0.0, 1.0
-    mean = bootstrap_mean([hit for _, hit in values], seed, groups=[session for session, _ in values])
-    return mean.mean, mean.low, mean.high
+    scored: dict[str, float] = {"turns": len(among), "labelled": len(recalled), "found": len(hits)}
+    for name, values in {"precision": hits, "recall": recalled, "f1": hits + recalled}.items():
+        right, sessions = [hit for _, hit in values], [session for session, _ in values]
+        scored |= (bootstrap_mean(right, seed, groups=sessions) if right else Interval(0.0, 0.0, 1.0)).named(name)
+    return scored
 
 
 def _meets(span: Span, label: Sequence[int | str]) -> bool:
