@@ -18,10 +18,7 @@ from theorex_lab.experiments.data import datasets
 
 SCALES = {"10k": 10_000, "100k": 100_000}
 HEAD = "| row | measured | beside | ours ÷ peer, median [min–max] | target |\n|---|---|---|---|---|"
-_PACKAGES = (
-    "theorex-lab", "numpy", "pandas", "networkx", "rank-bm25", "bm25s", "numba", "mcp", "chromadb", "mem0ai",
-    "faiss-cpu", "onnxruntime",
-)  # fmt: skip
+_PACKAGES = "theorex-lab numpy pandas networkx rank-bm25 bm25s numba mcp chromadb mem0ai faiss-cpu onnxruntime".split()
 
 
 class BenchLine(NamedTuple):

@@ -7,6 +7,7 @@ from its repository at the pinned commit. Its sha256 is checked every time befor
 import gzip
 import hashlib
 import io
+import json
 import tarfile
 import warnings
 import zlib
@@ -258,12 +259,13 @@ def _files(wanted: str) -> tuple[DataFile, ...]:
     return tuple(DataFile(file, path, sha256, _MEMBERS.get(file, ())) for file, path, sha256 in rows)
 
 
-def _counts(wanted: str) -> dict[str, float]:
-    (held,) = (row for name, row in _rows("counts", 2) if name == wanted)
-    return {name: int(number) for name, _, number in (count.partition("=") for count in held.split())}
+def _figures(table: str) -> dict[str, dict[str, float]]:
+    found = ((name, [figure.split("=") for figure in held.split()]) for name, held in _rows(table, 2))
+    return {name: {what: json.loads(value) for what, value in figures} for name, figures in found}
 
 
+_COUNTS, PUBLISHED = _figures("counts"), _figures("published")
 DATASETS: dict[str, DatasetInfo] = {
-    name: DatasetInfo(name, repository, commit, licence, _files(name), _counts(name))
+    name: DatasetInfo(name, repository, commit, licence, _files(name), _COUNTS[name])
     for name, repository, commit, licence in _rows("sets", 4)
 }

@@ -11,20 +11,12 @@ from numpy.typing import NDArray
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import datasets
+from theorex_lab.experiments.data.dataset_files import PUBLISHED
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 ROUTING_SETS = ("llmrouter", "routellm", "routellm_mmlu", "routellm_gsm8k")
 TEST_SHARE = 0.5
-# Of a quick trial, its settings not validated; the training holds 119 of the 500 test queries.
-_PUBLISHED = {
-    "llmrouter": {
-        "best_single": 0.563, "task_matrix": 0.587, "oracle": 0.743, "uniform": 0.376,
-        "task_matrix_and_20_neighbours": 0.617,
-    },
-    "routellm_mmlu": {"weak": 0.6808, "strong": 0.8058, "oracle": 0.8586},
-    "routellm_gsm8k": {"weak": 0.6384, "strong": 0.8567},
-}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +122,7 @@ def _llmrouter(name: str) -> RoutingSet:
     train, test = (_training(part.queries, "query", "task", part.scores) for part in (found.train, found.test))
     unit = "USD per million tokens (mean list price of input and output)"
     sizes = np.lexsort((parameters, costs)).argsort().astype(np.float64)
-    return RoutingSet(name, found.models, costs, unit, sizes, train, test, _PUBLISHED[name], found.licence)
+    return RoutingSet(name, found.models, costs, unit, sizes, train, test, PUBLISHED[name], found.licence)
 
 
 def _routellm(name: str, seed: int) -> RoutingSet:
@@ -144,7 +136,7 @@ def _routellm(name: str, seed: int) -> RoutingSet:
         for part in (table.iloc[order[:cut]], table.iloc[order[cut:]])
     )
     costs, licence = np.array([0.0, 1.0]), str(table.attrs.get("licence", ""))
-    unit, published = "share sent to the strong model", _PUBLISHED.get(name, {})
+    unit, published = "share sent to the strong model", PUBLISHED.get(name, {})
     return RoutingSet(name, ("weak", "strong"), costs, unit, costs, train, test, published, licence)
 
 

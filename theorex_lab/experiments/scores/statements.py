@@ -56,7 +56,7 @@ class Pairs(NamedTuple):
 
 def sentence_pairs(dataset: str) -> Pairs:
     """The pairs of stsb, sick or fever_symmetric. Raises as `read_files` does."""
-    rows = [row for file in read_files(DATASETS[dataset]).values() for row in _READERS[dataset](file.data.decode())]
+    rows = [row for file in read_files(DATASETS[dataset]).values() for row in _judged(dataset, file.data.decode())]
     texts = [row[:2] for row in rows]
     made = [hashlib.sha256("\n".join(pair).encode()).digest()[0] % 2 == 0 for pair in texts]
     embedder = kept_embedder()
@@ -65,15 +65,15 @@ def sentence_pairs(dataset: str) -> Pairs:
     return Pairs(texts, np.array([float(row[2]) for row in rows]), cosines, np.array(made))
 
 
-_READERS: dict[str, Callable[[str], Iterator[tuple[str, str, float]]]] = {
-    "stsb": lambda text: ((one, other, float(told) / 5) for one, other, told in csv.reader(text.splitlines())),
-    "sick": lambda text: (
-        (row[1], row[2], row[4] == "CONTRADICTION") for row in csv.reader(text.splitlines()[1:], "excel-tab", quoting=3)
-    ),
-    "fever_symmetric": lambda text: (
-        (row["evidence"], row["claim"], row["gold_label"] == "REFUTES") for row in map(json.loads, text.splitlines())
-    ),
-}
+def _judged(dataset: str, text: str) -> Iterator[tuple[str, str, float]]:
+    """Both sentences of each pair in a file, and what people said of it."""
+    lines = text.splitlines()
+    if dataset == "stsb":
+        return ((one, other, float(told) / 5) for one, other, told in csv.reader(lines))
+    if dataset == "sick":
+        rows = csv.reader(lines[1:], "excel-tab", quoting=csv.QUOTE_NONE)
+        return ((row[1], row[2], row[4] == "CONTRADICTION") for row in rows)
+    return ((row["evidence"], row["claim"], row["gold_label"] == "REFUTES") for row in map(json.loads, lines))
 
 
 def pearson(found: Floats, told: Floats) -> float:
