@@ -14,7 +14,7 @@ from conftest import Run
 from theorex_lab.designs.facts import pairs as facts
 from theorex_lab.designs.facts.pairs import CONTRADICTS, SharedWords, contradiction, likeness, likeness_signs, marks_of
 from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.experiments.bench.made import texts
+from theorex_lab.experiments.bench.measure import texts
 from theorex_lab.experiments.data import dataset_files
 from theorex_lab.experiments.data.dataset_files import DATASETS
 from theorex_lab.experiments.scores.retrieval import kept_embedder

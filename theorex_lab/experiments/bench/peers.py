@@ -22,9 +22,8 @@ from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.designs.facts.pairs import SharedWords, marks_of
 from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.experiments.bench import made, measure
-from theorex_lab.experiments.bench.made import NOW, GivenVectors, as_installed, axon_of, lay_home, texts, unit_rows
-from theorex_lab.experiments.bench.measure import Amounts, Ground, Round, Timed, alternately, in_turn, row
+from theorex_lab.experiments.bench import measure
+from theorex_lab.experiments.bench.measure import NOW, Ground, Round, alternately, in_turn, lay_home, row, texts
 from theorex_lab.experiments.scores.labelled import METHODS, labelled_messages
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
@@ -78,7 +77,7 @@ def scan_graph(graph: Any, now: int) -> list[float]:
 
 @row("scan", "a scan of concepts and links", "a loop over networkx", at_most=0.02)
 def _scan(ground: Ground) -> Iterator[Round]:
-    axon = axon_of(ground.folder, ground.rows)
+    axon = measure.axon_of(ground.folder, ground.rows)
     graph = graph_of(axon)
     yield alternately(lambda: scores.scan(axon, NOW, _DEFAULTS), lambda: scan_graph(graph, NOW))
 
@@ -130,7 +129,7 @@ def _durable_write(ground: Ground) -> Iterator[Round]:
 
 @row("fold", "the fold of search index and designs from nothing", "the json module on the same events", at_most=8)
 def _fold(ground: Ground) -> Iterator[Round]:
-    stored = [encode(event.body) for event in made.observations(ground.rows)]
+    stored = [encode(event.body) for event in measure.observations(ground.rows)]
     with Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab:
         journal = lab.journal
         views = [lab.home.item_view, *(view for design in lab.home.designs for view in design.views())]
@@ -142,7 +141,7 @@ def _fold(ground: Ground) -> Iterator[Round]:
 
 @row("snapshot", "opening concepts and links from a snapshot", "JSON into networkx", at_most=0.1, target_from=100_000)
 def _snapshot(ground: Ground) -> Iterator[Round]:
-    axon = made.axon_of(ground.folder, ground.rows)
+    axon = measure.axon_of(ground.folder, ground.rows)
     text = json.dumps(nx.node_link_data(graph_of(axon), edges="edges"))
     write_snapshot(ground.folder, axon.columns(), code=Axon.code, seq=1, event_id="one", kinds=Axon.kinds)
 
@@ -184,7 +183,7 @@ def _bm25s(ground: Ground) -> Iterator[Round]:
 
 @row("nearest", "ten nearest vectors, by signs first", "hnswlib, its graph built", at_most=4)
 def _nearest(ground: Ground) -> Iterator[Round]:
-    rows, queries = unit_rows(ground.rows), unit_rows(50, seed=1)
+    rows, queries = measure.unit_rows(ground.rows), measure.unit_rows(50, seed=1)
     cache = VectorCache(ground.folder, "bench", rows.shape[1])
     cache.add([text_key(str(number)) for number in range(len(rows))], rows)
     cache.refresh()
@@ -194,11 +193,11 @@ def _nearest(ground: Ground) -> Iterator[Round]:
     graph.add_items(rows, num_threads=1)
     graph.set_ef(128)
 
-    def ours(query: made.Matrix) -> object:
+    def ours(query: measure.Matrix) -> object:
         likely = cache.likely(numbers, query, 10)
         return best_first(likely, cache.read(likely)[1] @ query, 10)
 
-    def theirs(query: made.Matrix) -> object:
+    def theirs(query: measure.Matrix) -> object:
         return graph.knn_query(query[None], k=10, num_threads=1)
 
     yield alternately(in_turn(ours, [*queries]), in_turn(theirs, [*queries]), calls=50)
@@ -207,9 +206,9 @@ def _nearest(ground: Ground) -> Iterator[Round]:
 @row("hybrid", "search by words and vectors", "BM25 of all, and a product with all vectors")
 def _hybrid(ground: Ground) -> Iterator[Round]:
     """The parts: BM25 of every text, and the products of the query's vector and all others, as they lie in one array."""
-    embedder = GivenVectors()
+    embedder = measure.GivenVectors()
     home, questions = lay_home(ground.folder, ground.rows, embedder), texts(50, length=3, seed=5)
-    vector, matrix = unit_rows(1, seed=1)[0], embedder.embed(texts(ground.rows))
+    vector, matrix = measure.unit_rows(1, seed=1)[0], embedder.embed(texts(ground.rows))
     with Lab(home, clock=FixedClock(NOW), embedder=embedder) as lab:
         index = lab.views.get(lab.home.item_view)
 
@@ -239,7 +238,7 @@ def _laid(ground: Ground) -> Lab:
     return lab
 
 
-def _elapsed(call: Timed) -> float:
+def _elapsed(call: measure.Timed) -> float:
     """Seconds that pass: most of what a durable append takes is waiting for the disk."""
     start = time.perf_counter()
     call()
@@ -270,7 +269,7 @@ def _as_of(ground: Ground) -> Iterator[Round]:
 
 def _process(arguments: tuple[str, ...], ground: Ground) -> Iterator[Round]:
     """The command of these arguments, the hook without any, beside an interpreter that does nothing."""
-    home = lay_home(ground.folder, ground.rows, as_installed())
+    home = lay_home(ground.folder, ground.rows, measure.as_installed())
     asked = texts(ground.rows)[-1].split()[:3] if "search" in arguments else ()
     command = measure.theorex(home, *arguments, *asked) if arguments else (measure.PYTHON, "-c", _HOOK, home)
     nothing = partial(measure.run, measure.PYTHON, "-c", "pass")
@@ -301,12 +300,12 @@ def figures(system: str, folder: Path, rows: int) -> dict[str, float]:
 
 
 def _beside(peer: str, ground: Ground) -> Iterator[Round]:
-    def one_round() -> Iterator[Amounts]:
+    def one_round() -> Iterator[measure.Amounts]:
         number = len(list(ground.folder.iterdir()))
         theirs = figures(peer, ground.folder / f"{number}-{peer}", ground.rows)
         ours = figures("theorex", ground.folder / f"{number}-theorex", ground.rows)
         for what, amount in ours.items():
-            yield Amounts(amount, theirs[what], what)
+            yield measure.Amounts(amount, theirs[what], what)
 
     yield one_round
 

@@ -14,8 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from theorex_lab.experiments.bench.made import DIMENSIONS, GivenVectors, Matrix, texts, unit_rows
-from theorex_lab.experiments.bench.measure import processor_seconds
+from theorex_lab.experiments.bench.measure import DIMENSIONS, GivenVectors, Matrix, processor_seconds, texts, unit_rows
 from theorex_lab.lab import Lab
 from theorex_lab.memory.observation import Entry
 
