@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.evolution import failure_signs
-from theorex_lab.experiments.data.parsing.runs import FailedRun
+from theorex_lab.experiments.data.parsing import FailedRun
 from theorex_lab.experiments.scores.failures import half_of, run_steps
 
 Floats = NDArray[np.float64]

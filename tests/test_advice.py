@@ -7,16 +7,16 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from theorex_lab.experiments.scores.routing_policies import (
+from theorex_lab.experiments.scores.routing import (
     BestSingle,
     Heuristic,
     Queries,
-    RoutingPolicy,
     TaskMatrix,
     ThompsonSampling,
     Training,
 )
 
+RoutingPolicy = Heuristic | TaskMatrix | ThompsonSampling
 POLICIES: list[Callable[[], RoutingPolicy]] = [
     BestSingle,
     lambda: Heuristic([0.0, 1.0, 2.0], lambda text: "large" if "hard" in text else "small"),

@@ -22,7 +22,7 @@ from theorex_lab.design import Log, Probe
 from theorex_lab.designs import installed
 from theorex_lab.experiments.data.log_sets.recorder import Recorder
 from theorex_lab.experiments.draw.comparison_plots import plot_comparison, plot_survivors
-from theorex_lab.experiments.replay.memories import Housed, names_of
+from theorex_lab.experiments.replay.baselines import Housed, names_of
 from theorex_lab.experiments.replay.trials import Plan, try_out
 from theorex_lab.experiments.scores import compare as module
 from theorex_lab.experiments.scores.compare import Comparison, compare

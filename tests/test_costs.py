@@ -12,9 +12,8 @@ from theorex_lab import InvalidInput
 from theorex_lab.config import check_settings
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay
-from theorex_lab.experiments.scores.access import tune
+from theorex_lab.experiments.scores.access import COST, LOSS, fitted_thresholds, tune
 from theorex_lab.experiments.scores.access_log import AccessLog, split
-from theorex_lab.experiments.scores.costs import COST, LOSS, fitted_thresholds
 
 # Under this law hardly anything reaches the default thresholds: an importance of .3 needs fifteen mentions on one day.
 STRICT = {"decayLaw": "power", "decayParams": {"exponent": 0.5, "logistic_midpoint": 3.0, "logistic_slope": 1.0}}

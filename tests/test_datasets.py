@@ -22,10 +22,9 @@ import numpy as np
 import pytest
 
 from theorex_lab.experiments.data import dataset_files, datasets, sources
-from theorex_lab.experiments.data.dataset_files import Content, DataFile, DatasetInfo, members_of, read_files
-from theorex_lab.experiments.data.dataset_table import DATASETS
+from theorex_lab.experiments.data import parsing as runs
+from theorex_lab.experiments.data.dataset_files import DATASETS, Content, DataFile, DatasetInfo, members_of, read_files
 from theorex_lab.experiments.data.logs import LOGS
-from theorex_lab.experiments.data.parsing import runs
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE), reason=f"{sources.DATA_VARIABLE} names no folder with the public sets"

@@ -24,7 +24,7 @@ from theorex_lab.clock import to_iso
 from theorex_lab.design import Log, Probe
 from theorex_lab.designs import installed
 from theorex_lab.evolution.audit import audit
-from theorex_lab.experiments.replay.memories import Housed
+from theorex_lab.experiments.replay.baselines import Housed
 from theorex_lab.experiments.replay.trials import Plan, try_out
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event, register_kinds

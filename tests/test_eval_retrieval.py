@@ -15,7 +15,6 @@ from conftest import NOW, Run
 from theorex_lab import ConfigError, InvalidInput, Lab
 from theorex_lab.config import SIGNALS, check_settings
 from theorex_lab.design import Log, Probe
-from theorex_lab.experiments.scores.label_free import DELETED, FEWEST, MOST, without_words
 from theorex_lab.experiments.scores.retrieval import (
     METRICS,
     SETS,
@@ -31,7 +30,16 @@ from theorex_lab.experiments.scores.retrieval import (
     score_retrieval,
 )
 from theorex_lab.experiments.scores.search_log import logs_to_search, score_search
-from theorex_lab.experiments.scores.search_weights import Considered, fit_weights, floor_table, shown_right
+from theorex_lab.experiments.scores.search_weights import (
+    DELETED,
+    FEWEST,
+    MOST,
+    Considered,
+    fit_weights,
+    floor_table,
+    shown_right,
+    without_words,
+)
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.retrieve import Hit, Hits
 from theorex_lab.search.blend import WEIGHTS, WORD_WEIGHTS, blend, weights_for

@@ -14,7 +14,7 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
 from theorex_lab.design import Design, Log
 from theorex_lab.designs.facts.design import DESIGN
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.replay.memories import Housed
+from theorex_lab.experiments.replay.baselines import Housed
 from theorex_lab.experiments.scores.growth import measure_growth
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.search.items import OBSERVATION

@@ -14,10 +14,11 @@ from conftest import Run
 from theorex_lab.designs.facts import pairs as facts
 from theorex_lab.designs.facts.pairs import CONTRADICTS, SharedWords, contradiction, likeness, likeness_signs, marks_of
 from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.experiments.bench.made import texts
+from theorex_lab.experiments.bench.measure import texts
 from theorex_lab.experiments.data import dataset_files
-from theorex_lab.experiments.data.dataset_table import DATASETS
-from theorex_lab.experiments.scores.pairs import (
+from theorex_lab.experiments.data.dataset_files import DATASETS
+from theorex_lab.experiments.scores.retrieval import kept_embedder
+from theorex_lab.experiments.scores.statements import (
     Pairs,
     auc,
     pearson,
@@ -26,7 +27,6 @@ from theorex_lab.experiments.scores.pairs import (
     sentence_pairs,
     threshold,
 )
-from theorex_lab.experiments.scores.retrieval import kept_embedder
 
 needs_data = pytest.mark.skipif(not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder")
 quiet = pytest.mark.filterwarnings("ignore::theorex_lab.experiments.data.dataset_files.LicenceNotice")

@@ -12,9 +12,9 @@ from conftest import Run
 from theorex_lab.designs.facts.signals import HIGH, facts_in, keywords, signal_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import sources
-from theorex_lab.experiments.data.recorded_lines import read_lines
-from theorex_lab.experiments.scores import signals as scores
-from theorex_lab.experiments.scores.signals import MARK, LabelledMessage, labelled_messages, score_signals
+from theorex_lab.experiments.data.sources import read_lines
+from theorex_lab.experiments.scores import labelled as scores
+from theorex_lab.experiments.scores.labelled import SIGNALS, LabelledMessage, labelled_messages, score_signals
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE), reason=f"{sources.DATA_VARIABLE} names no folder with the public sets"
@@ -22,7 +22,7 @@ needs_data = pytest.mark.skipif(
 
 
 def labels(language: str) -> list[LabelledMessage]:
-    return read_lines(sources.packaged(f"signals_{language}.jsonl.gz"), LabelledMessage, MARK, 1)[1]
+    return read_lines(sources.packaged(f"signals_{language}.jsonl.gz"), LabelledMessage, SIGNALS, 1)[1]
 
 
 @pytest.mark.parametrize(

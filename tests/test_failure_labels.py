@@ -14,9 +14,8 @@ from theorex_lab.config import check_settings
 from theorex_lab.dispatch.bus import ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
-from theorex_lab.experiments.data.datasets import load_local_runs
+from theorex_lab.experiments.data.datasets import load_local_runs, prompts
 from theorex_lab.experiments.data.failure_labels import FailureQueue, local_failures
-from theorex_lab.experiments.data.local_runs import prompts
 from theorex_lab.experiments.draw.explorer import to_png
 from theorex_lab.experiments.draw.failure_widgets import draw_failure, failure_explorer
 from theorex_lab.routing.energy import Power

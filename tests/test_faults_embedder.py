@@ -14,7 +14,7 @@ from conftest import NOW, observation
 
 from theorex_lab import FixedClock, Lab, ModelUnavailable, Settings
 from theorex_lab.config import check_settings
-from theorex_lab.experiments.bench.made import DIMENSIONS, GivenVectors
+from theorex_lab.experiments.bench.measure import DIMENSIONS, GivenVectors
 
 TEXTS = 200
 

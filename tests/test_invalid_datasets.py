@@ -15,9 +15,8 @@ import pytest
 from test_datasets import FAKE, LISTED, TEXT, Server, archive, cache, own, server  # noqa: F401
 
 from theorex_lab.errors import InvalidInput, StorageError
-from theorex_lab.experiments.data import dataset_files, datasets
+from theorex_lab.experiments.data import dataset_files, datasets, parsing
 from theorex_lab.experiments.data.dataset_files import Content, members_of, read_files
-from theorex_lab.experiments.data.parsing import routing, runs
 
 PLAIN = f"/owner/repo/{FAKE.commit}/data/A%26B/plain%20text.txt"
 
@@ -149,11 +148,11 @@ def read_scores(scores: bytes, queries: bytes = b'{"query": "q", "task_name": "t
     prices = b'{"a": {"size": "7B", "input_price": 1, "output_price": 2}}'
     texts = {"routing_train.json": scores, "routing_test.json": b"[]", "default_llm.json": prices}
     texts |= {"query_train.jsonl": queries, "query_test.jsonl": b""}
-    return routing.llmrouter({name: Content("p", text) for name, text in texts.items()}, "L")
+    return parsing.llmrouter({name: Content("p", text) for name, text in texts.items()}, "L")
 
 
 def read_answers(text: bytes) -> object:
-    return routing.routellm({}, {"mmlu_x.csv": Content("p", text)})
+    return parsing.routellm({}, {"mmlu_x.csv": Content("p", text)})
 
 
 def read_reflexion(**trials: str) -> object:
@@ -163,7 +162,7 @@ def read_reflexion(**trials: str) -> object:
         )
         for name, text in trials.items()
     }
-    return runs.reflexion(contents, "L")
+    return parsing.reflexion(contents, "L")
 
 
 def one(parse: Callable[..., object], text: bytes) -> Callable[[], object]:
@@ -178,32 +177,38 @@ RUN = b"""{"question_ID": "", "question": "", "ground_truth": "", "level": "1", 
 TRIAL = '[{"name": "e", "memory": ["m"], "is_success": true}]'
 FORGOT = '[{"name": "e", "memory": [], "is_success": true}]'
 
-ANSWERS = f"prompt,{routing.WEAK_MODEL},{routing.STRONG_MODEL}\n".encode()
+ANSWERS = f"prompt,{parsing.WEAK_MODEL},{parsing.STRONG_MODEL}\n".encode()
 
 MALFORMED: dict[str, tuple[Callable[[], object], str]] = {
-    "no UTF-8": (one(runs.taubench, b'["ab\xff"]'), r"p.*JSON"),
-    "nested too deep": (one(runs.taubench, b"[" * 100_000), r"p.*JSON"),
-    "no list": (one(runs.taubench, b"{}"), r"p: got \{\}; Input should be a valid (?:list|tuple|array)"),
-    "no object": (one(runs.taubench, b"[[]]"), r"p: 0: got \[\]; Input should be .*(?:object|dictionary)"),
-    "field missing": (one(runs.taubench, b"[" + TAU.replace(b'"trial": 0,', b"") + b"]"), r"p: 0: trial.*required"),
-    "negative trial": (one(runs.taubench, b"[" + TAU.replace(b'l": 0', b'l": -1') + b"]"), r"p: 0: trial: got -1"),
-    "reward no number": (one(runs.taubench, b"[" + TAU.replace(b'd": 1', b'd": NaN') + b"]"), r"p: 0: reward: got nan"),
-    "outputs no texts": (one(runs.taubench, b"[" + TAU.replace(b's": []}', b's": [1]}') + b"]"), r"outputs: 0: got 1"),
-    "trial twice": (one(runs.taubench, b"[" + TAU + b"," + TAU + b"]"), r"p: got 'task 0, trial 0 again'"),
-    "arguments no JSON": (one(runs.taubench, b"[" + TAU.replace(b'"{}"', b'"{"') + b"]"), r"traj.*JSON"),
-    "arguments no object": (one(runs.taubench, b"[" + TAU.replace(b'"{}"', b'"7"') + b"]"), r"traj.*arguments"),
+    "no UTF-8": (one(parsing.taubench, b'["ab\xff"]'), r"p.*JSON"),
+    "nested too deep": (one(parsing.taubench, b"[" * 100_000), r"p.*JSON"),
+    "no list": (one(parsing.taubench, b"{}"), r"p: got \{\}; Input should be a valid (?:list|tuple|array)"),
+    "no object": (one(parsing.taubench, b"[[]]"), r"p: 0: got \[\]; Input should be .*(?:object|dictionary)"),
+    "field missing": (one(parsing.taubench, b"[" + TAU.replace(b'"trial": 0,', b"") + b"]"), r"p: 0: trial.*required"),
+    "negative trial": (one(parsing.taubench, b"[" + TAU.replace(b'l": 0', b'l": -1') + b"]"), r"p: 0: trial: got -1"),
+    "reward no number": (
+        one(parsing.taubench, b"[" + TAU.replace(b'd": 1', b'd": NaN') + b"]"),
+        r"p: 0: reward: got nan",
+    ),
+    "outputs no texts": (
+        one(parsing.taubench, b"[" + TAU.replace(b's": []}', b's": [1]}') + b"]"),
+        r"outputs: 0: got 1",
+    ),
+    "trial twice": (one(parsing.taubench, b"[" + TAU + b"," + TAU + b"]"), r"p: got 'task 0, trial 0 again'"),
+    "arguments no JSON": (one(parsing.taubench, b"[" + TAU.replace(b'"{}"', b'"{"') + b"]"), r"traj.*JSON"),
+    "arguments no object": (one(parsing.taubench, b"[" + TAU.replace(b'"{}"', b'"7"') + b"]"), r"traj.*arguments"),
     "huge task number": (
-        one(runs.taubench, b"[" + TAU.replace(b'task_id": 0', b'task_id": 999999999') + b"]"),
+        one(parsing.taubench, b"[" + TAU.replace(b'task_id": 0', b'task_id": 999999999') + b"]"),
         r"task_id.*less than 100000",
     ),
-    "role": (one(runs.taubench, b"[" + TAU.replace(b'"assistant"', b'"robot"') + b"]"), r"role.*robot"),
+    "role": (one(parsing.taubench, b"[" + TAU.replace(b'"assistant"', b'"robot"') + b"]"), r"role.*robot"),
     "step out of the run": (
-        lambda: runs.whoandwhen({"1.json": Content("p:1.json", RUN.replace(b'"0"', b'"1"'))}, "L"),
+        lambda: parsing.whoandwhen({"1.json": Content("p:1.json", RUN.replace(b'"0"', b'"1"'))}, "L"),
         r"p:1.json: mistake_step.*0 to 0",
     ),
     "trial missing": (lambda: read_reflexion(base_0=TRIAL, reflexion_1=TRIAL), r"reflexion trials 0, 1"),
     "odd name of a trial": (
-        lambda: runs.reflexion({"x.json": Content("p:x.json", b"[]")}, "L"),
+        lambda: parsing.reflexion({"x.json": Content("p:x.json", b"[]")}, "L"),
         r"p:x.json.*env_results",
     ),
     "memory that shrinks": (

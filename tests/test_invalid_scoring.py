@@ -9,8 +9,8 @@ import pytest
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import load_routing_set
+from theorex_lab.experiments.scores.routing import Heuristic, Queries, Training, achieved
 from theorex_lab.experiments.scores.routing_curves import cost_quality, cost_quality_curve
-from theorex_lab.experiments.scores.routing_policies import Heuristic, Queries, Training, achieved
 from theorex_lab.memory.intervals import bootstrap_means
 
 SCORES = np.zeros((2, 3))

@@ -11,7 +11,7 @@ import pytest
 
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.data.local_runs import LocalRuns, TaskRun, load_runs, prompts
+from theorex_lab.experiments.data.datasets import LocalRuns, TaskRun, load_runs, prompts
 from theorex_lab.experiments.data.sources import packaged
 
 QUERY_TYPES = ("code", "math", "retrieval", "synthesis", "creative", "safety", "general")

@@ -15,9 +15,8 @@ from hypothesis.extra.numpy import arrays
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import sources
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
-from theorex_lab.experiments.scores.routing import OURS, score_routing
+from theorex_lab.experiments.scores.routing import OURS, Queries, Training, achieved, score_routing
 from theorex_lab.experiments.scores.routing_curves import area_gains, cost_quality, cost_quality_curve
-from theorex_lab.experiments.scores.routing_policies import Queries, Training, achieved
 from theorex_lab.memory.intervals import bootstrap_means
 
 needs_data = pytest.mark.skipif(

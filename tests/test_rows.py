@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from theorex_lab import Lab, Settings
-from theorex_lab.experiments.data.local_runs import LocalRuns, TaskRun
+from theorex_lab.experiments.data.datasets import LocalRuns, TaskRun
 from theorex_lab.experiments.replay.event_log import EventLog, survival
 from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.sweep import final_tiers, sweep

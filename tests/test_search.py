@@ -15,7 +15,7 @@ from conftest import NOW, observation
 from theorex_lab import FixedClock, InvalidInput, Lab, ModelUnavailable, Settings
 from theorex_lab.config import check_settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.experiments.bench.made import DIMENSIONS, GivenVectors
+from theorex_lab.experiments.bench.measure import DIMENSIONS, GivenVectors
 from theorex_lab.search.embed import HashedNgramEmbedder, OnnxEmbedder
 
 

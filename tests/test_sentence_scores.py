@@ -6,9 +6,9 @@ import pytest
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import sources
-from theorex_lab.experiments.data.recorded_lines import read_lines
-from theorex_lab.experiments.scores import sentences
-from theorex_lab.experiments.scores.sentences import LABELS, MARK, LabelledTurn, labelled_texts, score_sentences
+from theorex_lab.experiments.data.sources import read_lines
+from theorex_lab.experiments.scores import labelled
+from theorex_lab.experiments.scores.labelled import LABELS, SENTENCES, LabelledTurn, labelled_texts, score_sentences
 from theorex_lab.text.worth import TYPES
 
 needs_data = pytest.mark.skipif(
@@ -17,7 +17,7 @@ needs_data = pytest.mark.skipif(
 
 
 def turns():
-    return read_lines(sources.packaged(LABELS), LabelledTurn, MARK, 1)[1]
+    return read_lines(sources.packaged(LABELS), LabelledTurn, SENTENCES, 1)[1]
 
 
 def test_labels_are_places_and_no_sentences():
@@ -44,7 +44,7 @@ def test_another_text_is_refused(monkeypatch):
     turn = next(turn for turn in turns() if turn.sentences)
     (_, end, digest, *labels), *_ = turn.sentences
     moved = LabelledTurn(turn.session, turn.event, turn.by, turn.drawn, ((end, end + 20, digest, *labels),))
-    monkeypatch.setattr(sentences, "read_lines", lambda *_: ({}, [moved]))
+    monkeypatch.setattr(labelled, "read_lines", lambda *_: ({}, [moved]))
     with pytest.raises(InvalidInput, match="another sentence"):
         labelled_texts()
 
@@ -54,8 +54,8 @@ def test_rules_find_more_than_every_baseline_on_the_report_half():
     scores = score_sentences()
     assert scores.result()["n"] == 450
     assert scores.types_right > 0.5
-    for task in {row.task for row in scores}:
-        rows = {row.method: row for row in scores if (row.task, row.half) == (task, "report")}
-        best = max(row.f1 for method, row in rows.items() if method != "rules")
-        assert rows["rules"].f1 > best
-        assert all(0 <= row.f1_low <= row.f1 <= row.f1_high <= 1 for row in rows.values())
+    for task in {row["task"] for row in scores}:
+        rows = {row["method"]: row for row in scores if (row["task"], row["half"]) == (task, "report")}
+        best = max(row["f1"] for method, row in rows.items() if method != "rules")
+        assert rows["rules"]["f1"] > best
+        assert all(0 <= row["f1_low"] <= row["f1"] <= row["f1_high"] <= 1 for row in rows.values())

@@ -126,7 +126,7 @@ def _search(_dataset: str | None, seed: int, log: str, queries: int, fit: bool, 
 
 
 def _sentences(_dataset: str | None, seed: int, **_: Any) -> Report:
-    from theorex_lab.experiments.scores.sentences import score_sentences
+    from theorex_lab.experiments.scores.labelled import score_sentences
 
     scores = score_sentences(seed=seed)
     told = f"types right in the report half: {scores.types_right:.3f}"
@@ -135,7 +135,7 @@ def _sentences(_dataset: str | None, seed: int, **_: Any) -> Report:
 
 def _supersede(dataset: str | None, seed: int, path: str, **_: Any) -> Report:
     """See `score_fact_updates`; `path` says which of the set's, or another log. Raises InvalidInput for another set."""
-    from theorex_lab.experiments.scores.fact_updates import score_fact_updates
+    from theorex_lab.experiments.scores.statements import score_fact_updates
 
     if dataset not in (None, "fact_updates"):
         raise InvalidInput(f"got data set {dataset!r}; allowed is fact_updates, with --file another log")
@@ -144,7 +144,7 @@ def _supersede(dataset: str | None, seed: int, path: str, **_: Any) -> Report:
 
 def _signals(dataset: str | None, seed: int, **_: Any) -> Report:
     """See `score_signals`, which raises what this does."""
-    from theorex_lab.experiments.scores.signals import score_signals
+    from theorex_lab.experiments.scores.labelled import score_signals
 
     result = score_signals(dataset or "signals", seed=seed)
     about = f"{result['dataset']}, n = {result['n']} messages that did not choose the patterns, as {result['make']['n']} others did; last, F1 of baselines"
@@ -153,9 +153,9 @@ def _signals(dataset: str | None, seed: int, **_: Any) -> Report:
 
 def _pairs(part: str, dataset: str | None, seed: int, **_: Any) -> Report:
     """See `score_duplicates` or `score_contradictions`, as `part` says. Raises InvalidInput for another set."""
-    from theorex_lab.experiments.scores import pairs
+    from theorex_lab.experiments.scores import statements
 
-    score = pairs.score_duplicates if part == "duplicates" else pairs.score_contradictions
+    score = statements.score_duplicates if part == "duplicates" else statements.score_contradictions
     return _beside_baselines(score(*filter(None, [dataset]), seed=seed))
 
 

@@ -235,7 +235,7 @@ def compare(
     from contextlib import nullcontext
 
     from theorex_lab.experiments.data.logs import load_logs
-    from theorex_lab.experiments.replay.memories import names_of
+    from theorex_lab.experiments.replay.baselines import names_of
     from theorex_lab.experiments.scores.compare import compare as run
 
     against = baseline or designs[-1]

@@ -1,7 +1,5 @@
 """Notebooks as pages: each is executed in a kernel of its own and written as HTML, to be looked at without Jupyter."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from contextlib import closing
 from html import escape

@@ -1,7 +1,5 @@
 """The tour: a history is remembered session by session; what the next session would be given, and what that was worth."""
 
-from __future__ import annotations
-
 import base64
 import time
 from collections.abc import Sequence
@@ -10,6 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from html import escape
 from pathlib import Path
+from string import Template
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -86,8 +85,17 @@ class Tour(Rows[dict[str, Any]]):
 
     @property
     def html(self) -> str:
-        """A page that stands alone."""
-        return _page(self)
+        """A page that stands alone, without scripts or links to anything outside; every text from the history is escaped."""
+        told = ((escape(caption), f"data:image/png;base64,{data}") for caption, data in self.figures.items())
+        figures = (f'<img alt="{caption}" src="{data}"><figcaption>{caption}</figcaption>' for caption, data in told)
+        page = Template(Path(__file__).with_name("tour_page.html").read_text(encoding="utf-8"))
+        return page.substitute(
+            source=escape(self.source), day=to_iso(self.now)[:10], tokens=self.context.tokens, worth=escape(self.worth),
+            context=escape(self.context.text), advice=escape(self.advice), observations=self.observations,
+            laws=self.tuning.frame.to_html(index=False, float_format="{:.3f}".format) if self.tuning else "",
+            concepts=self.concepts, tiers=", ".join(f"{n} {tier}" for tier, n in self.tiers.items() if n) or "none",
+            pictures="".join(f"<figure>{figure}</figure>" for figure in figures),
+        )  # fmt: skip
 
     @property
     def advice(self) -> str:
@@ -277,30 +285,3 @@ def _figures(lab: Lab, history: TourHistory, tuning: Tuning | None, replayed: Se
     pictures["Tiers of the files over time, under the settings in force."] = partial(plots.plot_occupancy, held)
     pictures["The strongest concepts and their links."] = partial(plots.plot_graph, graph)
     return {caption: base64.b64encode(drawn(draw)).decode() for caption, draw in pictures.items()}
-
-
-def _page(tour: Tour) -> str:
-    """A page without scripts or links to anything outside; every text from the history is escaped."""
-    told = ((escape(caption), f"data:image/png;base64,{data}") for caption, data in tour.figures.items())
-    figures = (f'<img alt="{caption}" src="{data}"><figcaption>{caption}</figcaption>' for caption, data in told)
-    pictures = "".join(f"<figure>{figure}</figure>" for figure in figures)
-    tiers = ", ".join(f"{count} {tier}" for tier, count in tour.tiers.items() if count)
-    laws = tour.tuning.frame.to_html(index=False, float_format="{:.3f}".format) if tour.tuning else ""
-    return f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>theorex tour</title><style>
-body {{ font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; color: #222 }}
-table {{ border-collapse: collapse }} td, th {{ padding: .2rem .8rem; border-bottom: 1px solid #ddd; text-align: left }}
-img {{ max-width: 100% }} figure {{ margin: 1.5rem 0 }} figcaption {{ color: #555 }}
-pre {{ background: #f6f6f6; padding: 1rem; overflow-x: auto; white-space: pre-wrap }}
-</style></head><body>
-<h1>What the next session would be given</h1>
-<p>Source: {escape(tour.source)}. As of {to_iso(tour.now)[:10]}.</p>
-<p>The context, {tour.context.tokens} tokens:</p><pre>{escape(tour.context.text)}</pre>
-<h2>In figures</h2><pre>{escape(tour.worth)}</pre>
-<h2>Which law fits</h2>
-<p>{escape(tour.advice)}</p>{laws}
-<h2>What lies behind it</h2>
-<p>{tour.observations} captures; {tour.concepts} concepts: {tiers or "none"}.</p>
-{pictures}
-</body></html>
-"""

@@ -3,8 +3,6 @@
 Of each the defaults, on disk. None computes a vector or calls a model. Ours and FTS5 find by words, all but FTS5 by vectors.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -16,8 +14,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Protocol
 
-from theorex_lab.experiments.bench.made import DIMENSIONS, GivenVectors, Matrix, texts, unit_rows
-from theorex_lab.experiments.bench.measure import processor_seconds
+from theorex_lab.experiments.bench.measure import DIMENSIONS, GivenVectors, Matrix, processor_seconds, texts, unit_rows
 from theorex_lab.lab import Lab
 from theorex_lab.memory.observation import Entry
 

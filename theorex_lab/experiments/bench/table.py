@@ -1,7 +1,5 @@
 """The rows by name, their measurement one after the other, and the lines of the table."""
 
-from __future__ import annotations
-
 import gc
 import os
 import sqlite3
@@ -16,15 +14,11 @@ from typing import Any, NamedTuple
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.bench.measure import ROWS, BenchRow, Ground
-from theorex_lab.experiments.data import local_runs
+from theorex_lab.experiments.data import datasets
 
-FAMILIES = ("computing", "memory", "processes", "facts")
 SCALES = {"10k": 10_000, "100k": 100_000}
 HEAD = "| row | measured | beside | ours ÷ peer, median [min–max] | target |\n|---|---|---|---|---|"
-_PACKAGES = (
-    "theorex-lab", "numpy", "pandas", "networkx", "rank-bm25", "bm25s", "numba", "mcp", "chromadb", "mem0ai",
-    "faiss-cpu", "onnxruntime",
-)  # fmt: skip
+_PACKAGES = "theorex-lab numpy pandas networkx rank-bm25 bm25s numba mcp chromadb mem0ai faiss-cpu onnxruntime".split()
 
 
 class BenchLine(NamedTuple):
@@ -72,8 +66,7 @@ def number(value: float) -> str:
 
 def rows() -> dict[str, BenchRow]:
     """All rows by name."""
-    for family in FAMILIES:
-        import_module(f"theorex_lab.experiments.bench.{family}")
+    import_module("theorex_lab.experiments.bench.peers")
     return ROWS
 
 
@@ -110,7 +103,7 @@ def measure(row: BenchRow, *, scale: int, rounds: int) -> Iterator[BenchLine]:
 
 def machine(scale: int, rounds: int) -> str:
     """One line: what was measured with, and on what."""
-    here, load = local_runs.machine(_PACKAGES), os.getloadavg()[0] if hasattr(os, "getloadavg") else None
+    here, load = datasets.machine(_PACKAGES), os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     packages = ", ".join(f"{name} {version}" for name, version in here["packages"].items())
     return (
         f"{scale:,} rows, {rounds} rounds; Python {here['python']}, SQLite {sqlite3.sqlite_version}, {packages}; "

@@ -1,31 +1,35 @@
-"""The files of the public data sets: where they are found, how they are checked, and how they are downloaded.
+"""The public data sets: their table, where their files are found, checked and downloaded, and their JSON read into types.
 
 A file is taken from `$THEOREX_DATA/<set>/`, else from the user's cache, which is laid out alike, else it is downloaded
 from its repository at the pinned commit. Its sha256 is checked every time before anything reads it.
 """
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import io
+import json
 import tarfile
 import warnings
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote
+
+from pydantic import TypeAdapter, ValidationError
 
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.experiments.data.sources import DATA_VARIABLE, data_folder
 from theorex_lab.journal.files import write_atomically, writing
+from theorex_lab.text.sections import read_sections
 
 RAW_ADDRESS = "https://raw.githubusercontent.com"
 TIMEOUT_SECONDS = (5, 30)  # to connect, and between two pieces of an answer
 _CHUNK_BYTES = 65_536
+SHOWN_CHARACTERS = 60
+T = TypeVar("T")
 
 
 class DataFile(NamedTuple):
@@ -136,10 +140,8 @@ def _check(content: Content, file: DataFile) -> None:
     got = _member_digest(content) if file.members else hashlib.sha256(content.data).hexdigest()
     if got != file.sha256:
         of = "the list of its members" if file.members else "its uncompressed bytes"
-        raise InvalidInput(
-            f"{content.place}: the sha256 of {of} is expected to be {file.sha256}, got {got}; "
-            "replace the file by the unchanged one, or remove it to have it downloaded"
-        )
+        expected = f"{content.place}: the sha256 of {of} is expected to be {file.sha256}, got {got}"
+        raise InvalidInput(f"{expected}; replace the file by the unchanged one, or remove it to have it downloaded")
 
 
 def _member_digest(archive: Content) -> str:
@@ -199,3 +201,71 @@ def _packed(members: Mapping[str, bytes]) -> bytes:
             entry.size = len(data)
             archive.addfile(entry, io.BytesIO(data))
     return packed.getvalue()
+
+
+def refused(place: str, got: object, allowed: str) -> InvalidInput:
+    """The error for something at `place`; the caller raises it.
+
+    >>> refused("a.json: item 3", 7, "allowed is a text")
+    InvalidInput('a.json: item 3: got 7; allowed is a text; replace the file by the unchanged one')
+    """
+    shown = repr(got)
+    if len(shown) > SHOWN_CHARACTERS:
+        shown = shown[:SHOWN_CHARACTERS] + "…"
+    return InvalidInput(f"{place}: got {shown}; {allowed}; replace the file by the unchanged one")
+
+
+def read_json(content: Content, kind: type[T]) -> T:
+    """The content as JSON of this type. Raises InvalidInput naming the first value that is not as the type says.
+
+    >>> read_json(Content("a.json", b'{"reward": 1}'), dict[str, float])
+    {'reward': 1.0}
+    """
+    return _checked(content.place, TypeAdapter(kind).validate_json, content.data)
+
+
+def read_json_lines(content: Content, kind: type[T]) -> list[T]:
+    """The content as JSON Lines of this type each; blank lines are passed over. Raises as `read_json`."""
+    read, lines = TypeAdapter(kind).validate_json, enumerate(content.data.split(b"\n"), start=1)
+    return [_checked(f"{content.place}, line {number}", read, line) for number, line in lines if line.strip()]
+
+
+def _checked(place: str, validate: Callable[[Any], T], value: object) -> T:
+    try:
+        return validate(value)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        raise refused(": ".join(map(str, (place, *first["loc"]))), first["input"], first["msg"]) from error
+
+
+_TABLES = read_sections(__file__, "dataset_table.txt")
+_TRIALS = {"base": 7, "reflexion": 15}
+# By file: the paths of an archive's members below its own.
+_MEMBERS = {
+    "mmlu_responses.tar": tuple(f"mmlu_{subject}.csv" for subject in _TABLES["mmlu subjects"].split()),
+    "whoandwhen_algorithm_generated.tar": tuple(f"{number}.json" for number in range(1, 127)),
+    "alfworld_env_results.tar": tuple(
+        f"{kind}_run_logs/env_results_trial_{trial}.json" for kind, n in _TRIALS.items() for trial in range(n)
+    ),
+}
+
+
+def _rows(table: str, columns: int) -> list[list[str]]:
+    return [line.split(maxsplit=columns - 1) for line in _TABLES[table].splitlines()]
+
+
+def _files(wanted: str) -> tuple[DataFile, ...]:
+    rows = [row for name, *row in _rows("files", 4) if name == wanted]
+    return tuple(DataFile(file, path, sha256, _MEMBERS.get(file, ())) for file, path, sha256 in rows)
+
+
+def _figures(table: str) -> dict[str, dict[str, float]]:
+    found = ((name, [figure.split("=") for figure in held.split()]) for name, held in _rows(table, 2))
+    return {name: {what: json.loads(value) for what, value in figures} for name, figures in found}
+
+
+_COUNTS, PUBLISHED = _figures("counts"), _figures("published")
+DATASETS: dict[str, DatasetInfo] = {
+    name: DatasetInfo(name, repository, commit, licence, _files(name), _COUNTS[name])
+    for name, repository, commit, licence in _rows("sets", 4)
+}

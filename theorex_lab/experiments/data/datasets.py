@@ -10,17 +10,113 @@ and cannot be downloaded.
 
 from __future__ import annotations
 
+import json
+import os
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.metadata import distributions
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import ConfigDict, Field
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data import local_runs, sources
-from theorex_lab.experiments.data.dataset_files import Content, members_of, read_files
-from theorex_lab.experiments.data.dataset_table import DATASETS
-from theorex_lab.experiments.data.parsing import routing, runs
+from theorex_lab.experiments.data import parsing, sources
+from theorex_lab.experiments.data.dataset_files import DATASETS, Content, members_of, read_files
+from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
     import pandas as pd
+
+_MARK, _FILE_VERSION = {"recording": "local runs"}, 1
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRun:
+    """One answer to one task.
+
+    model: the solver's name.  latency_ms: measured, None where no answer came.  tokens: of prompt and answer, None where
+    none were counted.  response: at most 300 characters, which are what was checked.  seed: the number of the repetition.
+    """
+
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    task_id: str
+    query_type: str
+    level: int
+    model: str
+    success: bool
+    latency_ms: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+    tokens: Annotated[int, Field(ge=0)] | None
+    response: str
+    error: str | None
+    seed: int
+
+
+@dataclass(frozen=True)
+class LocalRuns(Rows[dict[str, Any]]):
+    """Recorded runs with the header that says when, where and how they were made."""
+
+    header: dict[str, Any]
+    runs: tuple[TaskRun, ...]
+
+    def _records(self) -> Sequence[dict[str, Any]]:
+        return [asdict(run) for run in self.runs]
+
+    def success_rates(self) -> pd.DataFrame:
+        """Share of right answers, 0 to 1: a row a query type and one for all, a column a model."""
+        table = self.frame.pivot_table("success", "query_type", "model", aggfunc="mean", sort=False)
+        table.loc["all"] = self.frame.groupby("model")["success"].mean()
+        return table.astype(float)
+
+    def unsolved(self) -> list[str]:
+        """Ids of the tasks that nobody ever solved."""
+        return sorted({run.task_id for run in self.runs} - {run.task_id for run in self.runs if run.success})
+
+    def __repr__(self) -> str:
+        models = {run.model for run in self.runs}
+        return f"LocalRuns({len(self.runs)} runs of {len({run.task_id for run in self.runs})} tasks by {len(models)} solvers, {self.header['date'][:10]})"
+
+    def _shown(self) -> pd.DataFrame:
+        return self.success_rates().reset_index()
+
+
+def load_runs(path: str | Path) -> LocalRuns:
+    """The runs in such a file.
+
+    Raises InvalidInput for a file that cannot be read or holds something else, and for damaged lines, each with its
+    number and the reason; NewerVersion for a file of a newer release.
+    """
+    header, runs = sources.read_lines(path, TaskRun, _MARK, _FILE_VERSION)
+    return LocalRuns(header, tuple(runs))
+
+
+@cache
+def prompts() -> dict[str, str]:
+    """The prompt of each task, by its id.
+
+    >>> prompts()["math-01"]
+    'What is 3 + 4? Answer with the number only.'
+    """
+    found: dict[str, str] = json.loads((Path(__file__).parent / "local_prompts.json").read_text(encoding="utf-8"))
+    return found
+
+
+def machine(packages: Iterable[str]) -> dict[str, Any]:
+    """What times depend on: cores, system, Python and `packages`; neither host nor path.
+
+    >>> sorted(machine(["numpy"]))
+    ['cores', 'packages', 'python', 'system']
+    """
+    installed = {package.name: package.version for package in distributions()}
+    return {
+        "cores": os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "packages": {name: installed[name] for name in packages if name in installed},
+    }
 
 
 def load_simulated_team() -> list[sources.Activity]:
@@ -32,19 +128,19 @@ def load_simulated_team() -> list[sources.Activity]:
     return sources.load(sources.packaged("simulated_team.jsonl.gz"))
 
 
-def load_local_runs() -> local_runs.LocalRuns:
+def load_local_runs() -> LocalRuns:
     """The packaged runs of the project's own tasks by a small offline model, in two configurations, and by rules.
 
     >>> sorted(load_local_runs().frame["model"].unique())
     ['rules', 'smollm2-135m greedy', 'smollm2-135m sampled']
     """
-    return local_runs.load_runs(sources.packaged("local_runs.jsonl.gz"))
+    return load_runs(sources.packaged("local_runs.jsonl.gz"))
 
 
-def fetch_llmrouter() -> routing.RouterScores:
+def fetch_llmrouter() -> parsing.RouterScores:
     """LLMRouter: scores of 9 models on 5,608 training and 500 test queries."""
     info = DATASETS["llmrouter"]
-    return routing.llmrouter(read_files(info), info.licence)
+    return parsing.llmrouter(read_files(info), info.licence)
 
 
 def fetch_routellm() -> pd.DataFrame:
@@ -54,24 +150,24 @@ def fetch_routellm() -> pd.DataFrame:
     """
     info = DATASETS["routellm"]
     files = read_files(info)
-    table = routing.routellm(files, members_of(files["mmlu_responses.tar"]))
+    table = parsing.routellm(files, members_of(files["mmlu_responses.tar"]))
     table.attrs.update(dataset=info.name, licence=info.licence)
     return table
 
 
-def fetch_taubench_airline() -> runs.TauBench:
+def fetch_taubench_airline() -> parsing.TauBench:
     """tau-bench airline: 4 trials of each of 50 tasks by gpt-4o, with every action and its reward."""
     info = DATASETS["taubench_airline"]
-    return runs.taubench(read_files(info)["gpt-4o-airline.json"], info.licence)
+    return parsing.taubench(read_files(info)["gpt-4o-airline.json"], info.licence)
 
 
-def fetch_whoandwhen() -> runs.WhoAndWhen:
+def fetch_whoandwhen() -> parsing.WhoAndWhen:
     """Who&When, the algorithm-generated part: 126 failed multi-agent runs with guilty agent, step and reason."""
     info = DATASETS["whoandwhen"]
-    return runs.whoandwhen(members_of(read_files(info)["whoandwhen_algorithm_generated.tar"]), info.licence)
+    return parsing.whoandwhen(members_of(read_files(info)["whoandwhen_algorithm_generated.tar"]), info.licence)
 
 
-def load_failed_runs(path: str | Path) -> tuple[runs.FailedRun, ...]:
+def load_failed_runs(path: str | Path) -> tuple[parsing.FailedRun, ...]:
     """Runs in the format of Who&When, its hand-crafted half among others: a JSON file, or those of a folder, in order.
 
     Raises InvalidInput where there is no such file, or one is not as it should be, naming it.
@@ -80,10 +176,10 @@ def load_failed_runs(path: str | Path) -> tuple[runs.FailedRun, ...]:
     files = sorted(place.glob("*.json")) if place.is_dir() else [place] if place.is_file() else []
     if not files:
         raise InvalidInput(f"got {str(path)!r} without a run; allowed is a JSON file, or a folder of .json files")
-    return runs.whoandwhen({file.name: Content(str(file), file.read_bytes()) for file in files}, "").runs
+    return parsing.whoandwhen({file.name: Content(str(file), file.read_bytes()) for file in files}, "").runs
 
 
-def fetch_reflexion_alfworld() -> runs.Reflexion:
+def fetch_reflexion_alfworld() -> parsing.Reflexion:
     """Reflexion on ALFWorld: 134 tasks in 15 trials with written reflections, and in 7 without."""
     info = DATASETS["reflexion_alfworld"]
-    return runs.reflexion(members_of(read_files(info)["alfworld_env_results.tar"]), info.licence)
+    return parsing.reflexion(members_of(read_files(info)["alfworld_env_results.tar"]), info.licence)

@@ -4,9 +4,8 @@ A label is a later word on an outcome and so an `outcome_scored` event whose cha
 not end the wait for a review, is on disk at once, and is erased with its outcome.
 """
 
-from __future__ import annotations
-
 import json
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,10 +18,8 @@ from theorex_lab.dispatch.traces import Trace
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import Case, ReviewVerdict, case_of
 from theorex_lab.evolution.decisive import FailureClass
-from theorex_lab.evolution.outcomes import Outcome
 from theorex_lab.evolution.reviewers import HeuristicReviewer
-from theorex_lab.experiments.data.datasets import load_local_runs
-from theorex_lab.experiments.data.local_runs import prompts
+from theorex_lab.experiments.data.datasets import load_local_runs, prompts
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.files import write_atomically, writing
 from theorex_lab.lab import Lab
@@ -124,15 +121,10 @@ class FailureQueue:
         """The failure with its run. Raises InvalidInput for an outcome that is not in the queue."""
         if (outcome := self._outcomes.get(outcome_id)) is None:
             raise InvalidInput(f"got the outcome {outcome_id!r}, which is no failure of this queue; see its ids")
-        return case_of(outcome, self._trace_of(outcome))
-
-    def _trace_of(self, outcome: Outcome) -> Trace | None:
-        if outcome.trace_id is None:
-            return None
-        try:
-            return self._lab.trace(outcome.trace_id)
-        except InvalidInput:  # erased
-            return None
+        trace: Trace | None = None
+        with suppress(InvalidInput):  # erased
+            trace = self._lab.trace(outcome.trace_id) if outcome.trace_id is not None else None
+        return case_of(outcome, trace)
 
     def _verdict(self, outcome_id: str) -> ReviewVerdict:
         """What the rules find; nothing is written."""

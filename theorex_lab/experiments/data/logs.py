@@ -1,7 +1,5 @@
 """Recorded logs by the name of their data set: the events that a memory lives through, and what it is asked."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
@@ -10,11 +8,9 @@ from pathlib import Path
 from theorex_lab.clock import LATEST
 from theorex_lab.design import Log, SessionLine, later
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.dataset_files import read_files
-from theorex_lab.experiments.data.dataset_table import DATASETS
+from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
 from theorex_lab.experiments.data.log_sets.recorder import Parts, session_line
-from theorex_lab.experiments.data.recorded_lines import damaged
-from theorex_lab.experiments.data.sources import packaged, read_header
+from theorex_lab.experiments.data.sources import damaged, packaged, read_header
 from theorex_lab.ids import session_of
 from theorex_lab.ingest.captures import Captures, Timed, told
 from theorex_lab.ingest.files import Transcript, lines_of, opened
@@ -109,8 +105,8 @@ def _line(row: Timed, event: Event | None) -> SessionLine:
 
 LOGS: dict[str, Callable[[], Parts]] = {
     "coding_sessions": _coding_sessions,
-    **{name: later(f"{_READERS}.conversations:{name}") for name in ("locomo", "qmsum")},
-    **{name: later(f"{_READERS}.statements:{name}") for name in ("fact_updates", "precisionmembench")},
+    **{name: later(f"{_READERS}.said:{name}") for name in ("locomo", "qmsum")},
+    **{name: later(f"{_READERS}.said:{name}") for name in ("fact_updates", "precisionmembench")},
     **{name: later(f"{_READERS}.runs:{name}") for name in _RUNS},
     "simulated_sessions": _simulated_sessions,
 }
@@ -118,6 +114,6 @@ LOGS: dict[str, Callable[[], Parts]] = {
 GIVEN: dict[str, Callable[[Path], Parts]] = {
     "git": later(f"{_READERS}.runs:git"),
     "transcripts": transcripts,
-    "factconsolidation": later(f"{_READERS}.statements:factconsolidation"),
-    **{name: later(f"{_READERS}.conversations:{name}") for name in ("longmemeval", "realtalk", "beam")},
+    "factconsolidation": later(f"{_READERS}.said:factconsolidation"),
+    **{name: later(f"{_READERS}.said:{name}") for name in ("longmemeval", "realtalk", "beam")},
 }

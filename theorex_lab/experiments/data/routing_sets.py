@@ -2,27 +2,64 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.scores.routing_policies import Floats, Ints, Queries, Training
+from theorex_lab.experiments.data.dataset_files import PUBLISHED
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 ROUTING_SETS = ("llmrouter", "routellm", "routellm_mmlu", "routellm_gsm8k")
 TEST_SHARE = 0.5
-# Of a quick trial, its settings not validated; the training holds 119 of the 500 test queries.
-_PUBLISHED = {
-    "llmrouter": {
-        "best_single": 0.563, "task_matrix": 0.587, "oracle": 0.743, "uniform": 0.376,
-        "task_matrix_and_20_neighbours": 0.617,
-    },
-    "routellm_mmlu": {"weak": 0.6808, "strong": 0.8058, "oracle": 0.8586},
-    "routellm_gsm8k": {"weak": 0.6384, "strong": 0.8567},
-}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Queries:
+    """What a policy may know of queries before they are answered.
+
+    texts    one a query
+    tasks    one a query: the kind of work, any text; the key under which evidence is pooled
+    """
+
+    texts: Sequence[str]
+    tasks: Sequence[str]
+
+    def __post_init__(self) -> None:
+        if len(self.texts) != len(self.tasks):
+            raise InvalidInput(f"got {len(self.texts)} texts and {len(self.tasks)} tasks; allowed is one of each")
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    def take(self, rows: Ints) -> Queries:
+        """The queries of these rows, in their order."""
+        return Queries([self.texts[row] for row in rows], [self.tasks[row] for row in rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Training:
+    """Queries and how every model scored on them: (queries, models), 0 to 1."""
+
+    queries: Queries
+    scores: Floats
+
+    def __post_init__(self) -> None:
+        shape = self.scores.shape
+        if len(shape) != 2 or shape[0] != len(self.queries) or not min(shape):
+            got = f"got scores {shape} of {len(self.queries)} queries"
+            raise InvalidInput(f"{got}; allowed is (queries, models), one or more of each")
+        if not (np.isfinite(self.scores).all() and self.scores.min() >= 0.0 and self.scores.max() <= 1.0):
+            raise InvalidInput("got a score that is not a number from 0 to 1; scale scores into that range")
+
+    def take(self, rows: Ints) -> Training:
+        """The training queries of these rows, in their order."""
+        return Training(self.queries.take(rows), self.scores[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +122,7 @@ def _llmrouter(name: str) -> RoutingSet:
     train, test = (_training(part.queries, "query", "task", part.scores) for part in (found.train, found.test))
     unit = "USD per million tokens (mean list price of input and output)"
     sizes = np.lexsort((parameters, costs)).argsort().astype(np.float64)
-    return RoutingSet(name, found.models, costs, unit, sizes, train, test, _PUBLISHED[name], found.licence)
+    return RoutingSet(name, found.models, costs, unit, sizes, train, test, PUBLISHED[name], found.licence)
 
 
 def _routellm(name: str, seed: int) -> RoutingSet:
@@ -99,7 +136,7 @@ def _routellm(name: str, seed: int) -> RoutingSet:
         for part in (table.iloc[order[:cut]], table.iloc[order[cut:]])
     )
     costs, licence = np.array([0.0, 1.0]), str(table.attrs.get("licence", ""))
-    unit, published = "share sent to the strong model", _PUBLISHED.get(name, {})
+    unit, published = "share sent to the strong model", PUBLISHED.get(name, {})
     return RoutingSet(name, ("weak", "strong"), costs, unit, costs, train, test, published, licence)
 
 

@@ -1,18 +1,18 @@
-"""What a simulation's file holds, how it is read, and where packaged data is found."""
+"""Recorded files: gzipped JSON Lines, a header and then records of one type; a simulation's; and where data is found."""
 
-from __future__ import annotations
-
+import gzip
+import json
 import os
+import zlib
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import AfterValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from theorex_lab.clock import EARLIEST, LATEST
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data import recorded_lines
+from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.ids import check_agent, check_session
 
 SourceKind = Literal["commit", "tool", "failure", "fix", "decision", "fact"]
@@ -21,6 +21,8 @@ DATA_VARIABLE = "THEOREX_DATA"
 _MARK, _FILE_VERSION = {"simulation": True}, 1
 _PACKAGE = Path(__file__).resolve().parents[2]
 _FOLDERS = (_PACKAGE.parent / "datasets", _PACKAGE / "_share" / "datasets")
+_SHOWN_DAMAGES = 5
+T = TypeVar("T")
 _Text = Annotated[str, Field(min_length=1)]
 
 
@@ -53,16 +55,16 @@ def load(path: str | Path) -> list[Activity]:
     Raises InvalidInput for a file that cannot be read or is no simulation, and for the damaged lines, each with its
     number and the reason; NewerVersion for a file of a newer release.
     """
-    _, activities = recorded_lines.read_lines(path, Activity, _MARK, _FILE_VERSION)
+    _, activities = read_lines(path, Activity, _MARK, _FILE_VERSION)
     early = [number for number, (before, after) in enumerate(pairwise(activities), start=3) if after.at < before.at]
     if early:
-        raise recorded_lines.damaged(path, [f"line {number}: earlier than the line before" for number in early])
+        raise damaged(path, [f"line {number}: earlier than the line before" for number in early])
     return activities
 
 
 def read_header(path: str | Path, **mark: str) -> dict[str, Any]:
     """The header of a simulation's file: simulation (True), seed, days, version, and `mark`. Raises as `load` does."""
-    return recorded_lines.read_header(path, _MARK | mark, _FILE_VERSION)
+    return _header(path, _read(path)[0], _MARK | mark, _FILE_VERSION)
 
 
 def packaged(name: str) -> Path:
@@ -73,14 +75,13 @@ def packaged(name: str) -> Path:
     >>> packaged("simulated_team.jsonl.gz").name
     'simulated_team.jsonl.gz'
     """
+    got = f"got the packaged file {name!r}"
     if not isinstance(name, str) or not name or name in (".", "..") or set(name) & set("/\\:\0"):
-        raise InvalidInput(
-            f"got the packaged file {name!r}; allowed is a plain file name such as simulated_team.jsonl.gz"
-        )
+        raise InvalidInput(f"{got}; allowed is a plain file name such as simulated_team.jsonl.gz")
     for folder in _FOLDERS:
         if (folder / name).is_file():
             return folder / name
-    raise InvalidInput(f"got the packaged file {name!r}; it is neither in {_FOLDERS[0]} nor in {_FOLDERS[1]}")
+    raise InvalidInput(f"{got}; it is neither in {_FOLDERS[0]} nor in {_FOLDERS[1]}")
 
 
 def data_folder() -> Path | None:
@@ -126,3 +127,53 @@ def _simulation_header(path: Path) -> dict[str, Any] | None:
         return read_header(path)
     except InvalidInput:
         return None
+
+
+def read_lines(path: str | Path, record: type[T], mark: dict[str, Any], version: int) -> tuple[dict[str, Any], list[T]]:
+    """The header, which holds `mark`, and the records of such a file.
+
+    Raises InvalidInput for a file that cannot be read or has another header, and for the damaged lines, each with its
+    number and the reason; NewerVersion for a file of a newer release than `version`.
+    """
+    lines = _read(path)
+    header, adapter = _header(path, lines[0], mark, version), TypeAdapter(record)
+    records, wrong = [], []
+    for number, line in enumerate(lines[1:], start=2):
+        try:
+            records.append(adapter.validate_json(line, strict=True))
+        except ValidationError as error:
+            wrong.append(f"line {number}: {_told(error)}")
+    if wrong:
+        raise damaged(path, wrong)
+    return header, records
+
+
+def damaged(path: str | Path, wrong: list[str]) -> InvalidInput:
+    """The error that names the first few damaged lines; the caller raises it."""
+    more = f"; and {len(wrong) - _SHOWN_DAMAGES} more" if len(wrong) > _SHOWN_DAMAGES else ""
+    shown = "; ".join(wrong[:_SHOWN_DAMAGES])
+    return InvalidInput(f"{path} has {len(wrong)} damaged lines; restore it or make it again: {shown}{more}")
+
+
+def _read(path: str | Path) -> list[str]:
+    try:
+        return gzip.decompress(Path(path).read_bytes()).decode("utf-8").removesuffix("\n").split("\n")
+    except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
+        raise InvalidInput(f"{path} cannot be read as recorded lines: {error}; restore it or make it again") from error
+
+
+def _header(path: str | Path, line: str, mark: dict[str, Any], version: int) -> dict[str, Any]:
+    try:
+        header = json.loads(line)
+    except (ValueError, RecursionError):
+        header = None
+    if not isinstance(header, dict) or type(header.get("version")) is not int or not mark.items() <= header.items():
+        raise InvalidInput(f"{path}: got line 1 {line:.60}; allowed is a header with {mark} and a version")
+    if header["version"] > version:
+        raise NewerVersion(f"{path} has version {header['version']}; this release reads up to {version}: upgrade it")
+    return header
+
+
+def _told(error: ValidationError) -> str:
+    first = error.errors(include_url=False)[0]
+    return ": ".join(map(str, [*first["loc"], first["msg"]]))

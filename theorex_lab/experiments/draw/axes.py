@@ -1,7 +1,5 @@
 """What every picture stands on: Axes, colours, intervals, notes, legends, and words where there is nothing to draw."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

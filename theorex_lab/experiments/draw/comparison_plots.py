@@ -1,7 +1,5 @@
 """Pictures of a comparison of memories."""
 
-from __future__ import annotations
-
 from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput

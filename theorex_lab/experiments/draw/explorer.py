@@ -1,7 +1,5 @@
 """What every explorer of sources stands on: a choice of sources, a line of status, and the picture under it."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from html import escape

@@ -1,9 +1,7 @@
 """Pictures of facts: the graph of entities, tiers over time, chains of what replaced what, beliefs, and growth."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import networkx as nx
 from matplotlib import dates
@@ -15,10 +13,8 @@ from theorex_lab.designs.facts.items import FactSettings
 from theorex_lab.designs.facts.summaries import tier
 from theorex_lab.experiments.draw import axes
 from theorex_lab.experiments.draw.axes import LINE_COLOURS, TIER_COLOURS
+from theorex_lab.experiments.scores.growth import DOCUMENT, Growth
 from theorex_lab.text.line import one_line
-
-if TYPE_CHECKING:
-    from theorex_lab.experiments.scores.growth import Growth
 
 # Tiers are told apart by shade as well as by colour.
 _TIERS = ("hot", "warm", "cold", "superseded")
@@ -148,8 +144,8 @@ def plot_beliefs(facts: Sequence[Fact], as_of: int, *, ax: Axes | None = None) -
 
 def plot_growth(growth: Growth, ax: Axes | None = None) -> Axes:
     """Tokens at a session's start, day by day, in three ways, beside the document's figures (crosses); a log scale."""
+
     ax, frame = axes.new_axes(ax, width=9.0), growth.frame
-    from theorex_lab.experiments.scores.growth import DOCUMENT
 
     for number, (name, label) in enumerate(_CURVES.items()):
         ax.plot(frame["day"], frame[name].where(frame[name] > 0), color=axes.colour_of(number), label=label)
@@ -160,6 +156,5 @@ def plot_growth(growth: Growth, ax: Axes | None = None) -> Axes:
         axes.note(ax, "the log's days\nagain, word for word", (growth.own_days + 2, 4 * DOCUMENT["query"]), fontsize=8)
     ax.set_yscale("log")
     axes.legend_below(ax, handles, columns=2)
-    return axes.finish_axes(
-        ax, xlabel="days", ylabel="tokens at a session's start", title=f"{growth.dataset}: what a session's start costs"
-    )
+    title = f"{growth.dataset}: what a session's start costs"
+    return axes.finish_axes(ax, xlabel="days", ylabel="tokens at a session's start", title=title)

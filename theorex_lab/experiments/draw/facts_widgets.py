@@ -1,25 +1,22 @@
 """Facts to look through: chains of what replaced what, beliefs as of a day, and contradictions to settle."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import ipywidgets as widgets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
+from theorex_lab.designs.facts.face import FactsMemory
 from theorex_lab.designs.facts.facts import Fact
+from theorex_lab.designs.facts.notes import Note
 from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.experiments.draw.axes import figure_of
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph, to_png
 from theorex_lab.experiments.draw.facts_plots import plot_beliefs, plot_chain, row_height
 from theorex_lab.text.line import one_line
-
-if TYPE_CHECKING:
-    from theorex_lab.designs.facts.face import FactsMemory
-    from theorex_lab.designs.facts.notes import Note
 
 _LOOK: dict[str, Any] = {"width": "52em", "label_width": "9em"}
 _VERDICTS = {
@@ -49,9 +46,8 @@ def chain_explorer(memory: FactsMemory) -> Any:
     memory: `lab.facts`. Raises InvalidInput where nothing was replaced.
     """
     newest = [fact for fact in memory.list(active=None) if fact.supersedes and not fact.superseded_by]
-    explorer: Explorer[Sequence[Fact]] = Explorer(
-        {_title(fact): partial(memory.chain, fact.id) for fact in newest}, "a chain of facts"
-    )
+    chains = {one_line(f"{fact.id}: {fact.text}", 70): partial(memory.chain, fact.id) for fact in newest}
+    explorer: Explorer[Sequence[Fact]] = Explorer(chains, "a chain of facts")
 
     def drawn(chain: Sequence[Fact]) -> tuple[str, Figure]:
         return paragraph(f"{len(chain)} facts; now: {chain[-1].text}"), draw_chain(chain)
@@ -66,9 +62,8 @@ def belief_explorer(memory: FactsMemory) -> Any:
     Raises InvalidInput where there are no facts.
     """
     facts = memory.list(active=None)
-    groups = {"all": facts} | {
-        of: [fact for fact in facts if fact.entity == of] for of in {fact.entity: 0 for fact in facts}
-    }
+    names = dict.fromkeys(fact.entity for fact in facts)
+    groups = {"all": facts} | {name: [fact for fact in facts if fact.entity == name] for name in names}
     if not facts:
         raise InvalidInput("got a memory without facts; write one: theorex fact write")
     first, last = facts[0].at, max(max(fact.at, fact.superseded_at or 0) for fact in facts)
@@ -99,7 +94,6 @@ class _Queue:
     """The controls of the tensions and what they do."""
 
     def __init__(self, memory: FactsMemory) -> None:
-        import ipywidgets as widgets
 
         self.memory, self.status, self.picture = memory, widgets.HTML(), widgets.Image(format="png")
         self.tension = control("Dropdown", "Tension", **_LOOK)
@@ -114,9 +108,8 @@ class _Queue:
         """List the tensions, those that are settled with a mark, and show the chosen one."""
         self.tension.unobserve(self.show, names="value")
         notes = self.memory.notes(tensions=True)
-        self.tension.options = [
-            (f"{'' if note.status == 'pending' else '✓ '}{self._name(note)}", note.id) for note in notes
-        ]
+        marks = {"pending": ""}
+        self.tension.options = [(marks.get(note.status, "✓ ") + self._name(note), note.id) for note in notes]
         self.tension.value = chosen
         self.tension.observe(self.show, names="value")
         self.show()
@@ -141,7 +134,3 @@ class _Queue:
             self.status.value = paragraph(str(error))
             return
         self.list(self.tension.value)
-
-
-def _title(fact: Fact) -> str:
-    return one_line(f"{fact.id}: {fact.text}", 70)

@@ -1,7 +1,5 @@
 """Pictures of failures: a run with its decisive step."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes

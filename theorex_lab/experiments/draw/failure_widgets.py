@@ -1,7 +1,5 @@
 """The failure queue to look through and to label: a thin wrapper over a pure drawing and `FailureQueue`."""
 
-from __future__ import annotations
-
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -71,10 +69,9 @@ class _Explorer:
         self.note = control("Text", "Note", placeholder=f"up to {NOTE_CHARACTERS} characters", **look)
         self.file = control("Text", "Export to", value=export_file, **look)
         self.status, self.fix, self.picture = widgets.HTML(), widgets.HTML(), widgets.Image(format="png")
-        acts = {"Label": self.label, "Next": self.next, "Undo": self.undo, "Export": self.export}
-        buttons = [widgets.Button(description=name, tooltip=_TIPS[name]) for name in acts]
+        buttons = [widgets.Button(description=name, tooltip=tip) for name, tip in _TIPS.items()]
         for button in buttons:
-            button.on_click(acts[button.description])
+            button.on_click(self.act)
         self.failure.observe(self.show, names="value")
         self.go_to(queue.ids[0])
         shown = [self.failure, self.picture, self.fix, self.kind, self.step, self.note, self.file]
@@ -111,20 +108,25 @@ class _Explorer:
         count = f"{len(self.queue.labels())} of {len(self.queue.ids)} are labelled"
         self.status.value = paragraph(f"Failure {number}: {what}. {count}.")
 
-    def label(self, _: Any) -> None:
-        """Label the chosen failure, which stays in view with its label."""
+    def act(self, button: Any) -> None:
+        """Do what the button says; why it cannot be done stands in the line of status."""
         try:
-            self.queue.label(self.failure.value, self.kind.value, decisive_step=self.step.value, note=self.note.value)
+            getattr(self, button.description.lower())()
         except TheorexError as error:
             self.say(str(error))
-            return
+
+    def label(self) -> None:
+        """Label the chosen failure, which stays in view with its label."""
+        self.queue.label(self.failure.value, self.kind.value, decisive_step=self.step.value, note=self.note.value)
         self.go_to(self.failure.value)
 
-    def next(self, _: Any) -> None:
-        """Go to the next failure without a label; stay where there is none."""
-        self.go_to(_next_unlabelled(self.queue, self.failure.value))
+    def next(self) -> None:
+        """Go to the first failure without a label after this one, round the end; stay where no other is left."""
+        ids, labels, shown = self.queue.ids, self.queue.labels(), self.failure.value
+        after = ids.index(shown) + 1
+        self.go_to(next((failure for failure in ids[after:] + ids[:after] if failure not in labels), shown))
 
-    def undo(self, _: Any) -> None:
+    def undo(self) -> None:
         """Take back the newest label and go to its failure."""
         if (taken := self.queue.undo()) is None:
             self.say("nothing to undo")
@@ -132,18 +134,9 @@ class _Explorer:
         self.go_to(taken.outcome_id)
         self.say(f"taken back: {_at_step(taken.failure_class, taken.decisive_step)}")
 
-    def export(self, _: Any) -> None:
+    def export(self) -> None:
         """Write all labels into the file that is named."""
-        try:
-            self.say(f"labels in {self.file.value}: {self.queue.export(self.file.value)}")
-        except TheorexError as error:
-            self.say(str(error))
-
-
-def _next_unlabelled(queue: FailureQueue, outcome_id: str) -> str:
-    """The first failure without a label after this one, round the end; this one where no other is left."""
-    after, labels = queue.ids.index(outcome_id) + 1, queue.labels()
-    return next((failure for failure in queue.ids[after:] + queue.ids[:after] if failure not in labels), outcome_id)
+        self.say(f"labels in {self.file.value}: {self.queue.export(self.file.value)}")
 
 
 def _title(case: Case) -> str:

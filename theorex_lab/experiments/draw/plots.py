@@ -1,7 +1,5 @@
 """Pictures of a memory: pure functions that draw on the Axes given, or on a new figure, and return the Axes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -23,13 +21,9 @@ _MOST_POINTS = 12
 
 
 def plot_forgetting_curves(
-    laws: Law | Sequence[Law],
-    *,
-    active_threshold: float = ACTIVE_THRESHOLD,
-    mild_threshold: float = MILD_THRESHOLD,
-    longest_days: float = 60.0,
-    ax: Axes | None = None,
-) -> Axes:
+    laws: Law | Sequence[Law], *, active_threshold: float = ACTIVE_THRESHOLD, mild_threshold: float = MILD_THRESHOLD,
+    longest_days: float = 60.0, ax: Axes | None = None,
+) -> Axes:  # fmt: skip
     """Importance over days since the last mention, for one mention (solid) and ten (dashed), over bands of the tiers.
 
     Without links; all ten mentions count as made at once. Raises InvalidInput for no law, for thresholds outside
@@ -96,8 +90,8 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
     nodes = list(shown.nodes.values())
     for data, (x, y), diameter in zip(nodes, places.tolist(), _draw_nodes(ax, nodes, places), strict=True):
         outline = [withStroke(linewidth=2.5, foreground="white", alpha=0.8)]
-        inward = -1 if x > 0 else 1
-        label = _shortened(data["canonical_form"])
+        inward, text = -1 if x > 0 else 1, data["canonical_form"]
+        label = text if len(text) <= _LABEL_LETTERS else text[: _LABEL_LETTERS - 1] + "…"
         axes.note(ax, label, (x, y), inward * (diameter / 2 + 2), fontsize=8.5, zorder=3, path_effects=outline)
     return ax
 
@@ -254,7 +248,3 @@ def _layout(graph: Any, seed: int) -> Floats:
     extent = np.abs(places[:, 0]).max() or 1.0
     # Half way to evenly spaced ranks: what is near stays near, but no side is empty and none is full.
     return np.column_stack([0.5 * places[:, 0] / extent + 0.5 * ranks[:, 0], ranks[:, 1]])
-
-
-def _shortened(text: str) -> str:
-    return text if len(text) <= _LABEL_LETTERS else text[: _LABEL_LETTERS - 1] + "…"

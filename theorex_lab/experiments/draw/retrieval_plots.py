@@ -1,7 +1,5 @@
 """Pictures of search: what each method finds, at what cost, and what weights and floor decide."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Pictures of routing: pure functions that draw on the Axes given, or on a new figure, and return the Axes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from textwrap import wrap
 from typing import Any
@@ -139,9 +137,8 @@ def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:
     real = frame[frame["policy"] != "oracle"]
     best = frontier(real.assign(failure_rate=1 - real["success_rate"]), "latency_ms", "failure_rate")
     ax.step(best["latency_ms"], best["success_rate"], where="post", color="#444444", label="frontier", zorder=1)
-    merged = frame.groupby([frame["latency_ms"].round(6), frame["success_rate"].round(9)], sort=True)
     drawn = dict.fromkeys(_KIND_MARKERS, 0)
-    for _, rows in merged:
+    for _, rows in frame.groupby([frame["latency_ms"].round(6), frame["success_rate"].round(9)], sort=True):
         first = rows.iloc[0]
         kind = str(first["kind"])
         axes.draw_interval(

@@ -1,7 +1,5 @@
 """Controls over drawings of routing: each `*_explorer` is a thin wrapper over a pure `draw_*` of the same settings."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from html import escape

@@ -1,7 +1,5 @@
 """Pictures of sweeps: a metric over two settings, and what keeping costs against what forgetting costs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from itertools import cycle
 from typing import Any
@@ -24,7 +22,7 @@ def draw_sweep(table: Any, x: str, y: str, metric: str, *, maximise: bool, ax: A
     ax = axes.new_axes(ax, width=1.6 + 0.72 * max(len(cells.columns), 6), height=1.6 + 0.5 * max(len(cells.index), 4))
     values = cells.to_numpy(dtype=np.float64)
     texts = [[f"{value:.3g}" if values.size <= _ANNOTATED_CELLS else "" for value in row] for row in values]
-    columns, rows = ([f"{tick:.4g}" if _is_real(tick) else str(tick) for tick in axis] for axis in cells.axes[::-1])
+    columns, rows = ([tick if isinstance(tick, str) else f"{tick:.4g}" for tick in axis] for axis in cells.axes[::-1])
     picture = axes.heat_map(ax, values, texts, rows=rows, columns=columns, size=7.5, drop=-0.28, cmap="viridis")
     ax.invert_yaxis()
     place = cells.columns.get_loc(best[x]), cells.index.get_loc(best[y])
@@ -38,10 +36,6 @@ def draw_sweep(table: Any, x: str, y: str, metric: str, *, maximise: bool, ax: A
 
 def _words(name: str) -> str:
     return name.replace("_", " ").capitalize()
-
-
-def _is_real(value: Any) -> bool:
-    return isinstance(value, int | float)
 
 
 def plot_frontier(table: Any, cost: str, loss: str, *, marks: Marks | None = None, ax: Axes | None = None) -> Axes:

@@ -1,7 +1,5 @@
 """Sliders over drawings: each `*_explorer` is a thin wrapper over a pure `draw_*` of the same settings."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -29,11 +27,9 @@ _MOST_DOTS = 1_000  # more of them take longer to draw and show nothing new
 
 
 def count_tiers(
-    items: Items,
-    half_life_days: float = DEFAULT_HALF_LIFE_DAYS,
-    active_threshold: float = ACTIVE_THRESHOLD,
+    items: Items, half_life_days: float = DEFAULT_HALF_LIFE_DAYS, active_threshold: float = ACTIVE_THRESHOLD,
     mild_threshold: float = MILD_THRESHOLD,
-) -> dict[str, int]:
+) -> dict[str, int]:  # fmt: skip
     """How many of the items these settings make ACTIVE, MILD and LESS. Raises InvalidInput as `draw_decay` does.
 
     >>> count_tiers(Items.of([0.0, 14.0, 60.0]))
@@ -45,11 +41,9 @@ def count_tiers(
 
 
 def draw_decay(
-    items: Items,
-    half_life_days: float = DEFAULT_HALF_LIFE_DAYS,
-    active_threshold: float = ACTIVE_THRESHOLD,
+    items: Items, half_life_days: float = DEFAULT_HALF_LIFE_DAYS, active_threshold: float = ACTIVE_THRESHOLD,
     mild_threshold: float = MILD_THRESHOLD,
-) -> Figure:
+) -> Figure:  # fmt: skip
     """The items on the forgetting curves of `product` under these settings, and beside them how many fall into each tier.
 
     Raises InvalidInput for a half-life outside its range, or thresholds outside 0 <= mild <= active <= 1.
@@ -117,10 +111,16 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
     the other takes it along. Raises InvalidInput for no source.
     """
     explorer = Explorer({name: partial(_items, read) for name, read in sources.items()}, "Items or an AccessLog")
-    half_life, active, mild = controls = _controls()
+    low, high = (math.log10(days) for days in HALF_LIFE_RANGE_DAYS)
+    days: dict[str, Any] = {"value": DEFAULT_HALF_LIFE_DAYS, "min": low, "max": high, "step": 0.02}
+    half_life = control("FloatLogSlider", "Half-life (days)", readout_format=".1f", **days)
+    active, mild = (
+        control("FloatSlider", f"{name} from importance", value=value, min=0.0, max=1.0, step=0.01)
+        for name, value in (("ACTIVE", ACTIVE_THRESHOLD), ("MILD", MILD_THRESHOLD))
+    )
 
     def drawn(items: Items) -> tuple[str, Figure]:
-        settings = (half_life.value, active.value, mild.value)
+        settings = half_life.value, active.value, mild.value
         told = ", ".join(f"{name} {count}" for name, count in count_tiers(items, *settings).items())
         return paragraph(f"{told} (half-life {half_life.value:.1f} days)"), draw_decay(items, *settings)
 
@@ -130,7 +130,7 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
             return
         explorer.show(drawn)
 
-    return explorer.box(controls, redraw)
+    return explorer.box([half_life, active, mild], redraw)
 
 
 def _items(read: Callable[[], Items | AccessLog]) -> Items:
@@ -143,14 +143,3 @@ def _has_history(folder: Path) -> bool:
         return len(git_commits(folder, limit=MIN_COMMITS)) >= MIN_COMMITS
     except InvalidInput:  # no repository, or no git: then there is no history to show
         return False
-
-
-def _controls() -> list[Any]:
-    """The sliders for the half-life, the ACTIVE and the MILD threshold."""
-    low, high = (math.log10(days) for days in HALF_LIFE_RANGE_DAYS)
-    days: dict[str, Any] = {"value": DEFAULT_HALF_LIFE_DAYS, "min": low, "max": high, "step": 0.02}
-    thresholds = {"ACTIVE": ACTIVE_THRESHOLD, "MILD": MILD_THRESHOLD}
-    return [control("FloatLogSlider", "Half-life (days)", readout_format=".1f", **days)] + [
-        control("FloatSlider", f"{name} from importance", value=value, min=0.0, max=1.0, step=0.01)
-        for name, value in thresholds.items()
-    ]

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 MAX_STEPS = 100_000
 _TOLD = "Replay({items} items, {sleeping} asleep; {mean_context_tokens:.0f} tokens a context; asked again {asked_again}, asleep then {asleep_rate:.1%})"
 _TIERS = (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING)
-_COLUMNS = [
-    "active", "mild", "less", "sleeping", "context_items", "context_tokens", "asked_again", "asked_asleep", "asked_absent",
-]  # fmt: skip
+_COLUMNS = "active mild less sleeping context_items context_tokens asked_again asked_asleep asked_absent".split()
 
 
 def replay(recorded: EventLog, settings: Settings, *, every_days: float = 1.0, now: int | None = None) -> Replay:

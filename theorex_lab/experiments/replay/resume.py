@@ -1,7 +1,5 @@
 """Work of many tasks, such as a sweep or a comparison: in process or on an executor, kept in a file while it is done."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -88,16 +86,9 @@ def _lines(rows: Mapping[str, Row]) -> bytes:
 
 
 def run_all(
-    work: Callable[..., Sequence[Row]],
-    tasks: Sequence[tuple[Sequence[str], tuple[Any, ...]]],
-    done: dict[str, Row],
-    *,
-    kept: ResumeFile | None,
-    executor: Executor | None,
-    progress: bool | None,
-    unit: str,
-    what: str,
-) -> None:
+    work: Callable[..., Sequence[Row]], tasks: Sequence[tuple[Sequence[str], tuple[Any, ...]]], done: dict[str, Row], *,
+    kept: ResumeFile | None, executor: Executor | None, progress: bool | None, unit: str, what: str,
+) -> None:  # fmt: skip
     """Add to `done` what `work` gives for each task, and to the file that is kept, as soon as a task is done.
 
     tasks: of each the keys of its rows, and what `work` is called with.  executor: None for this process; what has not

@@ -14,7 +14,7 @@ from theorex_lab.clock import to_iso
 from theorex_lab.config import Settings
 from theorex_lab.design import Item, Log, MemoryDesign, Probe
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.replay.memories import Maker, Memory, names_of
+from theorex_lab.experiments.replay.baselines import Maker, Memory, names_of
 from theorex_lab.experiments.replay.trials import INJECT, Plan, Trial, text_of, try_out
 from theorex_lab.experiments.scores.compare import Comparison, Difference, MeanInterval
 from theorex_lab.experiments.scores.session_scores import FIRST_SESSIONS, Scene, scenes, share
@@ -119,16 +119,9 @@ class _Watched:
 
 
 def replay_sessions(
-    log: Log,
-    *,
-    tokens: int = 500,
-    also: Sequence[int] = (),
-    design: Memory = "sessions",
-    last: int | None = None,
-    settings: Settings | None = None,
-    seed: int = 0,
-    progress: bool | None = None,
-) -> SessionReplay:
+    log: Log, *, tokens: int = 500, also: Sequence[int] = (), design: Memory = "sessions", last: int | None = None,
+    settings: Settings | None = None, seed: int = 0, progress: bool | None = None,
+) -> SessionReplay:  # fmt: skip
     """Let a memory live through a log of sessions, and keep what it gives at each start beside what was then needed.
 
     A session is scored from the sixth on, by `scores.session_scores`.  tokens: the budget of a context.  also: other budgets,

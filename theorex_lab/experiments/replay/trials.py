@@ -65,21 +65,18 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         """The trial as JSON values; what was not asked for is null."""
-        given = [
-            (*about, {name: None if math.isnan(value) else value for name, value in scores.items()})
-            for *about, scores in self.given
-        ]
+        given = []
+        for *about, scores in self.given:
+            given.append((*about, {name: None if math.isnan(value) else value for name, value in scores.items()}))
         return {**asdict(replace(self, given=[])), "given": given}
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> Trial:
         """The trial that `to_dict` gave. Raises TypeError, KeyError or ValueError for anything else."""
-        given = [
-            ScoredAnswer(
-                unit, mode, budget, {name: math.nan if value is None else value for name, value in scores.items()}
-            )
-            for unit, mode, budget, scores in stored["given"]
-        ]
+        given = []
+        for unit, mode, budget, scores in stored["given"]:
+            found = {name: math.nan if value is None else value for name, value in scores.items()}
+            given.append(ScoredAnswer(unit, mode, budget, found))
         sizes = [(int(at), int(size)) for at, size in stored["sizes"]]
         return cls(**{**stored, "given": given, "sizes": sizes})
 
@@ -113,27 +110,19 @@ def _targets(log: Log) -> list[tuple[int, Target]]:
 
 def _answers(target: Target, at: int, plan: Plan, ask: Ask, *, unbounded: bool = False) -> Iterator[ScoredAnswer]:
     """What is given within each budget, scored; what knows no budget is asked once, and scored on all that it gives."""
+    unit = target.session if isinstance(target, Scene) else f"{target.at}:{target.query}"
+    query = target.prompt if isinstance(target, Scene) else target.query
     for budgets in [plan.budgets] if unbounded else [(budget,) for budget in plan.budgets]:
         limit = None if unbounded else budgets[0]
-        for mode, given in _asked(target, at, budgets[0]).items():
-            scores = _score(target, ask(mode, given, limit), limit, mode)
-            yield from (ScoredAnswer(_unit(target), mode, budget, scores) for budget in budgets)
-
-
-def _asked(target: Target, at: int, budget: int) -> dict[str, tuple[Any, ...]]:
-    """By mode, what a memory is asked: a session that begins without a prompt asks for nothing of its own."""
-    query = target.prompt if isinstance(target, Scene) else target.query
-    return {INJECT: (at, budget), **({RETRIEVE: (query, at, budget)} if query.strip() else {})}
-
-
-def _unit(target: Target) -> str:
-    return target.session if isinstance(target, Scene) else f"{target.at}:{target.query}"
-
-
-def _score(target: Target, items: Sequence[Item], budget: int | None, mode: str) -> Scores:
-    if isinstance(target, Scene):
-        return target.score(text_of(items), budget, asked=mode == RETRIEVE)
-    return score_probe(target, items)
+        # A session that begins without a prompt asks for nothing of its own.
+        asked = {INJECT: (at, budgets[0]), **({RETRIEVE: (query, at, budgets[0])} if query.strip() else {})}
+        for mode, given in asked.items():
+            items = ask(mode, given, limit)
+            if isinstance(target, Scene):
+                scores = target.score(text_of(items), limit, asked=mode == RETRIEVE)
+            else:
+                scores = score_probe(target, items)
+            yield from (ScoredAnswer(unit, mode, budget, scores) for budget in budgets)
 
 
 def text_of(items: Sequence[Item]) -> str:

@@ -13,19 +13,27 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from theorex_lab.clock import EARLIEST, LATEST, to_microseconds
+import numpy as np
+
+from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY, to_microseconds
+from theorex_lab.config import Settings, check_settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.access_log import EVENT_SIGNALS, AccessLog
-from theorex_lab.experiments.scores.costs import fitted_thresholds, held_back
+from theorex_lab.experiments.replay.event_log import EventLog
+from theorex_lab.experiments.replay.replay import replay_all
+from theorex_lab.experiments.replay.sweep import summaries, sweep
+from theorex_lab.experiments.scores.access_log import EVENT_SIGNALS, AccessLog, split
 from theorex_lab.experiments.scores.fitting import BLEND, FILE_POWERS, PRESENT, Fit, fit
 from theorex_lab.memory.decay import Law, make_law
+from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
 
 FORMATS = ("git", "git-touches", "jsonl", "csv", "sessions")
 MIN_DAYS, MIN_EVENTS = 14.0, 60  # of a history that tells anything of half-lives of days
@@ -33,6 +41,11 @@ MICROSECONDS_PER_SECOND = 1_000_000
 SHOWN_BAD_ROWS = 5
 TRUE_WORDS = {"true", "1", "yes"}
 FALSE_WORDS = {"false", "0", "no", ""}
+COST, LOSS = "mean_context_tokens", "absent_rate"
+_SCANS = 60
+# From the strictest on: of equal ones that is chosen. A law whose importance is a chance of use needs low ones, closely.
+_THRESHOLDS = tuple(hundredths / 100 for hundredths in range(50, 0, -1))
+_ACTIVE_OF_MILD = 2.0  # as the defaults have it: .6 of .3
 
 Access = tuple[int, str, object, bool]  # time in microseconds, item, event or None, deleted
 
@@ -150,8 +163,7 @@ def from_csv(file: str | Path, strict: bool = True) -> AccessLog:
 
     Times and `strict` as in `from_jsonl`. Raises InvalidInput where time or item has no column.
     """
-    lines = _read_lines(file)
-    reader = csv.DictReader(line for _, line in lines)
+    reader = csv.DictReader(line for _, line in _read_lines(file))
     if missing := ", ".join(sorted({"time", "item"} - set(reader.fieldnames or ()))):
         raise InvalidInput(f"{file} lacks the column {missing}; allowed are time,item[,event][,deleted]")
     return _log(_numbered(reader, file), _row, strict, str(file))
@@ -378,3 +390,50 @@ _SAID = {
     "budget": "a context by rank alone until its budget is full", "fitted_budget": "the fitted law by rank alone",
     "default": "the default", "fitted": "the fitted law with its thresholds",
 }  # fmt: skip
+
+
+def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float]:
+    """activeThreshold and mildThreshold for a fitted law (the settings that name it), since laws differ in their scale.
+
+    The threshold that forgets least at no higher cost than the default settings', on the events before those that a
+    fit is scored on; ACTIVE begins at twice MILD, as by default. Empty where none costs so little.
+    """
+    recorded, scored_from = EventLog.of(log), split(log)[1][0]
+    until = int(log.time[np.searchsorted(log.event, scored_from) - 1])
+    metric = partial(summaries, every_days=_every_days(log, until), now=until)
+    (default,) = metric(recorded, [Settings()])
+    pairs = [{"mild_threshold": mild, "active_threshold": min(1.0, _ACTIVE_OF_MILD * mild)} for mild in _THRESHOLDS]
+    swept = sweep(recorded, pairs, base=check_settings(dict(law)), metric=metric, progress=False)
+    if min(each[COST] for each in swept.metrics) > default[COST]:
+        return {}
+    changes = swept.best(LOSS, at_most={COST: default[COST]}).changes
+    return {"activeThreshold": changes["active_threshold"], "mildThreshold": changes["mild_threshold"]}
+
+
+def held_back(log: AccessLog, fitted: Mapping[str, Any], seed: int = 0) -> dict[str, dict[str, Any]]:
+    """Default and fitted settings, each also without thresholds (a context by rank until its budget is full), on the later part.
+
+    For each: `config`, mean_context_tokens, the absent_rate on the events that a fit is scored on, how much lower that is
+    than the default's (`mean`) with its paired bootstrap interval over scans (`low`, `high`), and `earlier`, the absent
+    rate before those events, by which one of them is chosen. The most generous come first.
+    """
+    open_to_all = {"mildThreshold": 0.0}
+    law = {name: value for name, value in fitted.items() if not name.endswith("Threshold")}
+    configs = {"budget": open_to_all, "fitted_budget": {**law, **open_to_all}, "default": {}, "fitted": dict(fitted)}
+    since = int(log.time[np.searchsorted(log.event, split(log)[1][0])])
+    every_days = _every_days(log, int(log.time[-1])) / 3
+    runs = replay_all(EventLog.of(log), [check_settings(each) for each in configs.values()], every_days=every_days)
+    steps, later = np.stack([run.steps for run in runs]), runs[0].times > since
+    asked, absent, tokens = steps[..., 6], steps[..., 8], steps[..., 5]
+    least = (absent[[*configs].index("default")] - absent)[:, later] / max(float(asked[0, later].mean()), 1e-9)
+    rates = [absent[:, part].sum(axis=1) / np.maximum(asked[:, part].sum(axis=1), 1) for part in (later, ~later)]
+    columns = {COST: tokens[:, later].mean(axis=1), LOSS: rates[0], "earlier": rates[1]}
+    found = {}
+    for row, (name, gain) in enumerate(zip(configs, bootstrap_means(least.T, seed=seed), strict=True)):
+        figures = {column: float(values[row]) for column, values in columns.items()}
+        found[name] = {"config": configs[name], **figures, **asdict(gain)}
+    return found
+
+
+def _every_days(log: AccessLog, until: int) -> float:
+    return max(1.0, (until - int(log.time[0])) / MICROSECONDS_PER_DAY / _SCANS)

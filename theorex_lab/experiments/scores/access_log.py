@@ -102,8 +102,7 @@ class AccessLog:
         table["deleted"] = table.groupby(["event", "item"])["deleted"].transform("last")
         table = table.drop_duplicates(["event", "item"]).sort_values(["time", "event"], kind="stable")
         item, known = pd.factorize(table["item"])  # in the order of their first access
-        given = list(items)
-        names = tuple(given[number] for number in known.tolist())
+        names = tuple(np.array(list(items), object)[known].tolist())
         group = None if group_of is None else pd.factorize(np.array([group_of(name) for name in names], object))[0]
         event, deleted = pd.factorize(table["event"])[0], table["deleted"].to_numpy(np.bool_)
         return cls(names, table["time"].to_numpy(), item, event, deleted, group, tuple(unreadable))

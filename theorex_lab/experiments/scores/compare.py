@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.replay.memories import Maker, Memory, names_of
+from theorex_lab.experiments.replay.baselines import Maker, Memory, names_of
 from theorex_lab.experiments.replay.resume import ResumeFile, run_all
 from theorex_lab.experiments.replay.trials import LOWER_IS_BETTER, NEITHER, PROBE_SCORES, Plan, Trial, try_out
 from theorex_lab.experiments.scores.session_scores import SESSION_SCORES
@@ -274,8 +274,7 @@ class Comparison:
             drawn = rng.integers(0, len(values), (RESAMPLES, len(values)))
             means = sums[drawn].sum(1) / counts[drawn].sum(1)
         else:
-            sums = np.sum([log[rng.integers(0, len(log), (RESAMPLES, len(log)))].sum(1) for log in values], axis=0)
-            means = sums / n
+            means = np.sum([log[rng.integers(0, len(log), (RESAMPLES, len(log)))].sum(1) for log in values], axis=0) / n
         low, high = np.percentile(means, [2.5, 97.5])
         return MeanInterval(float(sum(log.sum() for log in values) / n), float(low), float(high), n)
 

@@ -4,8 +4,6 @@ Who&When is split by question: those whose SHA-1 is even are for development (we
 are reported.
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 import re
@@ -19,7 +17,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution import failure_signs
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.data.parsing.runs import FailedRun, Reflexion
+from theorex_lab.experiments.data.parsing import FailedRun, Reflexion
 from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.intervals import bootstrap_mean
 from theorex_lab.memory.rows import Rows
@@ -55,7 +53,8 @@ class FailureScores(Rows[dict[str, Any]]):
     def _accuracy(self, hits: tuple[Floats, Floats]) -> dict[str, float]:
         row: dict[str, float] = {}
         for kind, right, own in zip(("agent", "step"), hits, self.hits["find_decisive"], strict=True):
-            row |= _spread(f"{kind}_accuracy", right, self.seed) | _spread(f"{kind}_gain", own - right, self.seed)
+            row |= bootstrap_mean(right, self.seed).named(f"{kind}_accuracy")
+            row |= bootstrap_mean(own - right, self.seed).named(f"{kind}_gain")
         return row
 
     def __repr__(self) -> str:
@@ -82,7 +81,7 @@ class FixEffect(Rows[dict[str, Any]]):
         fixed, plain = self.with_fixes[trial], self.without[trial]
         solved = {"solved_with": int(fixed.sum()), "solved_without": int(plain.sum())}
         alone = {"only_with": int((fixed > plain).sum()), "only_without": int((plain > fixed).sum())}
-        difference = _spread("difference", fixed - plain, self.seed)
+        difference = bootstrap_mean(fixed - plain, self.seed).named("difference")
         return {"trial": trial, **solved, **alone, **difference, "p_value": mcnemar(*alone.values())}
 
     def __repr__(self) -> str:
@@ -107,7 +106,7 @@ def score_failures(runs: Sequence[FailedRun] | None = None, *, half: Half = "rep
     runs: read from the public set by default.  Raises InvalidInput where no run is left.
     """
     chosen = _half(runs, half)
-    hits = {name: _hits(chosen, [guess(run) for run in chosen]) for name, guess in _METHODS.items()}
+    hits = {name: _hits(chosen, guess) for name, guess in _METHODS.items()}
     agents = [np.mean([step.agent == run.mistake_agent for step in run.steps]) for run in chosen]
     hits["random"] = (np.array(agents), np.array([1 / len(run.steps) for run in chosen]))
     return FailureScores(half, len(chosen), hits, seed)
@@ -168,15 +167,10 @@ _METHODS: dict[str, Callable[[FailedRun], Guess]] = {
 }
 
 
-def _hits(runs: Sequence[FailedRun], guesses: Sequence[Guess]) -> tuple[Floats, Floats]:
-    pairs = list(zip(runs, guesses, strict=True))
-    agent = np.array([guess[1] == run.mistake_agent for run, guess in pairs], dtype=np.float64)
-    return agent, np.array([guess[0] == run.mistake_step for run, guess in pairs], dtype=np.float64)
-
-
-def _spread(name: str, values: Floats, seed: int) -> dict[str, float]:
-    interval = bootstrap_mean(values, seed)
-    return {name: interval.mean, f"{name}_low": interval.low, f"{name}_high": interval.high}
+def _hits(runs: Sequence[FailedRun], guess: Callable[[FailedRun], Guess]) -> tuple[Floats, Floats]:
+    found = [(run, *guess(run)) for run in runs]
+    step = np.array([step == run.mistake_step for run, step, _ in found], dtype=np.float64)
+    return np.array([agent == run.mistake_agent for run, _, agent in found], dtype=np.float64), step
 
 
 def mcnemar(only_first: int, only_second: int) -> float:

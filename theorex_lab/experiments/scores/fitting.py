@@ -92,10 +92,8 @@ class Fit(Rows[dict[str, Any]]):
 
     def __repr__(self) -> str:
         best = self.scores[self.chosen]
-        return (
-            f"Fit({self.chosen}: MRR {best.mrr:.3f} [{best.low:.3f}, {best.high:.3f}], "
-            f"recall@10 {best.recall_at_10:.3f}; {self.n_train} events trained on, {self.n_scored} scored)"
-        )
+        told = f"MRR {best.mrr:.3f} [{best.low:.3f}, {best.high:.3f}], recall@10 {best.recall_at_10:.3f}"
+        return f"Fit({self.chosen}: {told}; {self.n_train} events trained on, {self.n_scored} scored)"
 
 
 def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:

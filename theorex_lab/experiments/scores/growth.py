@@ -9,6 +9,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Log
@@ -18,16 +19,15 @@ from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.summaries import summary, tier
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.experiments.replay.baselines import text_of
-from theorex_lab.experiments.replay.memories import Housed
+from theorex_lab.experiments.replay.baselines import Housed, text_of
 from theorex_lab.experiments.replay.trials import text_of as as_read
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
 from theorex_lab.search.embed import Embedder
 from theorex_lab.text.line import count_tokens
+from theorex_lab.text.sections import read_sections
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axes import Axes
 
 # What Engram's document claims: tokens after ten days with 25 entities and 183 facts, and how many times less one query
@@ -66,7 +66,6 @@ class Growth:
     @property
     def frame(self) -> pd.DataFrame:
         """Columns as the members of `Day`."""
-        import pandas as pd
 
         return pd.DataFrame(self.days, columns=Day._fields)
 
@@ -96,32 +95,20 @@ class Growth:
         """
         told = self.metrics
         tenth, month, end = (told[name] for name in (f"day_{DOCUMENT['day']}", f"day_{_MONTH}", "end"))
-        units = {
-            "notes": f"{tenth['notes'] / tenth['day']:,.0f} a day beside {DOCUMENT['notes'] / DOCUMENT['day']:,.0f}",
-            "summaries": f"{end['summaries'] / max(end['in_view'], 1):.0f} for each fact in view at the end beside "
-            f"{DOCUMENT['summaries'] / DOCUMENT['facts']:.0f}",
-            "query": f"{end['query']} at the end",
+        r2 = {name: value or 0.0 for name, value in told["r2"].items()}
+        words = {
+            name: _word(tenth[name] / DOCUMENT[name], 1 / _FACTOR, _FACTOR) for name in ("notes", "summaries", "query")
         }
-        found = {
-            name: f"{_word(tenth[name] / DOCUMENT[name], 1 / _FACTOR, _FACTOR)}: {tenth[name]:,} tokens after {tenth['day']} "
-            f"days, {DOCUMENT[name]:,} in the document ({unit})"
-            for name, unit in units.items()
-        }
-        low, high = TIMES_LESS
-        found["ratio"] = (
-            f"{_word(month['ratio'], low, high)}: {month['ratio']:.1f} times {DOCUMENT['query']} tokens after {month['day']} days, "
-            f"{low} to {high} in the document ({end['ratio']:.1f} at the end)"
-        )
-        grown, r2 = told["grown_after_a_month"], {name: value or 0.0 for name, value in told["r2"].items()}
-        found["days"] = (
-            f"{'reproduced' if r2['day'] < _GOES_WITH else 'refuted'}: summaries do not grow with days (R² {r2['day']:.2f}); after "
-            f"the first month they grew {grown['summaries']:.1f} times, notes {grown['notes']:.1f} times"
-        )
-        found["entities"] = (
-            f"{'reproduced' if r2['entities'] > max(r2['in_view'], _GOES_WITH) else 'refuted'}: they grow with entities (R² "
-            f"{r2['entities']:.2f}; with the facts in view, which are hot or warm, {r2['in_view']:.2f})"
-        )
-        return found
+        words["ratio"] = _word(month["ratio"], *TIMES_LESS)
+        words["days"] = "reproduced" if r2["day"] < _GOES_WITH else "refuted"
+        words["entities"] = "reproduced" if r2["entities"] > max(r2["in_view"], _GOES_WITH) else "refuted"
+        given = {
+            "tenth": tenth, "month": month, "end": end, "grown": told["grown_after_a_month"], "r2": r2, "times": TIMES_LESS,
+            "a_day": tenth["notes"] / tenth["day"], "a_fact": end["summaries"] / max(end["in_view"], 1), "document": DOCUMENT,
+            "their_day": DOCUMENT["notes"] / DOCUMENT["day"], "their_fact": DOCUMENT["summaries"] / DOCUMENT["facts"],
+        }  # fmt: skip
+        texts = dict(line.split(" = ") for line in read_sections(__file__, "growth_claims.txt")["claims"].splitlines())
+        return {claim: f"{words[claim]}: {text.format(**given)}" for claim, text in texts.items()}
 
     def result(self) -> dict[str, Any]:
         """JSON values: dataset, days, own_days, metrics, document, verdicts, curve."""
@@ -133,11 +120,9 @@ class Growth:
     def __str__(self) -> str:
         shown = self.frame[self.frame["day"].isin({*_SHOWN, self.own_days})]
         again = f", from day {self.own_days + 1} on again word for word" if self.own_days < len(self.days) else ""
-        lines = [
-            f"{self.dataset}: {self.own_days} days{again}; tokens at a session's start",
-            shown.to_string(index=False),
-        ]
-        return "\n".join(lines + [f"{claim}: {verdict}" for claim, verdict in self.verdicts.items()])
+        head = f"{self.dataset}: {self.own_days} days{again}; tokens at a session's start"
+        verdicts = (f"{claim}: {verdict}" for claim, verdict in self.verdicts.items())
+        return "\n".join([head, shown.to_string(index=False), *verdicts])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the three curves beside the document's figures; returns the Axes."""
@@ -160,9 +145,8 @@ def measure_growth(
     log = Log(log.name, [event for event in log.events if event.at > since])
     said = [event for event in log.events if text_of(event)]
     if not said or days < 1:
-        raise InvalidInput(
-            f"got {days} days of {log.name}, in which {len(said)} texts were said; allowed is one or more of both"
-        )
+        got = f"got {days} days of {log.name}, in which {len(said)} texts were said"
+        raise InvalidInput(f"{got}; allowed is one or more of both")
     span = (log.events[-1].at - log.events[0].at) // MICROSECONDS_PER_DAY + 1
     with closing(Housed([DESIGN], embedder=embedder)) as memory:
         told = [*_lived(memory, log, days, span, tokens)]
@@ -185,8 +169,7 @@ def _lived(memory: Housed, log: Log, days: int, span: int, tokens: int) -> Itera
         entities = dict.fromkeys(fact.entity for fact in facts)
         pages = [summary(of, [fact for fact in facts if fact.entity == of], now, settings) for of in entities]
         in_view = sum(tier(fact, now, settings) != "cold" for fact in facts)
-        size = sum(map(count_tokens, pages))
-        yield Day(day + 1, notes, size, query, len(entities), len(facts), in_view, day >= span)
+        yield Day(day + 1, notes, sum(map(count_tokens, pages)), query, len(entities), len(facts), in_view, day >= span)
 
 
 def _by_day(log: Log, days: int, span: int) -> list[list[Event]]:
@@ -203,16 +186,8 @@ def _by_day(log: Log, days: int, span: int) -> list[list[Event]]:
     raise AssertionError
 
 
-def _word(value: float | None, low: float, high: float) -> str:
-    return (
-        "not measured"
-        if value is None
-        else "reproduced"
-        if low <= value <= high
-        else "more"
-        if value > high
-        else "less"
-    )
+def _word(value: float, low: float, high: float) -> str:
+    return "reproduced" if low <= value <= high else "more" if value > high else "less"
 
 
 def _explained(cause: pd.Series[Any], effect: pd.Series[Any]) -> float | None:

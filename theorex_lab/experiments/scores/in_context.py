@@ -1,7 +1,5 @@
 """What a context would have held of what was needed next: filled by the order of a law, as far as its tokens reach."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -8,8 +8,6 @@
 1.0
 """
 
-from __future__ import annotations
-
 import json
 import math
 import tempfile
@@ -28,11 +26,9 @@ from theorex_lab.config import check_settings
 from theorex_lab.design import Design, ItemKind, ItemText, Log, Probe
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import cache_folder
-from theorex_lab.experiments.data.log_sets.conversations import locomo
-from theorex_lab.experiments.data.log_sets.statements import precisionmembench
+from theorex_lab.experiments.data.log_sets.said import locomo, precisionmembench
 from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.experiments.scores.label_free import without_words
-from theorex_lab.experiments.scores.search_weights import Considered, Weights, fit_weights
+from theorex_lab.experiments.scores.search_weights import Considered, Weights, fit_weights, without_words
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.filling import count_tokens
@@ -168,9 +164,8 @@ def score_methods(
 
 
 def made_logs(logs: Sequence[Log], queries: int, seed: int = 0) -> list[Log]:
-    """The logs with queries that their own texts give, so many of all of them together: see `label_free`."""
-    each = math.ceil(queries / len(logs))
-    return [without_words(log, TEXTS, each, seed + number) for number, log in enumerate(logs)]
+    """The logs with queries that their own texts give, so many of all of them together: see `without_words`."""
+    return [without_words(log, TEXTS, math.ceil(queries / len(logs)), seed + number) for number, log in enumerate(logs)]
 
 
 def choices_of(logs: Sequence[Log], embedder: Embedder) -> list[Considered]:

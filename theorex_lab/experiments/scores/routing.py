@@ -1,25 +1,23 @@
 """How well routing does on public sets, beside trivial baselines and policies fitted on the same training.
 
 `route` itself is scored, with the settings that ship, after the training was recorded in a home. Everything that is
-learned comes from the training queries. Where a test query is also among
+learned comes from the training queries. Policies have the same verbs, `fit(training)`, then `choose(queries)`; a bandit sees
+only how the model it chose did, and must try models to learn. Where a test query is also among
 those, as in llmrouter, figures are given twice: with the training as published, and without the repeated queries.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from theorex_lab.config import ModelSettings, ModelTier
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
-from theorex_lab.experiments.scores import routing_policies
-from theorex_lab.experiments.scores.routing_policies import Floats, Ints, TaskMatrix, Training, achieved
+from theorex_lab.experiments.data.routing_sets import Floats, Ints, Queries, RoutingSet, Training, load_routing_set
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.intervals import bootstrap_means
@@ -28,11 +26,137 @@ from theorex_lab.routing.heuristic import advise, classify, estimated_tokens
 
 Chooser = Callable[[str], str]
 OURS = "route, as it ships"
-COMPARED_WITH = TaskMatrix.name
 SUCCESS_FROM = 0.5  # the score from which an answer counts as a success, as an outcome of that score would
 MAINS = Power(None, False)
 _AT = 0
 _TIERS: tuple[ModelTier, ...] = ("small", "medium", "large")
+
+
+def achieved(scores: Floats, choices: Ints) -> Floats:
+    """What the chosen model scored on each query, (queries,). Raises InvalidInput for shapes or choices that do not fit.
+
+    >>> achieved(np.array([[0.0, 1.0], [0.5, 0.25]]), np.array([1, 0]))
+    array([1. , 0.5])
+    """
+    if scores.ndim != 2 or choices.shape != scores.shape[:1]:
+        shapes = f"scores {scores.shape} and choices {choices.shape}"
+        raise InvalidInput(f"got {shapes}; allowed are (queries, models), (queries,)")
+    if len(choices) and not 0 <= choices.min() <= choices.max() < scores.shape[1]:
+        raise InvalidInput(f"got choices {choices.min()} to {choices.max()}; allowed are 0 to {scores.shape[1] - 1}")
+    return np.asarray(scores[np.arange(len(scores)), choices])
+
+
+class Heuristic:
+    """What needs no evidence: the query's words tell its size of model, small, medium or large.
+
+    `sizes` orders the models, say their price or parameters: small is the lowest, large the highest, medium the one in
+    the middle. `tier_of` tells the size from a query's text.
+    """
+
+    name = "heuristic"
+
+    def __init__(self, sizes: ArrayLike, tier_of: Callable[[str], str]) -> None:
+        order = np.argsort(np.asarray(sizes, dtype=np.float64), kind="stable")
+        self.model_of = {"small": order[0], "medium": order[(len(order) - 1) // 2], "large": order[-1]}
+        self.tier_of = tier_of
+
+    def fit(self, training: Training) -> Self:
+        """Nothing is learned. Raises InvalidInput where the training is of other models than `sizes`."""
+        if max(self.model_of.values()) >= training.scores.shape[1]:
+            raise InvalidInput(f"got scores of {training.scores.shape[1]} models; allowed is one for each of the sizes")
+        return self
+
+    def choose(self, queries: Queries) -> Ints:
+        """The model of each query's size."""
+        return np.array([self.model_of[self.tier_of(text)] for text in queries.texts], dtype=np.int64)
+
+
+class TaskMatrix:
+    """Mean scores by (task, model); an unknown task gets the models' overall means. Of equal models the first is chosen.
+
+    >>> training = Training(Queries(["a", "b"], ["x", "y"]), np.array([[0.0, 1.0], [0.5, 0.0]]))
+    >>> TaskMatrix().fit(training).choose(Queries(["c", "d"], ["x", "y"]))
+    array([1, 0])
+    """
+
+    name = "task matrix"
+
+    def fit(self, training: Training) -> Self:
+        """Means by task."""
+        tasks = np.asarray(training.queries.tasks, dtype=object)
+        self.means = {task: training.scores[tasks == task].mean(axis=0) for task in set(training.queries.tasks)}
+        self.overall = training.scores.mean(axis=0)
+        return self
+
+    def predict(self, queries: Queries) -> Floats:
+        """The expected score of each model: (queries, models), the means of each query's task."""
+        found = [self.means.get(task, self.overall) for task in queries.tasks]
+        return np.array(found, np.float64).reshape(len(queries), len(self.overall))
+
+    def choose(self, queries: Queries) -> Ints:
+        """The model of the highest expected score for each query."""
+        return np.asarray(self.predict(queries).argmax(axis=1), dtype=np.int64)
+
+
+class BestSingle(TaskMatrix):
+    """The model of the highest mean score, for every query.
+
+    >>> training = Training(Queries(["a", "b"], ["x", "x"]), np.array([[0.0, 1.0], [0.5, 0.5]]))
+    >>> BestSingle().fit(training).choose(Queries(["c"], ["y"]))
+    array([1])
+    """
+
+    name = "best single"
+
+    def predict(self, queries: Queries) -> Floats:
+        """The mean scores, for each query."""
+        return np.tile(self.overall, (len(queries), 1))
+
+
+class ThompsonSampling:
+    """A bandit: draws a success rate of each model from Beta(1 + successes, 1 + failures) and takes the highest draw.
+
+    Its evidence is kept by task; what is met of tasks that were never met is one more. A reward between 0 and 1 counts as that
+    part of a success. Source: Thompson, Biometrika (1933); Chapelle and Li, An empirical evaluation of Thompson sampling,
+    NIPS 2011.
+    """
+
+    name = "Thompson sampling"
+
+    def __init__(self, *, seed: int = 0) -> None:
+        self.seed = seed
+
+    def fit(self, training: Training) -> Self:
+        """Start anew and `play` the training queries in their order."""
+        self.row_of = {task: row for row, task in enumerate(sorted(set(training.queries.tasks)))}
+        shape = len(self.row_of) + 1, training.scores.shape[1]
+        self.counts, self.sums = np.zeros(shape), np.zeros(shape)
+        self.random = np.random.default_rng(self.seed)
+        self.play(training)
+        return self
+
+    def play(self, met: Training) -> Ints:
+        """Meet queries one by one, learning from each the score of the model that was chosen; returns the choices."""
+        choices = np.empty(len(met.queries), dtype=np.int64)
+        for number, row in enumerate(self._rows(met.queries)):
+            model = choices[number] = self._pick(row)
+            self.counts[row, model] += 1.0
+            self.sums[row, model] += met.scores[number, model]
+        return choices
+
+    def choose(self, queries: Queries) -> Ints:
+        """A model for each query, from what is known now."""
+        return np.array([self._pick(row) for row in self._rows(queries)], dtype=np.int64)
+
+    def _pick(self, row: int) -> int:
+        successes = self.sums[row]
+        return int(self.random.beta(1.0 + successes, 1.0 + np.maximum(self.counts[row] - successes, 0.0)).argmax())
+
+    def _rows(self, queries: Queries) -> list[int]:
+        return [self.row_of.get(task, len(self.row_of)) for task in queries.tasks]
+
+
+COMPARED_WITH = TaskMatrix.name
 
 
 class PolicyScore(NamedTuple):
@@ -118,8 +242,8 @@ def _scored(
     """The scores of the policies after this training, of the router after these calls of it, and of `own` choices."""
     # In random order, since a bandit learns from the first queries what it does on the next.
     training = training.take(np.random.default_rng(seed).permutation(len(training.scores)))
-    heuristic = routing_policies.Heuristic(found.sizes, _tier_of)
-    untrained = (heuristic, routing_policies.BestSingle(), TaskMatrix(), routing_policies.ThompsonSampling(seed=seed))
+    heuristic = Heuristic(found.sizes, _tier_of)
+    untrained = (heuristic, BestSingle(), TaskMatrix(), ThompsonSampling(seed=seed))
     scores = found.test.scores
     best = np.lexsort((np.broadcast_to(found.costs, scores.shape), -scores), axis=1)[:, 0]
     values = {"oracle": (scores.max(axis=1), float(found.costs[best].mean()))}
@@ -128,11 +252,7 @@ def _scored(
     chosen = {**own, OURS: shipped_choices(recorded, found.test.queries, found.models, found.sizes)}
     for policy in (each.fit(training) for each in untrained):
         # A bandit goes on learning while it is scored: to explore is its way of choosing.
-        asks = (
-            policy.play(found.test)
-            if isinstance(policy, routing_policies.ThompsonSampling)
-            else policy.choose(found.test.queries)
-        )
+        asks = policy.play(found.test) if isinstance(policy, ThompsonSampling) else policy.choose(found.test.queries)
         chosen[policy.name] = asks
     values |= {name: (achieved(scores, each), float(found.costs[each].mean())) for name, each in chosen.items()}
     return _policy_scores(values, scores.max(axis=1), seed)
@@ -152,7 +272,7 @@ def _tier_of(text: str) -> str:
     return advise(classify(text).query_type, query_tokens=estimated_tokens(text)).tier
 
 
-def shipped_choices(calls: list[Event], asked: routing_policies.Queries, models: Sequence[str], sizes: Floats) -> Ints:
+def shipped_choices(calls: list[Event], asked: Queries, models: Sequence[str], sizes: Floats) -> Ints:
     """The model that `route` picks for each query, (queries,), in a home of its own that recorded these calls.
 
     Every setting is the default's but the models, whose tiers are the thirds of `sizes`.

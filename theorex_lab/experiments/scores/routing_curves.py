@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
-from theorex_lab.experiments.scores.routing_policies import Floats, TaskMatrix
+from theorex_lab.experiments.data.routing_sets import Floats, RoutingSet, load_routing_set
+from theorex_lab.experiments.scores.routing import TaskMatrix
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
 

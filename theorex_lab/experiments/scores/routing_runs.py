@@ -1,7 +1,5 @@
 """Runs of models to look at: those of a home, of the packaged recording, of a simulation in which models change."""
 
-from __future__ import annotations
-
 import math
 import os
 from collections.abc import Callable, Iterable, Sequence
@@ -17,11 +15,9 @@ import pandas as pd
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.config import ModelSettings, ModelTier, Settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.datasets import load_local_runs
-from theorex_lab.experiments.data.local_runs import LocalRuns, prompts
-from theorex_lab.experiments.data.routing_sets import TEST_SHARE, RoutingSet
+from theorex_lab.experiments.data.datasets import LocalRuns, load_local_runs, prompts
+from theorex_lab.experiments.data.routing_sets import TEST_SHARE, Queries, RoutingSet, Training
 from theorex_lab.experiments.scores.routing import SUCCESS_FROM, models_of
-from theorex_lab.experiments.scores.routing_policies import Queries, Training
 from theorex_lab.lab import DEFAULT_HOME, Lab
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, counted_type
 from theorex_lab.memory.intervals import wilson
@@ -228,8 +224,7 @@ def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
     asked = Queries([prompts()[task] for task in scores.index], [kinds[task] for task in scores.index])
     test, train = (Training(asked, scores.to_numpy()).take(rows) for rows in parts)
     sizes, licence = costs.argsort().argsort().astype(np.float64), str(recorded.header["licence"])
-    models = tuple(scores.columns)
-    return RoutingSet("recorded local runs", models, costs, "ms, mean", sizes, train, test, {}, licence)
+    return RoutingSet("recorded local runs", tuple(scores.columns), costs, "ms, mean", sizes, train, test, {}, licence)
 
 
 def trade_off(

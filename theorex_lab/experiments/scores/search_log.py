@@ -1,7 +1,5 @@
 """How well search finds texts of your own log, without labels, and weights that are fitted to it where they help."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -52,7 +50,7 @@ class SearchScore:
 def score_search(
     logs: Sequence[Log], *, queries: int = 300, seed: int = 0, fit: bool = False, embedder: Embedder | None = None
 ) -> SearchScore:
-    """Search for texts of the logs by a few of their words, most of which were deleted from them; see `label_free`.
+    """Search for texts of the logs by a few of their words, most of which were deleted from them; see `without_words`.
 
     fit: weights are fitted to every other query, and scored on those between. Raises InvalidInput for fewer than 1
     queries (20 to fit), and for logs without sentences.

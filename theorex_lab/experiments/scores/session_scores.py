@@ -16,8 +16,6 @@ waste   share of the context's words, by length, that the session never uses.
 mean    the mean of file, edit and term.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter, defaultdict
@@ -59,6 +57,12 @@ def sentences(text: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in _SENTENCE.split(text) if len(part.strip()) in _SENTENCE_CHARACTERS)
 
 
+def ends_of(path: str) -> list[str]:
+    """A path and its ends after a /, the longest first."""
+    parts = path.split("/")
+    return ["/".join(parts[start:]) for start in range(len(parts))]
+
+
 class Ends:
     """Which file an end of a path (from a /, whatever its case) stands for, at any time while files became known.
 
@@ -79,9 +83,7 @@ class Ends:
         if path in self.known:
             return
         whole = path.lower()
-        parts = whole.split("/")
-        for start in range(len(parts)):
-            end = "/".join(parts[start:])
+        for end in ends_of(whole):
             meant = self._meant[end]
             meant.append((len(self.known), path if end == whole or not meant else ""))
         self.known[path] = None
@@ -102,11 +104,7 @@ def shortest_end(path: str, ends: Ends) -> str:
     >>> shortest_end("a/x.py", Ends(["a/x.py", "b/x.py", "b/y.py"]))
     'a/x.py'
     """
-    parts = path.split("/")
-    for start in range(len(parts) - 1, -1, -1):
-        if ends.file("/".join(parts[start:])) == path:
-            return "/".join(parts[start:])
-    return path
+    return next((end for end in reversed(ends_of(path)) if ends.file(end) == path), path)
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +144,9 @@ class Scene:
             token = token.strip(".()[]~%:").removeprefix("./")
             found = self.ends.file(token, self.known)
         if not found and "/" in token:  # a checkout's folder stands before the path
-            parts = token.split("/")
-            tails = ("/".join(parts[start:]) for start in range(1, len(parts) - 1))
-            found = next((path for tail in tails if (path := self.ends.file(tail, self.known)) is not None), None)
+            found = next(
+                (path for end in ends_of(token)[1:-1] if (path := self.ends.file(end, self.known)) is not None), None
+            )
         return found
 
     def score(self, text: str, tokens: int | None, *, asked: bool = False) -> dict[str, float]:

@@ -1,7 +1,5 @@
 """What the readers of data sets share: captures as they would have been made live, with ids that two loads agree on."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress

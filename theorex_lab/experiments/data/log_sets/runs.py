@@ -1,7 +1,5 @@
 """Work of agents: their prompts, tools, last messages and how it came out."""
 
-from __future__ import annotations
-
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
@@ -12,7 +10,7 @@ from theorex_lab.clock import to_iso, to_microseconds
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.experiments.data import datasets
 from theorex_lab.experiments.data.log_sets.recorder import MINUTE, SECOND, UNDATED, Parts, Recorder, part
-from theorex_lab.experiments.data.parsing.runs import FailedRun, Reflexion, TauRun
+from theorex_lab.experiments.data.parsing import FailedRun, Reflexion, TauRun
 from theorex_lab.experiments.data.sources import Activity
 from theorex_lab.experiments.scores.access import Commit, git_commits
 from theorex_lab.memory.observation import FIX_TYPE
@@ -71,8 +69,7 @@ def _trial(log: Recorder, found: Reflexion, trial: int, at: int, lessons: dict[i
     for task, success in enumerate(found.success[trial]):
         name, then = found.environments[task], at + (1 + task) * MINUTE
         session = f"trial{trial}-{name}"
-        result = "solved" if success else "not solved"
-        log.came_out(session, then, name, result, success=bool(success), session=session)
+        log.came_out(session, then, name, "solved" if success else "not solved", success=bool(success), session=session)
     for number, written in enumerate(found.reflections):
         if written.after_trial == trial:
             name = found.environments[written.environment]

@@ -1,26 +1,28 @@
-"""How well two sentences are told to be alike, or to contradict each other, beside trivial baselines on public pairs.
+"""How well statements are told to be alike, to contradict each other, or to take another's place, beside trivial baselines.
 
-Pairs whose SHA-256 is even made the weights, rules and thresholds; the others are reported.
+Of public pairs of sentences those whose SHA-256 is even made the weights, rules and thresholds; the others are reported.
 """
-
-from __future__ import annotations
 
 import csv
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from theorex_lab.design import Log, Probe
 from theorex_lab.designs.facts import pairs as facts
+from theorex_lab.designs.facts.superseding import Superseding
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.dataset_files import read_files
-from theorex_lab.experiments.data.dataset_table import DATASETS
-from theorex_lab.experiments.scores.retrieval import kept_embedder
+from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
+from theorex_lab.experiments.data.logs import load_logs
+from theorex_lab.experiments.scores.retrieval import found_by, kept_embedder, remembering
 from theorex_lab.memory.intervals import BOOTSTRAPS, Interval, bootstrap_mean
+from theorex_lab.search.embed import Embedder
 
 Floats = NDArray[np.float64]
 Compare = Callable[[str, str, float | None], float]
@@ -30,6 +32,9 @@ _SAME = 0.8  # judgement from which two sentences say the same: 4 of 5, "details
 _SAFE = 0.9  # the least precision of what may be skipped
 _OURS = "this project"
 _WORD = re.compile(r"\w+")
+METRICS = ("right_first", "stale_first", "in_ten", "many_in_ten")
+_NEAR, _NEAREST, _MARGIN = 0.5, 0.75, 0.05
+Replaced = Callable[[Log], set[str]]
 
 
 class Pairs(NamedTuple):
@@ -51,8 +56,7 @@ class Pairs(NamedTuple):
 
 def sentence_pairs(dataset: str) -> Pairs:
     """The pairs of stsb, sick or fever_symmetric. Raises as `read_files` does."""
-    files = read_files(DATASETS[dataset]).values()
-    rows = [row for file in files for row in _READERS[dataset](file.data.decode())]
+    rows = [row for file in read_files(DATASETS[dataset]).values() for row in _judged(dataset, file.data.decode())]
     texts = [row[:2] for row in rows]
     made = [hashlib.sha256("\n".join(pair).encode()).digest()[0] % 2 == 0 for pair in texts]
     embedder = kept_embedder()
@@ -61,15 +65,15 @@ def sentence_pairs(dataset: str) -> Pairs:
     return Pairs(texts, np.array([float(row[2]) for row in rows]), cosines, np.array(made))
 
 
-_READERS: dict[str, Callable[[str], Iterator[tuple[str, str, float]]]] = {
-    "stsb": lambda text: ((one, other, float(told) / 5) for one, other, told in csv.reader(text.splitlines())),
-    "sick": lambda text: (
-        (row[1], row[2], row[4] == "CONTRADICTION") for row in csv.reader(text.splitlines()[1:], "excel-tab", quoting=3)
-    ),
-    "fever_symmetric": lambda text: (
-        (row["evidence"], row["claim"], row["gold_label"] == "REFUTES") for row in map(json.loads, text.splitlines())
-    ),
-}
+def _judged(dataset: str, text: str) -> Iterator[tuple[str, str, float]]:
+    """Both sentences of each pair in a file, and what people said of it."""
+    lines = text.splitlines()
+    if dataset == "stsb":
+        return ((one, other, float(told) / 5) for one, other, told in csv.reader(lines))
+    if dataset == "sick":
+        rows = csv.reader(lines[1:], "excel-tab", quoting=csv.QUOTE_NONE)
+        return ((row[1], row[2], row[4] == "CONTRADICTION") for row in rows)
+    return ((row["evidence"], row["claim"], row["gold_label"] == "REFUTES") for row in map(json.loads, lines))
 
 
 def pearson(found: Floats, told: Floats) -> float:
@@ -165,7 +169,100 @@ def _figures(pairs: Pairs, found: Floats, measure: Measure, cuts: dict[str, floa
     figures = Interval(measure(values, told), low, high).named(measure.__name__)
     for prefix, cut in cuts.items():
         called, same = values >= cut, told >= _SAME
-        right = same[called] if called.any() else [False]
-        figures |= bootstrap_mean(right, seed).named(f"{prefix}precision")
+        figures |= bootstrap_mean(same[called] if called.any() else [False], seed).named(f"{prefix}precision")
         figures |= bootstrap_mean(called[same], seed).named(f"{prefix}recall")
     return figures
+
+
+def score_fact_updates(file: str = "", *, embedder: Embedder | None = None, seed: int = 0) -> dict[str, Any]:
+    """{dataset, n, metrics, baselines}; each metric with its 95 % interval (`_low`, `_high`) over the questions.
+
+    right_first, stale_first: the first text found is one that answers, or one that was corrected. in_ten: all that answer
+    are among the first ten; many_in_ten: the same of questions that several statements answer.
+    file: 1k or 8k, both where it is empty, or a log with questions and corrected statements, as `load_logs` names it.
+    Methods see texts and their order alone; all search as search ships, but "words alone", which searches by BM25.
+    Raises InvalidInput for an unknown log, and for one whose questions no statement answers.
+    """
+    name = f"fact_updates/{file}" if file in ("1k", "8k") else file or "fact_updates"
+    logs, used = load_logs(name), embedder or kept_embedder()
+    methods: dict[str, tuple[Replaced, str]] = {
+        "superseding": (replaced, "default"),
+        "words alone": (lambda _: set(), "lexical"),
+        "search that ships": (lambda _: set(), "default"),
+        "newest of near-duplicates": (near_duplicates, "lexical"),
+        "document": (by_document, "default"),
+        "document, words alone": (by_document, "lexical"),
+    }
+    rows: dict[str, list[list[float]]] = {method: [] for method in methods}
+    for log in logs:
+        asked = [probe for probe in log.probes if probe.answers]
+        hidden = {method: of(log) for method, (of, _) in methods.items()}
+        with remembering(log, used) as lab:
+            for method, (_, search) in methods.items():
+                for probe in asked:
+                    found = [id for id in found_by(lab, probe.query, search).events if id not in hidden[method]]
+                    rows[method].append(_scores(probe, found))
+    if not rows["superseding"]:
+        raise InvalidInput(f"got {name!r} without a question that a statement answers; give a log with both")
+    figures = {method: _shares(row, seed) for method, row in rows.items()}
+    return {"dataset": name, "n": len(rows["superseding"]), "metrics": figures.pop("superseding"), "baselines": figures}
+
+
+def _scores(probe: Probe, found: Sequence[str]) -> list[float]:
+    first, whole = found[:1], probe.answers.issubset(found[:10])
+    right, stale = (any(id in ids for id in first) for ids in (probe.answers, probe.stale))
+    return [right, stale, whole, whole if len(probe.answers) > 1 else np.nan]
+
+
+def _shares(rows: Sequence[Sequence[float]], seed: int) -> dict[str, float]:
+    told: dict[str, float] = {}
+    for metric, column in zip(METRICS, np.array(rows, float).T, strict=True):
+        if len(known := column[~np.isnan(column)]):
+            told |= bootstrap_mean(known, seed).named(metric)
+    return told
+
+
+def replaced(log: Log) -> set[str]:
+    """Ids of the statements that `Superseding` no longer holds at the end of a log."""
+    facts = Superseding()
+    for event in log.events:
+        facts.add(event.id, str(event.body["text"]))
+    return {event.id for event in log.events} - set(facts.active())
+
+
+def near_duplicates(log: Log) -> set[str]:
+    """Baseline: ids of those that a later statement shares half of the words with (Jaccard)."""
+    return _overlapping(log, _NEAR, lambda scored: [id for _, id in scored])
+
+
+def by_document(log: Log) -> set[str]:
+    """Baseline: the document's rule; the nearest is replaced where it shares .75 of the words and no other comes within .05.
+
+    Statements name no category, so that each counts as a correction.
+    """
+
+    def chosen(scored: list[tuple[float, str]]) -> list[str]:
+        (best, nearest), (second, _) = [*scored, (0.0, ""), (0.0, "")][:2]
+        return [nearest] if best >= _NEAREST and best - second >= _MARGIN else []
+
+    return _overlapping(log, _NEAREST - _MARGIN, chosen)
+
+
+def _overlapping(log: Log, least: float, chosen: Callable[[list[tuple[float, str]]], list[str]]) -> set[str]:
+    """Ids that are chosen, statement after statement, among those that hold and overlap by `least` with it."""
+    words = {event.id: frozenset(_WORD.findall(str(event.body["text"]).lower())) for event in log.events}
+    counts = Counter(word for of in words.values() for word in of)
+    holding: dict[str, dict[str, None]] = defaultdict(dict)
+    gone: set[str] = set()
+    for id, own in words.items():
+        # One of its rarest words is shared by all that overlap so far.
+        rarest = sorted(own, key=lambda word: (counts[word], word))[: int(len(own) * (1 - least)) + 1]
+        near = {other for word in rarest for other in holding[word]}
+        scored = [(len(own & words[other]) / len(own | words[other]), other) for other in near]
+        for old in chosen(sorted([pair for pair in scored if pair[0] >= least], reverse=True)):
+            gone.add(old)
+            for word in words[old]:
+                holding[word].pop(old, None)
+        for word in own:
+            holding[word][id] = None
+    return gone

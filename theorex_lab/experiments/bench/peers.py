@@ -1,0 +1,319 @@
+"""The rows: what the toolkit's paths cost beside peers, in a process and as whole processes, and beside other systems."""
+
+import json
+import math
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from functools import partial
+from importlib import import_module
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from rank_bm25 import BM25Okapi
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
+from theorex_lab.config import Settings
+from theorex_lab.designs.facts.facts import Facts, facts_of
+from theorex_lab.designs.facts.pairs import SharedWords, marks_of
+from theorex_lab.designs.theorex import scores
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.experiments.bench import measure
+from theorex_lab.experiments.bench.measure import NOW, Ground, Round, alternately, in_turn, lay_home, row, texts
+from theorex_lab.experiments.scores.labelled import METHODS, labelled_messages
+from theorex_lab.journal.event import Event, encode, new_event
+from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
+from theorex_lab.journal.view import fold_into
+from theorex_lab.lab import Lab
+from theorex_lab.search.fuse import best_first
+from theorex_lab.search.lexical import LexicalIndex, tokenize
+from theorex_lab.search.vectors import VectorCache, text_key
+
+_DEFAULTS = Settings()
+_OF_EACH = 20  # facts an entity
+_SYSTEMS = "theorex_lab.experiments.bench.systems"
+_EVENT = {
+    "hook_event_name": "PostToolUse", "session_id": "a-session", "tool_name": "Bash",
+    "tool_input": {"command": "make test", "description": "Run the tests"},
+    "tool_response": {"stdout": "203 passed in 8.1 s", "stderr": "", "interrupted": False},
+}  # fmt: skip
+_HOOK = "import os, sys; os.environ['THEOREX_HOME'] = sys.argv[1]; from theorex_lab.hook import main; main()"
+_TEXT = "We agreed that TTL invalidation with jitter prevents the cache stampede on the checkout service after deploys."
+
+
+def graph_of(axon: Axon) -> Any:
+    """The axon as a networkx graph that holds what a scan reads."""
+    graph = nx.Graph()
+    columns = (axon.concepts[name].tolist() for name in ("count", "last_seen"))
+    for node, (times, last_seen) in enumerate(zip(*columns, strict=True)):
+        graph.add_node(node, count=times, last_seen=last_seen)
+    for a, b, times, last_seen in zip(*(axon.links[n].tolist() for n in ("a", "b", "count", "last_seen")), strict=True):
+        if times:
+            graph.add_edge(a, b, count=times, last_seen=last_seen)
+    return graph
+
+
+def scan_graph(graph: Any, now: int) -> list[float]:
+    """The importance, before it is cut at 1, that a scan gives each concept: node by node and edge by edge."""
+    half_life_days = _DEFAULTS.half_life_days
+    for _, _, edge in graph.edges(data=True):
+        stored = min(0.1 + 0.05 * (edge["count"] - 1), 1.0)
+        age = max(now - edge["last_seen"], 0) / MICROSECONDS_PER_DAY
+        strength = stored * 2 ** (-age / half_life_days)
+        edge["strength"] = strength if strength >= 0.01 else 0.0
+    found = []
+    for node, values in graph.nodes(data=True):
+        absent = 1.0
+        for _, _, edge in graph.edges(node, data=True):
+            absent *= 1.0 - edge["strength"]
+        age = max(now - values["last_seen"], 0) / MICROSECONDS_PER_DAY
+        found.append(2 ** (-age / half_life_days) * (1 + math.log(values["count"])) * (1 + 0.25 * (1 - absent)))
+    return found
+
+
+@row("scan", "a scan of concepts and links", "a loop over networkx", at_most=0.02)
+def _scan(ground: Ground) -> Iterator[Round]:
+    axon = measure.axon_of(ground.folder, ground.rows)
+    graph = graph_of(axon)
+    yield alternately(lambda: scores.scan(axon, NOW, _DEFAULTS), lambda: scan_graph(graph, NOW))
+
+
+@row("signals", "signals of short messages", "a search for keywords", at_most=8)
+def _signals(ground: Ground) -> Iterator[Round]:
+    said = (labelled_messages("ru") * 10)[: ground.rows]
+    ours, keywords = METHODS["this project"], METHODS["document's words"]
+    yield alternately(lambda: [ours(message) for message in said], lambda: [keywords(message) for message in said])
+
+
+@row("candidates", "facts that a new one may contradict", "its words and those of every fact", at_most=0.02)
+def _candidates(ground: Ground) -> Iterator[Round]:
+    """The parts: sets of words, read beforehand; two words and a Jaccard of .3 must be shared."""
+    corpus, held = texts(ground.rows), SharedWords()
+    for number, text in enumerate(corpus):
+        held.add(str(number), text)
+    sets, asked = [marks_of(text) for text in corpus], [text[:-9] for text in corpus[:50]]
+
+    def compared(text: str) -> object:
+        own = marks_of(text)
+        return [n for n, other in enumerate(sets) if len(own & other) >= max(2, 0.3 * len(own | other))]
+
+    yield alternately(in_turn(held.near, asked), in_turn(compared, asked), calls=20)
+
+
+@row(
+    "durable-write", "a durable write in a process, extraction included", "a one-row transaction of SQLite, synced, WAL"
+)
+def _durable_write(ground: Ground) -> Iterator[Round]:
+    numbers = count()
+    with (
+        closing(sqlite3.connect(ground.folder / "peer.db", isolation_level=None)) as peer,
+        Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab,
+    ):
+        peer.execute("PRAGMA journal_mode = WAL")
+        peer.execute("PRAGMA synchronous = FULL")
+        peer.execute("CREATE TABLE rows (n INTEGER PRIMARY KEY, id TEXT UNIQUE, at INTEGER, text TEXT)")
+
+        def one_row() -> None:
+            number = next(numbers)
+            peer.execute("BEGIN IMMEDIATE")
+            peer.execute("INSERT INTO rows (id, at, text) VALUES (?, ?, ?)", (f"{number:036d}", number, _TEXT))
+            peer.execute("COMMIT")
+
+        main = lab.agent("main")
+        yield alternately(lambda: main.write(_TEXT), one_row, calls=50)
+
+
+@row("fold", "the fold of search index and designs from nothing", "the json module on the same events", at_most=8)
+def _fold(ground: Ground) -> Iterator[Round]:
+    stored = [encode(event.body) for event in measure.observations(ground.rows)]
+    with Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab:
+        journal = lab.journal
+        views = [lab.home.item_view, *(view for design in lab.home.designs for view in design.views())]
+        yield alternately(
+            lambda: [fold_into(kind(), journal, journal.last_seq()) for kind in views],
+            lambda: [json.loads(text) for text in stored],
+        )
+
+
+@row("snapshot", "opening concepts and links from a snapshot", "JSON into networkx", at_most=0.1, target_from=100_000)
+def _snapshot(ground: Ground) -> Iterator[Round]:
+    axon = measure.axon_of(ground.folder, ground.rows)
+    text = json.dumps(nx.node_link_data(graph_of(axon), edges="edges"))
+    write_snapshot(ground.folder, axon.columns(), code=Axon.code, seq=1, event_id="one", kinds=Axon.kinds)
+
+    def ours() -> None:
+        Axon().load(next(open_snapshots(ground.folder, Axon.code)).columns)
+
+    yield alternately(ours, lambda: nx.node_link_graph(json.loads(text), edges="edges"))
+
+
+def _corpus(ground: Ground) -> tuple[list[list[str]], LexicalIndex, list[list[str]]]:
+    """Tokenised documents, an index of them, and tokenised queries."""
+    corpus, index = [tokenize(text) for text in texts(ground.rows)], LexicalIndex()
+    index.add(corpus)
+    return corpus, index, [tokenize(text) for text in texts(50, length=3, seed=5)]
+
+
+@row("words-rank-bm25", "search by words", "rank_bm25", at_most=0.01, target_from=100_000)
+def _rank_bm25(ground: Ground) -> Iterator[Round]:
+    corpus, index, queries = _corpus(ground)
+    peer = BM25Okapi(corpus, epsilon=0.0)
+
+    def ten_best(tokens: list[str]) -> object:
+        return np.argpartition(peer.get_scores(tokens), -10)[-10:]
+
+    yield alternately(in_turn(index.search, queries), in_turn(ten_best, queries), calls=5)
+
+
+@row("words-bm25s", "search by words", "bm25s with numba", at_most=4, needs=("bm25s", "numba"))
+def _bm25s(ground: Ground) -> Iterator[Round]:
+    corpus, index, queries = _corpus(ground)
+    peer = import_module("bm25s").BM25(backend="numba")
+    peer.index(corpus, show_progress=False)
+
+    def ten_best(tokens: list[str]) -> object:
+        return peer.retrieve([tokens], k=10, show_progress=False, n_threads=1)
+
+    yield alternately(in_turn(index.search, queries), in_turn(ten_best, queries), calls=50)
+
+
+@row("nearest", "ten nearest vectors, by signs first", "hnswlib, its graph built", at_most=4)
+def _nearest(ground: Ground) -> Iterator[Round]:
+    rows, queries = measure.unit_rows(ground.rows), measure.unit_rows(50, seed=1)
+    cache = VectorCache(ground.folder, "bench", rows.shape[1])
+    cache.add([text_key(str(number)) for number in range(len(rows))], rows)
+    cache.refresh()
+    numbers = np.arange(len(rows))
+    graph = import_module("hnswlib").Index(space="ip", dim=rows.shape[1])
+    graph.init_index(len(rows), ef_construction=200, M=16, random_seed=0)
+    graph.add_items(rows, num_threads=1)
+    graph.set_ef(128)
+
+    def ours(query: measure.Matrix) -> object:
+        likely = cache.likely(numbers, query, 10)
+        return best_first(likely, cache.read(likely)[1] @ query, 10)
+
+    def theirs(query: measure.Matrix) -> object:
+        return graph.knn_query(query[None], k=10, num_threads=1)
+
+    yield alternately(in_turn(ours, [*queries]), in_turn(theirs, [*queries]), calls=50)
+
+
+@row("hybrid", "search by words and vectors", "BM25 of all, and a product with all vectors")
+def _hybrid(ground: Ground) -> Iterator[Round]:
+    """The parts: BM25 of every text, and the products of the query's vector and all others, as they lie in one array."""
+    embedder = measure.GivenVectors()
+    home, questions = lay_home(ground.folder, ground.rows, embedder), texts(50, length=3, seed=5)
+    vector, matrix = measure.unit_rows(1, seed=1)[0], embedder.embed(texts(ground.rows))
+    with Lab(home, clock=FixedClock(NOW), embedder=embedder) as lab:
+        index = lab.views.get(lab.home.item_view)
+
+        def parts(question: str) -> object:
+            scores = matrix @ vector
+            return index.lexical.search(tokenize(question), limit=100), best_first(np.arange(len(scores)), scores, 100)
+
+        yield alternately(in_turn(lab.search, questions), in_turn(parts, questions), calls=20)
+
+
+def _event(number: int, text: str, at: int) -> Event:
+    entity, turn = f"p{number // _OF_EACH}", number % _OF_EACH + 1
+    body = {
+        "fact_id": f"{entity}-{turn:03d}", "entity": f"people/{entity}", "text": text, "category": "context", "confidence": 0.8,
+        "abstraction": "episode", "tags": [], "source": "agent", "origin": "", "supersedes": [], "valid_from": None,
+        "valid_to": None, "project": "",
+    }  # fmt: skip
+    return new_event("fact", body, agent="main", at=at)
+
+
+def _laid(ground: Ground) -> Lab:
+    """A home of so many facts."""
+    lab = Lab(ground.folder / "home", clock=FixedClock(NOW))
+    _ = lab.facts  # its kinds of events are known from here on
+    made = texts(ground.rows, length=8)
+    lab.journal.append([_event(number, text, NOW - ground.rows + number) for number, text in enumerate(made)])
+    return lab
+
+
+def _elapsed(call: measure.Timed) -> float:
+    """Seconds that pass: most of what a durable append takes is waiting for the disk."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
+@row("fact-write", "a fact written to one of 50 entities, time that passes", "a bare durable append", at_most=3)
+def _fact_write(ground: Ground) -> Iterator[Round]:
+    new, numbers = texts(5_000, length=8, seed=3), count()
+    with _laid(ground) as lab:
+
+        def ours() -> None:
+            number = next(numbers) % len(new)
+            lab.facts.write(f"people/p{number % min(50, ground.rows)}", new[number])
+
+        def bare() -> None:
+            lab.journal.append([new_event("flushed", {"upto": 0}, agent="main", at=NOW)])
+
+        yield alternately(ours, bare, calls=50, meter=_elapsed)
+
+
+@row("fact-as-of", "what was believed at a moment", "a fold of the same facts", at_most=2, target_from=100_000)
+def _as_of(ground: Ground) -> Iterator[Round]:
+    with _laid(ground) as lab:
+        home, last = lab.home, lab.journal.last_seq()
+        yield alternately(lambda: facts_of(home, as_of=NOW), lambda: fold_into(Facts(), lab.journal, last))
+
+
+def _process(arguments: tuple[str, ...], ground: Ground) -> Iterator[Round]:
+    """The command of these arguments, the hook without any, beside an interpreter that does nothing."""
+    home = lay_home(ground.folder, ground.rows, measure.as_installed())
+    asked = texts(ground.rows)[-1].split()[:3] if "search" in arguments else ()
+    command = measure.theorex(home, *arguments, *asked) if arguments else (measure.PYTHON, "-c", _HOOK, home)
+    nothing = partial(measure.run, measure.PYTHON, "-c", "pass")
+    ours = partial(measure.run, *command, given=json.dumps(_EVENT).encode(), cwd=ground.folder)
+    yield alternately(ours, nothing, meter=measure.child_seconds)
+
+
+for _name, _about, _at_most, _arguments in (
+    ("hook", "theorex-hook PostToolUse", 3, ()),
+    ("write", "theorex write", 10, ("write", "TTLs prevent cache stampedes")),
+    ("status", "theorex status", 25, ("status",)),
+    ("search-words", "theorex search for words that a text holds", 25, ("search", "--all-agents")),
+    ("search-process", "theorex search --vectors always", None, ("search", "--all-agents", "--vectors", "always")),
+):
+    row(_name, f"{_about}, process", "python -c pass", at_most=_at_most)(partial(_process, _arguments))
+
+
+def figures(system: str, folder: Path, rows: int) -> dict[str, float]:
+    """What a system takes, by what it does: processor seconds, bytes on disk, and bytes of memory at the most."""
+
+    def process(act: str) -> bytes:
+        return measure.run(measure.PYTHON, "-m", _SYSTEMS, system, act, folder, str(rows), cwd=folder)
+
+    folder.mkdir(parents=True)
+    measured: dict[str, float] = json.loads(process("fill").splitlines()[-1])
+    measured["open and search, process"] = measure.child_seconds(lambda: process("find"))
+    return measured
+
+
+def _beside(peer: str, ground: Ground) -> Iterator[Round]:
+    def one_round() -> Iterator[measure.Amounts]:
+        number = len(list(ground.folder.iterdir()))
+        theirs = figures(peer, ground.folder / f"{number}-{peer}", ground.rows)
+        ours = figures("theorex", ground.folder / f"{number}-theorex", ground.rows)
+        for what, amount in ours.items():
+            yield measure.Amounts(amount, theirs[what], what)
+
+    yield one_round
+
+
+for _name, _title, _targets, _needs in (
+    ("chroma", "Chroma, by vectors", {"search": 1.5, "bytes on disk": 1.5, "add one and find it": 1.5}, ("chromadb",)),
+    ("mem0", "mem0 with faiss, by vectors", {"search": 1.5, "add one and find it": 1.5}, ("mem0", "faiss")),
+    ("fts5", "SQLite FTS5, by words", None, ()),
+):
+    _more = {"at_most": _targets, "needs": _needs, "most_rounds": 3}
+    row(f"store-{_name}", "the same texts and given vectors", _title, **_more)(partial(_beside, _name))
