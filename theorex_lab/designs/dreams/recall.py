@@ -6,7 +6,6 @@ A strategy has to be alike before it counts how far it is trusted, so that a tru
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -27,7 +26,7 @@ from theorex_lab.text.line import one_line
 from theorex_lab.text.sections import read_sections
 
 Path = Literal["memory_traversal", "zero_shot", "context_jump"]
-_PERCENTILE = 99.0  # of the cosines of unrelated tasks, below which nothing answers
+_FLOORS: dict[str, float] = {}  # by the id of an embedder
 _QUERY_CHARACTERS = 2_000
 
 
@@ -49,7 +48,7 @@ class Next(NamedTuple):
 
     path: Path
     step: Step | None = None
-    index: int = 0
+    number: int = 0
     entry: Strategy | None = None
     reasoning: str = ""
 
@@ -168,15 +167,15 @@ def floor_of(home: Home) -> float:
     return calibrated(home.embedder) if given is None else given
 
 
-@lru_cache(8)
 def calibrated(embedder: Embedder) -> float:
-    """The 99th percentile of the cosines of the packaged tasks, which have nothing to do with each other.
+    """The greatest cosine of two of the packaged tasks, which have nothing to do with each other; computed once an embedder.
 
     >>> from theorex_lab.search.embed import HashedNgramEmbedder
-    >>> 0 < calibrated(HashedNgramEmbedder()) < 0.5
+    >>> 0 < calibrated(HashedNgramEmbedder()) < 0.6
     True
     """
-    texts = read_sections(__file__, "unrelated.txt")["tasks"].splitlines()
-    vectors = np.asarray(embedder.embed(texts), np.float32)
-    cosines = (vectors @ vectors.T)[np.triu_indices(len(texts), 1)]
-    return round(float(np.percentile(cosines, _PERCENTILE)), 3)
+    if embedder.id not in _FLOORS:
+        texts = read_sections(__file__, "unrelated.txt")["tasks"].splitlines()
+        vectors = np.asarray(embedder.embed(texts), np.float32)
+        _FLOORS[embedder.id] = round(float(np.triu(vectors @ vectors.T, 1).max()), 3)
+    return _FLOORS[embedder.id]
