@@ -8,7 +8,7 @@ that holds a line break or another control character stands as `$'…'`, as in b
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Self
@@ -18,7 +18,6 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.text.line import one_line
 
 LAST_PARENT = "$LAST_PARENT"  # as a node: the one that the latest BUILD_PARENT made
-_SHOWN_CHARACTERS = 40
 
 
 class Opcode(IntEnum):
@@ -80,7 +79,7 @@ class Instruction:
             return f"got {len(self.operands)} operands; allowed are {len(kinds)} or more: {' '.join(kinds)}"
         for kind, operand in zip(kinds, self.operands, strict=False):
             if kind in _FORMS and not _FORMS[kind][0].fullmatch(operand):
-                return f"got the {kind} {one_line(operand, _SHOWN_CHARACTERS)!r}; allowed is {_FORMS[kind][1]}"
+                return f"got the {kind} {one_line(operand, 40)!r}; allowed is {_FORMS[kind][1]}"
         return ""
 
     def __str__(self) -> str:
@@ -154,8 +153,6 @@ _LENIENT = re.compile(r'"([^"]*)"|(\S+)')
 _LIST_MARK = re.compile(r"(?:\d{1,4}[.)]|[-*•])\s+(?=[A-Za-z_])")
 _PLAIN_OPERAND = re.compile(r"[\w$.,:/@%+=-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f'\\]")
-_ESCAPED = {"n": "\n", "r": "\r", "t": "\t", "'": "'", "\\": "\\"}
-_LETTERS = {sign: letter for letter, sign in _ESCAPED.items()}
 
 
 def parse(text: str, version: str = "latest", *, versions: Versions = VERSIONS) -> Program:
@@ -179,8 +176,8 @@ def parse(text: str, version: str = "latest", *, versions: Versions = VERSIONS) 
         if name in allowed:
             found.append(Instruction(Opcode[name], tuple(read[1:]), number))
         elif read:
-            is_other = name in Opcode.__members__
-            said.append(f"no opcode of version {stated}: {name}" if is_other else f"unknown opcode {_shown(read[0])}")
+            of = f" in version {stated}" if name in Opcode.__members__ else ""
+            said.append(f"unknown opcode {one_line(read[0], 40)!r}{of}")
         warnings += [f"L{number}: {one}" for one in said]
     return Program(tuple(found), stated, tuple(warnings))
 
@@ -189,7 +186,7 @@ def serialize(program: Program | Iterable[Instruction]) -> str:
     """A program as text, an instruction a line, which `parse` reads as the same instructions.
 
     >>> serialize([Instruction(Opcode.YIELD, ('say "hi"', "two" + chr(10) + "lines"))])
-    'YIELD "say \\\\"hi\\\\"" $\\'two\\\\nlines\\'\\n'
+    'YIELD "say \\\\"hi\\\\"" $\\'two\\\\x0alines\\'\\n'
     """
     instructions = program.instructions if isinstance(program, Program) else program
     return "".join(f"{instruction}\n" for instruction in instructions)
@@ -206,35 +203,19 @@ def _read_line(line: str) -> tuple[list[str], list[str]]:
     if line.endswith(";"):
         line = line.rstrip("; \t")
         said.append("a semicolon was passed over")
-    words = [*_words(line)]
-    if None in words:
-        said.append("a quote has no end; it was read word by word")
-        words = [quoted or plain for quoted, plain in _LENIENT.findall(line)]
-    return [word for word in words if word is not None], said
-
-
-def _words(line: str) -> Iterator[str | None]:
-    """The words of a line as a POSIX shell splits it; None for a quote or backslash without an end."""
-    for match in _WORD.finditer(line):
-        word = match[0]
-        yield None if match["open"] else _PART.sub(_unquoted, word) if _is_quoted(word) else word
-
-
-def _is_quoted(word: str) -> bool:
-    return '"' in word or "'" in word or "\\" in word
+    words = [*_WORD.finditer(line)]
+    if any(word["open"] for word in words):
+        return [quoted or plain for quoted, plain in _LENIENT.findall(line)], [*said, "a quote has no end"]
+    return [_PART.sub(_unquoted, word[0]) for word in words], said
 
 
 def _unquoted(match: re.Match[str]) -> str:
     part = match[0]
     if part.startswith("$'"):
-        return re.sub(r"\\(?:x([0-9a-f]{2})|(.))", _control, part[2:-1])
+        return re.sub(r"\\(?:x([0-9a-f]{2})|(.))", lambda hit: chr(int(hit[1], 16)) if hit[1] else hit[2], part[2:-1])
     if part.startswith('"'):
         return re.sub(r'\\(["\\])', r"\1", part[1:-1])
     return part[1:-1] if part.startswith("'") else part[1:] if part.startswith("\\") else part
-
-
-def _control(match: re.Match[str]) -> str:
-    return chr(int(match[1], 16)) if match[1] else _ESCAPED.get(match[2], match[0])
 
 
 def _quoted(operand: str) -> str:
@@ -242,12 +223,4 @@ def _quoted(operand: str) -> str:
         return operand
     if not re.search(r"[\x00-\x1f\x7f]", operand):
         return '"' + re.sub(r'(["\\])', r"\\\1", operand) + '"'
-    return "$'" + _CONTROL.sub(_escape, operand) + "'"
-
-
-def _escape(hit: re.Match[str]) -> str:
-    return "\\" + _LETTERS.get(hit[0], f"x{ord(hit[0]):02x}")
-
-
-def _shown(word: str) -> str:
-    return repr(one_line(word, _SHOWN_CHARACTERS))
+    return "$'" + _CONTROL.sub(lambda hit: f"\\x{ord(hit[0]):02x}", operand) + "'"
