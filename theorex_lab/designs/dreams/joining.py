@@ -72,17 +72,21 @@ def joined(one: Strategy, other: Strategy) -> Strategy:
     A failure adds to its count and to nothing else.
     """
     best, rest = sorted((one, other), key=_rank, reverse=True)
-    sure, adds = (other, one) if _failed(one) and not _failed(other) else (one, other)
-    confidence = sure.confidence + (0 if _failed(adds) else _LEARNT * FIDELITY.get(adds.origin, 0.5))
     steps, branches = (best.steps, best.branches) if _failed(rest) else _aligned(best, rest)
     goals = [best.goal, *sorted({*one.goals, *other.goals} - {best.goal})]
     return replace(
         one, goal=best.goal, summary=best.summary, steps=steps, branches=branches, goals=tuple(goals[:MOST_GOALS]),
-        confidence=round(min(1.0, confidence), 6), outcome=best.outcome, origin=best.origin, level=min(one.level, other.level),
+        confidence=round(min(1.0, max(_sure(one, other), _sure(other, one))), 6), outcome=best.outcome, origin=best.origin, level=min(one.level, other.level),
         success=one.success + other.success, failure=one.failure + other.failure, version=one.version + 1,
         isa_version=best.isa_version, content=best.content or rest.content, tags=tuple(sorted({*one.tags, *other.tags})),
         source=min(one.source, other.source, key=TRUST.__getitem__),
     )  # fmt: skip
+
+
+def _sure(one: Strategy, other: Strategy) -> float:
+    """The confidence in the one with what each trajectory of the other adds that did not fail."""
+    adds = 0 if _failed(other) else max(1, other.version - other.failure)
+    return one.confidence + _LEARNT * FIDELITY.get(other.origin, 0.5) * adds
 
 
 def _failed(strategy: Strategy) -> bool:

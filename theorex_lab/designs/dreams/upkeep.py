@@ -35,6 +35,19 @@ class MigrationTransform(Protocol):
         """The strategy and its steps as the other version has them."""
 
 
+class _Model:
+    """The model that dreams, as transforms ask it."""
+
+    def __init__(self, dreamer: Dreamer) -> None:
+        self._asked: Any = getattr(dreamer, "complete", None)
+
+    async def complete(self, prompt: str, system: str = "") -> str:
+        """Its answer. Raises ModelUnavailable where rules dream."""
+        if self._asked is None:
+            raise ModelUnavailable("no model dreams here; set designs.dreams.dreamingModel, or dream with one")
+        return str(self._asked(f"{system}\n{prompt}".strip()).text)
+
+
 def migrate(
     mind: Mind, ways: Sequence[MigrationTransform], dreamer: Dreamer, domain: str | None
 ) -> tuple[int, list[str]]:
@@ -47,7 +60,7 @@ def migrate(
         seen, old = set[str](), mind.known[strategy_id]
         while old.isa_version not in seen and (way := by_version.get(old.isa_version)):
             seen.add(old.isa_version)
-            one, problem = _transformed(old, way, getattr(dreamer, "llm", None))
+            one, problem = _transformed(old, way, getattr(dreamer, "llm", None) or _Model(dreamer))
             said = {"from": old.isa_version, "to": way.to_version, "ok": not problem, "problem": problem}
             if one != old:
                 problem = mind.rewrite("strategy_migrated", old, one, **said) or problem
