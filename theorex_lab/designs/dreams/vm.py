@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Container, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from theorex_lab.designs.dreams import Edge, Fault
@@ -14,26 +14,19 @@ from theorex_lab.text.line import one_line
 MOST_INSTRUCTIONS = 500
 _LOG_CHARACTERS = 200
 _CLASSES = frozenset(Fault)
+_MADE: dict[str, Callable[[str], Any]] = {"index": int, "confidence": float, "edge": Edge}
 
 
-@dataclass
-class Effects:
-    """What a program asks for, in its order; an index is that of an action, and a node that it built stands as `$0`, `$1` …
+class Effects(SimpleNamespace):
+    """What a program asks for, a list for each that an opcode adds to, in the program's order.
 
-    constraints: text and fault class.  parents: goal, summary and confidence.  children: node, index, reasoning, action and
-    result.  groups: two nodes that are one.  reads: opcode and query or node.
+    critical, noise: indices of actions.  constraints: (text, fault class).  parents: (goal, summary, confidence).  children:
+    (node, index, reasoning, action, result).  links: (node, node, edge).  groups: (node, node).  prunes: nodes.  reads:
+    (opcode, query or node).  yields: messages.  A node that the program built is `$0`, `$1` and so on.
     """
 
-    critical: list[int] = field(default_factory=list)
-    noise: list[int] = field(default_factory=list)
-    constraints: list[tuple[str, Fault]] = field(default_factory=list)
-    parents: list[tuple[str, str, float]] = field(default_factory=list)
-    children: list[tuple[str, int, str, str, str]] = field(default_factory=list)
-    links: list[tuple[str, str, Edge]] = field(default_factory=list)
-    groups: list[tuple[str, str]] = field(default_factory=list)
-    prunes: list[str] = field(default_factory=list)
-    reads: list[tuple[Opcode, str]] = field(default_factory=list)
-    yields: list[str] = field(default_factory=list)
+    def __init__(self) -> None:
+        super().__init__(**{opcode.adds_to: [] for opcode in Opcode if opcode.adds_to})
 
 
 class Run(NamedTuple):
@@ -67,13 +60,14 @@ def run(
     >>> done.effects.critical, done.executed, done.errors
     ([0], 3, ["L2: MARK_CRITICAL: got the index '7'; allowed is 0 to 1"])
     """
-    effects, executed = Effects(), 0
+    effects, executed, success = Effects(), 0, True
     errors, log = list[str](), list[str]()
     for instruction in program.instructions:
         opcode, where = instruction.opcode, f"L{instruction.line}:"
-        if executed >= max_instructions:
+        if not (success := executed < max_instructions):
             errors.append(f"{where} got more instructions than max_instructions allows, {max_instructions}")
-            return Run(False, executed, [*program.warnings], errors, log, Effects())
+            effects = Effects()
+            break
         executed += 1
         if opcode is Opcode.HALT:
             break
@@ -83,18 +77,18 @@ def run(
             errors.append(f"{where} {opcode.name}: {error}")
             continue
         if opcode.adds_to:
-            value = (opcode, *values) if opcode.adds_to == "reads" else tuple(values) if len(values) > 1 else values[0]
-            getattr(effects, opcode.adds_to).append(value)
+            getattr(effects, opcode.adds_to).append(tuple(values) if len(values) > 1 else values[0])
             log.append(f"{where} {instruction}"[:_LOG_CHARACTERS])
-    return Run(True, executed, [*program.warnings], errors, log, effects)
+    return Run(success, executed, [*program.warnings], errors, log, effects)
 
 
 def _values(instruction: Instruction, parents: int, actions: int | None, nodes: Container[str] | None) -> list[Any]:
     """The operands as what they stand for, without that of the trace. Raises InvalidInput for one that is wrong or not there."""
     if problem := instruction.problem:
         raise InvalidInput(problem)
-    given, values = instruction.operands, list[Any]()
-    for place, (kind, operand) in enumerate(zip(instruction.opcode.kinds, given, strict=False)):
+    given, opcode = instruction.operands, instruction.opcode
+    values: list[Any] = [opcode] if opcode.adds_to == "reads" else []
+    for place, (kind, operand) in enumerate(zip(opcode.kinds, given, strict=False)):
         if kind == "index" and actions is not None and int(operand) >= actions:
             raise InvalidInput(f"got the index {operand!r}; allowed is {f'0 to {actions - 1}' if actions else 'none'}")
         if kind == "node" and operand == LAST_PARENT and not parents:
@@ -102,23 +96,14 @@ def _values(instruction: Instruction, parents: int, actions: int | None, nodes: 
         if kind == "node" and operand != LAST_PARENT and nodes is not None and operand not in nodes:
             raise InvalidInput(f"got the node {one_line(operand, 40)!r}; allowed are those that were offered")
         if kind != "trace":
-            values.append(_value(kind, operand, given[place:], parents))
+            values.append(_value(kind, given[place:], parents))
     return values
 
 
-def _value(kind: str, operand: str, left: Sequence[str], parents: int) -> Any:
-    match kind:
-        case "index":
-            return int(operand)
-        case "confidence":
-            return float(operand)
-        case "edge":
-            return Edge(operand)
-        case "words":
-            return " ".join(left)
-        case "constraint":
-            classed = len(left) > 1 and left[-1] in _CLASSES
-            return " ".join(left[: -1 if classed else None]), Fault(left[-1] if classed else "unknown_failure")
-        case "node" if operand == LAST_PARENT:
-            return f"${parents - 1}"
-    return operand
+def _value(kind: str, left: Sequence[str], parents: int) -> Any:
+    if kind == "constraint":
+        classed = len(left) > 1 and left[-1] in _CLASSES
+        return " ".join(left[: -1 if classed else None]), Fault(left[-1] if classed else "unknown_failure")
+    if kind == "words":
+        return " ".join(left)
+    return f"${parents - 1}" if kind == "node" and left[0] == LAST_PARENT else _MADE.get(kind, str)(left[0])
