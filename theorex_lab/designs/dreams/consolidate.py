@@ -102,7 +102,7 @@ class Mind:
         for one in self.known.values():
             self.scope(one).put(one.id, self._vectors[one.text])
 
-    def scope(self, one: Strategy | Trajectory) -> Scope:
+    def scope(self, one: Strategy) -> Scope:
         """The strategies that one is compared with: of the same project and domain."""
         return self.scopes[one.project, one.domain]
 
