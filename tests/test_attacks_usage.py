@@ -15,10 +15,9 @@ from faults import opened
 
 from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.cli.groups import COMMANDS
-from theorex_lab.config import OFFLINE_MODEL, check_settings, load_settings, save_settings
+from theorex_lab.config import check_settings, load_settings, save_settings
 from theorex_lab.config_laws import LAW_PARAMETERS
 from theorex_lab.console import number
-from theorex_lab.dispatch import local_model
 from theorex_lab.dispatch.tasks import MAX_LEASE_SECONDS
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import CONCEPT_BITS
@@ -197,10 +196,9 @@ def test_right_settings_pass() -> None:
         check_settings({"decayLaw": law, "decayParams": {name: each.default for name, each in parameters.items()}})
     assert {name: law.parameters for name, law in LAWS.items()} == LAW_PARAMETERS
     models = {"m_1": {"tier": "small"}, "m1": {"tier": "small"}, "m_2": {"tier": "small"}}
-    assert check_settings({"models": models, "reviewers": ["m_1", OFFLINE_MODEL]}).reviewers == ["m_1", OFFLINE_MODEL]
+    assert check_settings({"models": models, "reviewers": ["m_1", "m1"]}).reviewers == ["m_1", "m1"]
     assert check_settings({"models": models}).reviewers == Settings().reviewers
     assert check_settings({"reviewers": []}).reviewers == []
-    assert local_model.MODEL == OFFLINE_MODEL
 
 
 def test_a_setting_is_set_and_unset(run: Run, tmp_path: Path) -> None:

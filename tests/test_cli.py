@@ -291,7 +291,7 @@ def test_the_keys_that_are_listed_are_those_that_are_printed(run: Run, tmp_path:
         ["evolve-status"], ["trace-review"], ["evolve-review"], ["policy-snapshot"], ["policy-list"], ["gate"], ["nightly"],
         ["schedule", "--print", "cron"], ["a2a-send", "--to", "sage", "--type", "review", "x"], ["a2a-tasks"], ["a2a-claim"],
         ["backup", str(tmp_path / "b")], ["verify"], ["salvage"], ["export", str(tmp_path / "out")], ["config"], ["commands"],
-        ["archive", "--before", "2020-01-01"], ["import", str(tmp_path / "out")], ["judge", "--pending"], ["model", "status"],
+        ["archive", "--before", "2020-01-01"], ["import", str(tmp_path / "out")], ["judge", "--pending"],
         ["outcome", "--decision", "d", "--result", "r", "--fail"], ["erase", "--match", "cache"], ["config", "set", "contextTokens", "900"],
     ):  # fmt: skip
         ended = run(*words, "--json")

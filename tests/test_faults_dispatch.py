@@ -22,9 +22,7 @@ from faults import VIEWS, Boundaries, forked, opened, quick_folder
 from hostile_server import FAILURES, HostileServer, after, completion, hang, slowly
 
 from theorex_lab import Lab
-from theorex_lab.config import ModelSettings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.dispatch import local_model
 from theorex_lab.dispatch import owner as owners
 from theorex_lab.dispatch.bus import Start
 from theorex_lab.dispatch.owner import LOST, OUT_OF_SIGHT, Owner, close_lost
@@ -137,23 +135,6 @@ def test_calls_that_overlap_at_a_real_server(home: Path) -> None:
             trace = lab.trace(trace_id).to_dict()
             assert (trace["task"], trace["response"], trace["success"]) == (task, f"the {name}", True)
             assert given[name].response == f"the {name}"
-        check(lab)
-
-
-def test_the_local_model_is_asked_where_it_runs_now(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    running: list[str] = []
-
-    def endpoint(_: Path) -> ModelSettings | None:
-        return ModelSettings(tier="small", url=running[0]) if running else None
-
-    monkeypatch.setattr(local_model, "local_endpoint", endpoint)
-    with HostileServer() as first, HostileServer() as second, opened(home, models={}, roles=[]) as lab:
-        main = lab.agent("main")
-        assert not main.dispatch(CODE).success
-        for server in (first, second):
-            running[:] = [server.url]
-            assert main.dispatch(CODE).model_used == local_model.MODEL
-            assert len(server.requests) == 1
         check(lab)
 
 

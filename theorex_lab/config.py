@@ -24,7 +24,6 @@ PRESETS: dict[str, dict[str, Any]] = {"none": {}, "document": _DOCUMENT}
 
 
 _CHECKS = 3  # raised whenever `check_settings` refuses something else than what fields say
-OFFLINE_MODEL = "smollm2-135m"  # joins the models while it runs; see dispatch.local_model
 Weight = float
 SIGNALS = ("words", "passage", "around", "vector", "passage_vector", "speaker", "asked", "length")  # see search.blend
 R = TypeVar("R", bound=SettingsRecord)
@@ -253,7 +252,7 @@ def check_settings(values: Mapping[str, Any], *, where: str = "settings") -> Set
     # Those of the default are skipped where the models are others.
     if settings.reviewers != Settings.tunables["reviewers"].default:
         for position, name in enumerate(settings.reviewers):
-            _check_model(name, [*settings.models, OFFLINE_MODEL], f"{where}: reviewers.{position}")
+            _check_model(name, settings.models, f"{where}: reviewers.{position}")
             if name in settings.reviewers[:position]:
                 raise ConfigError(f"{where}: reviewers.{position} is {name!r}, which stands there twice; keep one")
     return settings

@@ -303,11 +303,10 @@ class Lab:
 
         See `theorex_lab.routing.router.route`.
         """
-        from theorex_lab.dispatch.local_model import with_local_model
         from theorex_lab.routing.router import route_in
 
         how = {"agent": agent, "urgent": urgent, "context_pct": context_pct, "query_tokens": query_tokens}
-        return route_in(self.home, query, with_local_model(self.settings, self.folder), power=power, **how)
+        return route_in(self.home, query, self.settings, power=power, **how)
 
     def matrix(
         self, *, half_life_days: float | None = None, min_samples: int | None = None, heard: bool = False
@@ -334,10 +333,9 @@ class Lab:
 
     def reviewer(self, kind: str = "auto") -> tuple[Reviewer, str]:
         """A reviewer of failures (auto, heuristic or model), and why it; see `evolution.reviewers.choose_reviewer`."""
-        from theorex_lab.dispatch.local_model import with_local_model
         from theorex_lab.evolution.reviewers import choose_reviewer
 
-        return choose_reviewer(kind, with_local_model(self.settings, self.folder))
+        return choose_reviewer(kind, self.settings)
 
     def review_failures(
         self, *, agent: str | None = None, reviewer: str | Reviewer = "auto", again: bool = False

@@ -175,11 +175,10 @@ def _either(yes: bool, no: bool, yes_name: str, no_name: str) -> bool | None:
 
 
 def _ask_judge(lab: Lab, outcomes: Iterable[Outcome]) -> Judged:
-    from theorex_lab.dispatch.local_model import with_local_model
-    from theorex_lab.evolution.judge import judge as score
     from theorex_lab.evolution.cases import Panel
+    from theorex_lab.evolution.judge import judge as score
 
-    return score(lab.outcomes, outcomes, Panel(with_local_model(lab.settings, lab.folder)))
+    return score(lab.outcomes, outcomes, Panel(lab.settings))
 
 
 def each_once(reasons: Iterable[tuple[str, str]]) -> list[str]:

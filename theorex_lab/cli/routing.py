@@ -212,25 +212,6 @@ def trace_show(trace_id: str) -> None:
     emit(trace, "\n".join(_timeline(trace)))
 
 
-@command("model")
-@click.argument("action", type=click.Choice(["start", "stop", "status"]))
-def model(action: str) -> None:
-    """It comes with theorex-lab[local-llm], is served on 127.0.0.1, and joins the small models while it runs.
-
-    JSON: {running, url, pid, model, installed}
-    """
-    from theorex_lab.dispatch import local_model
-
-    home = open_lab().folder
-    getattr(local_model, action)(home)
-    running, installed = local_model.status(home), local_model.installed()
-    text = f"{local_model.MODEL} does not run" if installed else local_model.INSTALL
-    if running is not None:
-        text = f"{local_model.MODEL} runs at {running.url}, process {running.pid}"
-    where = {name: getattr(running, name, None) for name in ("url", "pid")}
-    emit({"running": running is not None, **where, "model": local_model.MODEL, "installed": installed}, text)
-
-
 def _timeline(trace: dict[str, Any]) -> list[str]:
     """A trace in the order of what happened, for people; each step is one line, so that no text can pass for a step."""
     lines = [f"{trace['id']}  agent {trace['agent_id']}  {', '.join(trace['tags'])}"]

@@ -13,7 +13,6 @@ from typing import Any
 from theorex_lab.config import Settings
 from theorex_lab.dispatch.bus import End, EventBus, Start, check_trace_id, clean, recorder
 from theorex_lab.dispatch.llm import ChainAnswer, ModelClient, ask
-from theorex_lab.dispatch.local_model import with_local_model
 from theorex_lab.dispatch.owner import Owner, close_lost, lost_after_seconds
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
@@ -190,7 +189,7 @@ class Dispatcher:
             used = f"{task.context_pct:g} % of the context is in use"
             error = f"nothing was called: {used}, dispatchContextPct is {limit:g}"
             return DispatchResult(task.id, "", "", None, False, False, None, error)
-        settings = with_local_model(self.home.settings, self.home.folder)
+        settings = self.home.settings
         decision = self._route(task, settings)
         names, reasons = _callable(decision, settings)
         with self._owner.alive(self.home.clock.now()) as owner:

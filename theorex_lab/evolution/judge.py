@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from theorex_lab.dispatch.local_model import with_local_model
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import PROBLEM_CHARACTERS, PROMPTS, Panel, fenced_outcome, why_none
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
@@ -61,7 +60,7 @@ def judge_pending(home: Home, agent: str | None) -> str:
     Asked are those of the setting `reviewers` that have a url in config.json, or run offline; one that costs money only
     where config.json names it among the `reviewers` too.
     """
-    settings = with_local_model(home.settings, home.folder)
+    settings = home.settings
     names = [name for name in settings.reviewers if _may_be_asked(name, settings)]
     if not names:
         return "no model was set up for it"

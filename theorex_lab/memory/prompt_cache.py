@@ -10,8 +10,8 @@ from pathlib import Path
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.errors import StorageError
-from theorex_lab.journal.files import exclusive, make_file, told
 from theorex_lab.home import Home
+from theorex_lab.journal.files import exclusive, make_file, told
 from theorex_lab.memory.reminding import CACHE_FILE, LAYOUT, MANY, PROJECT_BITS, TOKENS
 from theorex_lab.text.line import one_line
 from theorex_lab.text.sections import read_sections

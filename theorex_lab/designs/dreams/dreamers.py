@@ -15,7 +15,6 @@ from theorex_lab.designs.dreams.strategies import Strategy, StrategyVectors, str
 from theorex_lab.designs.dreams.trajectories import Action, Trajectory
 from theorex_lab.designs.dreams.vm import MOST_INSTRUCTIONS, Effects, run
 from theorex_lab.dispatch.llm import Completion, client_for
-from theorex_lab.dispatch.local_model import with_local_model
 from theorex_lab.errors import ConfigError, ModelUnavailable, UnusableAnswer
 from theorex_lab.home import Home
 from theorex_lab.text.fence import fence
@@ -232,7 +231,7 @@ def dreamer_for(home: Home, *, night: bool = False) -> Dreamer:
 
     Raises ConfigError for an unknown model.
     """
-    settings, every = dream_settings(home), with_local_model(home.settings, home.folder)
+    settings, every = dream_settings(home), home.settings
     if not (name := settings.dreaming_model):
         return HeuristicDreamer()
     if name not in every.models:

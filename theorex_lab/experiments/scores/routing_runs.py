@@ -129,8 +129,6 @@ def home_runs(home: str | Path) -> Runs:
 
     An answer that an outcome later calls wrong is no success, as in the home's own matrix.
     """
-    from theorex_lab.dispatch.local_model import with_local_model
-
     with Lab(home) as lab:
         counts_as_good, rows = outcome_lookup(lab.journal), []
         for event in lab.journal.tail(0, kinds=("trace_ended",)):
@@ -139,7 +137,7 @@ def home_runs(home: str | Path) -> Runs:
                     kind, good = counted_type(event.body["query_type"]), run["success"] and counts_as_good(event)
                     rows.append((kind, run["model"], good, event.at, run["latency_ms"]))
         frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"latency_ms": float, "success": bool})
-        return Runs(frame, with_local_model(lab.settings, lab.folder), lab.clock.now())
+        return Runs(frame, lab.settings, lab.clock.now())
 
 
 def simulated_runs(seed: int = 0) -> Runs:
