@@ -183,7 +183,7 @@ def says_failed(text: str) -> bool:
     >>> says_failed("ValueError: no number"), says_failed("0 errors")
     (True, False)
     """
-    return _says("failed", text)
+    return says("failed", text)
 
 
 def failure_quote(text: str) -> str:
