@@ -18,6 +18,7 @@ from theorex_lab.dispatch.llm import Completion, client_for
 from theorex_lab.dispatch.local_model import with_local_model
 from theorex_lab.errors import ConfigError, ModelUnavailable, UnusableAnswer
 from theorex_lab.home import Home
+from theorex_lab.search.endpoint import encodable
 from theorex_lab.text.fence import fence
 from theorex_lab.text.line import count_tokens, one_line
 
@@ -126,9 +127,8 @@ class DreamPromptBuilder:
 def _told(numbered: tuple[int, Action]) -> str:
     index, action = numbered
     words = {"why": action.reasoning, "did": action.action, "failed" if action.ok is False else "came": action.result}
-    return f"{index} | " + " | ".join(
-        f"{name}: {one_line(text, _SHOWN_CHARACTERS)}" for name, text in words.items() if text
-    )
+    parts = [f"{name}: {one_line(text, _SHOWN_CHARACTERS)}" for name, text in words.items() if text]
+    return " | ".join([str(index), *parts])
 
 
 def _listed(strategies: Iterable[Strategy]) -> list[str]:
@@ -147,7 +147,7 @@ class ScriptedModel:
         said = self._answers(prompt) if callable(self._answers) else "".join(self._answers[len(self.asked) - 1 :][:1])
         if not said:
             raise ModelUnavailable("the script has no answer", "silent")
-        return Completion(said, "scripted", count_tokens(prompt), count_tokens(said), 0.0)
+        return Completion(said, "scripted", None, None, 0.0)
 
 
 @dataclass
@@ -214,11 +214,12 @@ class ModelDreamer:
 
     def _ask(self, prompt: str) -> str:
         if self.most_tokens is not None and self.tokens + count_tokens(prompt) + _ANSWER_TOKENS > self.most_tokens:
-            told = f"{self.name} may spend {self.most_tokens} tokens, of which it has spent {self.tokens}"
+            told = f"{self.name} has spent {self.tokens} of the {self.most_tokens} tokens that it may spend"
             raise ModelUnavailable(f"{told}; set dreams.nightTokens for more")
         done = self.complete(prompt)
-        self.tokens += done.tokens if done.tokens is not None else count_tokens(prompt + done.text)
-        return done.text[:_READ_CHARACTERS]
+        text = encodable(done.text)
+        self.tokens += done.tokens if done.tokens is not None else count_tokens(prompt + text)
+        return text[:_READ_CHARACTERS]
 
     def _run(self, program: str, actions: int, nodes: Collection[str]) -> Effects:
         done = run(parse(program, ISA_VERSION), actions=actions, nodes=nodes, max_instructions=self.max_instructions)
