@@ -123,10 +123,10 @@ def test_an_open_quote_leaves_words() -> None:
         ('BUILD_PARENT "g" "s" 99', "got the confidence '99'; allowed is a number from 0 to 1"),
         ('BUILD_PARENT "g" "s" NaN', "got the confidence 'NaN'; allowed is a number from 0 to 1"),
         ('BUILD_PARENT "g" "s" 1.01', "got the confidence '1.01'; allowed is a number from 0 to 1"),
-        ("BUILD_CHILD $LAST_PARENT 0 a b c", "got $LAST_PARENT before a BUILD_PARENT; build it first"),
+        ("BUILD_CHILD $LAST_PARENT 0 a b c", "got the node '$LAST_PARENT'; allowed are those that were offered, or built before"),
         ("LNK_NODE n1 n2 friend", "got the edge 'friend'; allowed is next_step, previous_step, is_child_of, causal, context_jump"),
-        ("LNK_NODE n1 n3 causal", "got the node 'n3'; allowed are those that were offered"),
-        ("PRN_NODE *", "got the node '*'; allowed are those that were offered"),
+        ("LNK_NODE n1 n3 causal", "got the node 'n3'; allowed are those that were offered, or built before"),
+        ("PRN_NODE *", "got the node '*'; allowed are those that were offered, or built before"),
         ("MEM_READ", "got 0 operands; allowed are 1 or more: node"),
     ],
 )  # fmt: skip

@@ -11,7 +11,7 @@ from theorex_lab.experiments.bench.made import texts
 from theorex_lab.experiments.bench.measure import Ground, Round, alternately, row
 
 
-@row("isa", "a program read and run, processor time", "shlex.split of the same lines", at_most=1)
+@row("isa", "a program read and run, processor time", "shlex.split of the same lines", at_most=2)
 def _isa(ground: Ground) -> Iterator[Round]:
     lines = [
         f'BUILD_CHILD node {place} "{text}" "{text}" done' for place, text in enumerate(texts(ground.rows, length=4))
