@@ -66,7 +66,8 @@ def number(value: float) -> str:
 
 def rows() -> dict[str, BenchRow]:
     """All rows by name."""
-    import_module("theorex_lab.experiments.bench.peers")
+    for family in ("peers", "dreams"):
+        import_module(f"theorex_lab.experiments.bench.{family}")
     return ROWS
 
 
