@@ -267,6 +267,32 @@ class AgentTool:
     repeatable: bool = False
 
 
+@dataclass(frozen=True)
+class Route:
+    """What programs may ask over HTTP: a function of `lab.design(NAME)` and typed, annotated arguments of the request.
+
+    method: GET or POST; or WS, a web socket: what the function tells its argument `progress`, a dictionary at a time, and then
+    what it returns are the messages.  path: from `/`, names of arguments in braces.  The argument whose type is a pydantic
+    model is the body, the others stand in the query; `agent_id` as in `AgentTool`.  answer: the type of what it returns, JSON
+    values.  lines: it returns many of that type, and they are a file of lines.
+    """
+
+    method: str
+    path: str
+    about: str
+    run: Callable[..., Any]
+    answer: Any
+    lines: bool = False
+
+
+class RouteRefused(InvalidInput):
+    """What a route cannot do, with the status that HTTP has for it: 404 for what is not there, 409 for what is under way."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
 class Face:
     """What `lab.design(NAME)` gives for a design in one home; a design's own class adds what one does with it.
 
@@ -319,6 +345,7 @@ class Design:
     name that no other has.  settings: a class of tunables, read from `designs.NAME` of config.json by
     `home.settings_of`.  commands: a click group, which is called `theorex NAME …`; `theorex_lab.console` has what its
     commands are made of.  silos: projects whose captures reach no other project, whatever is shared.  tools: what agents may call over MCP.
+    routes: what programs may ask over HTTP.
     """
 
     name: str
@@ -346,6 +373,7 @@ class Design:
     commands: Callable[[], click.Group] | None = None
     silos: Callable[[Home], frozenset[str]] | None = None
     tools: Callable[[], Sequence[AgentTool]] = tuple
+    routes: Callable[[], Sequence[Route]] = tuple
 
 
 class Item(NamedTuple):
