@@ -267,21 +267,19 @@ class AgentTool:
     repeatable: bool = False
 
 
-@dataclass(frozen=True)
-class Route:
+class Route(NamedTuple):
     """What programs may ask over HTTP: a function of `lab.design(NAME)` and typed, annotated arguments of the request.
 
-    method: GET or POST; or WS, a web socket: what the function tells its argument `progress`, a dictionary at a time, and then
-    what it returns are the messages.  path: from `/`, names of arguments in braces.  The argument whose type is a pydantic
-    model is the body, the others stand in the query; `agent_id` as in `AgentTool`.  answer: the type of what it returns, JSON
-    values.  lines: it returns many of that type, and they are a file of lines.
+    method: GET, whose arguments stand in the query; POST, whose arguments are a body of JSON; or WS, a web socket, whose first
+    message is that body, and whose answers are the dictionaries with which the function calls its argument `progress`, and at
+    last what it returns.  path: from `/`; arguments named in braces stand there.  `agent_id` is as in `AgentTool`.  answer: the
+    JSON schema of what it returns; a member that it does not name is left out.  lines: it is a list, sent as one item a line.
     """
 
     method: str
     path: str
-    about: str
     run: Callable[..., Any]
-    answer: Any
+    answer: Mapping[str, Any]
     lines: bool = False
 
 

@@ -35,10 +35,10 @@ def host_names(hosts: Sequence[str] | None) -> list[str]:
 
 
 def listen(
-    lab: Lab, make: Callable[[list[str]], Application], *, port: int, host: str = "127.0.0.1", allow_remote: bool = False,
+    lab: Lab, make: Callable[..., Application], *, port: int, host: str = "127.0.0.1", allow_remote: bool = False,
     hosts: Sequence[str] | None = None, started: Callable[[str], None] | None = None, path: str = "", **how: Any,
 ) -> None:  # fmt: skip
-    """Serve what `make` makes for these names until the process is told to end.
+    """Serve what `make`, given the names as `hosts`, makes until the process is told to end.
 
     `started` gets the address, with `path`, once requests are taken (port 0: any free one); `how` as `server_settings` takes it.
     Raises InvalidInput for an address beyond this machine without `allow_remote`, TheorexError where the port is taken.
@@ -50,7 +50,7 @@ def listen(
         raise InvalidInput(f"got the host {host!r}; allowed are {', '.join(_LOOPBACK)}: {advice}")
     shown = f"[{host}]" if ":" in host else host
     own = [] if host in ("0.0.0.0", "::", *_LOOPBACK) else [shown]
-    application = make([*own, *(hosts or ())])
+    application = make(hosts=[*own, *(hosts or ())])
     try:
         host.encode("idna")  # else the socket would be left open
         family = socket.AF_INET6 if ":" in host else socket.AF_INET

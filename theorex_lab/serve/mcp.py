@@ -234,11 +234,8 @@ def http_application(lab: Lab, token: str, *, hosts: list[str] | None = None, **
 
 def serve_http(lab: Lab, token: str, *, agent: str = "main", any_agent: bool = False, **where: Any) -> None:
     """Serve until the process is told to end, at `where`, as `listening.listen` takes it and raises."""
-
-    def make(hosts: list[str]) -> Application:
-        return http_application(lab, token, hosts=hosts, agent=agent, any_agent=any_agent)
-
-    listen(lab, make, path=PATH, **{"port": DEFAULT_PORT, **where})
+    make = partial(http_application, lab, token, agent=agent, any_agent=any_agent)
+    listen(lab, make, **{"port": DEFAULT_PORT, "path": PATH, **where})
 
 
 def serve_stdio(lab: Lab, **whose: Any) -> None:

@@ -1,0 +1,151 @@
+"""What programs may ask of dreams over HTTP: the endpoints of Evolving Memory, with its bodies.
+
+http.json has their places and answers; what an answer's schema does not name is left out.
+"""
+
+# No `from __future__ import annotations`: what serves these functions reads their annotations.
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AliasChoices, BaseModel, Field
+
+from theorex_lab.design import Route, RouteRefused
+from theorex_lab.designs.dreams import DEFAULT_DOMAIN, FIDELITY, ISA_VERSION, Ended, Level
+from theorex_lab.designs.dreams.face import Dreams
+from theorex_lab.errors import InvalidInput
+
+_Origin = Annotated[str, Field(pattern=f"^({'|'.join(FIDELITY)})$", description="Where it was lived.")]
+_Domain = Annotated[str, Field(min_length=1, max_length=64)]
+_Text = Annotated[str, Field(min_length=1, max_length=20_000)]
+_Many = Annotated[int, Field(ge=1, le=10_000)]
+
+
+class ActionBody(BaseModel, extra="forbid"):
+    """What was done, why, and what came of it."""
+
+    reasoning: str = ""
+    action: str = Field(validation_alias=AliasChoices("action_payload", "actionPayload"))
+    result: str = ""
+    ok: bool | None = None
+
+
+def stats(dreams: Dreams) -> dict[str, Any]:
+    """How much there is."""
+    return dreams.stats()
+
+
+def domains(dreams: Dreams) -> dict[str, Any]:
+    """Names of domains."""
+    return {"domains": dreams.domains()}
+
+
+def isa_version(dreams: Dreams) -> dict[str, Any]:  # noqa: ARG001 - as every route's function takes it
+    """The version of the instruction set that is written, and those that can be read."""
+    from theorex_lab.designs.dreams.isa import VERSIONS
+
+    return {"current": ISA_VERSION, "supported": VERSIONS.all_versions()}
+
+
+def add_trace(
+    dreams: Dreams, goal: _Text, hierarchy_level: Level = Level.TACTICAL, outcome: Ended = Ended.UNKNOWN,
+    confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0, source: _Origin = "unknown_source",
+    actions: Annotated[list[ActionBody], Field(max_length=10_000)] = [], tags: list[str] = [],  # noqa: B006
+    domain: _Domain = DEFAULT_DOMAIN, agent_id: str | None = None,
+) -> dict[str, Any]:  # fmt: skip
+    """Capture a trajectory that is over."""
+    done, about = (
+        [action.model_dump() for action in actions],
+        {"domain": domain, "tags": tags, "agent": agent_id or "main"},
+    )
+    how: dict[str, Any] = {
+        "level": hierarchy_level,
+        "outcome": outcome,
+        "confidence": confidence,
+        "origin": source,
+        **about,
+    }
+    trace_id, session_id = dreams.capture(goal, done, **how)
+    return {"trace_id": trace_id, "session_id": session_id}
+
+
+def dream(
+    dreams: Dreams, domain: _Domain | None = None, progress: Callable[[dict[str, Any]], None] | None = None
+) -> dict[str, Any]:
+    """Dream a cycle, of a domain or of all."""
+    report = dreams.dream(domain=domain, progress=progress)
+    if not report.ran:
+        raise RouteRefused(409, f"a dream is under way, {report.holder}; ask again when it is over")
+    return {"domain": domain, **report.to_dict()}
+
+
+def query(dreams: Dreams, q: _Text, domain: _Domain | None = None) -> dict[str, Any]:
+    """What answers a task, with scores."""
+    return _told(dreams.query(q, domain=domain))
+
+
+def route(dreams: Dreams, query: _Text, top_k: _Many | None = None, domain: _Domain | None = None) -> dict[str, Any]:
+    """What answers a task; top_k: among how many strategies it is looked for, by default recallTop."""
+    return _told(dreams.query(query, domain=domain, top=top_k))
+
+
+def _told(found: Any) -> dict[str, Any]:
+    scores = {"similarity_score": found.similarity, "composite_score": found.confidence}
+    return found._asdict() | ({"entry_point": found.entry.to_dict() | scores} if found.entry else {})
+
+
+def node(dreams: Dreams, node_id: str) -> dict[str, Any]:
+    """A strategy; or a step of one, whose id is the strategy's, a dot and the step's number."""
+    for found in _nodes(dreams, node_id):
+        if found["node_id"] == node_id:
+            return found
+    raise RouteRefused(404, f"got the node {node_id!r:.100}; its strategy has no such step")
+
+
+def children(dreams: Dreams, node_id: str) -> list[dict[str, Any]]:
+    """The steps of a strategy; none where there is no such strategy."""
+    try:
+        return [] if "." in node_id else _nodes(dreams, node_id)[1:]
+    except RouteRefused:
+        return []
+
+
+def traverse(dreams: Dreams, node_id: str) -> dict[str, Any]:
+    """The edges that lead out of a node, and those that lead to it."""
+    node(dreams, node_id)
+    out, into = ([edge._asdict() for edge in side] for side in dreams.edges(node_id))
+    return {"node_id": node_id, "edges_out": out, "edges_in": into}
+
+
+def training_data(
+    dreams: Dreams, outcome: Ended | None = None, source: _Origin | None = None, min_actions: _Many = 1,
+    format: Literal["jsonl"] = "jsonl", agent_id: str | None = None,  # noqa: ARG001 - the document's; there is one
+) -> Iterable[Any]:  # fmt: skip
+    """The actions of an agent's trajectories, as lines for training."""
+    how = {"outcome": outcome, "source": source, "min_actions": min_actions, "agent": agent_id}
+    return list(dreams.training_data(**how))
+
+
+def _nodes(dreams: Dreams, node_id: str) -> list[dict[str, Any]]:
+    """The strategy that a node is or belongs to, and its steps. Raises RouteRefused (404) where there is none."""
+    try:
+        found = dreams.strategy(node_id.partition(".")[0])
+    except InvalidInput as error:
+        raise RouteRefused(404, str(error)) from error
+    of = {
+        "type": "child",
+        "parent_node_id": found.id,
+        "hierarchy_level": int(found.level),
+        "confidence": found.confidence,
+    }
+    told = [of | step._asdict() | {"summary": step.why or step.reasoning} for step in found.steps]
+    for number, step in enumerate(told):
+        step.update(node_id=f"{found.id}.{number}", step_index=number, is_critical_path=True)
+    return [found.to_dict(), *told]
+
+
+def routes() -> list[Route]:
+    """The routes that dreams bring."""
+    table = json.loads(Path(__file__).with_name("http.json").read_bytes())
+    return [Route(**{**row, "run": globals()[row["run"]]}) for row in table]
