@@ -271,9 +271,9 @@ class Route(NamedTuple):
     """What programs may ask over HTTP: a function of `lab.design(NAME)` and typed, annotated arguments of the request.
 
     method: GET, whose arguments stand in the query; POST, whose arguments are a body of JSON; or WS, a web socket, whose first
-    message is that body, and whose answers are the dictionaries with which the function calls its argument `progress`, and at
-    last what it returns.  path: from `/`; arguments named in braces stand there.  `agent_id` is as in `AgentTool`.  answer: the
-    JSON schema of what it returns; a member that it does not name is left out.  lines: it is a list, sent as one item a line.
+    message is that body, and whose answers are the dictionaries with which the function calls its argument `progress`, each
+    with an `event`, and at last what it returns as the event `completed`.  path: from `/`; arguments named in braces stand there.  `agent_id` is as in `AgentTool`.  answer: the
+    JSON schema of what it returns.  lines: it is a list, sent as one item a line.
     """
 
     method: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,13 @@ import click
 from theorex_lab.cli import open_lab
 from theorex_lab.console import command, emit, given_options, reads_project
 from theorex_lab.console.agents import agent_option, own_agent
-from theorex_lab.lab import Lab
 from theorex_lab.serve.signals import ended_in_order, ending
 
 
 def _listens(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Give a command of a server the options of where it listens, and for whom."""
-    options = [
+    given: list[Callable[[Any], Any]] = [
+        reads_project,
         click.option("--port", type=click.IntRange(0, 65_535), default=port, help="0: any free one."),
         agent_option("Whose memory it serves; default $THEOREX_AGENT, else main."),
         click.option("--any-agent", is_flag=True, help="Let its calls name other agents too: this token opens every memory."),
@@ -28,14 +28,13 @@ def _listens(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="Another name it may be reached under."),
         click.option("--token-file", metavar="FILE", help="The token; default mcp-token-AGENT in the home."),
     ]  # fmt: skip
-    return lambda function: reduce(lambda made, option: option(made), reversed(options), function)
+    return lambda function: reduce(lambda made, option: option(made), reversed(given), function)
 
 
 @command("mcp-start")
-@reads_project
 @_listens(18_800)
 @click.option("--stdio", is_flag=True, help="Speak over standard input and output instead of HTTP.")
-def mcp_start(agent: str | None, any_agent: bool, stdio: bool, **where: Any) -> None:
+def mcp_start(agent: str | None, stdio: bool, **where: Any) -> None:
     """Runs until it is stopped; what is under way then is answered first. Over HTTP every request needs the token, which is made at the first start.
 
     The tools are status, search, write, promote, boot-inject and those of designs. Over HTTP all projects are open unless --project or a call names one.
@@ -56,24 +55,20 @@ def mcp_start(agent: str | None, any_agent: bool, stdio: bool, **where: Any) -> 
 
     JSON: {url, agent, token_file}
     """
-    lab, name = _lab_of(agent, here=stdio)
+    from theorex_lab.serve.mcp import PATH, http_application, serve_stdio
+
     if stdio:
         # Nothing else ends the thread that waits for input; what was acknowledged is on disk at any time.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        from theorex_lab.serve.mcp import serve_stdio
-
-        serve_stdio(lab, agent=name, any_agent=any_agent)
-        return
-    from theorex_lab.serve.mcp import serve_http
-
-    _serve(serve_http, lab, name, any_agent=any_agent, **where)
+        serve_stdio(open_lab(), agent=own_agent(agent), any_agent=where["any_agent"])
+    else:
+        _serve(http_application, agent, path=PATH, **where)
 
 
 @command("serve")
-@reads_project
 @_listens(8420)
 @click.option("--rate", type=click.FloatRange(0.1, 1e6), default=50.0, help="Requests a second; twice as many at once.")
-def serve(agent: str | None, **where: Any) -> None:
+def serve(agent: str | None, rate: float, **where: Any) -> None:
     """Serves what designs bring over HTTP: JSON at the endpoints that /openapi.json and the page at / list, web sockets with what goes on.
 
     Each request but GET /, /health and /openapi.json needs the agent's token, the same as of mcp-start (Authorization: Bearer TOKEN); a page
@@ -82,30 +77,20 @@ def serve(agent: str | None, **where: Any) -> None:
 
     JSON: {url, agent, token_file}
     """
-    from theorex_lab.serve.rest import serve_rest
+    from theorex_lab.serve.rest import UVICORN, RestServer
 
-    _serve(serve_rest, *_lab_of(agent, here=False), **where)
-
-
-def _lab_of(agent: str | None, *, here: bool) -> tuple[Lab, str]:
-    """The lab, of the working folder's project where `here`, and the agent."""
-    return open_lab(all_projects=not here and given_options().get("project") is None), own_agent(agent)
+    _serve(partial(RestServer, rate=rate), agent, **UVICORN, **where)
 
 
 def _serve(
-    run: Callable[..., None],
-    lab: Lab,
-    agent: str,
-    *,
-    token_file: str | None,
-    host: str,
-    allow_remote: bool,
-    **where: Any,
-) -> None:
-    """Run a server of HTTP until the process is told to end."""
+    make: Callable[..., Any], named: str | None, *, any_agent: bool, host: str, allow_remote: bool, token_file: str | None, **where: Any
+) -> None:  # fmt: skip
+    """Run what `make` makes for an agent until the process is told to end."""
     from theorex_lab.serve.auth import check_token_file, read_token
     from theorex_lab.serve.auth import token_file as file_of
+    from theorex_lab.serve.listening import listen
 
+    lab, agent = open_lab(all_projects=given_options().get("project") is None), own_agent(named)
     file = Path(token_file).expanduser() if token_file else file_of(lab.folder, agent)
     token = read_token(check_token_file(file, lab.folder, agent))
     if allow_remote and host not in ("127.0.0.1", "localhost", "::1"):
@@ -119,4 +104,5 @@ def _serve(
         if signal.SIGTERM in ending() and hasattr(signal, "SIGHUP") and signal.SIGHUP in ending():
             # The server knows SIGTERM: it takes no more requests, answers those under way, and hands the signal on.
             signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
-        run(lab, token, host=host, allow_remote=allow_remote, started=started, agent=agent, **where)
+        made = partial(make, lab, token, agent=agent, any_agent=any_agent)
+        listen(lab, made, host=host, allow_remote=allow_remote, started=started, **where)

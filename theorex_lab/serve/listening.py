@@ -20,7 +20,7 @@ _HOST_NAME = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]")
 _MOST_CONNECTIONS = 512  # beyond them requests are answered with 503
 
 
-def host_names(hosts: Sequence[str] | None) -> list[str]:
+def host_names(hosts: Sequence[str]) -> list[str]:
     """Values of the Host header that a server takes: this machine's names and these, with any port.
 
     Raises InvalidInput for what is no name.
@@ -28,15 +28,15 @@ def host_names(hosts: Sequence[str] | None) -> list[str]:
     >>> host_names(["memory.example"])[-1]
     'memory.example:*'
     """
-    for name in hosts or ():
+    for name in hosts:
         if not _HOST_NAME.fullmatch(name):
             raise InvalidInput(f"got the host name {name!r}; allowed is a name without a port, or [an IPv6 address]")
-    return [f"{name.lower()}:*" for name in ("127.0.0.1", "localhost", "[::1]", *(hosts or ()))]
+    return [f"{name.lower()}:*" for name in ("127.0.0.1", "localhost", "[::1]", *hosts)]
 
 
 def listen(
     lab: Lab, make: Callable[..., Application], *, port: int, host: str = "127.0.0.1", allow_remote: bool = False,
-    hosts: Sequence[str] | None = None, started: Callable[[str], None] | None = None, path: str = "", **how: Any,
+    hosts: Sequence[str] = (), started: Callable[[str], None] = lambda _: None, path: str = "", **how: Any,
 ) -> None:  # fmt: skip
     """Serve what `make`, given the names as `hosts`, makes until the process is told to end.
 
@@ -50,7 +50,7 @@ def listen(
         raise InvalidInput(f"got the host {host!r}; allowed are {', '.join(_LOOPBACK)}: {advice}")
     shown = f"[{host}]" if ":" in host else host
     own = [] if host in ("0.0.0.0", "::", *_LOOPBACK) else [shown]
-    application = make(hosts=[*own, *(hosts or ())])
+    application = make(hosts=[*own, *hosts])
     try:
         host.encode("idna")  # else the socket would be left open
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -63,7 +63,7 @@ def listen(
     class Announcing(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets=sockets)
-            if started is not None and self.started:
+            if self.started:
                 started(address)
 
     with listener, idle.embedding(lab):

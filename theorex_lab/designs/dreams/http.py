@@ -1,11 +1,7 @@
-"""What programs may ask of dreams over HTTP: the endpoints of Evolving Memory, with its bodies.
-
-http.json has their places and answers; what an answer's schema does not name is left out.
-"""
+"""What programs may ask of dreams over HTTP: the endpoints of Evolving Memory, with its bodies; http.json has their places."""
 
 # No `from __future__ import annotations`: what serves these functions reads their annotations.
 import json
-from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -52,37 +48,27 @@ def add_trace(
     dreams: Dreams, goal: _Text, hierarchy_level: Level = Level.TACTICAL, outcome: Ended = Ended.UNKNOWN,
     confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0, source: _Origin = "unknown_source",
     actions: Annotated[list[ActionBody], Field(max_length=10_000)] = [], tags: list[str] = [],  # noqa: B006
-    domain: _Domain = DEFAULT_DOMAIN, agent_id: str | None = None,
+    domain: _Domain = DEFAULT_DOMAIN, agent_id: str = "",
 ) -> dict[str, Any]:  # fmt: skip
     """Capture a trajectory that is over."""
-    done, about = (
-        [action.model_dump() for action in actions],
-        {"domain": domain, "tags": tags, "agent": agent_id or "main"},
-    )
-    how: dict[str, Any] = {
-        "level": hierarchy_level,
-        "outcome": outcome,
-        "confidence": confidence,
-        "origin": source,
-        **about,
-    }
-    trace_id, session_id = dreams.capture(goal, done, **how)
+    about: dict[str, Any] = {"domain": domain, "tags": tags, "agent": agent_id, "origin": source}
+    about |= {"level": hierarchy_level, "outcome": outcome, "confidence": confidence}
+    trace_id, session_id = dreams.capture(goal, [action.model_dump() for action in actions], **about)
     return {"trace_id": trace_id, "session_id": session_id}
 
 
-def dream(
-    dreams: Dreams, domain: _Domain | None = None, progress: Callable[[dict[str, Any]], None] | None = None
-) -> dict[str, Any]:
+def dream(dreams: Dreams, domain: _Domain | None = None, progress: Any = None) -> dict[str, Any]:
     """Dream a cycle, of a domain or of all."""
     report = dreams.dream(domain=domain, progress=progress)
     if not report.ran:
-        raise RouteRefused(409, f"a dream is under way, {report.holder}; ask again when it is over")
+        raise RouteRefused(409, f"another process is at work, {report.holder}; ask again when it is done")
     return {"domain": domain, **report.to_dict()}
 
 
 def query(dreams: Dreams, q: _Text, domain: _Domain | None = None) -> dict[str, Any]:
     """What answers a task, with scores."""
-    return _told(dreams.query(q, domain=domain))
+    found = dreams.query(q, domain=domain)
+    return _told(found, similarity_score=found.similarity, composite_score=found.confidence)
 
 
 def route(dreams: Dreams, query: _Text, top_k: _Many | None = None, domain: _Domain | None = None) -> dict[str, Any]:
@@ -90,17 +76,24 @@ def route(dreams: Dreams, query: _Text, top_k: _Many | None = None, domain: _Dom
     return _told(dreams.query(query, domain=domain, top=top_k))
 
 
-def _told(found: Any) -> dict[str, Any]:
-    scores = {"similarity_score": found.similarity, "composite_score": found.confidence}
-    return found._asdict() | ({"entry_point": found.entry.to_dict() | scores} if found.entry else {})
+def _told(found: Any, **scores: float) -> dict[str, Any]:
+    told = {"path": found.path, "reasoning": found.reasoning, "confidence": found.confidence}
+    if found.entry is not None:
+        told["entry_point"] = {
+            "node_id": found.entry.id,
+            "goal": found.entry.goal,
+            "summary": found.entry.summary,
+            **scores,
+        }
+    return told
 
 
 def node(dreams: Dreams, node_id: str) -> dict[str, Any]:
     """A strategy; or a step of one, whose id is the strategy's, a dot and the step's number."""
-    for found in _nodes(dreams, node_id):
-        if found["node_id"] == node_id:
-            return found
-    raise RouteRefused(404, f"got the node {node_id!r:.100}; its strategy has no such step")
+    found = {each["node_id"]: each for each in _nodes(dreams, node_id)}
+    if node_id not in found:
+        raise RouteRefused(404, f"got the node {node_id!r:.100}; allowed are {', '.join(found)}"[:500])
+    return found[node_id]
 
 
 def children(dreams: Dreams, node_id: str) -> list[dict[str, Any]]:
@@ -120,11 +113,11 @@ def traverse(dreams: Dreams, node_id: str) -> dict[str, Any]:
 
 def training_data(
     dreams: Dreams, outcome: Ended | None = None, source: _Origin | None = None, min_actions: _Many = 1,
-    format: Literal["jsonl"] = "jsonl", agent_id: str | None = None,  # noqa: ARG001 - the document's; there is one
-) -> Iterable[Any]:  # fmt: skip
+    format: Literal["jsonl", "messages", "sharegpt"] = "jsonl", agent_id: str = "",
+) -> list[Any]:  # fmt: skip
     """The actions of an agent's trajectories, as lines for training."""
     how = {"outcome": outcome, "source": source, "min_actions": min_actions, "agent": agent_id}
-    return list(dreams.training_data(**how))
+    return list(dreams.training_data(format=format.replace("jsonl", "messages"), **how))
 
 
 def _nodes(dreams: Dreams, node_id: str) -> list[dict[str, Any]]:
