@@ -37,7 +37,7 @@ from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.journal.event import Event
 from theorex_lab.serve import auth, idle, mcp
 from theorex_lab.serve.auth import Guard, read_token
-from theorex_lab.serve.mcp import server_settings
+from theorex_lab.serve.listening import server_settings
 
 TOKEN = "a-token-for-tests-of-43-characters-in-length"
 PROGRAM = [sys.executable, "-m", "theorex_lab"]

@@ -267,6 +267,30 @@ class AgentTool:
     repeatable: bool = False
 
 
+class Route(NamedTuple):
+    """What programs may ask over HTTP: a function of `lab.design(NAME)` and typed, annotated arguments of the request.
+
+    method: GET, whose arguments stand in the query; POST, whose arguments are a body of JSON; or WS, a web socket, whose first
+    message is that body, and whose answers are the dictionaries with which the function calls its argument `progress`, each
+    with an `event`, and at last what it returns as the event `completed`.  path: from `/`; arguments named in braces stand there.  `agent_id` is as in `AgentTool`.  answer: the
+    JSON schema of what it returns.  lines: it is a list, sent as one item a line.
+    """
+
+    method: str
+    path: str
+    run: Callable[..., Any]
+    answer: Mapping[str, Any]
+    lines: bool = False
+
+
+class RouteRefused(InvalidInput):
+    """What a route cannot do, with the status that HTTP has for it: 404 for what is not there, 409 for what is under way."""
+
+    def __init__(self, status: int, text: str) -> None:
+        super().__init__(text)
+        self.status = status
+
+
 class Face:
     """What `lab.design(NAME)` gives for a design in one home; a design's own class adds what one does with it.
 
@@ -318,6 +342,7 @@ class Design:
     name that no other has.  settings: a class of tunables, read from `designs.NAME` of config.json by
     `home.settings_of`.  commands: a click group, which is called `theorex NAME …`; `theorex_lab.console` has what its
     commands are made of.  silos: projects whose captures reach no other project, whatever is shared.  tools: what agents may call over MCP.
+    routes: what programs may ask over HTTP.
     """
 
     name: str
@@ -345,6 +370,7 @@ class Design:
     commands: Callable[[], click.Group] | None = None
     silos: Callable[[Home], frozenset[str]] | None = None
     tools: Callable[[], Sequence[AgentTool]] = tuple
+    routes: Callable[[], Sequence[Route]] = tuple
 
 
 class Item(NamedTuple):

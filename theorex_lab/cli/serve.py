@@ -1,6 +1,8 @@
 """Commands of the servers."""
 
 import signal
+from collections.abc import Callable
+from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -12,20 +14,25 @@ from theorex_lab.console.agents import agent_option, own_agent
 from theorex_lab.serve.signals import ended_in_order, ending
 
 
+def _listens(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command of a server the options of where it listens, and for whom."""
+    given: list[Callable[[Any], Any]] = [
+        reads_project,
+        click.option("--port", type=click.IntRange(0, 65_535), default=port, help="0: any free one."),
+        agent_option("Whose memory it serves; default $THEOREX_AGENT, else main."),
+        click.option("--any-agent", is_flag=True, help="Let its calls name other agents too: this token opens every memory."),
+        click.option("--host", default="127.0.0.1", help="Address to listen on."),
+        click.option("--allow-remote", is_flag=True, help="Let --host be an address that other machines reach."),
+        click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="Another name it may be reached under."),
+        click.option("--token-file", metavar="FILE", help="The token; default mcp-token-AGENT in the home."),
+    ]  # fmt: skip
+    return lambda function: reduce(lambda made, option: option(made), reversed(given), function)
+
+
 @command("mcp-start")
-@reads_project
-@click.option("--port", type=click.IntRange(0, 65_535), default=18_800, help="0: any free one.")
-@agent_option("Whose memory it serves; default $THEOREX_AGENT, else main.")
-@click.option("--any-agent", is_flag=True, help="Let its calls name other agents too: this token opens every memory.")
+@_listens(18_800)
 @click.option("--stdio", is_flag=True, help="Speak over standard input and output instead of HTTP.")
-@click.option("--host", default="127.0.0.1", help="Address to listen on.")
-@click.option("--allow-remote", is_flag=True, help="Let --host be an address that other machines reach.")
-@click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="Another name it may be reached under.")
-@click.option("--token-file", metavar="FILE", help="The token; default mcp-token-AGENT in the home.")
-def mcp_start(
-    agent: str | None, any_agent: bool, stdio: bool, host: str, allow_remote: bool, token_file: str | None,
-    hosts: tuple[str, ...], port: int,
-) -> None:  # fmt: skip
+def mcp_start(agent: str | None, stdio: bool, **where: Any) -> None:
     """Runs until it is stopped; what is under way then is answered first. Over HTTP every request needs the token, which is made at the first start.
 
     The tools are status, search, write, promote, boot-inject and those of designs. Over HTTP all projects are open unless --project or a call names one.
@@ -46,31 +53,54 @@ def mcp_start(
 
     JSON: {url, agent, token_file}
     """
-    named = given_options().get("project")
-    lab, name = open_lab(all_projects=not stdio and named is None), own_agent(agent)
+    from theorex_lab.serve.mcp import PATH, http_application, serve_stdio
+
     if stdio:
         # Nothing else ends the thread that waits for input; what was acknowledged is on disk at any time.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        from theorex_lab.serve.mcp import serve_stdio
+        serve_stdio(open_lab(), agent=own_agent(agent), any_agent=where["any_agent"])
+    else:
+        _serve(http_application, agent, path=PATH, **where)
 
-        serve_stdio(lab, agent=name, any_agent=any_agent)
-        return
+
+@command("serve")
+@_listens(8420)
+@click.option("--rate", type=click.FloatRange(0.1, 1e6), default=50.0, help="Requests a second; twice as many at once.")
+def serve(agent: str | None, rate: float, **where: Any) -> None:
+    """Serves what designs bring over HTTP: JSON at the endpoints that /openapi.json and the page at / list, web sockets with what goes on.
+
+    Each request but GET /, /health and /openapi.json needs the agent's token, the same as of mcp-start (Authorization: Bearer TOKEN); a page
+    opens a web socket with the subprotocols `bearer` and TOKEN. What is captured is the agent's; so is what the training export gives.
+    All projects are open unless --project names one. It listens on this machine alone and refuses pages of other origins.
+
+    JSON: {url, agent, token_file}
+    """
+    from theorex_lab.serve.rest import UVICORN, RestServer
+
+    _serve(partial(RestServer, rate=rate), agent, **UVICORN, **where)
+
+
+def _serve(
+    make: Callable[..., Any], named: str | None, *, any_agent: bool, host: str, allow_remote: bool, token_file: str | None, **where: Any
+) -> None:  # fmt: skip
+    """Run what `make` makes for an agent until the process is told to end."""
     from theorex_lab.serve.auth import check_token_file, read_token
     from theorex_lab.serve.auth import token_file as file_of
-    from theorex_lab.serve.mcp import serve_http
+    from theorex_lab.serve.listening import listen
 
-    file = Path(token_file).expanduser() if token_file else file_of(lab.folder, name)
-    token = read_token(check_token_file(file, lab.folder, name))
+    lab, agent = open_lab(all_projects=given_options().get("project") is None), own_agent(named)
+    file = Path(token_file).expanduser() if token_file else file_of(lab.folder, agent)
+    token = read_token(check_token_file(file, lab.folder, agent))
     if allow_remote and host not in ("127.0.0.1", "localhost", "::1"):
         who = f"whoever reaches {host} and has the token reads and writes this memory"
         click.echo(f"theorex: warning: {who}, and the connection is not encrypted", err=True)
 
     def started(address: str) -> None:
-        emit({"url": address, "agent": name, "token_file": str(file)}, f"{address}  (agent {name}, token in {file})")
+        emit({"url": address, "agent": agent, "token_file": str(file)}, f"{address}  (agent {agent}, token in {file})")
 
     with ended_in_order():
         if signal.SIGTERM in ending() and hasattr(signal, "SIGHUP") and signal.SIGHUP in ending():
             # The server knows SIGTERM: it takes no more requests, answers those under way, and hands the signal on.
             signal.signal(signal.SIGHUP, lambda *_: signal.raise_signal(signal.SIGTERM))
-        where: dict[str, Any] = {"host": host, "port": port, "allow_remote": allow_remote, "hosts": list(hosts)}
-        serve_http(lab, token, **where, started=started, agent=name, any_agent=any_agent)
+        made = partial(make, lab, token, agent=agent, any_agent=any_agent)
+        listen(lab, made, host=host, allow_remote=allow_remote, started=started, **where)

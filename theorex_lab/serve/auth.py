@@ -1,7 +1,4 @@
-"""Who may speak to a server of this machine: a token kept in the home, and a guard in front of the application.
-
-The guard needs nothing of the protocol behind it but that requests are JSON-RPC in a POST body.
-"""
+"""Who may speak to a server of this machine: a token kept in the home, checks of a request, and a guard in front of JSON-RPC."""
 
 import hmac
 import os
@@ -137,58 +134,64 @@ class Guard:
             return
         try:
             headers = Headers(scope=scope)
-            self._check_host(headers)
+            check_host(headers, self.rules.hosts)
             if (scope["method"], scope["path"]) == ("GET", "/health"):
                 await JSONResponse({"status": "ok"})(scope, receive, send)
                 return
-            self._check_token(headers)
+            check_bearer(headers.get("authorization", ""), self.rules.token)
             if scope["path"] != self.path:
                 raise RequestRefused(404, f"there is nothing here; the server's path is {self.path}")
             if scope["method"] != "POST":
                 # A GET would wait for messages that this server never sends.
                 raise RequestRefused(405, "requests are taken by POST", Allow="POST")
-            body = await self._body(headers, receive)
+            body = await read_body(headers, receive, self.rules.max_body_bytes)
             check_message(body)
         except RequestRefused as refusal:
             await JSONResponse(refusal.answer(), refusal.status, refusal.headers)(scope, receive, send)
             return
         await self.application(scope, _replay(body, receive), send)
 
-    def _check_host(self, headers: Headers) -> None:
-        """DNS rebinding: a page of another site reaches this server under that site's name."""
-        host = headers.get("host", "")
-        if not _is_listed(host, self.rules.hosts):
-            raise RequestRefused(421, "the Host header names another server; --allowed-host adds a name")
-        if (origin := headers.get("origin")) is not None:
-            scheme, separator, name = origin.partition("://")
-            if not separator or scheme not in ("http", "https") or not _is_listed(name, self.rules.hosts):
-                raise RequestRefused(403, "requests from pages of other origins are refused")
 
-    def _check_token(self, headers: Headers) -> None:
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        known = hmac.compare_digest(given.strip().encode(), self.rules.token.encode()) and scheme.lower() == "bearer"
-        if not known:
-            needed = "the bearer token of the server's agent is needed: see its mcp-token file in the home"
-            raise RequestRefused(401, needed, WWW_Authenticate="Bearer")
+def check_host(headers: Headers, hosts: Sequence[str]) -> None:
+    """Refuse DNS rebinding, by which a page of another site reaches this server under that site's name."""
+    if not _is_listed(headers.get("host", ""), hosts):
+        raise RequestRefused(421, "the Host header names another server; --allowed-host adds a name")
+    if (origin := headers.get("origin")) is not None:
+        scheme, separator, name = origin.partition("://")
+        if not separator or scheme not in ("http", "https") or not _is_listed(name, hosts):
+            raise RequestRefused(403, "requests from pages of other origins are refused")
 
-    async def _body(self, headers: Headers, receive: Receive) -> bytes:
-        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            raise RequestRefused(415, "the Content-Type must be application/json")
-        limit, size = self.rules.max_body_bytes, 0
-        body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] != "http.request":
-                raise RequestRefused(400, "the request was broken off")
-            size += len(message.get("body", b""))
-            if size <= limit:
-                body += message.get("body", b"")
-            if not message.get("more_body", False):
-                break
-        # Only now, though the rest was let go: a client that is still sending would miss the answer.
-        if size > limit:
-            raise RequestRefused(413, f"a request may hold up to {limit} bytes", Connection="close")
-        return bytes(body)
+
+def check_bearer(given: str, token: str) -> None:
+    """Refuse an Authorization header that does not hold the token."""
+    scheme, _, said = given.partition(" ")
+    known = hmac.compare_digest(said.strip().encode(), token.encode()) and scheme.lower() == "bearer"
+    if not known:
+        needed = "the bearer token of the server's agent is needed: see its mcp-token file in the home"
+        raise RequestRefused(401, needed, WWW_Authenticate="Bearer")
+
+
+async def read_body(headers: Headers, receive: Receive, limit: int, *, optional: bool = False) -> bytes:
+    """The JSON of a request of at most `limit` bytes. `optional`: there need not be any, and then no Content-Type."""
+    is_json = headers.get("content-type", "").partition(";")[0].strip().lower() == "application/json"
+    if not is_json and not optional:
+        raise RequestRefused(415, "the Content-Type must be application/json")
+    size, body = 0, bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            raise RequestRefused(400, "the request was broken off")
+        size += len(message.get("body", b""))
+        if size <= limit:
+            body += message.get("body", b"")
+        if not message.get("more_body", False):
+            break
+    # Only now, though the rest was let go: a client that is still sending would miss the answer.
+    if size > limit:
+        raise RequestRefused(413, f"a request may hold up to {limit} bytes", Connection="close")
+    if size and not is_json:
+        raise RequestRefused(415, "the Content-Type must be application/json")
+    return bytes(body)
 
 
 def check_message(body: bytes | str) -> dict[str, Any]:

@@ -45,4 +45,5 @@ DESIGN = Design(
     consolidated=later(f"{_HERE}.reports:consolidated"),
     status=later(f"{_HERE}.reports:status"),
     settings=DreamSettings,
+    routes=later(f"{_HERE}.http:routes"),
 )  # fmt: skip

@@ -1,0 +1,194 @@
+"""The memory for programs that speak no protocol of agents: the routes that designs bring, over HTTP and web sockets.
+
+What a request may hold, the OpenAPI document and the page come from one table, `Design.routes`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from anyio import create_task_group, from_thread, to_thread
+from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
+from pydantic_core import from_json, to_json
+from starlette import datastructures, exceptions, requests, responses, routing, websockets
+
+from theorex_lab import design
+from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
+from theorex_lab.lab import Lab
+from theorex_lab.serve import auth, idle
+from theorex_lab.serve.listening import host_names
+from theorex_lab.serve.scoped import AgentId, naming
+
+MOST_BYTES = 4 << 20  # of a request's body, or of a message
+UVICORN: dict[str, Any] = {"ws": "websockets-sansio", "ws_max_size": MOST_BYTES, "lifespan": "off"}
+_FREE = ("/", "/page.js", "/health", "/openapi.json")
+_MOST_PEERS, _MOST_TOLD = 1024, 5  # who has a bucket; reasons of one refusal
+_PRIVATE = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"}
+_REFUSED = (TheorexError, auth.RequestRefused, ValidationError, exceptions.HTTPException)
+
+
+class _Endpoint:
+    """A route of a design: arguments are checked, its function runs in a thread, what it returns is sent as JSON."""
+
+    def __init__(self, lab: Lab, owner: str, route: design.Route, named: Callable[[str | None], str]) -> None:
+        self._lab, self._owner, self.route, self._named = lab, owner, route, named
+        self._media = f"application/{'x-ndjson' if route.lines else 'json'}"
+        fields: dict[str, Any] = {}
+        for name, taken in [*inspect.signature(route.run, eval_str=True).parameters.items()][1:]:
+            default = ... if taken.default is taken.empty else taken.default
+            fields[name] = AgentId if name == "agent_id" else taken.annotation, default
+        fields.pop("progress", None)
+        self._arguments = create_model(route.path, __config__=ConfigDict(extra="forbid"), **fields)
+
+    def _check(self, body: bytes | str | None, strings: Mapping[str, str]) -> dict[str, Any]:
+        """Arguments from JSON with these strings beside, or from strings alone. Raises ValidationError for others."""
+        if body is None:
+            given = dict(self._arguments.model_validate_strings(strings))
+        else:
+            said = TypeAdapter(dict[str, Any]).validate_json(body or b"{}")
+            given = dict(self._arguments.model_validate_json(to_json({**said, **strings}), strict=True))
+        return given | ({"agent_id": self._named(given["agent_id"])} if "agent_id" in given else {})
+
+    def _run(self, given: Mapping[str, Any]) -> Any:
+        return self.route.run(self._lab.design(self._owner), **given)
+
+    def _encoded(self, body: bytes | None, strings: Mapping[str, str]) -> bytes:
+        found = self._run(self._check(body, strings))
+        return b"".join(to_json(line) + b"\n" for line in found) if self.route.lines else to_json(found)
+
+    async def answer(self, request: requests.Request) -> responses.Response:
+        """The response to a request."""
+        strings, body = {**request.query_params, **request.path_params}, None
+        if request.method == "POST":
+            body = await auth.read_body(request.headers, request.receive, MOST_BYTES, optional=True)
+        found = await to_thread.run_sync(self._encoded, body, strings)
+        return responses.Response(found, headers=_PRIVATE, media_type=self._media)
+
+    async def talk(self, socket: websockets.WebSocket) -> None:
+        """Take one message, the body; send what is told meanwhile, then the answer. A client that leaves stops nothing."""
+        await socket.accept("bearer" if "bearer" in socket.scope["subprotocols"] else None)
+        async with create_task_group() as sending:  # in order; what computes waits for no reader
+
+            def tell(event: Mapping[str, Any]) -> None:
+                if event["event"] != "completed":
+                    from_thread.run_sync(sending.start_soon, _send, socket, {**event})
+
+            try:
+                message = await socket.receive()
+                given = self._check(message.get("text") or message.get("bytes") or "null", {})
+                told = {**await to_thread.run_sync(self._run, {**given, "progress": tell}), "event": "completed"}
+            except _REFUSED as error:
+                told = {"event": "error", **_refusal(error)[1]}
+            sending.start_soon(_send, socket, told)
+        await _send(socket, None)
+
+    def describe(self, told: dict[str, Any]) -> routing.BaseRoute:
+        """Put the route into an OpenAPI document; web sockets, which that does not know, stand in `x-websockets`."""
+        path, method = self.route.path, self.route.method
+        taken = self._arguments.model_json_schema(ref_template="#/components/schemas/{model}")
+        told["components"]["schemas"] |= taken.pop("$defs", {})
+        about: dict[str, Any] = {"summary": inspect.getdoc(self.route.run)}
+        if method == "WS":
+            told["x-websockets"][path] = {**about, "message": taken, "completed": self.route.answer}
+            return routing.WebSocketRoute(path, self.talk)
+        members, needed = taken["properties"], taken.pop("required", [])
+        ways = {
+            name: "path" if f"{{{name}}}" in path else "query"
+            for name in members
+            if method == "GET" or f"{{{name}}}" in path
+        }
+        strings = [
+            {"name": name, "in": way, "required": name in needed, "schema": members.pop(name)}
+            for name, way in ways.items()
+        ]
+        if members:
+            needed = taken["required"] = [name for name in needed if name in members]
+            about["requestBody"] = {"required": bool(needed), "content": {"application/json": {"schema": taken}}}
+        done = {"description": "Done.", "content": {self._media: {"schema": self.route.answer}}}
+        refused = {code: {"$ref": f"#/components/responses/{code}"} for code in told["components"]["responses"]}
+        told["paths"][path] = {method.lower(): {**about, "parameters": strings, "responses": {"200": done, **refused}}}
+        return routing.Route(path, self.answer, methods=[method])
+
+
+class RestServer:
+    """The server as an ASGI application: the routes of the home's designs, and free of the token /health, /openapi.json and a page.
+
+    `hosts`: names under which it may be reached, beside those of this machine. `rate`: requests a second by the home's clock,
+    twice as many at once, for the token, and for each address without it. A web socket may bring the token as the second of
+    its subprotocols, after `bearer`, since a page can set no header. Raises InvalidInput for a wrong name.
+    """
+
+    def __init__(
+        self, lab: Lab, token: str, *, hosts: Sequence[str] = (), agent: str = "main", any_agent: bool = False, rate: float = 50.0
+    ) -> None:  # fmt: skip
+        self._rules, self._now, self._rate = auth.Rules(token, host_names(hosts)), lab.clock.now, rate
+        self._left: dict[str, tuple[float, int]] = {}  # who asks -> requests left, and when (µs)
+        folder, named = Path(__file__).parent, naming(agent, any_agent=any_agent)
+        told = from_json((folder / "openapi.json").read_bytes())
+        routes = [
+            _Endpoint(lab, own.name, route, named).describe(told) for own in lab.home.designs for route in own.routes()
+        ]
+        files = [responses.FileResponse(folder / name, headers=_PRIVATE) for name in ("page.html", "page.js")]
+        fixed = [responses.JSONResponse(content, headers=_PRIVATE) for content in ({"status": "ok"}, told)]
+        routes += [
+            routing.Route(path, found, methods=["GET"]) for path, found in zip(_FREE, [*files, *fixed], strict=True)
+        ]
+        self._router = routing.Router(routes, redirect_slashes=False)
+
+    async def __call__(self, scope: auth.RpcMessage, receive: auth.Receive, send: auth.Send) -> None:
+        """As ASGI has it."""
+        try:
+            self._check(scope, datastructures.Headers(scope=scope))
+            await self._router({**scope, "app": self}, receive, send)
+        except _REFUSED as error:
+            status, told = _refusal(error)
+            headers = {**_PRIVATE, **(getattr(error, "headers", None) or {})}
+            await responses.JSONResponse(told, status, headers)(scope, receive, send)
+
+    def _check(self, scope: auth.RpcMessage, headers: datastructures.Headers) -> None:
+        idle.called.set()
+        auth.check_host(headers, self._rules.hosts)
+        offered = headers.get("sec-websocket-protocol", "").partition(",")
+        try:
+            auth.check_bearer(headers.get("authorization") or f"{offered[0]} {offered[2].strip()}", self._rules.token)
+        except auth.RequestRefused:
+            self._take((scope.get("client") or ("?",))[0])
+            if scope["path"] not in _FREE:
+                raise
+        else:
+            self._take("")
+
+    def _take(self, who: str) -> None:
+        now, most = self._now(), 2 * self._rate
+        left, before = self._left.pop(who, (most, now))
+        left = min(most, left + max(0, now - before) * self._rate / 1e6)
+        self._left[who] = left - (left >= 1), now
+        if len(self._left) > _MOST_PEERS:
+            del self._left[next(iter(self._left))]
+        if left < 1:
+            told = f"more than {self._rate:g} requests a second; --rate allows others"
+            raise auth.RequestRefused(429, told, Retry_After=str(1 + int((1 - left) / self._rate)))
+
+
+async def _send(socket: websockets.WebSocket, event: Mapping[str, Any] | None) -> None:
+    """Send an event, or with None the end, unless the client is gone."""
+    if socket.client_state is socket.application_state is websockets.WebSocketState.CONNECTED:
+        with suppress(websockets.WebSocketDisconnect):
+            await (socket.close() if event is None else socket.send_text(to_json(event).decode()))
+
+
+def _refusal(error: Exception) -> tuple[int, dict[str, Any]]:
+    """Status of what is refused, and the reason; of what is wrong with the memory only that something is."""
+    status, told = getattr(error, "status", getattr(error, "status_code", 422)), str(error)
+    if isinstance(error, ValidationError):
+        wrong = error.errors(include_url=False)[:_MOST_TOLD]
+        told = "; ".join(f"{'.'.join(map(str, at['loc']))}: {at['msg']} (got {at['input']!r:.80})" for at in wrong)
+    elif isinstance(error, ConfigError) or (isinstance(error, TheorexError) and not isinstance(error, InvalidInput)):
+        print(f"theorex: {error}", file=sys.stderr)  # noqa: T201 - the server's own output, for who runs it
+        status, told = 503, "the memory cannot be read or written now; the server's own output says why"
+    return status, {"status": status, "detail": told}
