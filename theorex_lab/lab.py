@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import tempfile
 
     from theorex_lab.design import Design
+    from theorex_lab.designs.dreams.face import Dreams
     from theorex_lab.designs.facts.face import FactsMemory
     from theorex_lab.designs.sessions.face import Sessions
     from theorex_lab.designs.theorex.axon_view import AxonView
@@ -222,6 +223,12 @@ class Lab:
     def facts(self) -> FactsMemory:
         """The design of facts: written, replaced, believed when; channels, a heartbeat, domains."""
         found: FactsMemory = self.design("facts")
+        return found
+
+    @property
+    def dreams(self) -> Dreams:
+        """The design of dreams: trajectories captured, strategies made of them, recalled and followed step by step."""
+        found: Dreams = self.design("dreams")
         return found
 
     @property

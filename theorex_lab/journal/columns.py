@@ -148,6 +148,10 @@ class Names(Strings):
         """The number of `name`, or None where it was never seen."""
         return self._numbers.get(name)
 
+    def numbers(self, *names: str) -> list[int]:
+        """The numbers of those of these names that were seen."""
+        return [self._numbers[name] for name in names if name in self._numbers]
+
     def load(self, prefix: str, columns: Columns) -> None:
         """Take over columns written by `columns`; they may be maps of files."""
         super().load(prefix, columns)

@@ -40,7 +40,7 @@ def _awake(event: Event) -> Iterable[str]:
 
 
 STRATEGY = ItemKind(
-    "strategy", {kind: _strategy for kind in _WRITTEN}, hides={kind: _replaced for kind in _WRITTEN[1:]},
+    "strategy", dict.fromkeys(_WRITTEN, _strategy), hides=dict.fromkeys(_WRITTEN[1:], _replaced),
     sleeps={"strategy_merged": _asleep, "strategy_compacted": _asleep}, wakes={"strategy_merged": _awake},
 )  # fmt: skip
 CONSTRAINT = ItemKind(
@@ -65,16 +65,16 @@ class DreamSettings(SettingsRecord):
     recall_success: float = tunable(0.2, "weight of how often it succeeded, where that is known", ge=0, le=1)
     recall_threshold: float = tunable(0.4, "sum from which a strategy answers", ge=0, le=1)
     recall_floor: float | None = tunable(
-        None, "cosine below which nothing answers; null: that of unrelated tasks, measured with the embedder", ge=-1, le=1
-    )
+        None, "cosine below which nothing answers; null: that of unrelated tasks with the embedder", ge=-1, le=1
+    )  # fmt: skip
     recall_top: int = tunable(5, "strategies that are compared", ge=1, le=1_000)
     drift_threshold: float | None = tunable(
-        None, "cosine of the present context with a strategy below which it no longer fits; null: as recallFloor", ge=-1, le=1
-    )
+        None, "cosine of the context with a strategy below which it no longer fits; null: recallFloor", ge=-1, le=1
+    )  # fmt: skip
     isa_max_instructions: int = tunable(500, "instructions that a program may run", ge=1, le=1_000_000)
     dreaming_model: str = tunable("", "the model that dreams, of `models`; '' for rules without a model")
     waking_model: str = tunable("", "the model that agents of demos use, of `models`; '' for a scripted one")
-    night_tokens: int = tunable(0, "tokens that a night's dream may spend on a model that costs", ge=0, le=1_000_000_000)
+    night_tokens: int = tunable(0, "tokens that a night may spend on a dreaming model that costs", ge=0, le=10**9)
 
 
 def dream_settings(home: Home) -> DreamSettings:

@@ -1,0 +1,48 @@
+"""What dreams bring to a home: each part is imported when it is first asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from theorex_lab.design import AuditPart, Design, NightStep, Section, later
+from theorex_lab.designs.dreams import KINDS
+from theorex_lab.designs.dreams.items import CONSTRAINT, STRATEGY, DreamSettings
+from theorex_lab.search.items import OBSERVATION
+
+if TYPE_CHECKING:
+    from theorex_lab.journal.view import View
+
+_HERE = "theorex_lab.designs.dreams"
+# Kind of an entry of the audit log -> the kinds of events that it is read from.
+READ_FROM = {kind: (kind,) for kind in ("strategy_merged", "strategy_compacted", "strategy_migrated")}
+
+
+def _views() -> Sequence[type[View]]:
+    from theorex_lab.designs.dreams.strategies import Strategies
+    from theorex_lab.designs.dreams.trajectories import Trajectories
+
+    return Trajectories, Strategies
+
+
+DESIGN = Design(
+    name="dreams",
+    face=later(f"{_HERE}.face:Dreams"),
+    kinds=KINDS,
+    views=_views,
+    items=(OBSERVATION, STRATEGY, CONSTRAINT),
+    sections=(
+        Section(
+            later(f"{_HERE}.sections:strategy_lines"), {"avoid": "What failed before", "strategy": "What worked before"},
+            lambda _: 0.6,
+        ),
+    ),
+    leads=False,
+    retrieve=later(f"{_HERE}.sections:retrieve_strategies"),
+    steps=(NightStep("dream", later(f"{_HERE}.engine:night_step")),),
+    audit=AuditPart(READ_FROM, later(f"{_HERE}.reports:audit_reading")),
+    agents=later(f"{_HERE}.reports:agents_of"),
+    consolidated=later(f"{_HERE}.reports:consolidated"),
+    status=later(f"{_HERE}.reports:status"),
+    settings=DreamSettings,
+)  # fmt: skip

@@ -1,0 +1,98 @@
+"""What a lab gives as `lab.dreams`: trajectories captured, dreamt, and recalled as strategies."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from functools import cached_property, partial, wraps
+from typing import Any, TypeVar
+
+from theorex_lab.design import Face, later
+from theorex_lab.designs.dreams import ISA_VERSION
+from theorex_lab.designs.dreams import capture as captured
+from theorex_lab.designs.dreams import strategies as made
+from theorex_lab.designs.dreams.trajectories import Trajectories, trajectories_of, trajectory_by_id
+
+R = TypeVar("R")
+_HERE = "theorex_lab.designs.dreams"
+
+
+def on_home(function: Callable[..., R]) -> Callable[..., R]:
+    """A function of a home as a method of a face, which has one."""
+
+    @wraps(function)
+    def method(self: Face, *given: Any, **named: Any) -> R:
+        return function(self.home, *given, **named)
+
+    return method
+
+
+class Dreams(Face):
+    """Dreams in one home.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab, lab.dreams.session("deploy the site") as log:
+    ...     with log.trace(3, "build it") as trace:
+    ...         _ = trace.action("the bundle is needed", "run(command='make')", "done", ok=True)
+    ...     [(found.goal, len(found.actions), found.outcome.value) for found in lab.dreams.trajectories()]
+    [('build it', 1, 'success')]
+
+    What is no method of its own does what the function that it names does, in the face's home.
+    """
+
+    session = on_home(captured.session)
+    capture = on_home(captured.capture)
+    traced = on_home(captured.traced)
+    trajectories = on_home(trajectories_of)
+    trajectory = on_home(trajectory_by_id)
+    strategies = on_home(made.strategies_of)
+    strategy = on_home(made.strategy_by_id)
+    edges = on_home(made.edges_of)
+    undo_merge = on_home(later(f"{_HERE}.consolidate:undo_merge"))
+    begin_traversal = on_home(later(f"{_HERE}.recall:begin_traversal"))
+    next_step = on_home(later(f"{_HERE}.recall:next_step"))
+    training_data = on_home(later(f"{_HERE}.training:training_data"))
+
+    @cached_property
+    def _migrations(self) -> list[Any]:
+        return []
+
+    def register_migration(self, transform: Any) -> None:
+        """Carry strategies of a version to another at each dream from now on; see `upkeep.MigrationTransform`."""
+        self._migrations.append(transform)
+
+    def dream(self, dreamer: Any = None, **given: Any) -> Any:
+        """One cycle over what waits; see `engine.dream`."""
+        from theorex_lab.designs.dreams.engine import dream
+
+        return dream(self.home, dreamer, migrations=self._migrations, **given)
+
+    async def adream(self, dreamer: Any = None, **given: Any) -> Any:
+        """`dream` in a thread of its own."""
+        return await asyncio.to_thread(partial(self.dream, dreamer, **given))
+
+    def query(self, text: str, *, domain: str | None = None) -> Any:
+        """The strategy that answers, if one does; see `recall.recall`."""
+        from theorex_lab.designs.dreams.recall import recall
+
+        return recall(self.home, text, domain=domain, vectors=self.vectors)
+
+    @cached_property
+    def vectors(self) -> made.StrategyVectors:
+        """The vectors of the strategies, read once."""
+        return made.StrategyVectors(self.home)
+
+    def domains(self) -> list[str]:
+        """The domains of trajectories and strategies."""
+        found = (self.home.views.get(made.Strategies), self.home.views.get(Trajectories))
+        return sorted({name for view in found for name in view.domains})
+
+    def stats(self) -> dict[str, Any]:
+        """How much there is: parent_nodes, child_nodes, edges, sessions, traces, dream_cycles, isa_version."""
+        active, traces = self.strategies(), self.trajectories()
+        return {
+            "parent_nodes": len(active), "child_nodes": sum(len(one.steps) for one in active),
+            "edges": len(made.all_edges(self.home, active)), "traces": len(traces), "isa_version": ISA_VERSION,
+            "sessions": len({found.session for found in traces}),
+            "dream_cycles": len(self.home.views.get(made.Strategies).cycles),
+        }  # fmt: skip

@@ -1,0 +1,387 @@
+"""Strategies: what trajectories became, with their steps, constraints and links, and their vectors in one matrix."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.clock import to_iso
+from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, Edge, Level
+from theorex_lab.designs.dreams.items import found_by
+from theorex_lab.errors import InvalidInput, ModelUnavailable
+from theorex_lab.home import Home
+from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.columns import Names, Strings, Table
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.view import View
+from theorex_lab.search.vectors import VectorCache, text_key
+
+Matrix = NDArray[np.float32]
+_NEAREST_AMONG = 2_000
+
+
+class Step(NamedTuple):
+    """A step as it was recorded. why: what a dream said it is for.  seen: how often.  event: what recorded it.
+
+    ok: whether it did its work, None where that is not known.
+    """
+
+    reasoning: str
+    action: str
+    result: str
+    why: str = ""
+    seen: int = 1
+    event: str = ""
+    ok: bool | None = True
+
+
+class Branch(NamedTuple):
+    """What was done instead, after a step (-1: before the first)."""
+
+    after: int
+    step: Step
+
+
+class Constraint(NamedTuple):
+    """What is not to be done again. source: whose words they are, a key of `TRUST`.  event: what said it.  at: µs UTC."""
+
+    id: str
+    text: str
+    fault: str
+    source: str
+    trajectory: str
+    event: str
+    at: int
+
+
+class EdgeRow(NamedTuple):
+    """An edge of the graph; a step's id is its strategy's, a dot and its number from 0."""
+
+    edge_id: str
+    source: str
+    target: str
+    type: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """What was made of trajectories. Times in µs UTC.
+
+    goals: the goals that it was made of, `goal` first.  confidence: 0..1.  origin: where it was lived, a key of
+    `FIDELITY`.  success, failure: trajectories that came out so.  content: what migrations added.  source: whose words it is
+    told in, a key of `TRUST`.  accesses: how often it was given.  event: the last that told it.  absorbed_by: the strategy
+    that it was taken into, or ''.
+    """
+
+    id: str
+    goal: str
+    summary: str
+    steps: tuple[Step, ...] = ()
+    branches: tuple[Branch, ...] = ()
+    goals: tuple[str, ...] = ()
+    confidence: float = 0.5
+    outcome: str = "unknown"
+    level: int = Level.TACTICAL
+    domain: str = DEFAULT_DOMAIN
+    origin: str = "agent"
+    success: int = 0
+    failure: int = 0
+    version: int = 1
+    isa_version: str = ISA_VERSION
+    content: str = ""
+    source: str = "agent"
+    tags: tuple[str, ...] = ()
+    project: str = ""
+    agent: str = "main"
+    created_at: int = 0
+    updated_at: int = 0
+    accesses: int = 0
+    constraints: tuple[Constraint, ...] = field(default=(), repr=False)
+    event: str = ""
+    active: bool = True
+    absorbed_by: str = ""
+
+    @property
+    def success_rate(self) -> float | None:
+        """The share of its trajectories that succeeded; None where none is known to have succeeded or failed."""
+        known = self.success + self.failure
+        return self.success / known if known else None
+
+    @property
+    def text(self) -> str:
+        """The text that it is found by."""
+        return found_by(self.goal, self.summary)
+
+    def state(self) -> dict[str, Any]:
+        """What an event carries of it, as JSON holds it."""
+        return {name: getattr(self, name) for name in _STATE} | {
+            "steps": [step._asdict() for step in self.steps], "goals": [*self.goals], "tags": [*self.tags],
+            "branches": [{"after": branch.after, "step": branch.step._asdict()} for branch in self.branches],
+        }  # fmt: skip
+
+    def to_dict(self) -> dict[str, Any]:
+        """The strategy with the members of Evolving Memory's parent nodes."""
+        return {
+            "node_id": self.id, "type": "parent", "hierarchy_level": int(self.level), "goal": self.goal,
+            "summary": self.summary, "content": self.content, "confidence": self.confidence, "outcome": self.outcome,
+            "success_rate": self.success_rate, "success_count": self.success, "failure_count": self.failure,
+            "version": self.version, "isa_version": self.isa_version, "domain": self.domain, "child_count": len(self.steps),
+            "trigger_goals": [*self.goals], "negative_constraints": [found.text for found in self.constraints],
+            "access_count": self.accesses, "created_at": to_iso(self.created_at), "updated_at": to_iso(self.updated_at),
+        }  # fmt: skip
+
+
+_STATE = (
+    "goal", "summary", "confidence", "outcome", "level", "domain", "origin", "success", "failure", "version",
+    "isa_version", "content", "source",
+)  # fmt: skip
+
+
+def strategy_of(state: dict[str, Any], **known: Any) -> Strategy:
+    """The strategy that an event's `state` tells, with what is `known` of it beside."""
+    given: dict[str, Any] = {name: state[name] for name in _STATE}
+    branches = tuple(Branch(branch["after"], Step(**branch["step"])) for branch in state["branches"])
+    steps = tuple(Step(**step) for step in state["steps"])
+    given |= {name: tuple(state[name]) for name in ("goals", "tags")}
+    return Strategy(steps=steps, branches=branches, **given, **known)
+
+
+class Strategies(View):
+    """A row a strategy, in the order in which they were made.
+
+    rows: created_at, updated_at (µs), agent, project, domain (numbers of names), state (number of its last text),
+    accesses, asleep (pruned), absorbed_by (row + 1, 0 for none).  states: as JSON.  events: the last of each state.  links and
+    constraints: in the order in which they were told; constraints have their texts as JSON in `told`.  cycles: seqs of dreams.
+    """
+
+    name = "strategies"
+    code = 1
+    kinds = (
+        "strategy", "strategy_merged", "strategy_compacted", "strategy_migrated", "strategy_linked", "constraint", "dream",
+        "recalled",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ids, self.agents, self.projects, self.domains = Names(), Names(), Names(), Names()
+        self.states, self.events, self.told, self.link_ids = Strings(), Strings(), Strings(), Names()
+        self.rows = Table(
+            created_at="i8", updated_at="i8", agent="i4", project="i4", domain="i4", state="i4", accesses="i8", asleep="?",
+            absorbed_by="i4",
+        )  # fmt: skip
+        self.links = Table(source="i4", target="i4", type="i1", weight="f4")
+        self.constraints = Table(row="i4")
+        self.cycles = Table(seq="i8", traces="i8")
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take in strategies, and what became of them."""
+        for event in events:
+            getattr(self, f"_{event.kind}")(event)
+
+    def _strategy(self, event: Event) -> None:
+        body = event.body
+        if self.ids.find(body["strategy_id"]) is None:
+            self.ids.number(body["strategy_id"])
+            self.rows.add(
+                created_at=event.at, agent=self.agents.number(event.agent), domain=self.domains.number(body["state"]["domain"]),
+                project=self.projects.number(body["project"]), state=-1,
+            )  # fmt: skip
+            self._told(event)
+
+    def _told(self, event: Event) -> int | None:
+        row = self.ids.find(event.body["strategy_id"])
+        if row is not None and (state := event.body["state"]):
+            self.rows.put(row, state=len(self.states), updated_at=event.at, domain=self.domains.number(state["domain"]))
+            self.states.append(json.dumps(state, separators=(",", ":")))
+            self.events.append(event.id)
+        return row
+
+    _strategy_migrated = _told
+
+    def _strategy_merged(self, event: Event) -> None:
+        row, absorbed = self._told(event), self.ids.find(event.body["absorbed"])
+        if row is not None and absorbed is not None:
+            self.rows.put(absorbed, absorbed_by=0 if event.body["undo"] else row + 1)
+
+    def _strategy_compacted(self, event: Event) -> None:
+        if (row := self._told(event)) is not None and (event.body["pruned"] or event.body["undo"]):
+            self.rows.put(row, asleep=event.body["pruned"] and not event.body["undo"])
+
+    def _strategy_linked(self, event: Event) -> None:
+        body = event.body
+        ends = [self.ids.find(body[name]) for name in ("from_id", "to_id")]
+        named = f"{body['from_id']}>{body['to_id']}>{body['type']}"
+        if None not in ends and self.link_ids.find(named) is None:
+            self.link_ids.number(named)
+            kind = list(Edge).index(Edge(body["type"]))
+            self.links.add(source=ends[0], target=ends[1], type=kind, weight=body["weight"])
+
+    def _constraint(self, event: Event) -> None:
+        body = event.body
+        if (row := self.ids.find(body["strategy_id"])) is not None:
+            self.constraints.add(row=row)
+            said = [body[name] for name in ("constraint_id", "text", "fault", "source", "trajectory")]
+            self.told.append(json.dumps([*said, event.id, event.at]))
+
+    def _dream(self, event: Event) -> None:
+        self.cycles.add(seq=event.seq, traces=event.body["traces_processed"])
+
+    def _recalled(self, event: Event) -> None:
+        for item in event.body["items"]:
+            if (row := self.ids.find(item)) is not None:
+                self.rows["accesses"][row] += 1
+
+    def chosen(
+        self, *, domain: str | None = None, active: bool | None = True, projects: Sequence[str] | None = None
+    ) -> list[int]:
+        """Rows in their order; active: neither pruned nor taken into another."""
+        mask = np.ones(len(self.rows), np.bool_)
+        if active is not None:
+            mask = ((self.rows["absorbed_by"] == 0) & ~self.rows["asleep"]) == active
+        if domain is not None:
+            mask &= self.rows["domain"] == self.domains.find(domain)
+        if projects is not None:
+            mask &= np.isin(self.rows["project"], self.projects.numbers("", *projects))
+        found: list[int] = np.flatnonzero(mask).tolist()
+        return found
+
+    def strategy(self, row: int) -> Strategy:
+        """The strategy in a row."""
+        names = ("created_at", "updated_at", "accesses", "state", "absorbed_by")
+        cells = {name: self.rows[name][row].item() for name in names}
+        number, absorbed = cells.pop("state"), cells.pop("absorbed_by")
+        told = [json.loads(self.told[at]) for at in np.flatnonzero(self.constraints["row"] == row).tolist()]
+        return strategy_of(
+            json.loads(self.states[number]), id=self.ids[row], event=self.events[number],
+            project=self.projects[int(self.rows["project"][row])], agent=self.agents[int(self.rows["agent"][row])],
+            constraints=tuple(Constraint(*said) for said in told), active=not (absorbed or self.rows["asleep"][row]),
+            absorbed_by=self.ids[absorbed - 1] if absorbed else "", **cells,
+        )  # fmt: skip
+
+
+def new_strategy_id(*parts: object) -> str:
+    """The id of a strategy that is made of these: the same for the same."""
+    return f"st-{derived_event_id('strategy', *parts).replace('-', '')[-12:]}"
+
+
+def strategies_of(home: Home, *, domain: str | None = None, active: bool | None = True) -> list[Strategy]:
+    """The strategies of the home's project or of none, of a domain or of all, in the order in which they were made.
+
+    active: those that hold, those that were pruned or taken into others, or with None both.
+    """
+    with home.views.reading(Strategies) as view:
+        return [view.strategy(row) for row in view.chosen(domain=domain, active=active, projects=home.projects)]
+
+
+def strategy_by_id(home: Home, strategy_id: str) -> Strategy:
+    """The strategy of this id. Raises InvalidInput where there is none in the home's project, naming the nearest."""
+    with home.views.reading(Strategies) as view:
+        row = view.ids.find(strategy_id) if isinstance(strategy_id, str) else None
+        if row is not None and ((found := view.strategy(row)).project in ("", home.project) or not home.project):
+            return found
+        near = get_close_matches(str(strategy_id), list(view.ids)[-_NEAREST_AMONG:], 1, 0)
+    told = f"the nearest is {near[0]}" if near else "there are none yet: dream first"
+    raise InvalidInput(f"got the strategy {strategy_id!r}; allowed is the id of one: {told}")
+
+
+def edges_of(home: Home, node_id: str) -> tuple[list[EdgeRow], list[EdgeRow]]:
+    """Edges that lead out of a node and those that lead to it; a node is a strategy or a step, `ID.NUMBER`.
+
+    Raises InvalidInput as `strategy_by_id`.
+    """
+    strategy = strategy_by_id(home, node_id.partition(".")[0])
+    edges = [*_own_edges(strategy), *_links(home, strategy.id)]
+    return [edge for edge in edges if edge.source == node_id], [edge for edge in edges if edge.target == node_id]
+
+
+def all_edges(home: Home, strategies: Iterable[Strategy]) -> list[EdgeRow]:
+    """Every edge of these strategies."""
+    found = {edge.edge_id: edge for one in strategies for edge in (*_own_edges(one), *_links(home, one.id))}
+    return [*found.values()]
+
+
+def _own_edges(strategy: Strategy) -> list[EdgeRow]:
+    nodes = [f"{strategy.id}.{number}" for number in range(len(strategy.steps))]
+    pairs = [(node, strategy.id, Edge.IS_CHILD_OF) for node in nodes]
+    for one, after in pairwise(nodes):
+        pairs += [(one, after, Edge.NEXT_STEP), (after, one, Edge.PREVIOUS_STEP)]
+    return [EdgeRow(f"{source}>{target}>{kind.value}", source, target, kind.value) for source, target, kind in pairs]
+
+
+def _links(home: Home, strategy_id: str) -> list[EdgeRow]:
+    with home.views.reading(Strategies) as view:
+        row, links = view.ids.find(strategy_id), view.links
+        found = np.flatnonzero((links["source"] == row) | (links["target"] == row)).tolist()
+        return [
+            EdgeRow(
+                view.link_ids[at], view.ids[int(links["source"][at])], view.ids[int(links["target"][at])],
+                list(Edge)[int(links["type"][at])].value, round(float(links["weight"][at]), 6),
+            )
+            for at in found
+        ]  # fmt: skip
+
+
+def vectors_of(home: Home, texts: Sequence[str]) -> Matrix:
+    """Vectors of these texts by the home's embedder, (len(texts), dimensions), kept beside those of search.
+
+    Raises ModelUnavailable where the embedder does not answer with vectors.
+    """
+    embedder = home.embedder
+    if not texts:
+        return np.zeros((0, embedder.dimensions), np.float32)
+    cache = VectorCache(home.folder / "vectors", embedder.id, embedder.dimensions)
+    once = list(dict.fromkeys(texts))
+    keys = [text_key(text) for text in once]
+    held, matrix = cache.get(keys)
+    if lacking := np.flatnonzero(~held).tolist():
+        made = np.asarray(embedder.embed([once[place] for place in lacking]), np.float32)
+        if made.shape != (len(lacking), embedder.dimensions) or not np.isfinite(made).all():
+            told = f"{embedder.id} gave vectors of the shape {made.shape}"
+            raise ModelUnavailable(f"{told}; allowed is one a text, finite")
+        matrix[lacking] = made
+        cache.add([keys[place] for place in lacking], made)
+    places = {text: place for place, text in enumerate(once)}
+    found: Matrix = matrix[[places[text] for text in texts]]
+    return found
+
+
+class StrategyVectors:
+    """The vectors of the active strategies of a home's project, or of none, as one matrix; what changed is read again."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self._known: tuple[int, int] | None = None
+        self.ids: list[str] = []
+        self.matrix: Matrix = np.zeros((0, 0), np.float32)
+        self._domains: NDArray[np.int64] = np.zeros(0, np.int64)
+
+    def follow(self) -> None:
+        """Take over what was made or changed meanwhile. Raises ModelUnavailable as `vectors_of`."""
+        with self.home.views.reading(Strategies) as view:
+            known = (len(view.states), int(view.rows["asleep"].sum() + (view.rows["absorbed_by"] > 0).sum()))
+            if known == self._known:
+                return
+            rows = view.chosen(projects=self.home.projects)
+            states = [json.loads(view.states[int(view.rows["state"][row])]) for row in rows]
+            self.ids, self._domains = [view.ids[row] for row in rows], view.rows["domain"][rows].astype(np.int64)
+        self.matrix = vectors_of(self.home, [found_by(state["goal"], state["summary"]) for state in states])
+        self._known = known
+
+    def nearest(self, vector: Matrix, most: int, domain: str | None = None) -> list[tuple[str, float]]:
+        """Ids of the strategies nearest to a vector (dimensions,), of a domain or of all, with their cosines, best first."""
+        self.follow()
+        scores = self.matrix @ vector if len(self.ids) else np.zeros(0, np.float32)
+        if domain is not None:
+            number = self.home.views.get(Strategies).domains.find(domain)
+            scores = np.where(self._domains == (-1 if number is None else number), scores, -2.0)
+        best = np.argpartition(-scores, most)[:most] if len(scores) > most else np.arange(len(scores))
+        best = best[np.argsort(-scores[best], kind="stable")]
+        return [(self.ids[place], float(scores[place])) for place in best.tolist() if scores[place] > -2.0]
