@@ -329,8 +329,8 @@ def _links(home: Home, strategy_id: str) -> list[EdgeRow]:
         ]  # fmt: skip
 
 
-def vectors_of(home: Home, texts: Sequence[str]) -> Matrix:
-    """Vectors of these texts by the home's embedder, (len(texts), dimensions), kept beside those of search.
+def vectors_of(home: Home, texts: Sequence[str], *, keep: bool = True) -> Matrix:
+    """Vectors of these texts by the home's embedder, (len(texts), dimensions); with `keep` beside those of search.
 
     Raises ModelUnavailable where the embedder does not answer with vectors.
     """
@@ -347,7 +347,8 @@ def vectors_of(home: Home, texts: Sequence[str]) -> Matrix:
             told = f"{embedder.id} gave vectors of the shape {made.shape}"
             raise ModelUnavailable(f"{told}; allowed is one a text, finite")
         matrix[lacking] = made
-        cache.add([keys[place] for place in lacking], made)
+        if keep:
+            cache.add([keys[place] for place in lacking], made)
     places = {text: place for place, text in enumerate(once)}
     found: Matrix = matrix[[places[text] for text in texts]]
     return found

@@ -32,6 +32,7 @@ _LOOKS = re.compile(
 _LOOKING_COMMAND = re.compile(
     r"(?:cd [^;&|]+(?:&&|;)\s*)*(?:ls|cat|head|tail|grep|rg|find|wc|pwd|which|echo|env|stat|file|tree|sed -n|git (?:status|log|diff|show|branch|blame))\b[^>]*$"
 )
+_EXIT_CODE = re.compile(r"(?:Error: )?Exit code:? [1-9]")
 _PAYLOAD = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
 
 
@@ -346,8 +347,9 @@ def _actions(events: Sequence[Event]) -> Iterator[Action]:
             yield Action(event.id, event.at, *texts, body["ok"], tool, changed)
         elif event.kind == "tool_used":
             done = body["command"] or f"{body['tool']}({body['input']})"
-            came = body["response"], body["ok"], body["tool"], _has_changed(body)
-            yield Action(event.id, event.at, said, done, *came)
+            failed = body["ok"] is False or bool(body["command"] and _EXIT_CODE.match(body["response"]))
+            came = False if failed else body["ok"], body["tool"], not failed and _has_changed(body)
+            yield Action(event.id, event.at, said, done, body["response"], *came)
             said = ""
         elif only_words:
             yield Action(event.id, event.at, "", body["message"], "", None, event.agent, True)
@@ -357,8 +359,6 @@ def _actions(events: Sequence[Event]) -> Iterator[Action]:
 
 def _has_changed(body: dict[str, Any]) -> bool:
     """Whether a tool call did more than look: it edited a file, ran a command, or has a name that says so."""
-    if body["ok"] is False:
-        return False
     if body["command"]:
         return _LOOKING_COMMAND.match(body["command"].strip()) is None
     return bool(body["paths"]["edited"]) or not _looks(body["tool"])

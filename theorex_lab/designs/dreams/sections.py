@@ -1,0 +1,91 @@
+"""What comes back of dreams: the procedure that worked for a task like this, and what is not to be done again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.design import Item, Line, Wanted
+from theorex_lab.designs.dreams.recall import floor_of, ranking
+from theorex_lab.designs.dreams.strategies import Constraint, Strategy, strategies_of
+from theorex_lab.errors import ModelUnavailable
+from theorex_lab.home import Home
+from theorex_lab.memory.filling import age_in_words
+from theorex_lab.memory.observation import TRUST
+from theorex_lab.memory.retrieve import Searcher
+from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
+
+WORKED, AVOID = "strategy", "avoid"  # kinds of lines
+_ACTION_CHARACTERS, _LINE_CHARACTERS = 240, 700
+_MOST_SHOWN, _MOST_CONSTRAINTS, _MOST_HITS = 20, 5, 100
+
+
+def strategy_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+    """For a query the strategies alike and their constraints, best first; at a session's start those of late that worked."""
+    if not wanted.query:
+        found = sorted(strategies_of(home), key=lambda one: (-one.updated_at, one.id))
+        for strategy in found[:_MOST_SHOWN]:
+            yield from _lines(strategy, wanted.now, "the last that was dreamt")
+        return
+    for strategy, similarity in alike(home, wanted.query):
+        yield from _lines(strategy, wanted.now, f"alike {similarity:.2f}")
+
+
+def alike(home: Home, query: str) -> list[tuple[Strategy, float]]:
+    """The strategies as near to a query as the floor asks, best first, with their cosines; none where the embedder is silent."""
+    try:
+        floor = floor_of(home)
+        found = ranking(home, query, top=_MOST_SHOWN)
+    except ModelUnavailable:  # words alone find what they find
+        return []
+    pairs = [(one.entry, one.similarity or 0.0) for one in found if one.entry is not None]
+    return [(strategy, similarity) for strategy, similarity in pairs if similarity >= floor]
+
+
+def _lines(strategy: Strategy, now: int, why: str) -> Iterator[Line]:
+    for constraint in strategy.constraints[:_MOST_CONSTRAINTS]:
+        yield _avoid(strategy, constraint, why)
+    if strategy.steps and (strategy.success or not strategy.failure):
+        age = age_in_words((now - strategy.updated_at) / MICROSECONDS_PER_DAY)
+        text = one_line(f"{told(strategy)} ({age})", _LINE_CHARACTERS)
+        events = tuple(dict.fromkeys(step.event for step in strategy.steps if step.event))
+        yield Line(WORKED, strategy.agent, text, _heard(strategy.agent, strategy.source), (strategy.id,), events, why)
+
+
+def _avoid(strategy: Strategy, found: Constraint, why: str) -> Line:
+    text = one_line(f"{found.text} (for: {one_line(strategy.goal, 80)})", _LINE_CHARACTERS)
+    return Line(AVOID, strategy.agent, text, _heard(strategy.agent, found.source), (found.id,), (found.event,), why)
+
+
+def _heard(agent: str, source: str) -> tuple[str, int] | None:
+    return None if TRUST[source] >= TRUST["agent"] else (agent, TRUST[source])
+
+
+def told(strategy: Strategy) -> str:
+    """A strategy in a line: what it is for, its steps in order, and how often it came out well.
+
+    What tools answered is no part of it.
+    """
+    steps = "; ".join(
+        f"{number}. {one_line(step.action, _ACTION_CHARACTERS)}" for number, step in enumerate(strategy.steps, 1)
+    )
+    known = strategy.success + strategy.failure
+    rate = f" Worked {strategy.success} of {known} times." if known else ""
+    return f"{one_line(strategy.goal, 200)}: {steps}.{rate}"
+
+
+def retrieve_strategies(home: Home, searcher: Searcher, query: str, now: int, tokens: int) -> list[Item]:
+    """What a query gets within `tokens`, best first: strategies alike and what they warn of, then what search finds."""
+    found = strategy_lines(home, Wanted(now, tokens, query)) if query.strip() else ()
+    hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
+    lines = [Item(line.text, line.events) for line in found]
+    return _within([*lines, *(Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True))], tokens)
+
+
+def _within(items: Iterable[Item], tokens: int) -> list[Item]:
+    room, kept = BYTES_PER_TOKEN * tokens, list[Item]()
+    for item in items:
+        if (size := len(item.text.encode()) + 1) <= room:
+            kept.append(item)
+            room -= size
+    return kept
