@@ -183,12 +183,13 @@ def reconciler(known: Known) -> tuple[str, str]:
 
 
 def refund_clerk(known: Known) -> tuple[str, str]:
-    """Looks a charge up and refunds it, with the level of risk that its memory tells; where it is refused, it gives up."""
-    charge = re.findall(r"ch_\d+", known.goal)[-1]
+    """Looks the charges up and refunds the one, with the level of risk that its memory tells; where it is refused, it gives up."""
     if not known.calls:
-        return "lookup_charge", charge
-    if known.calls[-1][0] == "issue_refund":
-        return ANSWER, known.calls[-1][2]
-    amount = json.loads(known.calls[-1][2])["body"].get("amount")
-    risk = re.search(r"risk_level: (\w+)", known.memory)
-    return "issue_refund", json.dumps({"charge": charge, "amount": amount, **({"risk_level": risk[1]} if risk else {})})
+        return "stripe_charges_api", "/v1/charges"
+    tool, _, seen = known.calls[-1]
+    if tool == "issue_refund":
+        return ANSWER, seen
+    charge = re.findall(r"ch_\d+", known.goal)[-1]
+    amount = {row["id"]: row["amount"] for row in json.loads(seen)["body"]["data"]}.get(charge)
+    risk = re.findall(r"risk_level: (\w+)", known.memory)[-1:]
+    return "issue_refund", json.dumps({"charge": charge, "amount": amount, **dict.fromkeys(["risk_level"] * len(risk), *risk)})

@@ -109,7 +109,7 @@ def stripe_charges_api(url: str) -> Seen:
 
 
 def issue_refund(rules: int) -> Tool:
-    """The tool that refunds a charge, as a JSON object {charge, amount} says; under the second rules it names a risk_level too.
+    """The tool that refunds a charge, as a JSON object {charge, amount} says; the second rules ask for a risk_level too.
 
     >>> request = '{"charge": "ch_01", "amount": 249900}'
     >>> issue_refund(1)(request).ok, issue_refund(2)(request).ok
@@ -128,20 +128,10 @@ def issue_refund(rules: int) -> Tool:
     return refund
 
 
-def lookup_charge(charge: str) -> Seen:
-    """The charge of this id, as the payment provider has it.
-
-    >>> lookup_charge("ch_01").ok, lookup_charge("ch_99").ok
-    (True, False)
-    """
-    found = [{"id": row[0], "amount": row[1]} for row in DATA["stripe"]["charges"] if row[0] == charge.strip()]
-    return _reply(200, {}, found[0]) if found else _refused(404, f"No such charge: {charge}")
-
-
 def _refused(status: int, told: str) -> Seen:
     return _reply(status, {}, {"error": {"message": told}})
 
 
 def _reply(status: int, headers: dict[str, str], body: dict[str, Any]) -> Seen:
     shown = {"status": status, "headers": {"Content-Type": "application/json", **headers}, "body": body}
-    return Seen(json.dumps(shown), status < 400)
+    return Seen(json.dumps(shown, indent=1), status < 400)
