@@ -13,13 +13,11 @@ from theorex_lab.home import Home
 from theorex_lab.memory.context import fence
 from theorex_lab.memory.filling import count_tokens
 from theorex_lab.memory.giving import note_recalled
-from theorex_lab.memory.observation import TRUST
-from theorex_lab.text.fence import escape
 from theorex_lab.text.line import one_line
 
 _KNOWN = {"thought", "tool", "input", "output", "error"}
 _FINISHED = 0.9  # confidence in a run that answered, and that nobody checked
-_ACTION_CHARACTERS, _RESULT_CHARACTERS, _MOST_STEPS, _MOST_CONSTRAINTS = 600, 200, 20, 10
+_ACTION_CHARACTERS, _RESULT_CHARACTERS, _MOST_STEPS, _MOST_CONSTRAINTS = 600, 120, 20, 10
 _ADVICE = (
     "IMPORTANT: work like this was done before, {how}. Where it fits, follow the steps that worked; avoid what failed."
 )
@@ -41,6 +39,7 @@ def capture_run(
     >>> captured.outcome.value, captured.actions[0].action
     ('failure', 'get_user({"id": 1})')
     """
+    home.designs  # noqa: B018 - their kinds of events become known
     done, failed = [], False
     for number, turn in enumerate(turns, start=1):
         if turn.keys() - _KNOWN or not turn.get("tool"):
@@ -69,33 +68,29 @@ def memory_section(home: Home, goal: str, *, domain: str | None = None, agent: s
 
 
 def section_of(found: Recalled) -> str:
-    """A recalled strategy as a section of a prompt; what tools and models said stands in fences that name where it is from."""
+    """A recalled strategy as a section of a prompt: advice of our own, and what was recorded in fences that name whose words it is."""
     if (strategy := found.entry) is None:
         return ""
     known = strategy.success + strategy.failure
-    how = f"and succeeded {strategy.success} of {known} times" if known else "and how it came out is not known"
-    told = [_ADVICE.format(how=how)]
-    trusted = TRUST[strategy.source] >= TRUST["agent"]
-    told += (
-        [f"Strategy: {escape(strategy.summary)}"]
-        if trusted
-        else ["Strategy:", *fence([strategy.summary], strategy.source)]
-    )
-    steps = [
-        f"{number}. {one_line(step.why or step.reasoning)} → {one_line(step.action, _ACTION_CHARACTERS)} → {one_line(step.result, _RESULT_CHARACTERS)}"
-        for number, step in enumerate(strategy.steps[:_MOST_STEPS], start=1)
+    how = f"and succeeded {strategy.success} of {known} times" if known else "how it came out is not known"
+    lines = [
+        f"Strategy: {strategy.summary}",
+        *(f"Noted: {line}" for line in strategy.content.splitlines() if line.strip()),
     ]
-    noted = [f"Noted: {one_line(line)}" for line in strategy.content.splitlines() if line.strip()]
-    told += ["Steps, as they were recorded:", *fence([*steps, *noted], "tool")] if steps or noted else []
+    for number, step in enumerate(strategy.steps[:_MOST_STEPS], start=1):
+        parts = (
+            one_line(step.why or step.reasoning),
+            one_line(step.action, _ACTION_CHARACTERS),
+            one_line(step.result, _RESULT_CHARACTERS),
+        )
+        lines.append(f"{number}. {' → '.join(filter(None, parts))}")
+    told = [_ADVICE.format(how=how), *fence(lines, f"{strategy.source},tools")]
     avoided = strategy.constraints[-_MOST_CONSTRAINTS:]
-    sources = dict.fromkeys(constraint.source for constraint in avoided)
-    told += ["CONSTRAINTS, from what failed:"] * bool(avoided)
-    for source in sources:
-        lines = [_forbidden(constraint.text) for constraint in avoided if constraint.source == source]
-        told += [escape(line) for line in lines] if TRUST[source] >= TRUST["agent"] else fence(lines, source)
+    for source in dict.fromkeys(constraint.source for constraint in avoided):
+        texts = [one_line(constraint.text, _ACTION_CHARACTERS) for constraint in avoided if constraint.source == source]
+        told += ["CONSTRAINTS, from what failed:", *fence([_forbidden(text) for text in texts], source)]
     return "\n".join(told)
 
 
 def _forbidden(text: str) -> str:
-    line = one_line(text, _ACTION_CHARACTERS)
-    return line if line.lower().startswith(("do not", "don't", "never")) else f"DO NOT: {line}"
+    return text if text.lower().startswith(("do not", "don't", "never")) else f"DO NOT: {text}"

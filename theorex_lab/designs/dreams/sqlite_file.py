@@ -31,7 +31,9 @@ Placed = list[tuple[int | str, Row]]
 _FILE = read_sections(__file__, "tables.txt")
 _INDEXES, _MIGRATIONS, _KINDS = (_FILE.pop(name).splitlines() for name in ("indexes", "migrations", "kinds"))
 _ALLOWED = dict(line.split(": ") for line in _KINDS)
-_COLUMN = re.compile(r"(\w+) [A-Z]+(?P<rule>.*?)(?:DEFAULT '?(?P<default>[^',]*)'?)?,? -- (?P<kind>\w+) (?P<member>\w+)")
+_COLUMN = re.compile(
+    r"(\w+) [A-Z]+(?P<rule>.*?)(?:DEFAULT '?(?P<default>[^',]*)'?)?,? -- (?P<kind>\w+) (?P<member>\w+)"
+)
 TABLES = {name: {found[1]: found for found in map(_COLUMN.match, lines.splitlines()) if found} for name, lines in _FILE.items()}  # fmt: skip
 _WHOLE = 2**53
 _SURE = {True: 1.0, None: 0.5, False: 0.1}  # a step's confidence there, by whether it did its work
@@ -71,8 +73,12 @@ def _rows(home: Home, strategies: list[made.Strategy], found: list[Trajectory]) 
     now, known, sessions = home.clock.now(), {one.id for one in strategies}, defaultdict[str, list[Trajectory]](list)
     for trace in found:
         sessions[trace.session or trace.id].append(trace)
-    edges = [edge for edge in made.all_edges(home, strategies) if {node.partition(".")[0] for node in edge[1:3]} <= known]
-    begun = {name: {"at": of[0].at, "root_goal": of[0].goal, "ended_at": of[-1].ended_at} for name, of in sessions.items()}
+    edges = [
+        edge for edge in made.all_edges(home, strategies) if {node.partition(".")[0] for node in edge[1:3]} <= known
+    ]
+    begun = {
+        name: {"at": of[0].at, "root_goal": of[0].goal, "ended_at": of[-1].ended_at} for name, of in sessions.items()
+    }
     nodes = {one.id: _children(one) for one in strategies}
     warned = {one.id: [told.text for told in one.constraints] for one in strategies}
     return {
@@ -167,14 +173,24 @@ class _Reading:
                 self.owned[table, row["of"]].append(row)
         if not rows["dream_journal"] and any(row["dreamt"] for row in self.sessions.values()):
             counts = {found["member"]: 0 for found in TABLES["dream_journal"].values() if found["kind"] == "count"}
-            told = {"dream_id": derived_event_id(*self.sessions), "started_at": how.now, "ended_at": "", "phase_log": []}
+            told = {
+                "dream_id": derived_event_id(*self.sessions),
+                "started_at": how.now,
+                "ended_at": "",
+                "phase_log": [],
+            }
             rows["dream_journal"] = [("", {**counts, **told})]
 
     def events(self, problems: list[str]) -> Iterator[tuple[Event, int]]:
         """The events in an order in which they can be read."""
         self.traces, self.known = self.home.views.get(Trajectories).ids, self.home.views.get(made.Strategies)
         self.cycles = {event.body["dream_id"] for event in self.home.journal.tail(0, kinds=["dream"])}
-        makers = {"trace_entries": self.trace, "parent_nodes": self.parent, "edges": self.edge, "dream_journal": self.cycle}
+        makers = {
+            "trace_entries": self.trace,
+            "parent_nodes": self.parent,
+            "edges": self.edge,
+            "dream_journal": self.cycle,
+        }
         for table, make in makers.items():
             before = len(problems)
             found = [*each_noted(problems, self.rows[table], make)]
@@ -190,29 +206,56 @@ class _Reading:
     def trace(self, row: Row) -> list[Event] | None:
         if self.traces.find(row["id"]) is not None:
             return None
-        lived, named, session = self.sessions.get(row["session"], {}), {"trajectory_id": row["id"]}, session_of(row["session"] or None)
+        lived, named, session = (
+            self.sessions.get(row["session"], {}),
+            {"trajectory_id": row["id"]},
+            session_of(row["session"] or None),
+        )
         if lived.get("dreamt"):
             self.passed.append([row["id"], _WHOLE, "dreamt before it was imported"])
-        begun = {name: row[name] for name in ("goal", "level", "tags", "isa_version")} | {"domain": DEFAULT_DOMAIN, "from": row["origin"]}
-        told = [("trajectory_started", row["at"], {**begun, "parent_id": row["parent"], "root_goal": lived.get("root_goal", "")})]
+        begun = {name: row[name] for name in ("goal", "level", "tags", "isa_version")} | {
+            "domain": DEFAULT_DOMAIN,
+            "from": row["origin"],
+        }
+        told = [
+            (
+                "trajectory_started",
+                row["at"],
+                {**begun, "parent_id": row["parent"], "root_goal": lived.get("root_goal", "")},
+            )
+        ]
         done = self.owned["action_entries", row["id"]]
-        told += [("acted", act["at"], {"ok": None, **{name: act[name] for name in ("reasoning", "action", "result")}}) for act in done]
+        told += [
+            ("acted", act["at"], {"ok": None, **{name: act[name] for name in ("reasoning", "action", "result")}})
+            for act in done
+        ]
         ended = {name: row[name] for name in ("outcome", "confidence", "fault")} | {"error": ""}
         told.append(("trajectory_ended", max(at for _, at, _ in told), ended))
-        return [self.event(kind, at, {**body, **named}, row["id"], place, session=session) for place, (kind, at, body) in enumerate(told)]
+        return [
+            self.event(kind, at, {**body, **named}, row["id"], place, session=session)
+            for place, (kind, at, body) in enumerate(told)
+        ]
 
     def parent(self, row: Row) -> list[Event] | None:
         named, at = {"strategy_id": self.ids[row["id"]]}, row["created_at"]
         if self.known.ids.find(named["strategy_id"]) is not None:
             return None
         children = sorted(self.owned["child_nodes", row["id"]], key=lambda child: int(child["place"]))
-        state = made.Strategy(**{name: row[name] for name in row.keys() & made.Strategy.__dataclass_fields__.keys()}).state()
+        state = made.Strategy(
+            **{name: row[name] for name in row.keys() & made.Strategy.__dataclass_fields__.keys()}
+        ).state()
         state |= {"source": self.about["source"], "origin": self.origins.get(row["goal"], "unknown_source")}
         state["steps"] = [_step(child) for child in children if child["critical"]]
-        state["branches"] = [{"after": child["place"], "step": _step(child)} for child in children if not child["critical"]]
+        state["branches"] = [
+            {"after": child["place"], "step": _step(child)} for child in children if not child["critical"]
+        ]
         warned = self.owned["negative_constraints", row["id"]]
         known = {told["text"] for told in warned}
-        plain = [{"id": text, "text": text, "fault": "", "trajectory": "", "at": at} for text in row["warnings"] if text not in known]
+        plain = [
+            {"id": text, "text": text, "fault": "", "trajectory": "", "at": at}
+            for text in row["warnings"]
+            if text not in known
+        ]
         found = [self.event("strategy", at, {**named, "state": state, "trajectory": "", "upto": 0}, row["id"])]
         for told in warned + plain:
             own = told["id"] if self.how.trust_own else derived_event_id("constraint", told["id"])
@@ -225,7 +268,9 @@ class _Reading:
             return []  # the others follow from the steps
         source, target = (self.ids.get(row[name]) for name in ("source", "target"))
         if source is None or target is None:
-            raise InvalidInput(f"it links {row['source']!r:.80} to {row['target']!r:.80}; allowed are nodes of the file")
+            raise InvalidInput(
+                f"it links {row['source']!r:.80} to {row['target']!r:.80}; allowed are nodes of the file"
+            )
         if self.known.link_ids.find(f"{source}>{target}>{row['type']}") is not None:
             return None
         body = {"from_id": source, "to_id": target, "type": row["type"], "weight": row["weight"]}

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from theorex_lab.dispatch.llm import ChatMessage, ModelClient
@@ -13,83 +12,60 @@ from theorex_lab.errors import UnusableAnswer
 from theorex_lab.experiments.demos.tools import DATA, Tool
 from theorex_lab.text.line import count_tokens
 
-Decided = tuple[dict[str, str], int | None]  # {thought, tool, input}, and the tokens that this took where they are told
-Decide = Callable[[list[ChatMessage]], Decided]
+Call = dict[str, str]  # {thought, tool, input}
+Decide = Callable[[list[ChatMessage]], tuple[Call, int | None]]  # also the tokens that this took, where they are told
 MOST_STEPS = 11  # as many as the document's agent took
 ANSWER = "answer"
-_TASK = "Task: "
-_MEMBERS = ("thought", "tool", "input")
+_TASK, _SEEN = "Task: ", "Observation: "
 _STEP = re.compile(r"^\d+\. .*?\b(\w+)\((\"(?:[^\"\\]|\\.)*\")\)", re.MULTILINE)
-_PLAIN_CODE = """rows = {rows}
-before = None
-for week, amount in rows:
-    growth = "" if before is None else f"{{(amount / before - 1) * 100:+.1f}} %"
-    print(week, f"{{amount / {unit}:.2f}}", growth)
-    before = amount"""
 
 
-@dataclass(frozen=True)
-class AgentRun:
+class AgentRun(NamedTuple):
     """What an agent did: calls of {thought, tool, input, output, error}, its answer (None: it gave none), and what it took."""
 
     turns: list[dict[str, Any]]
     answer: str | None
-    steps: int
-    tokens: int
-
-    def figures(self, *, success: bool) -> dict[str, Any]:
-        """steps, tool_calls, tool_errors, tokens, success."""
-        errors = sum(turn["error"] for turn in self.turns)
-        return {
-            "steps": self.steps,
-            "tool_calls": len(self.turns),
-            "tool_errors": errors,
-            "tokens": self.tokens,
-            "success": success,
-        }
+    figures: dict[str, int]
 
 
 def run_agent(decide: Decide, goal: str, tools: Mapping[str, Tool], memory: str = "") -> AgentRun:
     """Let an agent work for a goal until it answers, 11 steps at most; `memory` stands before the task.
 
-    Tokens are those of all prompts and answers, estimated where a model does not tell them. Raises ModelUnavailable.
+    figures: steps, tool_calls, tool_errors, and the tokens of all prompts and answers, estimated where a model does not tell
+    them. Raises ModelUnavailable.
     """
     listed = "\n".join(f"- {name}: {DATA['tools'][name]}" for name in tools)
     messages = [{"role": "system", "content": f"{DATA['agent']}\nTools:\n{listed}"}]
     messages.append({"role": "user", "content": f"{memory}\n\n{_TASK}{goal}".strip()})
-    turns: list[dict[str, Any]] = []
-    spent = 0
-    for step in range(1, MOST_STEPS + 1):
+    turns, spent, answer, steps = list[dict[str, Any]](), 0, None, 0
+    while answer is None and steps < MOST_STEPS:
+        steps += 1
         try:
             said, tokens = decide(messages)
         except UnusableAnswer as error:
-            said, tokens = {"thought": "", "tool": "", "input": str(error)}, None
-        told = json.dumps(said)
-        spent += (
-            sum(count_tokens(message["content"]) for message in messages) + count_tokens(told)
-            if tokens is None
-            else tokens
-        )
+            said, tokens = {"thought": "", "tool": "none", "input": str(error)}, None
+        texts = [*(message["content"] for message in messages), told := json.dumps(said)]
+        spent += sum(map(count_tokens, texts)) if tokens is None else tokens
         if said["tool"] == ANSWER:
-            return AgentRun(turns, said["input"], step, spent)
+            answer = said["input"]
+            continue
         tool = tools.get(said["tool"])
         seen, ok = (
-            tool(said["input"])
-            if tool
-            else (f"Error: there is no tool {said['tool']!r}; allowed are {', '.join(tools)}", False)
+            tool(said["input"]) if tool else (f"Error: allowed are the tools {', '.join(tools)}, {ANSWER}", False)
         )
         turns.append({**said, "output": seen, "error": not ok})
-        messages += [{"role": "assistant", "content": told}, {"role": "user", "content": f"Observation: {seen}"}]
-    return AgentRun(turns, None, MOST_STEPS, spent)
+        messages += [{"role": "assistant", "content": told}, {"role": "user", "content": _SEEN + seen}]
+    errors = sum(turn["error"] for turn in turns)
+    return AgentRun(turns, answer, {"steps": steps, "tool_calls": len(turns), "tool_errors": errors, "tokens": spent})
 
 
-def model_agent(client: ModelClient, tools: Sequence[str]) -> Decide:
+def model_agent(client: ModelClient, tools: list[str]) -> Decide:
     """An agent whose steps a model decides, in JSON of {thought, tool, input} and nothing else."""
-    texts: dict[str, Any] = {name: {"type": "string"} for name in _MEMBERS}
+    texts: dict[str, Any] = {name: {"type": "string"} for name in ("thought", "tool", "input")}
+    schema = {"type": "object", "properties": texts, "required": [*texts], "additionalProperties": False}
     texts["tool"]["enum"] = [*tools, ANSWER]
-    schema = {"type": "object", "properties": texts, "required": [*_MEMBERS], "additionalProperties": False}
 
-    def decide(messages: list[ChatMessage]) -> Decided:
+    def decide(messages: list[ChatMessage]) -> tuple[Call, int | None]:
         said = client.complete(messages, json_schema=schema, temperature=0.0)
         return said.data, said.tokens
 
@@ -97,31 +73,34 @@ def model_agent(client: ModelClient, tools: Sequence[str]) -> Decide:
 
 
 class Known(NamedTuple):
-    """All that a scripted agent knows: the memory in its prompt, its calls in this run as (tool, input, what came back), and the goal."""
+    """All that a script knows: the memory in its prompt, its goal, and its calls in this run as (tool, input, what came back)."""
 
     memory: str
-    calls: list[tuple[str, str, str]]
     goal: str
+    calls: list[tuple[str, str, str]]
 
-    @property
-    def steps(self) -> list[tuple[str, str]]:
-        """The calls that the numbered steps in its memory tell of."""
-        return [(tool, json.loads(given, strict=False)) for tool, given in _STEP.findall(self.memory)]
+    def came(self, tool: str) -> list[str]:
+        """What came back from a tool."""
+        return [seen for name, _, seen in self.calls if name == tool]
 
-    def tried(self, text: str) -> bool:
-        """Whether it made this call already."""
-        return any(given == text for _, given, _ in self.calls)
+    def remembered(self, tool: str) -> list[str]:
+        """What a tool was given in the numbered steps of the memory."""
+        return [json.loads(given, strict=False) for name, given in _STEP.findall(self.memory) if name == tool]
+
+    def first_new(self, options: list[str]) -> str:
+        """The first of these that it has not tried yet; '' where it has tried all."""
+        return next((option for option in options if option not in [given for _, given, _ in self.calls]), "")
 
 
 def scripted(script: Callable[[Known], tuple[str, str]]) -> Decide:
     """An agent that follows a script: from what it knows to a tool and what that is given."""
 
-    def decide(messages: list[ChatMessage]) -> Decided:
+    def decide(messages: list[ChatMessage]) -> tuple[Call, int | None]:
         memory, _, goal = messages[1]["content"].rpartition(_TASK)
         made = [json.loads(message["content"]) for message in messages[2::2]]
-        seen = [message["content"].removeprefix("Observation: ") for message in messages[3::2]]
+        seen = [message["content"].removeprefix(_SEEN) for message in messages[3::2]]
         calls = [(said["tool"], said["input"], came) for said, came in zip(made, seen, strict=True)]
-        tool, given = script(Known(memory, calls, goal))
+        tool, given = script(Known(memory, goal, calls))
         return {"thought": "", "tool": tool, "input": given}, None
 
     return decide
@@ -129,67 +108,55 @@ def scripted(script: Callable[[Known], tuple[str, str]]) -> Decide:
 
 def sales_analyst(known: Known) -> tuple[str, str]:
     """Guesses English columns and pandas, unless its memory holds a query by name and a calculation that worked without."""
-    tables = [seen for tool, _, seen in known.calls if tool == "sales_db_query" and seen.count("\n") > 2]
+    tables, printed = [seen for seen in known.came("sales_db_query") if seen.count("\n") > 2], known.came("python_calc")
     if not tables:
         return "sales_db_query", _next_query(known)
-    printed = [seen for tool, _, seen in known.calls if tool == "python_calc"]
     if printed and not printed[-1].startswith("Error"):
         return ANSWER, printed[-1]
     header, _, *lines = tables[-1].splitlines()
     rows = [tuple(map(int, line.split(" | "))) for line in lines]
-    code = _PLAIN_CODE.format(rows=rows, unit=100 if "centavos" in header else 1)
-    plain = printed or any(tool == "python_calc" and "pandas" not in given for tool, given in known.steps)
-    return "python_calc", code if plain else f"import pandas\n{code}"
+    code = "\n".join(DATA["code"]).format(rows=rows, unit=100 if "centavos" in header else 1)
+    is_plain = printed or any("pandas" not in given for given in known.remembered("python_calc"))
+    return "python_calc", code if is_plain else f"import pandas\n{code}"
 
 
 def _next_query(known: Known) -> str:
-    remembered = [given for tool, given in known.steps if tool == "sales_db_query" and "*" not in given]
-    headers = [seen.splitlines()[0].split(" | ") for _, given, seen in known.calls if "*" in given]
-    week, revenue = (
-        next((name for name in (headers or [[]])[-1] if name.startswith(start)), "") for start in ("sem", "ingr")
-    )
-    seen = (
-        [f"SELECT {week}, {revenue} FROM ventas_q3 WHERE categoria = 'Electronica' ORDER BY {week}"]
-        if week and revenue
-        else []
-    )
-    options = [*seen, *reversed(remembered), *DATA["sql"]["guesses"]]
-    return next((query for query in options if not known.tried(query)), options[-1])
+    """One that its memory holds, one by the columns that it has seen, or a guess."""
+    columns = [name for seen in known.came("sales_db_query") for name in seen.splitlines()[0].split(" | ")]
+    found = [name for start in ("semana", "ingresos") for name in columns if name.startswith(start)]
+    seen = f"SELECT {', '.join(found)} FROM ventas_q3 WHERE categoria = 'Electronica' ORDER BY semana"
+    named = [query for query in known.remembered("sales_db_query") if "*" not in query]
+    return known.first_new([*named, *[seen] * (len(found) == 2), *DATA["sql"]["guesses"]]) or seen
 
 
 def reconciler(known: Known) -> tuple[str, str]:
-    """Follows a cursor only where its memory names both the parameter and the header; else it guesses, and answers with what it has.
+    """Follows a cursor where its memory names both the parameter and the header; else it guesses, and answers with what it has.
 
     As the document's small model it makes nothing of the words of an error.
     """
-    replies = [json.loads(seen) for _, _, seen in known.calls]
+    replies = [json.loads(seen) for seen in known.came("stripe_charges_api")]
     pages = [reply for reply in replies if reply["status"] == 200]
     if not pages:
         return "stripe_charges_api", "/v1/charges"
-    parameter, header = (
-        re.search(pattern, known.memory) for pattern in (r"Use '?(\w+)'? with a cursor", r"([A-Z]\w+-Cursor)")
-    )
-    if pages[-1]["body"]["has_more"] and parameter and header and (cursor := pages[-1]["headers"].get(header[1])):
-        return "stripe_charges_api", f"/v1/charges?{parameter[1]}={cursor}"
-    guesses = [text.format(cursor=pages[0]["headers"].get("Stripe-Cursor")) for text in DATA["stripe"]["guesses"]]
-    if pages[-1]["body"]["has_more"] and (left := [guess for guess in guesses if not known.tried(guess)]):
-        return "stripe_charges_api", left[0]
+    if pages[-1]["body"]["has_more"]:
+        parameter, header = re.search(r"Use '(\w+)' with", known.memory), re.search(r"[A-Z]\w+-Cursor", known.memory)
+        cursor = pages[-1]["headers"].get(header[0] if header else "Stripe-Cursor")
+        if parameter and header and cursor:
+            return "stripe_charges_api", f"/v1/charges?{parameter[1]}={cursor}"
+        if guess := known.first_new([text.format(cursor=cursor) for text in DATA["stripe"]["guesses"]]):
+            return "stripe_charges_api", guess
     charges = {charge["id"]: charge for page in pages for charge in page["body"]["data"]}.values()
-    total, disputed, refunded = (
-        sum(charge["amount"] for charge in charges),
-        *(sum(charge[name] for charge in charges) for name in ("disputed", "refunded")),
-    )
-    return ANSWER, f"{len(charges)} charges, gross ${total / 100:,.2f}, {disputed} disputed, {refunded} refunded"
+    total, *marked = (sum(charge[name] for charge in charges) for name in ("amount", "disputed", "refunded"))
+    return ANSWER, f"{len(charges)} charges, gross ${total / 100:,.2f}, {marked[0]} disputed, {marked[1]} refunded"
 
 
 def refund_clerk(known: Known) -> tuple[str, str]:
     """Looks the charges up and refunds the one, with the level of risk that its memory tells; where it is refused, it gives up."""
     if not known.calls:
         return "stripe_charges_api", "/v1/charges"
-    tool, _, seen = known.calls[-1]
-    if tool == "issue_refund":
-        return ANSWER, seen
-    charge = re.findall(r"ch_\d+", known.goal)[-1]
-    amount = {row["id"]: row["amount"] for row in json.loads(seen)["body"]["data"]}.get(charge)
-    risk = re.findall(r"risk_level: (\w+)", known.memory)[-1:]
-    return "issue_refund", json.dumps({"charge": charge, "amount": amount, **dict.fromkeys(["risk_level"] * len(risk), *risk)})
+    if refunded := known.came("issue_refund"):
+        return ANSWER, refunded[-1]
+    rows = json.loads(known.calls[-1][2])["body"]["data"]
+    wanted = next({"charge": row["id"], "amount": row["amount"]} for row in rows if row["id"] in known.goal)
+    risk = re.search(r"risk_level: (\w+)", known.memory)
+    return "issue_refund", json.dumps({**wanted, "risk_level": risk[1]} if risk else wanted)

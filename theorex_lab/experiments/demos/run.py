@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -15,13 +14,12 @@ from theorex_lab.designs.dreams.adapter import capture_run, memory_section
 from theorex_lab.dispatch.llm import client_for
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.experiments.demos import agents
-from theorex_lab.experiments.demos.tools import DATA, Tool, issue_refund, python_calc, sales_db_query, stripe_charges_api
+from theorex_lab.experiments.demos.tools import DATA, TOOLS
 from theorex_lab.lab import Lab
 from theorex_lab.memory.rows import Rows
 from theorex_lab.search.embed import Embedder
 
 DEMOS = {"sql": agents.sales_analyst, "stripe": agents.reconciler, "isa": agents.refund_clerk}
-_TOOLS: dict[str, Tool] = {"sales_db_query": sales_db_query, "python_calc": python_calc, "stripe_charges_api": stripe_charges_api}
 
 
 @dataclass(frozen=True)
@@ -51,13 +49,29 @@ class DemoReport(Rows[dict[str, Any]]):
     def result(self) -> dict[str, Any]:
         """without, with, change, document, memory, notes; for JSON."""
         change = {row["measure"]: row["change"] for row in self if row["change"] is not None}
-        return {"demo": self.name, **self.runs, "change": change, "document": self.document, "memory": self.memory, "notes": self.notes}
+        return {
+            "demo": self.name,
+            **self.runs,
+            "change": change,
+            "document": self.document,
+            "memory": self.memory,
+            "notes": self.notes,
+        }
 
     def __str__(self) -> str:
         lines = [f"{'':<12}{'without':>9}{'with':>9}{'change':>9}   the document's: without, with, change"]
         for row in self:
-            cells = [f"{value:+.0%}" if name.endswith("change") and value is not None else "–" if value is None else str(value) for name, value in row.items()]
-            lines.append(f"{cells[0]:<12}{cells[1]:>9}{cells[2]:>9}{cells[3]:>9}   {cells[4]:>9}{cells[5]:>9}{cells[6]:>9}")
+            cells = [
+                f"{value:+.0%}"
+                if name.endswith("change") and value is not None
+                else "–"
+                if value is None
+                else str(value)
+                for name, value in row.items()
+            ]
+            lines.append(
+                f"{cells[0]:<12}{cells[1]:>9}{cells[2]:>9}{cells[3]:>9}   {cells[4]:>9}{cells[5]:>9}{cells[6]:>9}"
+            )
         return "\n".join([*lines, "", *self.notes, "", "What memory gave:", self.memory or "(nothing)"])
 
 
@@ -74,39 +88,46 @@ def run_demo(
     if name not in DEMOS:
         raise InvalidInput(f"got the demo {name!r}; allowed are {', '.join(DEMOS)}")
     about = DATA[name]
-    with TemporaryDirectory(prefix="theorex-") as folder, Lab(folder, settings=settings, embedder=embedder) as lab, ExitStack() as stack:
+    notes, later = (
+        [*about["notes"], *[DATA["notes"]["scripted"]] * (not model), DATA["notes"]["tokens"]],
+        about.get("later", about["goal"]),
+    )
+    with ExitStack() as stack:
+        folder = stack.enter_context(TemporaryDirectory(prefix="theorex-"))
+        lab = stack.enter_context(Lab(folder, settings=settings, embedder=embedder))
         decide = agents.scripted(DEMOS[name])
         if model:
             decide = agents.model_agent(stack.enter_context(client_for(model, lab.settings)), about["tools"])
-        play = partial(_play, lab, name, decide)
-        notes = [*about["notes"], DATA["notes"]["tokens"], *([] if model else [DATA["notes"]["scripted"]])]
-        first, _ = play(about["goal"], "", rules=1)
+        first = _play(lab, name, decide, about["goal"], "", rules=1)
         lab.dreams.dream()
         if name == "isa":
-            first, _ = play(about["later"], given(memory_section(lab.home, about["later"])), rules=2)
+            first = _play(lab, name, decide, later, given(memory_section(lab.home, later)), rules=2)
             lab.dreams.register_migration(AddRisk())
-            notes += [line for _ in range(2) for line in lab.dreams.dream().phase_log if "migrat" in line.lower() or "stays" in line]
-        memory = given(memory_section(lab.home, about.get("later", about["goal"])))
-        second, _ = play(about.get("later", about["goal"]), memory, rules=2)
-        dreamer = lab.settings
+            notes += [
+                line
+                for _ in range(2)
+                for line in lab.dreams.dream().phase_log
+                if "stays" in line or "migration" in line
+            ]
+        memory = given(memory_section(lab.home, later))
+        second = _play(lab, name, decide, later, memory, rules=2)
     return DemoReport(name, {"without": first, "with": second}, about["document"], memory, tuple(notes))
 
 
-def _play(lab: Lab, name: str, decide: agents.Decide, goal: str, memory: str, *, rules: int) -> tuple[dict[str, Any], agents.AgentRun]:
+def _play(lab: Lab, name: str, decide: agents.Decide, goal: str, memory: str, *, rules: int) -> dict[str, Any]:
     """Let the agent work, check its answer, and capture what it did as what it was."""
-    tools = {tool: _TOOLS.get(tool) or issue_refund(rules) for tool in DATA[name]["tools"]}
-    run = agents.run_agent(decide, goal, tools, memory)
-    told = {abs(float(number.replace(",", ""))) for number in re.findall(r"\d[\d,]*(?:\.\d+)?", run.answer or "")}
-    success = told.issuperset(DATA[name]["expected"]) if name != "isa" else any(turn["tool"] == "issue_refund" and not turn["error"] for turn in run.turns)
+    run = agents.run_agent(decide, goal, {tool: TOOLS[tool, rules] for tool in DATA[name]["tools"]}, memory)
+    told = {float(number.replace(",", "")) for number in re.findall(r"\d[\d,]*(?:\.\d+)?", run.answer or "")}
+    refunded = any(turn["tool"] == "issue_refund" and not turn["error"] for turn in run.turns)
+    success = refunded if name == "isa" else told.issuperset(DATA[name]["expected"])
     capture_run(lab.home, goal, run.turns, answer=run.answer, outcome="success" if success else "failure")
-    return run.figures(success=success), run
+    return {**run.figures, "success": success}
 
 
 class AddRisk:
     """Carries strategies from version 1.0 to 2.0 with a level of risk; at its first try it fails."""
 
-    from_version, to_version = "1.0", "2.0"
-    tries = 0
+    from_version, to_version, tries = "1.0", "2.0", 0
 
     async def transform(self, node: Any, children: list[Any], llm: Any) -> tuple[Any, list[Any]]:  # noqa: ARG002
         """Note the level in the strategy's content: high where money moves."""

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any, NamedTuple
@@ -108,24 +109,19 @@ def stripe_charges_api(url: str) -> Seen:
     return _reply(200, following, {"object": "list", "data": rows, "has_more": bool(following), "url": "/v1/charges"})
 
 
-def issue_refund(rules: int) -> Tool:
-    """The tool that refunds a charge, as a JSON object {charge, amount} says; the second rules ask for a risk_level too.
+def issue_refund(request: str, *, with_risk: bool = True) -> Seen:
+    """Refund a charge as a JSON object {charge, amount} says; the company's second rules ask for a risk_level too.
 
-    >>> request = '{"charge": "ch_01", "amount": 249900}'
-    >>> issue_refund(1)(request).ok, issue_refund(2)(request).ok
-    (True, False)
+    >>> issue_refund('{"charge": "ch_01", "amount": 249900}').ok
+    False
     """
-
-    def refund(request: str) -> Seen:
-        try:
-            asked = dict(json.loads(request))
-        except (ValueError, TypeError, RecursionError) as error:
-            return _refused(400, f"no JSON object: {error}")
-        if rules > 1 and asked.get("risk_level") not in DATA["isa"]["levels"]:
-            return _refused(422, f"risk_level is missing; allowed are {', '.join(DATA['isa']['levels'])}")
-        return _reply(200, {}, {"refunded": asked.get("charge"), "amount": asked.get("amount")})
-
-    return refund
+    try:
+        asked = dict(json.loads(request))
+    except (ValueError, TypeError, RecursionError) as error:
+        return _refused(400, f"no JSON object: {error}")
+    if with_risk and asked.get("risk_level") not in DATA["risk"]:
+        return _refused(422, f"risk_level is missing; allowed are {', '.join(DATA['risk'])}")
+    return _reply(200, {}, {"refunded": asked.get("charge"), "amount": asked.get("amount")})
 
 
 def _refused(status: int, told: str) -> Seen:
@@ -135,3 +131,11 @@ def _refused(status: int, told: str) -> Seen:
 def _reply(status: int, headers: dict[str, str], body: dict[str, Any]) -> Seen:
     shown = {"status": status, "headers": {"Content-Type": "application/json", **headers}, "body": body}
     return Seen(json.dumps(shown, indent=1), status < 400)
+
+
+# By name, and by which of the company's rules hold.
+TOOLS: dict[tuple[str, int], Tool] = {
+    **{(tool.__name__, rules): tool for tool in (sales_db_query, python_calc, stripe_charges_api) for rules in (1, 2)},
+    ("issue_refund", 1): partial(issue_refund, with_risk=False),
+    ("issue_refund", 2): issue_refund,
+}
