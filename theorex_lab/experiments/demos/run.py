@@ -36,43 +36,28 @@ class DemoReport(Rows[dict[str, Any]]):
     notes: tuple[str, ...]
 
     def _records(self) -> Sequence[dict[str, Any]]:
-        return [self._row(measure) for measure in DATA["measures"]]
-
-    def _row(self, measure: str) -> dict[str, Any]:
-        row = {"measure": measure}
-        for name, runs in (("", self.runs), ("document_", self.document)):
-            pair = [runs.get(run, {}).get(measure) for run in ("without", "with")]
-            change = round(pair[1] / pair[0] - 1, 3) if all(pair) and measure != "success" else None
-            row |= dict(zip((f"{name}without", f"{name}with", f"{name}change"), (*pair, change), strict=True))
-        return row
+        return [_row(measure, self.runs, self.document) for measure in DATA["measures"]]
 
     def result(self) -> dict[str, Any]:
-        """without, with, change, document, memory, notes; for JSON."""
+        """demo, without, with, change, document, memory, notes; for JSON."""
         change = {row["measure"]: row["change"] for row in self if row["change"] is not None}
-        return {
-            "demo": self.name,
-            **self.runs,
-            "change": change,
-            "document": self.document,
-            "memory": self.memory,
-            "notes": self.notes,
-        }
+        told = {"change": change, "document": self.document, "memory": self.memory, "notes": self.notes}
+        return {"demo": self.name, **self.runs, **told}
 
     def __str__(self) -> str:
-        lines = [f"{'':<12}{'without':>9}{'with':>9}{'change':>9}   the document's: without, with, change"]
-        for row in self:
-            cells = [
-                f"{value:+.0%}"
-                if name.endswith("change") and value is not None
-                else "–"
-                if value is None
-                else str(value)
-                for name, value in row.items()
-            ]
-            lines.append(
-                f"{cells[0]:<12}{cells[1]:>9}{cells[2]:>9}{cells[3]:>9}   {cells[4]:>9}{cells[5]:>9}{cells[6]:>9}"
-            )
-        return "\n".join([*lines, "", *self.notes, "", "What memory gave:", self.memory or "(nothing)"])
+        rows = [("", "without", "with", "change", "document:", "with", "change"), *(row.values() for row in self)]
+        table = "\n".join("".join(f"{'–' if cell is None else cell!s:<12}" for cell in row).rstrip() for row in rows)
+        return "\n".join([table, "", *self.notes, "", "What memory gave:", self.memory or "(nothing)"])
+
+
+def _row(measure: str, *figures: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """A measure without, with, and how it changed, of these figures; then of the document's."""
+    row: dict[str, Any] = {"measure": measure}
+    for prefix, runs in zip(("", "document_"), figures, strict=True):
+        without, with_memory = (runs.get(name, {}).get(measure) for name in ("without", "with"))
+        change = round(with_memory / without - 1, 3) if without and measure != "success" else None
+        row |= {f"{prefix}without": without, f"{prefix}with": with_memory, f"{prefix}change": change}
+    return row
 
 
 def run_demo(
