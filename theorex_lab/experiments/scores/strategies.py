@@ -1,0 +1,260 @@
+"""What strategies are worth: the actions they foretell on tau-bench, the files and commands they name in coding sessions.
+
+A list of actions is scored against the gold one:
+
+name      F1 of the names, each as often as it stands.
+argument  F1 of arguments, as (name of the action, key, value); lists and objects count by what is in them.
+order     length of the longest common subsequence of the names, as a share of the longer list.
+
+Two lists without actions agree wholly. What hooks recorded is scored, whose inputs end after 300 characters.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from theorex_lab.design import Log
+from theorex_lab.designs.dreams.design import DESIGN
+from theorex_lab.designs.dreams.trajectories import Trajectory
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data.datasets import fetch_taubench_airline
+from theorex_lab.experiments.data.logs import load_logs
+from theorex_lab.experiments.replay.baselines import Bm25, Files, paths_of, text_of
+from theorex_lab.experiments.replay.memories import Housed
+from theorex_lab.experiments.scores.retrieval import kept_embedder
+from theorex_lab.experiments.scores.session_scores import Scene, scenes, share
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.intervals import bootstrap_means
+from theorex_lab.search.embed import Embedder
+from theorex_lab.text.line import BYTES_PER_TOKEN, count_tokens
+
+ACTION_SCORES = ("name", "argument", "order")
+FOLDS, TRIALS = 5, 4
+STRATEGIES = "strategies"  # the row that the others stand beside
+SETS = ("taubench_airline", "coding_sessions", "simulated_sessions")
+LATE = 1_000_000  # µs after an event, when it is over
+_TOKENS, _OFTEN = 500, 0.5
+_COMMAND = re.compile(r"(?:^|&&|\|\|?|;|\n)\s*(?:\w+=\S*\s+)*([\w./-]+(?: [a-z][a-z-]+)?)")
+_LEAF = re.compile(r'"(\w+)": ?("(?:[^"\\]|\\.)*"|-?\d[\d.]*|true|false|null)')
+_CALLED = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*\(")
+
+
+def called(action: str) -> tuple[str, frozenset[tuple[str, str]]]:
+    """The name and the arguments (key, value) of a recorded call.
+
+    >>> called('book({"flights":[{"date":"2024-05-20"}],"nights": 2})')[1] == {("date", '"2024-05-20"'), ("nights", "2")}
+    True
+    """
+    name = _CALLED.match(action)
+    return (name[1] if name else action.split(maxsplit=1)[0]), frozenset(_LEAF.findall(action))
+
+
+def score_actions(predicted: Sequence[str], gold: Sequence[str]) -> list[float]:
+    """ACTION_SCORES of recorded calls against the right ones, each 0..1.
+
+    >>> score_actions(['get({"id": 1})', 'cancel({"id": 1})'], ['cancel({"id": 1})'])[0]
+    0.6666666666666666
+    """
+    ours, right = ([called(action) for action in actions] for actions in (predicted, gold))
+    names = [[name for name, _ in calls] for calls in (ours, right)]
+    parts = [Counter((name, *leaf) for name, leaves in calls for leaf in leaves) for calls in (ours, right)]
+    longer = max(map(len, names))
+    return [_f1(*map(Counter, names)), _f1(*parts), _common(*names) / longer if longer else 1.0]
+
+
+def _f1(ours: Counter[Any], right: Counter[Any]) -> float:
+    both = ours.total() + right.total()
+    return 2 * (ours & right).total() / both if both else 1.0
+
+
+def _common(first: Sequence[str], second: Sequence[str]) -> int:
+    """The length of the longest common subsequence."""
+    row = [0] * (len(second) + 1)
+    for name in first:
+        before = row[:]
+        for place, other in enumerate(second, start=1):
+            row[place] = before[place - 1] + 1 if name == other else max(before[place], row[place - 1])
+    return row[-1]
+
+
+@contextmanager
+def dreaming(events: Sequence[Event], embedder: Embedder) -> Iterator[Housed]:
+    """A home that lived through these events, and the night after them."""
+    with closing(Housed([DESIGN], embedder=embedder)) as memory:
+        memory.observe(events)
+        memory.consolidate(events[-1].at + LATE)
+        yield memory
+
+
+def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[dict[str, Any]]:
+    """What the strategy recalled for a task's first message foretells: for tasks never seen, and for the same once more.
+
+    The first: strategies of the successful trials of 40 tasks, asked for the other 10 by the first message of each trial,
+    five times. The second: of trials 0 to 2 of all tasks, asked by trial 3. A result each, as `figures` makes it.
+    """
+    runs, used = fetch_taubench_airline().runs, embedder or kept_embedder()
+    (log,) = load_logs("taubench_airline")
+    by_run: dict[str, list[Event]] = defaultdict(list)
+    for event in log.events:
+        by_run[event.session].append(event)
+    won = [(run, by_run[f"trial{run.trial}-task{run.task}"]) for run in runs if run.reward == 1]
+    asked = [[run for run in runs if run.task % FOLDS == fold] for fold in range(FOLDS)]
+    learnt = [[own for run, own in won if run.task % FOLDS != fold] for fold in range(FOLDS)]
+    last = [run for run in runs if run.trial == TRIALS - 1]
+    before = [own for run, own in won if run.trial < TRIALS - 1]
+    told = []
+    for part, trials in {"other tasks": [*zip(learnt, asked, strict=True)], "repeat": [(before, last)]}.items():
+        rows: dict[str, list[list[float]]] = defaultdict(list)
+        for own, queries in trials:
+            with dreaming(list(chain(*own)), used) as memory:
+                for method, scored in chain(*(_foretold(memory, run, used) for run in queries)):
+                    rows[method].append(scored)
+        tasks = [run.task for _, queries in trials for run in queries]
+        told.append({"dataset": f"taubench_airline, {part}", **figures(rows, [*ACTION_SCORES, "recalled"], tasks, seed)})
+    return told
+
+
+def _foretold(memory: Housed, run: TauRun, embedder: Embedder) -> Iterator[tuple[str, list[float]]]:
+    """What each method says for a run's first message, scored."""
+    query = next(message.text for message in run.messages if message.role == "user")
+    gold = [f"{action.name}({json.dumps(action.arguments, ensure_ascii=False)})" for action in run.gold_actions]
+    known = memory.lab.dreams.trajectories()
+    texts = [trajectory.goal for trajectory in known]
+    vectors = embedder.embed([query, *texts])
+    likest = known[int(np.argmax(vectors[1:] @ vectors[0]))]
+    best = max(known, key=lambda trajectory: sum(score_actions(_actions(trajectory), gold)))
+    found = memory.lab.dreams.query(query).entry
+    methods = {
+        STRATEGIES: [step.action for step in found.steps] if found else [],
+        "nearest run by BM25": _actions(known[int(np.argmax(Bm25().rank(query, texts)))]),
+        "nearest run by cosine": _actions(likest),
+        "its changes alone": [action.action for action in likest.actions if action.changed],
+        "most frequent actions": _frequent(known),
+        "nothing": [],
+        "best run, chosen by the gold": _actions(best),
+    }
+    for method, actions in methods.items():
+        yield method, [*score_actions(actions, gold), float(bool(actions))]
+
+
+def _actions(trajectory: Trajectory) -> list[str]:
+    return [action.action for action in trajectory.actions]
+
+
+def _frequent(known: Sequence[Trajectory]) -> list[str]:
+    """The calls that half of the runs make, each as it is made most often."""
+    by_name: dict[str, Counter[str]] = defaultdict(Counter)
+    runs = Counter(name for one in known for name in {called(action)[0] for action in _actions(one)})
+    for action in (action for one in known for action in _actions(one)):
+        by_name[called(action)[0]][action] += 1
+    return [by_name[name].most_common(1)[0][0] for name, n in runs.most_common() if n >= _OFTEN * len(known)]
+
+
+def figures(rows: Mapping[str, Sequence[Sequence[float]]], names: Sequence[str], groups: Sequence[Any], seed: int) -> dict[str, Any]:
+    """{n, metrics, baselines}: the mean of each column with its 95 % interval, drawn by group; `strategies` are the metrics.
+
+    gain: by how much the mean of the first three of `strategies` is above that of the row, paired.
+    """
+    own = np.array(rows[STRATEGIES], float)
+    told = {}
+    for method, given in rows.items():
+        values = np.array(given, float)
+        gain = (own[:, :3] - values[:, :3]).mean(1, keepdims=True)
+        found = bootstrap_means(np.hstack([values, gain]), seed=seed, groups=groups)
+        told[method] = {key: value for name, one in zip([*names, "gain"], found, strict=True) for key, value in one.named(name).items()}
+    return {"n": len(own), "groups": len(set(groups)), "metrics": told.pop(STRATEGIES), "baselines": told}
+
+
+def score_coding(dataset: str | Log = "coding_sessions", *, embedder: Embedder | None = None, seed: int = 0) -> dict[str, Any]:
+    """Does the strategy recalled for the first prompt name the files and commands that the session then uses?
+
+    Shares of those known before; what was done before a session's start is remembered, and dreamt. Every method has as many
+    tokens as the strategy takes, 500 at most. a_thousand: the mean of file and command for a thousand tokens. A result as
+    `figures` makes it. Raises InvalidInput for a log in which no session can be scored.
+    """
+    log = dataset if isinstance(dataset, Log) else load_logs(dataset)[0]
+    rows: dict[str, list[list[float]]] = defaultdict(list)
+    names = ["file", "edit", "command", "recalled", "tokens", "a_thousand"]
+    with closing(Housed([DESIGN], embedder=embedder or kept_embedder())) as memory:
+        sessions, files, taken = _Sessions(log), Files(short=True), 0
+        for scene in scenes(log):
+            new = [event for event in log.events[taken:] if event.at < scene.at]
+            taken += len(new)
+            for keeps in (memory.observe, files.observe, sessions.observe):
+                keeps(new)
+            memory.consolidate(scene.at)
+            wanted = sessions.wanted(scene)
+            if not (scene.prompt and scene.files and wanted):
+                continue
+            text = _text(memory, scene.prompt)
+            tokens = count_tokens(text)
+            recent = "\n".join(item.text for item in files.items(scene.at, "", tokens))
+            given = {STRATEGIES: text, "nearest session by BM25": sessions.nearest(scene.prompt), "recent files": recent}
+            for method, shown in given.items():
+                rows[method].append(_named(scene, wanted, _cut(shown, tokens), tokens))
+    if not rows:
+        raise InvalidInput(f"got {log.name} without a session to score; allowed is one with more than five, with files and commands")
+    return {"dataset": log.name, **figures(rows, names, range(len(rows[STRATEGIES])), seed)}
+
+
+def _text(memory: Housed, prompt: str) -> str:
+    """What the strategy for a prompt says, '' for none."""
+    if (found := memory.lab.dreams.query(prompt).entry) is None:
+        return ""
+    return _cut("\n".join([found.summary, *(step.action for step in found.steps)]), _TOKENS)
+
+
+def _cut(text: str, tokens: int) -> str:
+    return text.encode()[: BYTES_PER_TOKEN * tokens].decode(errors="ignore")
+
+
+def _named(scene: Scene, wanted: frozenset[str], text: str, tokens: int) -> list[float]:
+    named = scene.named(text)
+    file, edit = share(len(named & scene.files), len(scene.files)), share(len(named & scene.edits), len(scene.edits))
+    command = share(sum(command in text for command in wanted), len(wanted))
+    a_thousand = 1000 * (file + command) / 2 / tokens if tokens else 0.0
+    return [file, file if np.isnan(edit) else edit, command, float(bool(text)), float(tokens), a_thousand]
+
+
+class _Sessions:
+    """The sessions so far, as raw text, and the commands that they ran."""
+
+    def __init__(self, log: Log) -> None:
+        self._texts: dict[str, list[str]] = defaultdict(list)
+        self._known: set[str] = set()
+        self._used: dict[str, set[str]] = defaultdict(set)
+        for event in log.events:
+            self._used[event.session] |= commands_of(event)
+
+    def observe(self, events: Iterable[Event]) -> None:
+        for event in events:
+            self._known |= commands_of(event)
+            self._texts[event.session] += [text_of(event), *(path for path, _ in paths_of(event))]
+
+    def wanted(self, scene: Scene) -> frozenset[str]:
+        """The commands known before that a session uses."""
+        return frozenset(self._used[scene.session] & self._known)
+
+    def nearest(self, prompt: str) -> str:
+        """The raw text of the session that shares most words with a prompt."""
+        texts = ["\n".join(filter(None, dict.fromkeys(own))) for own in self._texts.values()]
+        return texts[int(np.argmax(Bm25().rank(prompt, texts)))]
+
+
+def commands_of(event: Event) -> set[str]:
+    """The programs that a shell call runs, each with its subcommand.
+
+    >>> from theorex_lab.journal.event import new_event
+    >>> body = {"tool": "Bash", "command": "cd x && go test ./... | tail -5"}
+    >>> sorted(commands_of(new_event("tool_used", body, agent="main", at=1)))
+    ['cd x', 'go test', 'tail']
+    """
+    return set(_COMMAND.findall(event.body.get("command", ""))) if event.kind == "tool_used" else set()
