@@ -1,0 +1,170 @@
+"""Evolving Memory's own names for what dreams do, so that its quick start runs here as it is written.
+
+A `db_path` names a home of this toolkit beside it, of the same name without its ending; the original's SQLite file itself is
+taken in and given out by `theorex dream import` and `export`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from theorex_lab.config import load_settings
+from theorex_lab.designs.dreams import ISA_VERSION, Level
+from theorex_lab.designs.dreams import Ended as TraceOutcome
+from theorex_lab.designs.dreams.isa import VERSIONS, Program, parse
+from theorex_lab.designs.dreams.recall import Recalled, TraversalState
+from theorex_lab.designs.dreams.strategies import Strategy
+from theorex_lab.designs.dreams.upkeep import MigrationTransform
+from theorex_lab.designs.dreams.vm import run
+from theorex_lab.errors import InvalidInput
+from theorex_lab.home import CONFIG_FILE
+from theorex_lab.lab import Lab
+
+__all__ = [
+    "ISA_VERSION", "BaseLLMProvider", "CTEConfig", "CognitiveTrajectoryEngine", "CognitiveVM", "DreamConfig", "HierarchyLevel", "ISAConfig",
+    "InstructionParser", "MigrationTransform", "RouterConfig", "RouterPath", "TraceOutcome", "get_registry",
+]  # fmt: skip
+HierarchyLevel = Level
+
+
+class RouterPath(StrEnum):
+    """What a query leads to."""
+
+    ZERO_SHOT = "zero_shot"
+    MEMORY_TRAVERSAL = "memory_traversal"
+    CONTEXT_JUMP = "context_jump"
+
+
+_SETTINGS = {
+    "merge_similarity_threshold": "mergeSimilarity", "max_traces_per_cycle": "maxTracesPerCycle",
+    "min_actions_for_trace": "minActions", "enable_compaction": "compaction", "compaction_min_access": "compactionMaxUses",
+    "compaction_max_summary_len": "compactionMinCharacters", "similarity_weight": "recallSimilarity",
+    "confidence_weight": "recallConfidence", "success_rate_weight": "recallSuccess", "composite_threshold": "recallThreshold",
+    "top_k": "recallTop", "anomaly_threshold": "driftThreshold", "max_instructions": "isaMaxInstructions",
+}  # fmt: skip
+DreamConfig = RouterConfig = ISAConfig = dict  # of the names above
+
+
+class CTEConfig:
+    """Settings under their names in Evolving Memory; the embedder is the home's, whatever is named here.
+
+    >>> CTEConfig(dream=DreamConfig(merge_similarity_threshold=0.9)).settings
+    {'mergeSimilarity': 0.9}
+    """
+
+    def __init__(self, db_path: str = "memory.db", **given: Any) -> None:
+        """Raises InvalidInput for a name that is none of them."""
+        named = {name: value for part in ("dream", "router", "isa") for name, value in given.get(part, {}).items()}
+        named.pop("enable_fallback", None)  # programs are always read leniently
+        if unknown := named.keys() - _SETTINGS.keys():
+            raise InvalidInput(f"got the setting {min(unknown)!r}; allowed are {', '.join(_SETTINGS)}")
+        self.db_path, self.settings = db_path, {_SETTINGS[name]: value for name, value in named.items()}
+
+
+class Child(NamedTuple):
+    """A step of a strategy."""
+
+    step_index: int
+    reasoning: str
+    action: str
+    result: str
+
+
+class Decision(NamedTuple):
+    """What a query leads to, and the strategy to begin with."""
+
+    path: RouterPath
+    reasoning: str
+    confidence: float
+    entry_point: Strategy | None
+
+
+class BaseLLMProvider:
+    """What a model of your own may be derived from; it needs `async complete(prompt, system="")`."""
+
+
+class CognitiveTrajectoryEngine:
+    """Trajectories, dreams and recall under the names of Evolving Memory.
+
+    llm, dreaming_llm: objects with `async complete(prompt, system="")`; the second, where it is given, does the dreaming;
+    without any, rules do.
+    """
+
+    def __init__(
+        self, llm: Any = None, db_path: str | None = None, *, dreaming_llm: Any = None, config: CTEConfig | None = None
+    ) -> None:
+        chosen = config or CTEConfig()
+        home = Path(db_path or chosen.db_path).with_suffix("")
+        settings = load_settings(home / CONFIG_FILE)
+        designs = {**settings.designs, "dreams": {**settings.designs.get("dreams", {}), **chosen.settings}}
+        self.lab = Lab(home, settings=settings.model_copy(update={"designs": designs}))
+        self.llm = dreaming_llm or llm
+        self.session, self.register_migration = self.lab.dreams.session, self.lab.dreams.register_migration
+
+    async def dream(self, domain: str | None = None) -> Any:
+        """One cycle; its report has nodes_created, constraints_extracted and the rest."""
+        from theorex_lab.designs.dreams.dreamers import ModelDreamer
+
+        dreamer = None if self.llm is None else ModelDreamer.of_provider(self.llm)
+        return await self.lab.dreams.adream(dreamer, domain=domain)
+
+    def query(self, text: str) -> Decision:
+        """What a task leads to."""
+        found: Recalled = self.lab.dreams.query(text)
+        return Decision(RouterPath(found.path), found.reasoning, found.confidence, found.entry)
+
+    def begin_traversal(self, entry_point: Strategy) -> TraversalState:
+        """Begin to follow a strategy."""
+        state: TraversalState = self.lab.dreams.begin_traversal(entry_point.id)
+        return state
+
+    def next_step(self, state: TraversalState, context: str = "") -> tuple[Child | None, TraversalState]:
+        """The next step, None at the end or where the context fits no more; the state goes on with it."""
+        found = self.lab.dreams.next_step(state, context)
+        step = found.step
+        return (None if step is None else Child(found.number, step.reasoning, step.action, step.result)), state
+
+    def close(self) -> None:
+        """Close the home."""
+        self.lab.close()
+
+
+class InstructionParser:
+    """Reads programs."""
+
+    def parse(self, text: str, isa_version: str = "latest") -> Program:
+        """The program of a text."""
+        return parse(text, isa_version)
+
+
+@dataclass(frozen=True)
+class VMResult:
+    """What came of a program."""
+
+    success: bool
+    instructions_executed: int
+    built_parents: list[Any]
+    built_children: list[Any]
+    errors: list[str]
+    side_effects: list[str]
+
+
+class CognitiveVM:
+    """Runs programs, and changes nothing."""
+
+    def __init__(self, max_instructions: int = 500) -> None:
+        self.max_instructions = max_instructions
+
+    def execute(self, program: Program) -> VMResult:
+        """What a program asks for."""
+        done = run(program, max_instructions=self.max_instructions)
+        built = done.effects.parents, done.effects.children
+        return VMResult(done.success, done.executed, *built, done.errors, done.side_effects)
+
+
+def get_registry() -> Any:
+    """The versions of the instruction set that are known."""
+    return VERSIONS
