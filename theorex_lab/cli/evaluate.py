@@ -25,7 +25,7 @@ _PATH = (
     "supersede: 1k, 8k, or a log with questions; default both files of the set."
 )
 
-_NAMES = "routing failures retrieval search sentences signals supersede duplicates contradictions growth"
+_NAMES = "routing failures retrieval search sentences signals supersede duplicates contradictions growth strategies"
 
 
 @command("eval")
@@ -36,7 +36,8 @@ _NAMES = "routing failures retrieval search sentences signals supersede duplicat
     "failures: whoandwhen (the default) or reflexion_alfworld. "
     "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk. "
     "signals: signals (the default), signals_en, signals_ru. supersede: fact_updates. duplicates: stsb. "
-    "contradictions: fever_symmetric (the default) or sick. growth: simulated_sessions (the default), or any log.",
+    "contradictions: fever_symmetric (the default) or sick. growth: simulated_sessions (the default), or any log. "
+    "strategies: taubench_airline (the default), document, or a log of coding sessions.",
 )
 @click.option("--path", "--file", "path", default="", help=_PATH)
 @click.option("--log", metavar="NAME|PATH", default="", help="search: data set, transcripts, home; default this one.")
@@ -74,6 +75,9 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
 
     growth: what a session's start costs over 180 days as all daily notes, as the summaries of facts, as one query, beside
     the figures that Engram claims. --picture draws it.
+
+    strategies: the actions that a strategy foretells of a task, what is still found after ten dreams, and which tasks
+    constraints reach; the files and commands that it names of a coding session; document: the twelve tests of Evolving Memory.
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
@@ -145,6 +149,7 @@ _PARTS: dict[str, Callable[..., Report]] = {
     "supersede": lambda dataset, seed, path, **_: later(f"{_FACTS}:supersede")(dataset or "fact_updates", path, seed),
     "duplicates": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")("duplicates", dataset, seed),
     "contradictions": lambda dataset, seed, **_: later(f"{_FACTS}:pairs")("contradictions", dataset, seed),
+    "strategies": lambda dataset, seed, **_: later("theorex_lab.cli.evaluate_dreams:strategies")(dataset, seed),
     "growth": lambda dataset, _seed, picture, **_: later(f"{_FACTS}:growth")(dataset, picture),
 }
 

@@ -14,7 +14,7 @@ def supersede(dataset: str, file: str, seed: int) -> Report:
 
     if dataset != "fact_updates":
         raise InvalidInput(f"got data set {dataset!r}; allowed is fact_updates, with --file another log")
-    return _report(score_fact_updates(file, seed=seed))
+    return reported(score_fact_updates(file, seed=seed))
 
 
 def signals(dataset: str, seed: int) -> Report:
@@ -43,7 +43,7 @@ def pairs(part: str, dataset: str | None, seed: int) -> Report:
     from theorex_lab.experiments.scores import pairs
 
     score = pairs.score_duplicates if part == "duplicates" else pairs.score_contradictions
-    return _report(score(*filter(None, [dataset]), seed=seed))
+    return reported(score(*filter(None, [dataset]), seed=seed))
 
 
 def growth(dataset: str | None, picture: str | None) -> Report:
@@ -56,13 +56,14 @@ def growth(dataset: str | None, picture: str | None) -> Report:
     return found.result(), str(found)
 
 
-def _report(result: dict[str, Any]) -> Report:
+def reported(result: dict[str, Any]) -> Report:
+    """A result of {dataset, n, metrics, baselines} with a line for each method."""
     rows = {"this project": result["metrics"], **result["baselines"]}
     names = [name for name in result["metrics"] if not name.endswith(("_low", "_high"))]
     lines = [f"{result['dataset']}, n = {result['n']:,}; in brackets 95 % intervals"]
-    lines.append(f"  {'':<26}" + "".join(f"{name:<24}" for name in names))
+    lines.append(f"  {'':<30}" + "".join(f"{name:<26}" for name in names))
     for method, row in rows.items():
         shown = [f"{row[name]:.3f} [{row[f'{name}_low']:.3f}, {row[f'{name}_high']:.3f}]" for name in names]
-        lines.append(f"  {method:<26}" + "".join(f"{text:<24}" for text in shown))
+        lines.append(f"  {method:<30}" + "".join(f"{text:<26}" for text in shown))
     lines += [f"{name}precision, {name}recall: from {cut:g} on" for name, cut in result.get("thresholds", {}).items()]
     return result, "\n".join(line.rstrip() for line in lines)

@@ -4,89 +4,74 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from theorex_lab.design import Log
 from theorex_lab.designs.dreams.design import DESIGN
 from theorex_lab.designs.dreams.strategies import Strategy, vectors_of
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.datasets import fetch_taubench_airline
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.replay.memories import Housed
 from theorex_lab.experiments.scores.retrieval import kept_embedder
-from theorex_lab.experiments.scores.strategies import LATE, TRIALS, dreaming
+from theorex_lab.experiments.scores.strategies import LATE, TRIALS, dreaming, first_messages
 from theorex_lab.lab import Lab
 from theorex_lab.memory.intervals import bootstrap_mean
 from theorex_lab.search.embed import Embedder
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 _TOP, _ALIKE = 3, 0.5
 _LOOKS = re.compile(r"get_|search_|list_|calculate|think|transfer_")
 _TASK = re.compile(r"task(\d+)")
+_SURVIVED = ["cycle", "dreamt", "strategies", "found", "readable"]
 
 
-class Cycle(NamedTuple):
-    """After a cycle: trajectories dreamt so far, strategies that hold, and what is still there of all that ever was.
+def survivors(
+    dataset: str | Log = "simulated_sessions", *, cycles: int = 10, embedder: Embedder | None = None
+) -> pd.DataFrame:
+    """A log lived through in so many equal parts, with a night after each; a row a cycle.
 
-    found: share of past goals that find their strategy among the first three.  readable: share of past steps that their
-    strategy still has, as a step or as a branch.
+    dreamt: trajectories so far.  strategies: that hold.  found: share of past goals that find their strategy among the first
+    three.  readable: share of past steps that their strategy still has, as a step or as a branch. Raises InvalidInput for
+    cycles below 1, and for a log without as many events.
     """
-
-    cycle: int
-    dreamt: int
-    strategies: int
-    found: float
-    readable: float
-
-
-def survivors(dataset: str | Log = "simulated_sessions", *, cycles: int = 10, embedder: Embedder | None = None) -> pd.DataFrame:
-    """A log lived through in so many equal parts, with a night after each; a row a `Cycle`.
-
-    Raises InvalidInput for cycles below 1, and for a log without as many events.
-    """
-    import pandas as pd
-
     log = dataset if isinstance(dataset, Log) else load_logs(dataset)[0]
     if not 0 < cycles <= len(log.events):
         raise InvalidInput(f"got {cycles} cycles of {len(log.events)} events; allowed are 1 up to one an event")
     with closing(Housed([DESIGN], embedder=embedder or kept_embedder())) as memory:
-        return pd.DataFrame(_lived(memory, log, cycles), columns=Cycle._fields)
+        return pd.DataFrame(_lived(memory, log, cycles), columns=_SURVIVED)
 
 
-def _lived(memory: Housed, log: Log, cycles: int) -> Iterator[Cycle]:
-    dreams, home = memory.lab.dreams, memory.lab.home
-    goals: dict[str, tuple[str, str]] = {}  # by trajectory, its goal and the strategy that it was taken into
+def _lived(memory: Housed, log: Log, cycles: int) -> Iterator[tuple[float, ...]]:
+    dreams = memory.lab.dreams
     steps: set[tuple[str, str]] = set()
     for cycle, part in enumerate(np.array_split(np.arange(len(log.events)), cycles), start=1):
         memory.observe([log.events[place] for place in part])
         memory.consolidate(log.events[part[-1]].at + LATE)
-        told = {one.id: one.goal for one in dreams.trajectories()}
-        for event in memory.lab.journal.tail(0, kinds=["strategy", "strategy_merged"]):
-            if goal := told.get(event.body["trajectory"]):
-                goals[event.body["trajectory"]] = goal, event.body["strategy_id"]
-        known = {one.id: one for one in dreams.strategies(active=None)}
+        told, known = {one.id: one.goal for one in dreams.trajectories()}, _by_id(dreams.strategies(active=None))
+        made = [event.body for event in memory.lab.journal.tail(0, kinds=["strategy", "strategy_merged"])]
+        goals = [(told[body["trajectory"]], body["strategy_id"]) for body in made if body["trajectory"] in told]
         steps |= {(one.id, step.action) for one in known.values() if one.active for step in one.steps}
-        vectors = vectors_of(home, [goal for goal, _ in goals.values()])
-        near = [{named for named, _ in dreams.vectors.nearest(vector, _TOP)} for vector in vectors]
-        found = [_holder(known, named).id in top for (_, named), top in zip(goals.values(), near, strict=True)]
-        kept = [action in _held(_holder(known, named)) for named, action in steps]
+        vectors = vectors_of(memory.lab.home, [goal for goal, _ in goals])
+        near = [[name for name, _ in dreams.vectors.nearest(vector, _TOP)] for vector in vectors]
+        found = [_holder(known, name).id in top for (_, name), top in zip(goals, near, strict=True)]
+        kept = [action in _held(_holder(known, name)) for name, action in steps]
         active = sum(one.active for one in known.values())
-        yield Cycle(cycle, len(goals), active, *(float(np.mean(has or [1.0])) for has in (found, kept)))
+        yield cycle, len(goals), active, *(float(np.mean(has or [1.0])) for has in (found, kept))
 
 
-def _holder(known: Mapping[str, Strategy], named: str) -> Strategy:
+def _by_id(strategies: Iterable[Strategy]) -> dict[str, Strategy]:
+    return {strategy.id: strategy for strategy in strategies}
+
+
+def _holder(known: Mapping[str, Strategy], name: str) -> Strategy:
     """The strategy that one was taken into, itself where it was not."""
-    while known[named].absorbed_by:
-        named = known[named].absorbed_by
-    return known[named]
+    return _holder(known, known[name].absorbed_by) if known[name].absorbed_by else known[name]
 
 
 def _held(strategy: Strategy) -> set[str]:
@@ -96,101 +81,81 @@ def _held(strategy: Strategy) -> set[str]:
 def score_constraints(*, embedder: Embedder | None = None, seed: int = 0) -> dict[str, Any]:
     """Do constraints of trials 0 to 2 of tau-bench reach the context of similar tasks in trial 3, and of no other?
 
-    A pair is a task with a constraint and a task that is asked for. It is similar where it is the same task, or where the
-    gold actions that change something are mostly alike (Jaccard of their names, .5). {dataset, n, metrics, baselines}:
-    precision and recall over all pairs; same_task, its recall for the task itself; stray, the share of pairs with the first
-    prompts of simulated coding sessions that are shown. The baseline shows every constraint to every task.
+    A pair is what is asked, a task or the first prompt of one of as many simulated coding sessions, and a task with a
+    constraint. It is similar where it is the same task, or where the names of the gold actions that change something are
+    mostly alike (Jaccard .5). {dataset, n, metrics, baselines}: precision and recall over all pairs; same_task: recall for the
+    task itself; stray: share of the pairs with coding sessions that are shown. The baseline shows everything.
     """
-    runs, (log,) = fetch_taubench_airline().runs, load_logs("taubench_airline")
-    gold = {run.task: {action.name for action in run.gold_actions if not _LOOKS.match(action.name)} for run in runs}
-    last = [run for run in runs if run.trial == TRIALS - 1]
-    asked = {run.task: next(said.text for said in run.messages if said.role == "user") for run in last}
-    (other,) = load_logs("simulated_sessions")
-    strange = list({event.session: event.body["text"] for event in other.events[::-1] if event.kind == "prompt"}.values())
-    early = [event for event in log.events if not event.session.startswith(f"trial{TRIALS - 1}")]
-    with dreaming(early, embedder or kept_embedder()) as memory:
-        told = {one.id: _task(one.trajectory) for own in memory.lab.dreams.strategies() for one in own.constraints}
-        shown = {task: _shown(memory.lab, query, told) for task, query in asked.items()}
-        stray = [len(_shown(memory.lab, query, told)) / len({*told.values()}) for query in strange[: len(asked)]]
-    pairs = [(task, of) for task in asked for of in sorted({*told.values()})]
-    alike = [task == of or _jaccard(gold[task], gold[of]) >= _ALIKE for task, of in pairs]
-    given = {"context": [of in shown[task] for task, of in pairs], "everything": [True] * len(pairs)}
-    rows = {name: _reach(pairs, alike, has, seed) for name, has in given.items()}
-    rows["context"] |= bootstrap_mean(stray, seed).named("stray")
-    rows["everything"] |= dict.fromkeys(("stray", "stray_low", "stray_high"), 1.0)
-    return {
-        "dataset": "taubench_airline, constraints", "n": len(pairs), "constraints": len(told), "metrics": rows.pop("context"),
-        "baselines": rows,
-    }  # fmt: skip
+    asked, (log,), (other,) = first_messages(TRIALS - 1), load_logs("taubench_airline"), load_logs("simulated_sessions")
+    gold = {run.task: {done.name for done in run.gold_actions if not _LOOKS.match(done.name)} for run, _ in asked}
+    prompts = {event.session: event.body["text"] for event in other.events[::-1] if event.kind == "prompt"}
+    queries = [(run.task, text) for run, text in asked] + [(-1, text) for text in [*prompts.values()][: len(asked)]]
+    with dreaming([event for event in log.events if not event.session.startswith("trial3")], embedder) as memory:
+        own = [one for strategy in memory.lab.dreams.strategies() for one in strategy.constraints]
+        told = {one.id: int(_TASK.findall(one.trajectory)[0]) for one in own}
+        shown = [{told.get(item) for item in memory.lab.context(text).items} for _, text in queries]
+    rows = np.array(
+        [
+            (number, _alike(gold, task, of), task == of, task < 0, of in there)
+            for number, ((task, _), there) in enumerate(zip(queries, shown, strict=True))
+            for of in sorted({*told.values()})
+        ]
+    )
+    about = {"dataset": "taubench_airline, constraints", "n": len(rows), "constraints": len(told)}
+    everything = _reach(rows[:, :4], np.ones(len(rows)), seed)
+    return {**about, "metrics": _reach(rows[:, :4], rows[:, 4], seed), "baselines": {"everything": everything}}
 
 
-def _task(trajectory: str) -> int:
-    found = _TASK.search(trajectory)
-    return int(found[1]) if found else -1
+def _alike(gold: Mapping[int, set[str]], task: int, of: int) -> bool:
+    one, other = gold.get(task, set()), gold[of]
+    return task == of or (bool(one & other) and len(one & other) >= _ALIKE * len(one | other))
 
 
-def _shown(lab: Lab, query: str, told: Mapping[str, int]) -> set[int]:
-    """The tasks whose constraints stand in the context for a query."""
-    return {told[item] for item in lab.context(query=query).items if item in told}
-
-
-def _jaccard(one: set[str], other: set[str]) -> float:
-    return len(one & other) / len(one | other) if one | other else 0.0
-
-
-def _reach(pairs: Sequence[tuple[int, int]], alike: Sequence[bool], given: Sequence[bool], seed: int) -> dict[str, float]:
-    rows = [*zip(pairs, alike, given, strict=True)]
-    chosen = {
-        "precision": [(asked, near) for (asked, _), near, has in rows if has],
-        "recall": [(asked, has) for (asked, _), near, has in rows if near],
-        "same_task": [(asked, has) for (asked, of), _, has in rows if asked == of],
-    }
+def _reach(rows: Any, given: Any, seed: int) -> dict[str, float]:
+    number, near, same, strange = rows.T
+    among = {"precision": (given, near), "recall": (near, given), "same_task": (same, given), "stray": (strange, given)}
     told: dict[str, float] = {}
-    for name, found in chosen.items():
-        groups, values = zip(*(found or [(0, 0.0)]), strict=True)
-        told |= bootstrap_mean(values, seed, groups).named(name)
+    for name, (chosen, values) in among.items():
+        if (kept := chosen.astype(bool)).any():
+            told |= bootstrap_mean(values[kept], seed, number[kept]).named(name)
     return told
+
+
+def made_up() -> dict[str, Any]:
+    """traces: of an agent's work in twelve fields, made up after the document's, by name; tests: the document's, with them."""
+    return dict(json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8")))
 
 
 def hypotheses(*, embedder: Embedder | None = None) -> pd.DataFrame:
     """The document's twelve tests without a paid model: columns test, document, ours, passes.
 
-    Its traces are told here in our words, with its goals and queries. It passes where what a test is about holds, whatever
+    Goals and queries are the document's, actions are told in our words. A test passes where what it is about holds, whatever
     the figures.
     """
-    import pandas as pd
-
-    told = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
-    used, rows = embedder or kept_embedder(), []
+    told, used, rows = made_up(), embedder or kept_embedder(), []
     for test in told["tests"]:
         ours = _cosines(used, test["texts"]) if "texts" in test else _tried(used, test, told["traces"])
-        passes = all(ours[name] >= least for name, least in test["needs"].items())
-        rows.append((test["test"], *(_row(test["document"], of) for of in (test["document"], ours)), passes))
+        shown = [", ".join(f"{name.replace('_', ' ')} {of[name]:.4g}" for name in test["document"])
+                 for of in (test["document"], ours)]  # fmt: skip
+        rows.append((test["test"], *shown, all(ours[name] >= least for name, least in test["needs"].items())))
     return pd.DataFrame(rows, columns=["test", "document", "ours", "passes"])
-
-
-def _row(names: Mapping[str, float], values: Mapping[str, float]) -> str:
-    return ", ".join(f"{name.replace('_', ' ')} {values[name]:.4g}" for name in names)
 
 
 def _cosines(embedder: Embedder, texts: Sequence[str]) -> dict[str, float]:
     one, near, other, far = embedder.embed(texts)
-    found = {"near": float(one @ near), "far": float(other @ far)}
-    return {**found, "gap": found["near"] - found["far"]}
+    return {"near": float(one @ near), "far": float(other @ far), "gap": float(one @ near - other @ far)}
 
 
-def _tried(embedder: Embedder, test: Mapping[str, Any], traces: Mapping[str, Any]) -> dict[str, float]:
+def _tried(embedder: Embedder, test: Mapping[str, Any], traces: Mapping[str, Any]) -> Counter[str]:
     """A day for each trace with a night after it, then the queries."""
-    ours: Counter[str] = Counter()
+    ours: Counter[Any] = Counter()
     with Lab.temporary(embedder=embedder) as lab:
         for name in test["traces"]:
-            acts = [dict(zip(("reasoning", "action", "result", "ok"), act, strict=False)) for act in traces[name]["actions"]]
-            lab.dreams.capture(traces[name]["goal"], acts, outcome=traces[name].get("outcome", "success"))
+            lab.dreams.capture(**traces[name])
             ours.update({key: value for key, value in lab.dreams.dream().to_dict().items() if type(value) is int})
-        found = [(lab.dreams.query(query), traces[name]["goal"]) for query, name in test.get("queries", {}).items()]
-    right = [one for one, goal in found if one.entry is not None and goal in one.entry.goals]
-    first = right[0] if right else None
-    return defaultdict(float, ours) | {
-        "right": len(right), "confidence": first.confidence if first else 0.0,
-        "steps": len(first.entry.steps) if first and first.entry else 0,
-    }  # fmt: skip
+        for query, name in test.get("queries", {}).items():
+            found = lab.dreams.query(query)
+            if found.entry is not None and traces[name]["goal"] in found.entry.goals:
+                ours["right"] += 1
+                ours["confidence"], ours["steps"] = max(ours["confidence"], found.confidence), len(found.entry.steps)
+    return ours

@@ -27,7 +27,8 @@ from theorex_lab.designs.dreams.trajectories import Trajectory
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import fetch_taubench_airline
 from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.experiments.replay.baselines import Bm25, Files, paths_of, text_of
+from theorex_lab.experiments.data.parsing.runs import TauRun
+from theorex_lab.experiments.replay.baselines import Bm25, Files
 from theorex_lab.experiments.replay.memories import Housed
 from theorex_lab.experiments.scores.retrieval import kept_embedder
 from theorex_lab.experiments.scores.session_scores import Scene, scenes, share
@@ -39,7 +40,6 @@ from theorex_lab.text.line import BYTES_PER_TOKEN, count_tokens
 ACTION_SCORES = ("name", "argument", "order")
 FOLDS, TRIALS = 5, 4
 STRATEGIES = "strategies"  # the row that the others stand beside
-SETS = ("taubench_airline", "coding_sessions", "simulated_sessions")
 LATE = 1_000_000  # µs after an event, when it is over
 _TOKENS, _OFTEN = 500, 0.5
 _COMMAND = re.compile(r"(?:^|&&|\|\|?|;|\n)\s*(?:\w+=\S*\s+)*([\w./-]+(?: [a-z][a-z-]+)?)")
@@ -86,12 +86,18 @@ def _common(first: Sequence[str], second: Sequence[str]) -> int:
 
 
 @contextmanager
-def dreaming(events: Sequence[Event], embedder: Embedder) -> Iterator[Housed]:
+def dreaming(events: Sequence[Event], embedder: Embedder | None) -> Iterator[Housed]:
     """A home that lived through these events, and the night after them."""
-    with closing(Housed([DESIGN], embedder=embedder)) as memory:
+    with closing(Housed([DESIGN], embedder=embedder or kept_embedder())) as memory:
         memory.observe(events)
         memory.consolidate(events[-1].at + LATE)
         yield memory
+
+
+def first_messages(*trials: int) -> list[tuple[TauRun, str]]:
+    """The runs of tau-bench in these trials, of all without any, each with what the user said first."""
+    runs = [run for run in fetch_taubench_airline().runs if not trials or run.trial in trials]
+    return [(run, next(said.text for said in run.messages if said.role == "user")) for run in runs]
 
 
 def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[dict[str, Any]]:
@@ -100,31 +106,30 @@ def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[d
     The first: strategies of the successful trials of 40 tasks, asked for the other 10 by the first message of each trial,
     five times. The second: of trials 0 to 2 of all tasks, asked by trial 3. A result each, as `figures` makes it.
     """
-    runs, used = fetch_taubench_airline().runs, embedder or kept_embedder()
-    (log,) = load_logs("taubench_airline")
+    (log,), runs, used = load_logs("taubench_airline"), first_messages(), embedder or kept_embedder()
     by_run: dict[str, list[Event]] = defaultdict(list)
     for event in log.events:
         by_run[event.session].append(event)
-    won = [(run, by_run[f"trial{run.trial}-task{run.task}"]) for run in runs if run.reward == 1]
-    asked = [[run for run in runs if run.task % FOLDS == fold] for fold in range(FOLDS)]
-    learnt = [[own for run, own in won if run.task % FOLDS != fold] for fold in range(FOLDS)]
-    last = [run for run in runs if run.trial == TRIALS - 1]
-    before = [own for run, own in won if run.trial < TRIALS - 1]
+    won = [(run, by_run[f"trial{run.trial}-task{run.task}"]) for run, _ in runs if run.reward == 1]
+    folds = [([own for run, own in won if run.task % FOLDS != fold], [one for one in runs if one[0].task % FOLDS == fold])
+             for fold in range(FOLDS)]  # fmt: skip
+    repeat = [own for run, own in won if run.trial < TRIALS - 1], first_messages(TRIALS - 1)
     told = []
-    for part, trials in {"other tasks": [*zip(learnt, asked, strict=True)], "repeat": [(before, last)]}.items():
+    for part, trials in {"other tasks": folds, "the same tasks in trial 3 (a repeat)": [repeat]}.items():
         rows: dict[str, list[list[float]]] = defaultdict(list)
-        for own, queries in trials:
-            with dreaming(list(chain(*own)), used) as memory:
-                for method, scored in chain(*(_foretold(memory, run, used) for run in queries)):
+        for learnt, asked in trials:
+            with dreaming([*chain(*learnt)], used) as memory:
+                for method, scored in chain(*(_foretold(memory, run, query, used) for run, query in asked)):
                     rows[method].append(scored)
-        tasks = [run.task for _, queries in trials for run in queries]
-        told.append({"dataset": f"taubench_airline, {part}", **figures(rows, [*ACTION_SCORES, "recalled"], tasks, seed)})
+        tasks = [run.task for _, asked in trials for run, _ in asked]
+        told.append(
+            {"dataset": f"taubench_airline, {part}", **figures(rows, [*ACTION_SCORES, "recalled"], tasks, seed, 3)}
+        )
     return told
 
 
-def _foretold(memory: Housed, run: TauRun, embedder: Embedder) -> Iterator[tuple[str, list[float]]]:
+def _foretold(memory: Housed, run: TauRun, query: str, embedder: Embedder) -> Iterator[tuple[str, list[float]]]:
     """What each method says for a run's first message, scored."""
-    query = next(message.text for message in run.messages if message.role == "user")
     gold = [f"{action.name}({json.dumps(action.arguments, ensure_ascii=False)})" for action in run.gold_actions]
     known = memory.lab.dreams.trajectories()
     texts = [trajectory.goal for trajectory in known]
@@ -158,103 +163,84 @@ def _frequent(known: Sequence[Trajectory]) -> list[str]:
     return [by_name[name].most_common(1)[0][0] for name, n in runs.most_common() if n >= _OFTEN * len(known)]
 
 
-def figures(rows: Mapping[str, Sequence[Sequence[float]]], names: Sequence[str], groups: Sequence[Any], seed: int) -> dict[str, Any]:
+def figures(
+    rows: Mapping[str, Sequence[Sequence[float]]], names: Sequence[str], groups: Sequence[Any], seed: int, first: int
+) -> dict[str, Any]:
     """{n, metrics, baselines}: the mean of each column with its 95 % interval, drawn by group; `strategies` are the metrics.
 
-    gain: by how much the mean of the first three of `strategies` is above that of the row, paired.
+    gain: by how much the mean of the first columns of `strategies` is above that of the row, paired.
     """
-    own = np.array(rows[STRATEGIES], float)
-    told = {}
+    own, told = np.array(rows[STRATEGIES], float), {}
     for method, given in rows.items():
         values = np.array(given, float)
-        gain = (own[:, :3] - values[:, :3]).mean(1, keepdims=True)
-        found = bootstrap_means(np.hstack([values, gain]), seed=seed, groups=groups)
-        told[method] = {key: value for name, one in zip([*names, "gain"], found, strict=True) for key, value in one.named(name).items()}
-    return {"n": len(own), "groups": len(set(groups)), "metrics": told.pop(STRATEGIES), "baselines": told}
+        gain = (own - values)[:, :first].mean(1, keepdims=True)
+        found = zip([*names, "gain"], bootstrap_means(np.hstack([values, gain]), seed=seed, groups=groups), strict=True)
+        told[method] = {key: value for name, one in found for key, value in one.named(name).items()}
+    return {"n": len(own), "metrics": told.pop(STRATEGIES), "baselines": told}
 
 
-def score_coding(dataset: str | Log = "coding_sessions", *, embedder: Embedder | None = None, seed: int = 0) -> dict[str, Any]:
+def score_coding(
+    dataset: str | Log = "coding_sessions", *, embedder: Embedder | None = None, seed: int = 0
+) -> dict[str, Any]:
     """Does the strategy recalled for the first prompt name the files and commands that the session then uses?
 
     Shares of those known before; what was done before a session's start is remembered, and dreamt. Every method has as many
-    tokens as the strategy takes, 500 at most. a_thousand: the mean of file and command for a thousand tokens. A result as
-    `figures` makes it. Raises InvalidInput for a log in which no session can be scored.
+    tokens as the strategy takes, 500 at most; per_100: the mean of file and command for a hundred tokens. A result as `figures`
+    makes it. Raises InvalidInput for a log in which no session can be scored.
     """
     log = dataset if isinstance(dataset, Log) else load_logs(dataset)[0]
     rows: dict[str, list[list[float]]] = defaultdict(list)
-    names = ["file", "edit", "command", "recalled", "tokens", "a_thousand"]
     with closing(Housed([DESIGN], embedder=embedder or kept_embedder())) as memory:
-        sessions, files, taken = _Sessions(log), Files(short=True), 0
+        peers, known, taken = {"BM25 over raw sessions": Bm25(), "recent files": Files(short=True)}, set[str](), 0
         for scene in scenes(log):
             new = [event for event in log.events[taken:] if event.at < scene.at]
             taken += len(new)
-            for keeps in (memory.observe, files.observe, sessions.observe):
-                keeps(new)
+            for keeps in (memory, *peers.values()):
+                keeps.observe(new)
             memory.consolidate(scene.at)
-            wanted = sessions.wanted(scene)
-            if not (scene.prompt and scene.files and wanted):
+            known |= commands_of(new)
+            if (
+                not (wanted := known & commands_of(e for e in log.events if e.session == scene.session))
+                or not scene.files
+            ):
                 continue
             text = _text(memory, scene.prompt)
             tokens = count_tokens(text)
-            recent = "\n".join(item.text for item in files.items(scene.at, "", tokens))
-            given = {STRATEGIES: text, "nearest session by BM25": sessions.nearest(scene.prompt), "recent files": recent}
-            for method, shown in given.items():
-                rows[method].append(_named(scene, wanted, _cut(shown, tokens), tokens))
+            given = {name: peer.items(scene.at, scene.prompt, tokens) for name, peer in peers.items()}
+            shown = {name: "\n".join(item.text for item in items) for name, items in given.items()}
+            for method, whole in {STRATEGIES: text, **shown}.items():
+                rows[method].append(_named(scene, wanted, _cut(whole, tokens), tokens))
     if not rows:
-        raise InvalidInput(f"got {log.name} without a session to score; allowed is one with more than five, with files and commands")
-    return {"dataset": log.name, **figures(rows, names, range(len(rows[STRATEGIES])), seed)}
+        raise InvalidInput(
+            f"got {log.name} without a session that uses files and commands known before; give a longer one"
+        )
+    found = figures(rows, ["file", "command", "per_100", "tokens"], range(len(rows[STRATEGIES])), seed, 2)
+    return {"dataset": log.name, **found}
 
 
 def _text(memory: Housed, prompt: str) -> str:
     """What the strategy for a prompt says, '' for none."""
-    if (found := memory.lab.dreams.query(prompt).entry) is None:
-        return ""
-    return _cut("\n".join([found.summary, *(step.action for step in found.steps)]), _TOKENS)
+    found = memory.lab.dreams.query(prompt).entry
+    return _cut("\n".join([found.summary, *(step.action for step in found.steps)]), _TOKENS) if found else ""
 
 
 def _cut(text: str, tokens: int) -> str:
     return text.encode()[: BYTES_PER_TOKEN * tokens].decode(errors="ignore")
 
 
-def _named(scene: Scene, wanted: frozenset[str], text: str, tokens: int) -> list[float]:
-    named = scene.named(text)
-    file, edit = share(len(named & scene.files), len(scene.files)), share(len(named & scene.edits), len(scene.edits))
+def _named(scene: Scene, wanted: set[str], text: str, tokens: int) -> list[float]:
+    file = share(len(scene.named(text) & scene.files), len(scene.files))
     command = share(sum(command in text for command in wanted), len(wanted))
-    a_thousand = 1000 * (file + command) / 2 / tokens if tokens else 0.0
-    return [file, file if np.isnan(edit) else edit, command, float(bool(text)), float(tokens), a_thousand]
+    return [file, command, 50 * (file + command) / max(tokens, 1), float(tokens)]
 
 
-class _Sessions:
-    """The sessions so far, as raw text, and the commands that they ran."""
-
-    def __init__(self, log: Log) -> None:
-        self._texts: dict[str, list[str]] = defaultdict(list)
-        self._known: set[str] = set()
-        self._used: dict[str, set[str]] = defaultdict(set)
-        for event in log.events:
-            self._used[event.session] |= commands_of(event)
-
-    def observe(self, events: Iterable[Event]) -> None:
-        for event in events:
-            self._known |= commands_of(event)
-            self._texts[event.session] += [text_of(event), *(path for path, _ in paths_of(event))]
-
-    def wanted(self, scene: Scene) -> frozenset[str]:
-        """The commands known before that a session uses."""
-        return frozenset(self._used[scene.session] & self._known)
-
-    def nearest(self, prompt: str) -> str:
-        """The raw text of the session that shares most words with a prompt."""
-        texts = ["\n".join(filter(None, dict.fromkeys(own))) for own in self._texts.values()]
-        return texts[int(np.argmax(Bm25().rank(prompt, texts)))]
-
-
-def commands_of(event: Event) -> set[str]:
-    """The programs that a shell call runs, each with its subcommand.
+def commands_of(events: Iterable[Event]) -> set[str]:
+    """The programs that shell calls run, each with its subcommand.
 
     >>> from theorex_lab.journal.event import new_event
     >>> body = {"tool": "Bash", "command": "cd x && go test ./... | tail -5"}
-    >>> sorted(commands_of(new_event("tool_used", body, agent="main", at=1)))
+    >>> sorted(commands_of([new_event("tool_used", body, agent="main", at=1)]))
     ['cd x', 'go test', 'tail']
     """
-    return set(_COMMAND.findall(event.body.get("command", ""))) if event.kind == "tool_used" else set()
+    called = (event.body.get("command", "") for event in events if event.kind == "tool_used")
+    return {command for text in called for command in _COMMAND.findall(text)}
