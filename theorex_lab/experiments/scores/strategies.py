@@ -37,6 +37,7 @@ from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.search.embed import Embedder
 from theorex_lab.text.line import BYTES_PER_TOKEN, count_tokens
 
+Result = dict[str, Any]
 ACTION_SCORES = ("name", "argument", "order")
 FOLDS, TRIALS = 5, 4
 STRATEGIES = "strategies"  # the row that the others stand beside
@@ -79,9 +80,9 @@ def _common(first: Sequence[str], second: Sequence[str]) -> int:
     """The length of the longest common subsequence."""
     row = [0] * (len(second) + 1)
     for name in first:
-        before = row[:]
-        for place, other in enumerate(second, start=1):
-            row[place] = before[place - 1] + 1 if name == other else max(before[place], row[place - 1])
+        above, row = row, [0]
+        for place, other in enumerate(second):
+            row.append(above[place] + 1 if name == other else max(above[place + 1], row[-1]))
     return row[-1]
 
 
@@ -100,7 +101,7 @@ def first_messages(*trials: int) -> list[tuple[TauRun, str]]:
     return [(run, next(said.text for said in run.messages if said.role == "user")) for run in runs]
 
 
-def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[dict[str, Any]]:
+def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[Result]:
     """What the strategy recalled for a task's first message foretells: for tasks never seen, and for the same once more.
 
     The first: strategies of the successful trials of 40 tasks, asked for the other 10 by the first message of each trial,
@@ -122,9 +123,8 @@ def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[d
                 for method, scored in chain(*(_foretold(memory, run, query, used) for run, query in asked)):
                     rows[method].append(scored)
         tasks = [run.task for _, asked in trials for run, _ in asked]
-        told.append(
-            {"dataset": f"taubench_airline, {part}", **figures(rows, [*ACTION_SCORES, "recalled"], tasks, seed, 3)}
-        )
+        found = figures(rows, [*ACTION_SCORES, "recalled"], tasks, seed, 3)
+        told.append({"dataset": f"taubench_airline, {part}", **found})
     return told
 
 
@@ -165,7 +165,7 @@ def _frequent(known: Sequence[Trajectory]) -> list[str]:
 
 def figures(
     rows: Mapping[str, Sequence[Sequence[float]]], names: Sequence[str], groups: Sequence[Any], seed: int, first: int
-) -> dict[str, Any]:
+) -> Result:
     """{n, metrics, baselines}: the mean of each column with its 95 % interval, drawn by group; `strategies` are the metrics.
 
     gain: by how much the mean of the first columns of `strategies` is above that of the row, paired.
@@ -179,9 +179,7 @@ def figures(
     return {"n": len(own), "metrics": told.pop(STRATEGIES), "baselines": told}
 
 
-def score_coding(
-    dataset: str | Log = "coding_sessions", *, embedder: Embedder | None = None, seed: int = 0
-) -> dict[str, Any]:
+def score_coding(dataset: str | Log = "coding_sessions", *, embedder: Embedder | None = None, seed: int = 0) -> Result:
     """Does the strategy recalled for the first prompt name the files and commands that the session then uses?
 
     Shares of those known before; what was done before a session's start is remembered, and dreamt. Every method has as many
@@ -199,10 +197,8 @@ def score_coding(
                 keeps.observe(new)
             memory.consolidate(scene.at)
             known |= commands_of(new)
-            if (
-                not (wanted := known & commands_of(e for e in log.events if e.session == scene.session))
-                or not scene.files
-            ):
+            wanted = known & commands_of(event for event in log.events if event.session == scene.session)
+            if not (wanted and scene.files):
                 continue
             text = _text(memory, scene.prompt)
             tokens = count_tokens(text)
@@ -212,7 +208,7 @@ def score_coding(
                 rows[method].append(_named(scene, wanted, _cut(whole, tokens), tokens))
     if not rows:
         raise InvalidInput(
-            f"got {log.name} without a session that uses files and commands known before; give a longer one"
+            f"got {log.name}, whose sessions use nothing known before; give a longer log of coding sessions"
         )
     found = figures(rows, ["file", "command", "per_100", "tokens"], range(len(rows[STRATEGIES])), seed, 2)
     return {"dataset": log.name, **found}
