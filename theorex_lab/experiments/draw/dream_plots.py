@@ -22,7 +22,7 @@ from theorex_lab.text.line import one_line
 Traces = Mapping[str, Mapping[str, Any]]  # by name, as `lab.dreams.capture` takes them
 Way = Sequence[tuple[str, str, float]]  # contexts in words, what a step there gives, cosine with the strategy
 Dreamt = tuple[Sequence[Strategy], Sequence[EdgeRow], Way]
-_MOST_ROWS, _MOST_STEPS, _WORDS = 20, 14, 46
+_MOST_ROWS, _MOST_STEPS, _WORDS = 20, 14, 52
 _KINDS = {"goal": "#444444", "step": "#56B4E9", "step seen again": "#0072B2", "done instead": "#E69F00",
           "not to be done": "#D55E00"}  # fmt: skip
 _PATHS = {"memory_traversal": "#009E73", "context_jump": "#E69F00", "zero_shot": "#8C8C8C"}
@@ -57,7 +57,7 @@ def plot_strategies(strategies: Sequence[Strategy], edges: Sequence[EdgeRow] = (
     axes.name_rows(ax, [one_line(words, _WORDS) for words in told], fontsize=8)
     ax.tick_params(left=False, labelleft=True)
     keys = [axes.key(kind, "o", color=colour) for kind, colour in _KINDS.items()]
-    axes.legend_below(ax, [*keys, axes.key("leads to", ls="-", color="#CC79A7")], columns=6)
+    axes.legend_below(ax, [*keys, axes.key("leads to", ls="-", color="#CC79A7")], columns=3)
     return axes.finish_axes(ax, title=f"{len(strategies)} strategies", hidden=("top", "right", "bottom", "left"))
 
 
