@@ -1,0 +1,124 @@
+"""Programs are run: what they ask for is gathered, and nothing is changed; whoever runs one applies it, or does not."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from theorex_lab.designs.dreams import Edge, Fault
+from theorex_lab.designs.dreams.isa import LAST_PARENT, Instruction, Opcode, Program
+from theorex_lab.errors import InvalidInput
+from theorex_lab.text.line import one_line
+
+MOST_INSTRUCTIONS = 500
+_LOG_CHARACTERS = 200
+_CLASSES = frozenset(Fault)
+
+
+@dataclass
+class Effects:
+    """What a program asks for, in its order; an index is that of an action, and a node that it built stands as `$0`, `$1` …
+
+    constraints: text and fault class.  parents: goal, summary and confidence.  children: node, index, reasoning, action and
+    result.  groups: two nodes that are one.  reads: opcode and query or node.
+    """
+
+    critical: list[int] = field(default_factory=list)
+    noise: list[int] = field(default_factory=list)
+    constraints: list[tuple[str, Fault]] = field(default_factory=list)
+    parents: list[tuple[str, str, float]] = field(default_factory=list)
+    children: list[tuple[str, int, str, str, str]] = field(default_factory=list)
+    links: list[tuple[str, str, Edge]] = field(default_factory=list)
+    groups: list[tuple[str, str]] = field(default_factory=list)
+    prunes: list[str] = field(default_factory=list)
+    reads: list[tuple[Opcode, str]] = field(default_factory=list)
+    yields: list[str] = field(default_factory=list)
+
+
+class Run(NamedTuple):
+    """What came of a program. success: it came to its end within the limit; without it `effects` are empty.
+
+    executed: instructions that were looked at, a HALT and those that were rejected among them.  warnings: of the parser.
+    errors: instructions that were rejected, with their lines, and a limit that was hit.  side_effects: a log of what was
+    gathered.
+    """
+
+    success: bool
+    executed: int
+    warnings: list[str]
+    errors: list[str]
+    side_effects: list[str]
+    effects: Effects
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it, without the effects."""
+        return {"success": self.success, "instructions_executed": self.executed, "warnings": self.warnings,
+                "errors": self.errors, "side_effects": self.side_effects}  # fmt: skip
+
+
+def run(
+    program: Program, *, actions: int | None = None, nodes: Container[str] | None = None, max_instructions: int = MOST_INSTRUCTIONS
+) -> Run:  # fmt: skip
+    """Run a program. actions, nodes: how many actions and which nodes there are; None: any index or name will do.
+
+    >>> from theorex_lab.designs.dreams.isa import parse
+    >>> done = run(parse("MARK_CRITICAL t 0\\nMARK_CRITICAL t 7\\nHALT\\nMARK_NOISE t 1"), actions=2)
+    >>> done.effects.critical, done.executed, done.errors
+    ([0], 3, ["L2: MARK_CRITICAL: got the index '7'; allowed is 0 to 1"])
+    """
+    effects, executed = Effects(), 0
+    errors, log = list[str](), list[str]()
+    for instruction in program.instructions:
+        opcode, where = instruction.opcode, f"L{instruction.line}:"
+        if executed >= max_instructions:
+            errors.append(f"{where} got more instructions than max_instructions allows, {max_instructions}")
+            return Run(False, executed, [*program.warnings], errors, log, Effects())
+        executed += 1
+        if opcode is Opcode.HALT:
+            break
+        try:
+            values = _values(instruction, len(effects.parents), actions, nodes)
+        except InvalidInput as error:
+            errors.append(f"{where} {opcode.name}: {error}")
+            continue
+        if opcode.adds_to:
+            value = (opcode, *values) if opcode.adds_to == "reads" else tuple(values) if len(values) > 1 else values[0]
+            getattr(effects, opcode.adds_to).append(value)
+            log.append(f"{where} {instruction}"[:_LOG_CHARACTERS])
+    return Run(True, executed, [*program.warnings], errors, log, effects)
+
+
+def _values(instruction: Instruction, parents: int, actions: int | None, nodes: Container[str] | None) -> list[Any]:
+    """The operands as what they stand for, without that of the trace. Raises InvalidInput for one that is wrong or not there."""
+    if problem := instruction.problem:
+        raise InvalidInput(problem)
+    given, values = instruction.operands, list[Any]()
+    for place, (kind, operand) in enumerate(zip(instruction.opcode.kinds, given, strict=False)):
+        if kind == "index" and actions is not None and int(operand) >= actions:
+            raise InvalidInput(f"got the index {operand!r}; allowed is {f'0 to {actions - 1}' if actions else 'none'}")
+        if kind == "node" and operand == LAST_PARENT and not parents:
+            raise InvalidInput(f"got {LAST_PARENT} before a BUILD_PARENT; build it first")
+        if kind == "node" and operand != LAST_PARENT and nodes is not None and operand not in nodes:
+            raise InvalidInput(f"got the node {one_line(operand, 40)!r}; allowed are those that were offered")
+        if kind != "trace":
+            values.append(_value(kind, operand, given[place:], parents))
+    return values
+
+
+def _value(kind: str, operand: str, left: Sequence[str], parents: int) -> Any:
+    match kind:
+        case "index":
+            return int(operand)
+        case "confidence":
+            return float(operand)
+        case "edge":
+            return Edge(operand)
+        case "words":
+            return " ".join(left)
+        case "constraint":
+            classed = len(left) > 1 and left[-1] in _CLASSES
+            return " ".join(left[: -1 if classed else None]), Fault(left[-1] if classed else "unknown_failure")
+        case "node" if operand == LAST_PARENT:
+            return f"${parents - 1}"
+    return operand
