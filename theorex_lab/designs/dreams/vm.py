@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from theorex_lab.designs.dreams import Edge, Fault
@@ -16,24 +15,11 @@ _LOG_CHARACTERS = 200
 _CLASSES = frozenset(Fault)
 
 
-@dataclass
-class Effects:
-    """What a program asks for, in its order; an index is that of an action, and a node that it built stands as `$0`, `$1` …
-
-    constraints: text and fault class.  parents: goal, summary and confidence.  children: node, index, reasoning, action and
-    result.  groups: two nodes that are one.  reads: opcode and query or node.
-    """
-
-    critical: list[int] = field(default_factory=list)
-    noise: list[int] = field(default_factory=list)
-    constraints: list[tuple[str, Fault]] = field(default_factory=list)
-    parents: list[tuple[str, str, float]] = field(default_factory=list)
-    children: list[tuple[str, int, str, str, str]] = field(default_factory=list)
-    links: list[tuple[str, str, Edge]] = field(default_factory=list)
-    groups: list[tuple[str, str]] = field(default_factory=list)
-    prunes: list[str] = field(default_factory=list)
-    reads: list[tuple[Opcode, str]] = field(default_factory=list)
-    yields: list[str] = field(default_factory=list)
+# What a program asks for, by the list that its opcode adds to, in its order: critical and noise (indices of actions),
+# constraints (text, fault class), parents (goal, summary, confidence), children (node, index, reasoning, action, result),
+# links (two nodes, edge), groups (two nodes), prunes (nodes), reads (opcode, query or node), yields (messages). A node that
+# the program built stands as $0, $1 and so on.
+Effects = dict[str, list[Any]]
 
 
 class Run(NamedTuple):
@@ -64,37 +50,38 @@ def run(
 
     >>> from theorex_lab.designs.dreams.isa import parse
     >>> done = run(parse("MARK_CRITICAL t 0\\nMARK_CRITICAL t 7\\nHALT\\nMARK_NOISE t 1"), actions=2)
-    >>> done.effects.critical, done.executed, done.errors
+    >>> done.effects["critical"], done.executed, done.errors
     ([0], 3, ["L2: MARK_CRITICAL: got the index '7'; allowed is 0 to 1"])
     """
-    effects, executed = Effects(), 0
-    errors, log = list[str](), list[str]()
+    effects: Effects = {opcode.adds_to: [] for opcode in Opcode if opcode.adds_to}
+    errors, log, executed, success = list[str](), list[str](), 0, True
     for instruction in program.instructions:
         opcode, where = instruction.opcode, f"L{instruction.line}:"
-        if executed >= max_instructions:
+        if not (success := executed < max_instructions):
             errors.append(f"{where} got more instructions than max_instructions allows, {max_instructions}")
-            return Run(False, executed, [*program.warnings], errors, log, Effects())
+            effects = {name: [] for name in effects}
+            break
         executed += 1
         if opcode is Opcode.HALT:
             break
         try:
-            values = _values(instruction, len(effects.parents), actions, nodes)
+            values = _values(instruction, len(effects["parents"]), actions, nodes)
         except InvalidInput as error:
             errors.append(f"{where} {opcode.name}: {error}")
             continue
         if opcode.adds_to:
-            value = (opcode, *values) if opcode.adds_to == "reads" else tuple(values) if len(values) > 1 else values[0]
-            getattr(effects, opcode.adds_to).append(value)
+            effects[opcode.adds_to].append(tuple(values) if len(values) > 1 else values[0])
             log.append(f"{where} {instruction}"[:_LOG_CHARACTERS])
-    return Run(True, executed, [*program.warnings], errors, log, effects)
+    return Run(success, executed, [*program.warnings], errors, log, effects)
 
 
 def _values(instruction: Instruction, parents: int, actions: int | None, nodes: Container[str] | None) -> list[Any]:
     """The operands as what they stand for, without that of the trace. Raises InvalidInput for one that is wrong or not there."""
     if problem := instruction.problem:
         raise InvalidInput(problem)
-    given, values = instruction.operands, list[Any]()
-    for place, (kind, operand) in enumerate(zip(instruction.opcode.kinds, given, strict=False)):
+    given, opcode = instruction.operands, instruction.opcode
+    values: list[Any] = [opcode] if opcode.adds_to == "reads" else []
+    for place, (kind, operand) in enumerate(zip(opcode.kinds, given, strict=False)):
         if kind == "index" and actions is not None and int(operand) >= actions:
             raise InvalidInput(f"got the index {operand!r}; allowed is {f'0 to {actions - 1}' if actions else 'none'}")
         if kind == "node" and operand == LAST_PARENT and not parents:
@@ -108,12 +95,8 @@ def _values(instruction: Instruction, parents: int, actions: int | None, nodes: 
 
 def _value(kind: str, operand: str, left: Sequence[str], parents: int) -> Any:
     match kind:
-        case "index":
-            return int(operand)
-        case "confidence":
-            return float(operand)
-        case "edge":
-            return Edge(operand)
+        case "index" | "confidence" | "edge":
+            return {"index": int, "confidence": float, "edge": Edge}[kind](operand)
         case "words":
             return " ".join(left)
         case "constraint":
