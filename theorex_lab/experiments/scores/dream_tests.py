@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,9 @@ import numpy as np
 import pandas as pd
 
 from theorex_lab.design import Log
+from theorex_lab.designs.dreams import Ended
 from theorex_lab.designs.dreams.design import DESIGN
+from theorex_lab.designs.dreams.joining import kind_of
 from theorex_lab.designs.dreams.strategies import Strategy, vectors_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.logs import load_logs
@@ -28,7 +30,7 @@ from theorex_lab.search.embed import Embedder
 _TOP, _ALIKE = 3, 0.5
 _LOOKS = re.compile(r"get_|search_|list_|calculate|think|transfer_")
 _TASK = re.compile(r"task(\d+)")
-_SURVIVED = ["cycle", "dreamt", "strategies", "found", "readable"]
+_SURVIVED = ["cycle", "dreamt", "strategies", "found", "readable", "verbatim"]
 
 
 def survivors(
@@ -37,8 +39,9 @@ def survivors(
     """A log lived through in so many equal parts, with a night after each; a row a cycle.
 
     dreamt: trajectories so far.  strategies: that hold.  found: share of past goals that find their strategy among the first
-    three.  readable: share of past steps that their strategy still has, as a step or as a branch. Raises InvalidInput for
-    cycles below 1, and for a log without as many events.
+    three.  readable: share of past steps, of ways that did not fail, that their strategy still has in kind, as a step or as a branch; verbatim: word for
+    word, the values of the better run being kept where two did the same. Raises InvalidInput for cycles below 1, and for a log
+    without as many events.
     """
     log = dataset if isinstance(dataset, Log) else load_logs(dataset)[0]
     if not 0 < cycles <= len(log.events):
@@ -53,20 +56,18 @@ def _lived(memory: Housed, log: Log, cycles: int) -> Iterator[tuple[float, ...]]
     for cycle, part in enumerate(np.array_split(np.arange(len(log.events)), cycles), start=1):
         memory.observe([log.events[place] for place in part])
         memory.consolidate(log.events[part[-1]].at + LATE)
-        told, known = {one.id: one.goal for one in dreams.trajectories()}, _by_id(dreams.strategies(active=None))
+        told = {one.id: one.goal for one in dreams.trajectories()}
+        known = {one.id: one for one in dreams.strategies(active=None)}
         made = [event.body for event in memory.lab.journal.tail(0, kinds=["strategy", "strategy_merged"])]
         goals = [(told[body["trajectory"]], body["strategy_id"]) for body in made if body["trajectory"] in told]
-        steps |= {(one.id, step.action) for one in known.values() if one.active for step in one.steps}
+        steps |= {(one.id, step.action) for one in known.values() if one.outcome != Ended.FAILURE for step in one.steps}
         vectors = vectors_of(memory.lab.home, [goal for goal, _ in goals])
         near = [[name for name, _ in dreams.vectors.nearest(vector, _TOP)] for vector in vectors]
         found = [_holder(known, name).id in top for (_, name), top in zip(goals, near, strict=True)]
-        kept = [action in _held(_holder(known, name)) for name, action in steps]
-        active = sum(one.active for one in known.values())
-        yield cycle, len(goals), active, *(float(np.mean(has or [1.0])) for has in (found, kept))
-
-
-def _by_id(strategies: Iterable[Strategy]) -> dict[str, Strategy]:
-    return {strategy.id: strategy for strategy in strategies}
+        held = [(action, _held(_holder(known, name))) for name, action in steps]
+        kept = [kind_of(action) in {*map(kind_of, there)} for action, there in held]
+        shares = (float(np.mean(has or [1.0])) for has in (found, kept, [action in there for action, there in held]))
+        yield cycle, len(goals), sum(one.active for one in known.values()), *shares
 
 
 def _holder(known: Mapping[str, Strategy], name: str) -> Strategy:
