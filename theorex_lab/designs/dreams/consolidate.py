@@ -102,7 +102,7 @@ class Mind:
         for one in self.known.values():
             self.scope(one).put(one.id, self._vectors[one.text])
 
-    def scope(self, one: Strategy | Trajectory) -> Scope:
+    def scope(self, one: Strategy) -> Scope:
         """The strategies that one is compared with: of the same project and domain."""
         return self.scopes[one.project, one.domain]
 
@@ -174,9 +174,9 @@ class Mind:
         near = [self.known[found] for found, _ in self.near(new)]
         ways = [(None, new), *((found, joined(found, new)) for found in near[:1])]
         for old, one in reversed(ways) if self.merges_into(new) else ways:
-            asked = [("", one.id, self.vectors(new.goal))]
-            asked += [(found.id, found.id, self.vectors(*found.goals)) for found in ([old] if old else near)]
-            if not self.scope(one).loses(asked, {one.id: self.vectors(one.text)[0]}):
+            asked = [(found.id, found.id, self.vectors(*found.goals)) for found in ([old] if old else near)]
+            asked += [("", one.id, self.vectors(new.goal))] if old else []
+            if not asked or not self.scope(one).loses(asked, {one.id: self.vectors(one.text)[0]}):
                 return old, one
         return None
 

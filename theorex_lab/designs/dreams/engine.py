@@ -15,7 +15,7 @@ from typing import Any
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.dreams import ISA_VERSION
 from theorex_lab.designs.dreams.consolidate import Link, Mind
-from theorex_lab.designs.dreams.dreamers import Curated, Dreamer, ModelDreamer, dreamer_for
+from theorex_lab.designs.dreams.dreamers import Curated, Dreamer, dreamer_for
 from theorex_lab.designs.dreams.joining import strategy_from
 from theorex_lab.designs.dreams.strategies import Strategies, Strategy
 from theorex_lab.designs.dreams.trajectories import Trajectory, trajectories_of
@@ -115,8 +115,6 @@ class _Cycle:
     ) -> None:  # fmt: skip
         self.mind, self.home, self.dreamer, self.domain = mind, mind.home, dreamer, domain
         self.tell, self.keep, self.most = tell, keep, limit or mind.settings.max_traces_per_cycle
-        if isinstance(dreamer, ModelDreamer):
-            dreamer.near = self._near
         self.done, self.log = Counter(dict.fromkeys(COUNTED, 0)), list[str]()
         self.passed, self.held = list[tuple[str, int, str]](), list[tuple[str, str]]()
 
@@ -150,10 +148,6 @@ class _Cycle:
         report = DreamReport(told={"journal_id": body["dream_id"], **body})
         self.tell({"event": "completed", **report.to_dict()})
         return report
-
-    def _near(self, one: Trajectory) -> list[Strategy]:
-        """The strategies that a trajectory may belong to."""
-        return [self.mind.known[found] for found, _ in self.mind.scope(one).near(self.mind.vectors(one.goal)[0])]
 
     def _phase(self, name: str, told: str, *problems: str) -> None:
         self.log += [f"{name}: {told}", *problems]
