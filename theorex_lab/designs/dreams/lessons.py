@@ -121,7 +121,8 @@ def _decisive(trajectory: Trajectory) -> Lesson:
 def _quote(action: Action) -> str:
     """The line that says what failed, without tags; '' where a check ran and failed, or nothing is said."""
     stated = _RE["stated"].match(action.result)
-    told = failure_quote(action.result[stated.end() if stated else 0 :][:_READ_CHARACTERS])
+    said = action.result[stated.end() if stated else 0 :][:_READ_CHARACTERS]
+    told = message[1] if (message := _RE["message"].search(said)) else failure_quote(said)
     quote = one_line(_RE["furniture"].sub("", told), _SHOWN_CHARACTERS).rstrip(".")
     is_check = not _RE["call"].match(action.action) and _RE["check"].search(action.action)
     needed = _RE["misuse" if is_check else "telling"] if stated and stated[1] else _RE["word"]
