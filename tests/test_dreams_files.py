@@ -16,11 +16,8 @@ import pytest
 from tests.conftest import NOW, Meanings
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs.dreams import adapter
-from theorex_lab.designs.dreams.recall import Recalled
 from theorex_lab.designs.dreams.sqlite_file import TABLES, export_sqlite, import_sqlite
-from theorex_lab.designs.dreams.strategies import Branch, Constraint, Step, Strategy
-from theorex_lab.designs.dreams.training import export_training
+from theorex_lab.designs.dreams.strategies import Branch, Step, Strategy
 from theorex_lab.journal.event import new_event
 
 STEPS = (Step("look", 'get_user({"id": 1})', "Ann", "who it is", 3), Step("", "set_mail()", "done\nline", ok=None))
@@ -105,9 +102,16 @@ def test_the_file_has_the_originals_tables_and_keys(lab: Lab, tmp_path: Path) ->
     with closing(sqlite3.connect(tmp_path / "memory.db")) as file:
         assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert file.execute("PRAGMA foreign_key_check").fetchall() == []
-        names = {name for (name,) in file.execute("SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'")}
+        names = {
+            name
+            for (name,) in file.execute(
+                "SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'"
+            )
+        }
         assert names == set(TABLES)
-        rows = file.execute("SELECT step_index, is_critical_path, action FROM child_nodes WHERE parent_node_id = ?", [REFUND.id])
+        rows = file.execute(
+            "SELECT step_index, is_critical_path, action FROM child_nodes WHERE parent_node_id = ?", [REFUND.id]
+        )
         assert rows.fetchall() == [(0, 1, STEPS[0].action), (1, 1, "set_mail()"), (0, 0, "ask()")]
         ids, warned = file.execute("SELECT child_node_ids, negative_constraints FROM parent_nodes").fetchone()
         assert (len(json.loads(ids)), json.loads(warned)) == (3, ["Do not refund twice"])
@@ -129,14 +133,21 @@ def old_file(path: Path) -> Path:
         at = "2026-01-01T10:00:00+00:00"
         node = ("n-1", 3, "", "How to bake", 0.9, "bake bread", "success", '["bake"]', '["Do not hurry"]', at, at)
         file.execute("INSERT INTO parent_nodes VALUES (?,?,?,?,?,?,?,?,?,?,?)", node)
-        bad = [("n-2", 4, 99.0, "x", "success"), ("n-3", 9, 0.5, "x", "success"), ("n-4", 3, 0.5, "x", "won"), ("n-5", 3, 0.5, " ", "")]
+        bad = [
+            ("n-2", 4, 99.0, "x", "success"),
+            ("n-3", 9, 0.5, "x", "success"),
+            ("n-4", 3, 0.5, "x", "won"),
+            ("n-5", 3, 0.5, " ", ""),
+        ]
         for node_id, level, confidence, goal, outcome in bad:
             row = (node_id, level, "", "", confidence, goal, outcome, "[]", "[]", at, at)
             file.execute("INSERT INTO parent_nodes VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
         file.execute("INSERT INTO trace_sessions VALUES ('s', ?, 1)", [at])
         file.execute("INSERT INTO trace_entries VALUES ('t-1', 's', 3, 'bake bread', 'success', 1.0, ?)", [at])
         file.execute("INSERT INTO trace_entries VALUES ('t-2', 's', 3, 'bake bread', 'success', 1.0, 'yesterday')")
-        file.executemany("INSERT INTO action_entries VALUES ('t-1', ?, ?, ?)", [(at, "mix()", b"\xff"), (at, "bake()", "warm")])
+        file.executemany(
+            "INSERT INTO action_entries VALUES ('t-1', ?, ?, ?)", [(at, "mix()", b"\xff"), (at, "bake()", "warm")]
+        )
     return path
 
 
@@ -147,7 +158,12 @@ def test_an_old_or_damaged_file_gives_what_is_sound_and_names_the_rest(lab: Lab,
     assert (strategy.goal, strategy.source, strategy.constraints[0].text) == ("bake bread", "import", "Do not hurry")
     assert (trace.id, trace.dreamt, [done.action for done in trace.actions]) == ("t-1", True, ["bake()"])
     told = "\n".join(report.problems)
-    for place in ("parent_nodes:2: confidence", "parent_nodes:3: hierarchy_level", "parent_nodes:4: outcome", "parent_nodes:5: goal"):
+    for place in (
+        "parent_nodes:2: confidence",
+        "parent_nodes:3: hierarchy_level",
+        "parent_nodes:4: outcome",
+        "parent_nodes:5: goal",
+    ):
         assert place in told
     assert "trace_entries:2: created_at is b'yesterday'; allowed is an ISO 8601 time with an offset" in told
     assert "action_entries:1: result" in told

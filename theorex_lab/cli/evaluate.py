@@ -24,7 +24,7 @@ _PATH = (
     "supersede: 1k, 8k, or a log with questions; default both files of the set."
 )
 
-_NAMES = "routing failures retrieval search sentences signals supersede duplicates contradictions growth"
+_NAMES = "routing failures retrieval search sentences signals supersede duplicates contradictions growth strategies"
 
 
 @command("eval")
@@ -35,7 +35,8 @@ _NAMES = "routing failures retrieval search sentences signals supersede duplicat
     "failures: whoandwhen (the default) or reflexion_alfworld. "
     "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk. "
     "signals: signals (the default), signals_en, signals_ru. supersede: fact_updates. duplicates: stsb. "
-    "contradictions: fever_symmetric (the default) or sick. growth: simulated_sessions (the default), or any log.",
+    "contradictions: fever_symmetric (the default) or sick. growth: simulated_sessions (the default), or any log. "
+    "strategies: taubench_airline (the default), document, or a log of coding sessions.",
 )
 @click.option("--path", "--file", "path", default="", help=_PATH)
 @click.option("--log", metavar="NAME|PATH", default="", help="search: data set, transcripts, home; default this one.")
@@ -73,6 +74,9 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
 
     growth: what a session's start costs over 180 days as all daily notes, as the summaries of facts, as one query, beside
     the figures that Engram claims. --picture draws it.
+
+    strategies: the actions that a strategy foretells of a task, what is still found after ten dreams, and which tasks
+    constraints reach; the files and commands that it names of a coding session; document: the twelve tests of Evolving Memory.
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
@@ -168,10 +172,27 @@ def _growth(dataset: str | None, _seed: int, picture: str | None, **_: Any) -> R
     return found.result(), str(found)
 
 
+def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
+    """See `score_taubench`, `score_constraints`, `survivors`, `score_coding` and `hypotheses`, which raise what this does."""
+    from theorex_lab.experiments.scores import dream_tests
+    from theorex_lab.experiments.scores.strategies import score_coding, score_taubench
+
+    name = dataset or "taubench_airline"
+    if name == "document":
+        scored, key, frame = [], "tests", dream_tests.hypotheses()
+    else:
+        scored, key, frame = [score_coding(name, seed=seed)], "cycles", dream_tests.survivors(name)
+    if name == "taubench_airline":
+        scored = [*score_taubench(seed=seed), dream_tests.score_constraints(seed=seed)]
+    texts = [*(_beside_baselines(one)[1] for one in scored), frame.round(3).to_string(index=False)]
+    return {"dataset": name, "scores": scored, key: frame.to_dict(orient="records")}, "\n\n".join(texts)
+
+
 _PARTS: dict[str, Callable[..., Report]] = {
     "routing": _routing, "retrieval": _retrieval, "search": _search, "sentences": _sentences, "signals": _signals,
     "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path), "supersede": _supersede,
     "duplicates": partial(_pairs, "duplicates"), "contradictions": partial(_pairs, "contradictions"), "growth": _growth,
+    "strategies": _strategies,
 }  # fmt: skip
 
 

@@ -14,13 +14,17 @@ _WRITTEN = ("strategy", "strategy_merged", "strategy_compacted", "strategy_migra
 
 
 def found_by(goal: str, summary: str) -> str:
-    """The text by which a strategy is found, and whose vector stands for it."""
+    """The text whose vector stands for a strategy: the goal alone where the summary begins with it.
+
+    Such a summary is made by rules: names of tools and files would make unlike work alike, and like work unlike.
+    """
     return goal if summary.startswith(goal) or not summary else f"{goal}. {summary}"
 
 
 def _strategy(event: Event) -> Iterable[ItemText]:
     if (state := event.body["state"]) and not event.body.get("pruned"):
-        yield ItemText(event.body["strategy_id"], found_by(state["goal"], state["summary"]))
+        goal, summary = state["goal"], state["summary"]
+        yield ItemText(event.body["strategy_id"], summary if summary.startswith(goal) else f"{goal}. {summary}")
 
 
 def _replaced(event: Event) -> Iterable[str]:

@@ -21,8 +21,8 @@ from theorex_lab.exchange.flat_files import append_new, draft_of, each_noted, me
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id, session_of
 from theorex_lab.journal.event import Body, Event, encode, new_event
+from theorex_lab.journal.files import make_file
 from theorex_lab.journal.foreign import read_rows
-from theorex_lab.journal.private import make_file
 from theorex_lab.text.doors import kept_value
 from theorex_lab.text.sections import read_sections
 

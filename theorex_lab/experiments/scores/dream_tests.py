@@ -1,0 +1,162 @@
+"""What dreams keep: goals and steps over many cycles, constraints where they belong, and the document's twelve tests, offline."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from theorex_lab.design import Log
+from theorex_lab.designs.dreams import Ended
+from theorex_lab.designs.dreams.design import DESIGN
+from theorex_lab.designs.dreams.joining import kind_of
+from theorex_lab.designs.dreams.strategies import Strategy, vectors_of
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data.logs import load_logs
+from theorex_lab.experiments.replay.baselines import Housed
+from theorex_lab.experiments.scores.retrieval import kept_embedder
+from theorex_lab.experiments.scores.strategies import LATE, TRIALS, dreaming, first_messages
+from theorex_lab.lab import Lab
+from theorex_lab.memory.intervals import bootstrap_mean
+from theorex_lab.search.embed import Embedder
+
+_TOP, _ALIKE = 3, 0.5
+_LOOKS = re.compile(r"get_|search_|list_|calculate|think|transfer_")
+_TASK = re.compile(r"task(\d+)")
+_SURVIVED = ["cycle", "dreamt", "strategies", "found", "readable", "verbatim"]
+
+
+def survivors(
+    dataset: str | Log = "simulated_sessions", *, cycles: int = 10, embedder: Embedder | None = None
+) -> pd.DataFrame:
+    """A log lived through in so many equal parts, with a night after each; a row a cycle.
+
+    dreamt: trajectories so far.  strategies: that hold.  found: share of past goals that find their strategy among the first
+    three.  readable: share of past steps, of ways that did not fail, that their strategy still has in kind, as a step or as a branch; verbatim: word for
+    word, the values of the better run being kept where two did the same. Raises InvalidInput for cycles below 1, and for a log
+    without as many events.
+    """
+    log = dataset if isinstance(dataset, Log) else load_logs(dataset)[0]
+    if not 0 < cycles <= len(log.events):
+        raise InvalidInput(f"got {cycles} cycles of {len(log.events)} events; allowed are 1 up to one an event")
+    with closing(Housed([DESIGN], embedder=embedder or kept_embedder())) as memory:
+        return pd.DataFrame(_lived(memory, log, cycles), columns=_SURVIVED)
+
+
+def _lived(memory: Housed, log: Log, cycles: int) -> Iterator[tuple[float, ...]]:
+    dreams = memory.lab.dreams
+    steps: set[tuple[str, str]] = set()
+    for cycle, part in enumerate(np.array_split(np.arange(len(log.events)), cycles), start=1):
+        memory.observe([log.events[place] for place in part])
+        memory.consolidate(log.events[part[-1]].at + LATE)
+        told = {one.id: one.goal for one in dreams.trajectories()}
+        known = {one.id: one for one in dreams.strategies(active=None)}
+        made = [event.body for event in memory.lab.journal.tail(0, kinds=["strategy", "strategy_merged"])]
+        goals = [(told[body["trajectory"]], body["strategy_id"]) for body in made if body["trajectory"] in told]
+        steps |= {(one.id, step.action) for one in known.values() if one.outcome != Ended.FAILURE for step in one.steps}
+        vectors = vectors_of(memory.lab.home, [goal for goal, _ in goals])
+        near = [[name for name, _ in dreams.vectors.nearest(vector, _TOP)] for vector in vectors]
+        found = [_holder(known, name).id in top for (_, name), top in zip(goals, near, strict=True)]
+        held = [(action, _held(_holder(known, name))) for name, action in steps]
+        kept = [kind_of(action) in {*map(kind_of, there)} for action, there in held]
+        shares = (float(np.mean(has or [1.0])) for has in (found, kept, [action in there for action, there in held]))
+        yield cycle, len(goals), sum(one.active for one in known.values()), *shares
+
+
+def _holder(known: Mapping[str, Strategy], name: str) -> Strategy:
+    """The strategy that one was taken into, itself where it was not."""
+    return _holder(known, known[name].absorbed_by) if known[name].absorbed_by else known[name]
+
+
+def _held(strategy: Strategy) -> set[str]:
+    return {step.action for step in (*strategy.steps, *(branch.step for branch in strategy.branches))}
+
+
+def score_constraints(*, embedder: Embedder | None = None, seed: int = 0) -> dict[str, Any]:
+    """Do constraints of trials 0 to 2 of tau-bench reach the context of similar tasks in trial 3, and of no other?
+
+    A pair is what is asked, a task or the first prompt of one of as many simulated coding sessions, and a task with a
+    constraint. It is similar where it is the same task, or where the names of the gold actions that change something are
+    mostly alike (Jaccard .5). {dataset, n, metrics, baselines}: precision and recall over all pairs; same_task: recall for the
+    task itself; stray: share of the pairs with coding sessions that are shown. The baseline shows everything.
+    """
+    asked, (log,), (other,) = first_messages(TRIALS - 1), load_logs("taubench_airline"), load_logs("simulated_sessions")
+    gold = {run.task: {done.name for done in run.gold_actions if not _LOOKS.match(done.name)} for run, _ in asked}
+    prompts = {event.session: event.body["text"] for event in other.events[::-1] if event.kind == "prompt"}
+    queries = [(run.task, text) for run, text in asked] + [(-1, text) for text in [*prompts.values()][: len(asked)]]
+    with dreaming([event for event in log.events if not event.session.startswith("trial3")], embedder) as memory:
+        own = [one for strategy in memory.lab.dreams.strategies() for one in strategy.constraints]
+        told = {one.id: int(_TASK.findall(one.trajectory)[0]) for one in own}
+        shown = [{told.get(item) for item in memory.lab.context(text).items} for _, text in queries]
+    rows = np.array(
+        [
+            (number, _alike(gold, task, of), task == of, task < 0, of in there)
+            for number, ((task, _), there) in enumerate(zip(queries, shown, strict=True))
+            for of in sorted({*told.values()})
+        ]
+    )
+    about = {"dataset": "taubench_airline, constraints", "n": len(rows), "constraints": len(told)}
+    everything = _reach(rows[:, :4], np.ones(len(rows)), seed)
+    return {**about, "metrics": _reach(rows[:, :4], rows[:, 4], seed), "baselines": {"everything": everything}}
+
+
+def _alike(gold: Mapping[int, set[str]], task: int, of: int) -> bool:
+    one, other = gold.get(task, set()), gold[of]
+    return task == of or (bool(one & other) and len(one & other) >= _ALIKE * len(one | other))
+
+
+def _reach(rows: Any, given: Any, seed: int) -> dict[str, float]:
+    number, near, same, strange = rows.T
+    among = {"precision": (given, near), "recall": (near, given), "same_task": (same, given), "stray": (strange, given)}
+    told: dict[str, float] = {}
+    for name, (chosen, values) in among.items():
+        if (kept := chosen.astype(bool)).any():
+            told |= bootstrap_mean(values[kept], seed, number[kept]).named(name)
+    return told
+
+
+def made_up() -> dict[str, Any]:
+    """traces: of an agent's work in twelve fields, made up after the document's, by name; tests: the document's, with them."""
+    return dict(json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8")))
+
+
+def hypotheses(*, embedder: Embedder | None = None) -> pd.DataFrame:
+    """The document's twelve tests without a paid model: columns test, document, ours, passes.
+
+    Goals and queries are the document's, actions are told in our words. A test passes where what it is about holds, whatever
+    the figures.
+    """
+    told, used, rows = made_up(), embedder or kept_embedder(), []
+    for test in told["tests"]:
+        ours = _cosines(used, test["texts"]) if "texts" in test else _tried(used, test, told["traces"])
+        shown = [", ".join(f"{name.replace('_', ' ')} {of[name]:.4g}" for name in test["document"])
+                 for of in (test["document"], ours)]  # fmt: skip
+        rows.append((test["test"], *shown, all(ours[name] >= least for name, least in test["needs"].items())))
+    return pd.DataFrame(rows, columns=["test", "document", "ours", "passes"])
+
+
+def _cosines(embedder: Embedder, texts: Sequence[str]) -> dict[str, float]:
+    one, near, other, far = embedder.embed(texts)
+    return {"near": float(one @ near), "far": float(other @ far), "gap": float(one @ near - other @ far)}
+
+
+def _tried(embedder: Embedder, test: Mapping[str, Any], traces: Mapping[str, Any]) -> Counter[str]:
+    """A day for each trace with a night after it, then the queries."""
+    ours: Counter[Any] = Counter()
+    with Lab.temporary(embedder=embedder) as lab:
+        for name in test["traces"]:
+            lab.dreams.capture(**traces[name])
+            ours.update({key: value for key, value in lab.dreams.dream().to_dict().items() if type(value) is int})
+        for query, name in test.get("queries", {}).items():
+            found = lab.dreams.query(query)
+            if found.entry is not None and traces[name]["goal"] in found.entry.goals:
+                ours["right"] += 1
+                ours["confidence"], ours["steps"] = max(ours["confidence"], found.confidence), len(found.entry.steps)
+    return ours

@@ -1,0 +1,241 @@
+"""What strategies are worth: the actions they foretell on tau-bench, the files and commands they name in coding sessions.
+
+A list of actions is scored against the gold one:
+
+name      F1 of the names, each as often as it stands.
+argument  F1 of arguments, as (name of the action, key, value); lists and objects count by what is in them.
+order     length of the longest common subsequence of the names, as a share of the longer list.
+
+Two lists without actions agree wholly. What hooks recorded is scored, whose inputs end after 300 characters.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from theorex_lab.design import Log
+from theorex_lab.designs.dreams.design import DESIGN
+from theorex_lab.designs.dreams.trajectories import Trajectory
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data.datasets import fetch_taubench_airline
+from theorex_lab.experiments.data.logs import load_logs
+from theorex_lab.experiments.data.parsing import TauRun
+from theorex_lab.experiments.replay.baselines import Bm25, Files, Housed
+from theorex_lab.experiments.scores.retrieval import kept_embedder
+from theorex_lab.experiments.scores.session_scores import Scene, scenes, share
+from theorex_lab.journal.event import Event
+from theorex_lab.memory.intervals import bootstrap_means
+from theorex_lab.search.embed import Embedder
+from theorex_lab.text.line import BYTES_PER_TOKEN, count_tokens
+
+Result = dict[str, Any]
+ACTION_SCORES = ("name", "argument", "order")
+FOLDS, TRIALS = 5, 4
+STRATEGIES = "strategies"  # the row that the others stand beside
+LATE = 1_000_000  # µs after an event, when it is over
+_TOKENS, _OFTEN = 500, 0.5
+_COMMAND = re.compile(r"(?:^|&&|\|\|?|;|\n)\s*(?:\w+=\S*\s+)*([\w./-]+(?: [a-z][a-z-]+)?)")
+_LEAF = re.compile(r'"(\w+)": ?("(?:[^"\\]|\\.)*"|-?\d[\d.]*|true|false|null)')
+_CALLED = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*\(")
+
+
+def called(action: str) -> tuple[str, frozenset[tuple[str, str]]]:
+    """The name and the arguments (key, value) of a recorded call.
+
+    >>> called('book({"flights":[{"date":"2024-05-20"}],"nights": 2})')[1] == {("date", '"2024-05-20"'), ("nights", "2")}
+    True
+    """
+    name = _CALLED.match(action)
+    return (name[1] if name else action.split(maxsplit=1)[0]), frozenset(_LEAF.findall(action))
+
+
+def score_actions(predicted: Sequence[str], gold: Sequence[str]) -> list[float]:
+    """ACTION_SCORES of recorded calls against the right ones, each 0..1.
+
+    >>> score_actions(['get({"id": 1})', 'cancel({"id": 1})'], ['cancel({"id": 1})'])[0]
+    0.6666666666666666
+    """
+    ours, right = ([called(action) for action in actions] for actions in (predicted, gold))
+    names = [[name for name, _ in calls] for calls in (ours, right)]
+    parts = [Counter((name, *leaf) for name, leaves in calls for leaf in leaves) for calls in (ours, right)]
+    longer = max(map(len, names))
+    return [_f1(*map(Counter, names)), _f1(*parts), _common(*names) / longer if longer else 1.0]
+
+
+def _f1(ours: Counter[Any], right: Counter[Any]) -> float:
+    both = ours.total() + right.total()
+    return 2 * (ours & right).total() / both if both else 1.0
+
+
+def _common(first: Sequence[str], second: Sequence[str]) -> int:
+    """The length of the longest common subsequence."""
+    row = [0] * (len(second) + 1)
+    for name in first:
+        above, row = row, [0]
+        for place, other in enumerate(second):
+            row.append(above[place] + 1 if name == other else max(above[place + 1], row[-1]))
+    return row[-1]
+
+
+@contextmanager
+def dreaming(events: Sequence[Event], embedder: Embedder | None) -> Iterator[Housed]:
+    """A home that lived through these events, and the night after them."""
+    with closing(Housed([DESIGN], embedder=embedder or kept_embedder())) as memory:
+        memory.observe(events)
+        memory.consolidate(events[-1].at + LATE)
+        yield memory
+
+
+def first_messages(*trials: int) -> list[tuple[TauRun, str]]:
+    """The runs of tau-bench in these trials, of all without any, each with what the user said first."""
+    runs = [run for run in fetch_taubench_airline().runs if not trials or run.trial in trials]
+    return [(run, next(said.text for said in run.messages if said.role == "user")) for run in runs]
+
+
+def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[Result]:
+    """What the strategy recalled for a task's first message foretells: for tasks never seen, and for the same once more.
+
+    The first: strategies of the successful trials of 40 tasks, asked for the other 10 by the first message of each trial,
+    five times. The second: of trials 0 to 2 of all tasks, asked by trial 3. A result each, as `figures` makes it.
+    """
+    (log,), runs, used = load_logs("taubench_airline"), first_messages(), embedder or kept_embedder()
+    by_run: dict[str, list[Event]] = defaultdict(list)
+    for event in log.events:
+        by_run[event.session].append(event)
+    won = [(run, by_run[f"trial{run.trial}-task{run.task}"]) for run, _ in runs if run.reward == 1]
+    folds = [([own for run, own in won if run.task % FOLDS != fold], [one for one in runs if one[0].task % FOLDS == fold])
+             for fold in range(FOLDS)]  # fmt: skip
+    repeat = [own for run, own in won if run.trial < TRIALS - 1], first_messages(TRIALS - 1)
+    told = []
+    for part, trials in {"other tasks": folds, "the same tasks in trial 3 (a repeat)": [repeat]}.items():
+        rows: dict[str, list[list[float]]] = defaultdict(list)
+        for learnt, asked in trials:
+            with dreaming([*chain(*learnt)], used) as memory:
+                for method, scored in chain(*(_foretold(memory, run, query, used) for run, query in asked)):
+                    rows[method].append(scored)
+        tasks = [run.task for _, asked in trials for run, _ in asked]
+        found = figures(rows, [*ACTION_SCORES, "recalled"], tasks, seed, 3)
+        told.append({"dataset": f"taubench_airline, {part}", **found})
+    return told
+
+
+def _foretold(memory: Housed, run: TauRun, query: str, embedder: Embedder) -> Iterator[tuple[str, list[float]]]:
+    """What each method says for a run's first message, scored."""
+    gold = [f"{action.name}({json.dumps(action.arguments, ensure_ascii=False)})" for action in run.gold_actions]
+    known = memory.lab.dreams.trajectories()
+    texts = [trajectory.goal for trajectory in known]
+    vectors = embedder.embed([query, *texts])
+    likest = known[int(np.argmax(vectors[1:] @ vectors[0]))]
+    best = max(known, key=lambda trajectory: sum(score_actions(_actions(trajectory), gold)))
+    found = memory.lab.dreams.query(query).entry
+    methods = {
+        STRATEGIES: [step.action for step in found.steps] if found else [],
+        "nearest run by BM25": _actions(known[int(np.argmax(Bm25().rank(query, texts)))]),
+        "nearest run by cosine": _actions(likest),
+        "its changes alone": [action.action for action in likest.actions if action.changed],
+        "most frequent actions": _frequent(known),
+        "nothing": [],
+        "best run, chosen by the gold": _actions(best),
+    }
+    for method, actions in methods.items():
+        yield method, [*score_actions(actions, gold), float(bool(actions))]
+
+
+def _actions(trajectory: Trajectory) -> list[str]:
+    return [action.action for action in trajectory.actions]
+
+
+def _frequent(known: Sequence[Trajectory]) -> list[str]:
+    """The calls that half of the runs make, each as it is made most often."""
+    by_name: dict[str, Counter[str]] = defaultdict(Counter)
+    runs = Counter(name for one in known for name in {called(action)[0] for action in _actions(one)})
+    for action in (action for one in known for action in _actions(one)):
+        by_name[called(action)[0]][action] += 1
+    return [by_name[name].most_common(1)[0][0] for name, n in runs.most_common() if n >= _OFTEN * len(known)]
+
+
+def figures(
+    rows: Mapping[str, Sequence[Sequence[float]]], names: Sequence[str], groups: Sequence[Any], seed: int, first: int
+) -> Result:
+    """{n, metrics, baselines}: the mean of each column with its 95 % interval, drawn by group; `strategies` are the metrics.
+
+    gain: by how much the mean of the first columns of `strategies` is above that of the row, paired.
+    """
+    own, told = np.array(rows[STRATEGIES], float), {}
+    for method, given in rows.items():
+        values = np.array(given, float)
+        gain = (own - values)[:, :first].mean(1, keepdims=True)
+        found = zip([*names, "gain"], bootstrap_means(np.hstack([values, gain]), seed=seed, groups=groups), strict=True)
+        told[method] = {key: value for name, one in found for key, value in one.named(name).items()}
+    return {"n": len(own), "metrics": told.pop(STRATEGIES), "baselines": told}
+
+
+def score_coding(dataset: str | Log = "coding_sessions", *, embedder: Embedder | None = None, seed: int = 0) -> Result:
+    """Does the strategy recalled for the first prompt name the files and commands that the session then uses?
+
+    Shares of those known before; what was done before a session's start is remembered, and dreamt. Every method has as many
+    tokens as the strategy takes, 500 at most; per_100: the mean of file and command for a hundred tokens. A result as `figures`
+    makes it. Raises InvalidInput for a log in which no session can be scored.
+    """
+    log = dataset if isinstance(dataset, Log) else load_logs(dataset)[0]
+    rows: dict[str, list[list[float]]] = defaultdict(list)
+    with closing(Housed([DESIGN], embedder=embedder or kept_embedder())) as memory:
+        peers, known, taken = {"BM25 over raw sessions": Bm25(), "recent files": Files(short=True)}, set[str](), 0
+        for scene in scenes(log):
+            new = [event for event in log.events[taken:] if event.at < scene.at]
+            taken += len(new)
+            for keeps in (memory, *peers.values()):
+                keeps.observe(new)
+            memory.consolidate(scene.at)
+            known |= commands_of(new)
+            wanted = known & commands_of(event for event in log.events if event.session == scene.session)
+            if not (wanted and scene.files):
+                continue
+            text = _text(memory, scene.prompt)
+            tokens = count_tokens(text)
+            given = {name: peer.items(scene.at, scene.prompt, tokens) for name, peer in peers.items()}
+            shown = {name: "\n".join(item.text for item in items) for name, items in given.items()}
+            for method, whole in {STRATEGIES: text, **shown}.items():
+                rows[method].append(_named(scene, wanted, _cut(whole, tokens), tokens))
+    if not rows:
+        raise InvalidInput(
+            f"got {log.name}, whose sessions use nothing known before; give a longer log of coding sessions"
+        )
+    found = figures(rows, ["file", "command", "per_100", "tokens"], range(len(rows[STRATEGIES])), seed, 2)
+    return {"dataset": log.name, **found}
+
+
+def _text(memory: Housed, prompt: str) -> str:
+    """What the strategy for a prompt says, '' for none."""
+    found = memory.lab.dreams.query(prompt).entry
+    return _cut("\n".join([found.summary, *(step.action for step in found.steps)]), _TOKENS) if found else ""
+
+
+def _cut(text: str, tokens: int) -> str:
+    return text.encode()[: BYTES_PER_TOKEN * tokens].decode(errors="ignore")
+
+
+def _named(scene: Scene, wanted: set[str], text: str, tokens: int) -> list[float]:
+    file = share(len(scene.named(text) & scene.files), len(scene.files))
+    command = share(sum(command in text for command in wanted), len(wanted))
+    return [file, command, 50 * (file + command) / max(tokens, 1), float(tokens)]
+
+
+def commands_of(events: Iterable[Event]) -> set[str]:
+    """The programs that shell calls run, each with its subcommand.
+
+    >>> from theorex_lab.journal.event import new_event
+    >>> body = {"tool": "Bash", "command": "cd x && go test ./... | tail -5"}
+    >>> sorted(commands_of([new_event("tool_used", body, agent="main", at=1)]))
+    ['cd x', 'go test', 'tail']
+    """
+    called = (event.body.get("command", "") for event in events if event.kind == "tool_used")
+    return {command for text in called for command in _COMMAND.findall(text)}
