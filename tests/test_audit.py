@@ -26,6 +26,7 @@ from theorex_lab.journal.sqlite.store import SqliteJournal
 
 KINDS = (
     "tier_change", "graduation", "prune", "moment_capture", "fact_superseded", "tension_noted", "entity_archived",
+    "strategy_merged", "strategy_compacted", "strategy_migrated",
     "outcome_record", "review", "gate", "erasure", "salvage", "pin", "dismiss", "correct",
 )  # fmt: skip
 
@@ -57,6 +58,16 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     for town, source in (("Bath", "user"), ("York", "user"), ("Rome", "tool")):
         lab.facts.write("people/ann", f"Lives in {town}", source=source)
     lab.facts.archive("people/ann")
+    dreamt = {
+        "strategy_id": "st-1",
+        "state": None,
+        "why": "they are alike",
+        "undo": False,
+        "pruned": False,
+        "absorbed": "",
+    }
+    for kind in ("strategy_merged", "strategy_compacted", "strategy_migrated"):
+        lab.dreams.append(kind, dreamt)
     lab.theorex.scan()
     outcome = lab.outcomes.record("sage", "raised\nthe TTL", "stale", success=False, tags=["db"])
     reviewed = {

@@ -73,6 +73,8 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
             "touches",
             "facts",
             "channels",
+            "trajectories",
+            "strategies",
             "notes",
             "traces",
             "evidence",

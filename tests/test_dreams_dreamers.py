@@ -16,7 +16,7 @@ from theorex_lab.designs.dreams import Ended, Fault, Level
 from theorex_lab.designs.dreams.dreamers import Curated, HeuristicDreamer, ModelDreamer, ScriptedModel, dreamer_for
 from theorex_lab.designs.dreams.lessons import MOST_LESSONS, MOST_STEPS
 from theorex_lab.designs.dreams.strategies import Strategy
-from theorex_lab.designs.dreams.trajectories import Action, Trajectory, trajectories_of
+from theorex_lab.designs.dreams.trajectories import Act, Trajectory, trajectories_of
 from theorex_lab.errors import ConfigError, ModelUnavailable, UnusableAnswer
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.data.parsing import _actions
@@ -30,15 +30,11 @@ BUILD_CHILD $LAST_PARENT 2 "books it" "rm -rf /" "all is gone"
 HALT"""
 
 
-def did(
-    action: str, result: str = "done", *, ok: bool | None = True, changed: bool = True, reasoning: str = ""
-) -> Action:
-    return Action(
-        "e", 0, reasoning, action, result, ok, action.partition("(")[0] if "({" in action else "Bash", changed
-    )
+def did(action: str, result: str = "done", *, ok: bool | None = True, changed: bool = True, reasoning: str = "") -> Act:
+    return Act("e", 0, reasoning, action, result, ok, action.partition("(")[0] if "({" in action else "Bash", changed)
 
 
-def lived(*actions: Action, outcome: Ended = Ended.SUCCESS, **more: Any) -> Trajectory:
+def lived(*actions: Act, outcome: Ended = Ended.SUCCESS, **more: Any) -> Trajectory:
     at = {
         "goal": "book a flight",
         "at": 0,
@@ -55,7 +51,7 @@ def lived(*actions: Action, outcome: Ended = Ended.SUCCESS, **more: Any) -> Traj
     )
 
 
-def said(*actions: Action, **more: Any) -> list[str]:
+def said(*actions: Act, **more: Any) -> list[str]:
     return [text for text, _, _ in HeuristicDreamer().curate(lived(*actions, **more)).constraints]
 
 
@@ -122,7 +118,7 @@ def test_an_error_in_words_counts_only_where_nothing_is_known() -> None:
     [
         ((LOOK, BOOKED), {}, "Do not repeat book with id=1, paid=305 unchecked: the run failed, though nothing before said so."),
         ((LOOK,), {}, "Do not stop where things were only looked up: the run changed nothing, and failed."),
-        ((Action("e", 0, "", "I can help you.", "", None, "main", True),), {}, "Do not only talk where something is to be done: the run used no tool, and failed."),
+        ((Act("e", 0, "", "I can help you.", "", None, "main", True),), {}, "Do not only talk where something is to be done: the run used no tool, and failed."),
         ((BOOKED,), {"error": "KeyError: 'id'"}, "Do not repeat book with id=1, paid=305 unchecked: the run ended with \"KeyError: 'id'\"."),
     ],
 )  # fmt: skip

@@ -18,7 +18,7 @@ from theorex_lab.config import check_settings
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.consolidate import Mind, undo_merge
 from theorex_lab.designs.dreams.dreamers import Curated, HeuristicDreamer, ModelDreamer, ScriptedModel
-from theorex_lab.designs.dreams.engine import DreamReport, dream, night_step
+from theorex_lab.designs.dreams.engine import DreamReport, dream, dream_at_night
 from theorex_lab.designs.dreams.joining import MOST_STEPS, joined, kind_of, strategy_from
 from theorex_lab.designs.dreams.strategies import Step, Strategy, vectors_of
 from theorex_lab.designs.dreams.trajectories import Trajectory
@@ -248,7 +248,7 @@ def test_what_the_gate_refuses_either_way_waits_with_the_reason(lab: Lab, monkey
     with monkeypatch.context() as patch:
         patch.setattr("theorex_lab.designs.dreams.consolidate.Scope.loses", lambda *_: True)
         report = lab.dreams.dream()
-        again = night_step(lab.home, None), night_step(lab.home, None)
+        again = dream_at_night(lab.home, None), dream_at_night(lab.home, None)
     assert [why for _, why in report.held] == ["past goals would no longer find their strategies"]
     assert (lab.dreams.strategies(), again[0] == again[1], len(_events(lab.home, "dream"))) == (before, True, 2)
     with monkeypatch.context() as patch:
@@ -393,7 +393,7 @@ def test_another_who_tends_the_home_keeps_a_dream_out(lab: Lab) -> None:
     assert (report.ran, report.holder.what, report.traces_processed) == (False, "nightly", 0)
     assert report.to_dict()["held_by"].startswith("nightly/")
     assert dream(lab.home, keep=other.renew).nodes_created == 1
-    assert night_step(lab.home, None) == "nothing waits"
+    assert dream_at_night(lab.home, None) == "nothing waits"
 
 
 def test_two_dreams_without_a_lease_take_nothing_twice(lab: Lab) -> None:
@@ -435,9 +435,9 @@ def test_the_night_dreams_until_nothing_waits(lab: Lab) -> None:
     for number in range(5):
         _put(lab, f"task {number}", *[0.0] * number, 1)
     _with(lab, maxTracesPerCycle=2)
-    assert night_step(lab.home, None) == "5 strategies made, 0 trajectories taken into one"
+    assert dream_at_night(lab.home, None) == "5 strategies made, 0 trajectories taken into one"
     seq = lab.journal.last_seq()
-    assert (night_step(lab.home, None), lab.journal.last_seq()) == ("nothing waits", seq)
+    assert (dream_at_night(lab.home, None), lab.journal.last_seq()) == ("nothing waits", seq)
 
 
 def test_an_embedder_that_is_silent_changes_nothing(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:

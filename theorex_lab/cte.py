@@ -15,7 +15,7 @@ from theorex_lab.config import load_settings
 from theorex_lab.designs.dreams import ISA_VERSION, Level
 from theorex_lab.designs.dreams import Ended as TraceOutcome
 from theorex_lab.designs.dreams.isa import VERSIONS, Program, parse
-from theorex_lab.designs.dreams.recall import Recalled, TraversalState
+from theorex_lab.designs.dreams.recall import Recollection, TraversalState
 from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.dreams.upkeep import MigrationTransform
 from theorex_lab.designs.dreams.vm import run
@@ -73,7 +73,7 @@ class Child(NamedTuple):
     result: str
 
 
-class Decision(NamedTuple):
+class RouterDecision(NamedTuple):
     """What a query leads to, and the strategy to begin with."""
 
     path: RouterPath
@@ -111,10 +111,10 @@ class CognitiveTrajectoryEngine:
         dreamer = None if self.llm is None else ModelDreamer.of_provider(self.llm)
         return await self.lab.dreams.adream(dreamer, domain=domain)
 
-    def query(self, text: str) -> Decision:
+    def query(self, text: str) -> RouterDecision:
         """What a task leads to."""
-        found: Recalled = self.lab.dreams.query(text)
-        return Decision(RouterPath(found.path), found.reasoning, found.confidence, found.entry)
+        found: Recollection = self.lab.dreams.query(text)
+        return RouterDecision(RouterPath(found.path), found.reasoning, found.confidence, found.entry)
 
     def begin_traversal(self, entry_point: Strategy) -> TraversalState:
         """Begin to follow a strategy."""

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import wraps
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.search.items import ItemKind as ItemKind
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 Told = tuple[str, str, Mapping[str, Any]]  # kind of an audit entry, agent, detail
 SearchFound = tuple["Event", Told]  # the event that an audit entry was read from, and what it tells
 
+R = TypeVar("R")
 FIXED_KIND = "fix"  # of a line that tells how something was fixed
 
 
@@ -325,6 +327,25 @@ class Face:
         who = {"agent": agent, "session": session}
         event = new_event(kind, kept_value(body), **who, lineage=lineage, at=self.home.clock.now())
         return event._replace(seq=self.home.journal.append([event])[0])
+
+
+def on_home(function: Callable[..., R]) -> Callable[..., R]:
+    """A function of a home as a method of a face, which has one."""
+
+    @wraps(function)
+    def method(self: Face, *given: Any, **named: Any) -> R:
+        return function(self.home, *given, **named)
+
+    return method
+
+
+def telling(*names: str) -> Callable[[], Callable[[Event], Iterable[Told]]]:
+    """A reading of the audit log that tells of each event the members of its body with these names that say something."""
+
+    def told(event: Event) -> Iterable[Told]:
+        return [(event.kind, event.agent, {name: event.body[name] for name in names if event.body.get(name)})]
+
+    return lambda: told
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from theorex_lab.designs.dreams.capture import capture
-from theorex_lab.designs.dreams.recall import Recalled, recall
+from theorex_lab.designs.dreams.recall import Recollection, recall
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.memory.context import fence
@@ -67,7 +67,7 @@ def memory_section(home: Home, goal: str, *, domain: str | None = None, agent: s
     return text
 
 
-def section_of(found: Recalled) -> str:
+def section_of(found: Recollection) -> str:
     """A recalled strategy as a section of a prompt: advice of our own, and what was recorded in fences that name whose words it is."""
     if (strategy := found.entry) is None:
         return ""

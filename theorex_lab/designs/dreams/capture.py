@@ -9,6 +9,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from theorex_lab.design import Face
 from theorex_lab.designs.dreams import DEFAULT_DOMAIN, FIDELITY, ISA_VERSION, Ended, Fault, Level
+from theorex_lab.dispatch.bus import clean
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, new_event_id
@@ -20,7 +21,7 @@ _CHARACTERS = {"reasoning": 2_000, "action": 8_000, "result": 4_000}
 _GOAL_CHARACTERS, _ERROR_CHARACTERS, _DOMAIN_CHARACTERS = 2_000, 500, 64
 
 
-class Trace:
+class TraceLog:
     """A trajectory that goes on. id: its id.  outcome: how it came out, None until that is said."""
 
     def __init__(self, log: SessionLog, trajectory_id: str) -> None:
@@ -37,16 +38,16 @@ class Trace:
         if ok not in (True, False, None) or (isinstance(ok, int) and not isinstance(ok, bool)):
             raise InvalidInput(f"got ok={ok!r}; allowed are True, False, and None where it is not known")
         texts = {"reasoning": reasoning, "action": action, "result": result}
-        kept = {name: clean(text)[: _CHARACTERS[name]] for name, text in texts.items()}
+        kept = {name: _text(text)[: _CHARACTERS[name]] for name, text in texts.items()}
         if not kept["action"].strip():
             raise InvalidInput("got an action without words; say what was done, such as search(query='…')")
         return self.log.append("acted", {"trajectory_id": self.id, **kept, "ok": ok})
 
     def end(self, outcome: str, confidence: float = 1.0, *, fault: str = "") -> None:
         """Say how it came out, how sure that is (0..1), and for a failure its class, one of `Fault`. Raises InvalidInput for another."""
-        self.outcome = one_of(Ended, "outcome", outcome)
-        self.fault = one_of(Fault, "fault", fault).value if fault else ""
-        self.confidence = share("confidence", confidence)
+        self.outcome = member_of(Ended, "outcome", outcome)
+        self.fault = member_of(Fault, "fault", fault).value if fault else ""
+        self.confidence = checked_share("confidence", confidence)
 
 
 class SessionLog:
@@ -70,16 +71,16 @@ class SessionLog:
         return Face(self.home).append(kind, body, agent=self.agent, session=self.session).id
 
     @contextmanager
-    def trace(self, level: Level | int = Level.TACTICAL, goal: str = "") -> Iterator[Trace]:
+    def trace(self, level: Level | int = Level.TACTICAL, goal: str = "") -> Iterator[TraceLog]:
         """Trace work for a goal, by default the session's; it is part of the trace around it.
 
         It ends as a success unless it says otherwise. One that raises is a failure with its error, which goes on. Raises
         InvalidInput for a level outside 1..4.
         """
-        trace = Trace(self, new_event_id(self.home.clock.now()))
+        trace = TraceLog(self, new_event_id(self.home.clock.now()))
         body: dict[str, Any] = {"trajectory_id": trace.id, "parent_id": self._around[-1] if self._around else ""}
         body |= {"goal": checked_goal(goal) if goal else self.root_goal, "root_goal": self.root_goal}
-        body |= {"level": int(one_of(Level, "level", level)), "isa_version": ISA_VERSION, **self.about}
+        body |= {"level": int(member_of(Level, "level", level)), "isa_version": ISA_VERSION, **self.about}
         self.append("trajectory_started", body)
         self._around.append(trace.id)
         try:
@@ -91,14 +92,14 @@ class SessionLog:
             raise
         self._close(trace)
 
-    def _close(self, trace: Trace, error: str = "") -> None:
+    def _close(self, trace: TraceLog, error: str = "") -> None:
         self._around.remove(trace.id)
         ended = {
             "outcome": (trace.outcome or Ended.SUCCESS).value,
             "confidence": trace.confidence,
             "fault": trace.fault,
         }
-        told = {"trajectory_id": trace.id, **ended, "error": clean(error)[:_ERROR_CHARACTERS]}
+        told = {"trajectory_id": trace.id, **ended, "error": _text(error)[:_ERROR_CHARACTERS]}
         self.append("trajectory_ended", told)
 
 
@@ -127,7 +128,11 @@ def capture(
     for number, given in enumerate(done, start=1):
         if not isinstance(given, Mapping) or given.keys() - known or not str(given.get("action", "")).strip():
             raise InvalidInput(f"got {given!r:.200} for action {number}; allowed are reasoning, action, result and ok")
-    ended = one_of(Ended, "outcome", outcome), share("confidence", confidence), one_of(Level, "level", level)
+    ended = (
+        member_of(Ended, "outcome", outcome),
+        checked_share("confidence", confidence),
+        member_of(Level, "level", level),
+    )
     with session(home, goal, **about) as log, log.trace(ended[2]) as trace:
         for given in done:
             trace.action(given.get("reasoning", ""), given["action"], given.get("result", ""), ok=given.get("ok"))
@@ -152,20 +157,14 @@ def traced(home: Home, goal: str = "", **about: Any) -> Callable[[Callable[P, R]
     return wrap
 
 
-def clean(text: object) -> str:
-    """A text that a journal can hold: bytes as UTF-8, what is none replaced; None is ''."""
-    told = text.decode(errors="replace") if isinstance(text, bytes) else "" if text is None else str(text)
-    return told.encode(errors="replace").decode()
-
-
 def checked_goal(goal: str) -> str:
     """A goal, cut to 2,000 characters. Raises InvalidInput for one without words."""
-    if not isinstance(goal, str) or not (kept := clean(goal).strip()):
+    if not isinstance(goal, str) or not (kept := _text(goal).strip()):
         raise InvalidInput(f"got the goal {goal!r:.100}; allowed is a text that says what is wanted")
     return kept[:_GOAL_CHARACTERS]
 
 
-def one_of(kind: Callable[[Any], R], name: str, given: object) -> R:
+def member_of(kind: Callable[[Any], R], name: str, given: object) -> R:
     """The member of an enumeration. Raises InvalidInput for none, naming those that are allowed."""
     try:
         if isinstance(given, bool):
@@ -176,7 +175,7 @@ def one_of(kind: Callable[[Any], R], name: str, given: object) -> R:
         raise InvalidInput(f"got the {name} {given!r:.100}; allowed are {allowed}") from error
 
 
-def share(name: str, given: float) -> float:
+def checked_share(name: str, given: float) -> float:
     """A number from 0 to 1. Raises InvalidInput for another."""
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
         raise InvalidInput(f"got the {name} {given!r:.100}; allowed are numbers from 0 to 1")
@@ -185,3 +184,8 @@ def share(name: str, given: float) -> float:
 
 def _fault_of(error: BaseException) -> str:
     return Fault.TIMEOUT if isinstance(error, TimeoutError) else Fault.LOGIC_ERROR
+
+
+def _text(given: object) -> str:
+    """A text that a journal can hold; bytes are read as UTF-8, and None is ''."""
+    return clean(given.decode(errors="replace") if isinstance(given, bytes) else "" if given is None else str(given))

@@ -66,7 +66,7 @@ def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
         emit({**told, "entry_point": None}, f"zero shot: {found.reasoning}")
         return
     note_recalled(lab.home, "dream_recall", query=query, items=[found.entry.id], agent=own_agent(agent))
-    emit({**told, "entry_point": as_told(found.entry)}, f"{found.reasoning}\n{in_words(found.entry)}")
+    emit({**told, "entry_point": as_told(found.entry)}, f"{found.reasoning}\n{strategy_in_words(found.entry)}")
 
 
 @command("traverse")
@@ -107,7 +107,7 @@ def dream_strategies(strategy: str | None, domain: str | None, everything: bool)
     else:
         found = dreams.strategies(domain=domain, active=None if everything else True)
     told = {"strategies": [as_told(one) for one in found], "recall_floor": floor_of(dreams.home)}
-    shown = [in_words(one) for one in found] if strategy else [_row(one) for one in found]
+    shown = [strategy_in_words(one) for one in found] if strategy else [_row(one) for one in found]
     emit(told, "\n".join(shown) or "no strategies yet: theorex dream run makes them of what was done")
 
 
@@ -124,7 +124,7 @@ def as_told(one: Strategy) -> dict[str, Any]:
     return {**one.to_dict(), "steps": [step._asdict() for step in one.steps]}
 
 
-def in_words(one: Strategy) -> str:
+def strategy_in_words(one: Strategy) -> str:
     """A strategy for people: what it is for, its steps with what came of them, and what it warns of."""
     lines = [
         f"{one.id}  {one_row(one.goal)}",

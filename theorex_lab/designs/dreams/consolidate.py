@@ -220,7 +220,7 @@ class Mind:
             )
             heir = self.known.get(into or next((other for other, same in near if same), ""), old)
             whole = joined(heir, old) if into else heir
-            asked = [(each.id, heir.id, self.vectors(*each.goals)) for each in (old, heir)]
+            asked = [(one.id, heir.id, self.vectors(*one.goals)) for one in (old, heir)]
             changed = {heir.id: self.vectors(whole.text)[0], gone: None}
             if heir is old or self.scope(heir) is not scope or scope.loses(asked, changed):
                 continue

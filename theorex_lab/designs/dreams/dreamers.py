@@ -12,7 +12,7 @@ from theorex_lab.designs.dreams.isa import parse
 from theorex_lab.designs.dreams.items import dream_settings
 from theorex_lab.designs.dreams.lessons import CONFIDENCE, MOST_LESSONS, TEXTS, critical_of, lessons_of, summary_of
 from theorex_lab.designs.dreams.strategies import Strategy, StrategyVectors, strategy_by_id, vectors_of
-from theorex_lab.designs.dreams.trajectories import Action, Trajectory
+from theorex_lab.designs.dreams.trajectories import Act, Trajectory
 from theorex_lab.designs.dreams.vm import MOST_INSTRUCTIONS, Effects, run
 from theorex_lab.dispatch.llm import Completion, client_for
 from theorex_lab.errors import ConfigError, ModelUnavailable, UnusableAnswer
@@ -123,7 +123,7 @@ class DreamPromptBuilder:
         return "\n".join([adapter.role, TEXTS["data"], *data, *known, TEXTS[what].format(**adapter._asdict())])
 
 
-def _told(numbered: tuple[int, Action]) -> str:
+def _told(numbered: tuple[int, Act]) -> str:
     index, action = numbered
     words = {"why": action.reasoning, "did": action.action, "failed" if action.ok is False else "came": action.result}
     parts = [f"{name}: {one_line(text, _SHOWN_CHARACTERS)}" for name, text in words.items() if text]

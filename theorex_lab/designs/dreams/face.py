@@ -3,28 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from functools import cached_property, partial, wraps
-from typing import Any, TypeVar
+from functools import cached_property, partial
+from typing import Any
 
-from theorex_lab.design import Face, later
+from theorex_lab.design import Face, later, on_home
 from theorex_lab.designs.dreams import ISA_VERSION
 from theorex_lab.designs.dreams import capture as captured
 from theorex_lab.designs.dreams import strategies as made
 from theorex_lab.designs.dreams.trajectories import Trajectories, trajectories_of, trajectory_by_id
 
-R = TypeVar("R")
 _HERE = "theorex_lab.designs.dreams"
-
-
-def on_home(function: Callable[..., R]) -> Callable[..., R]:
-    """A function of a home as a method of a face, which has one."""
-
-    @wraps(function)
-    def method(self: Face, *given: Any, **named: Any) -> R:
-        return function(self.home, *given, **named)
-
-    return method
 
 
 class Dreams(Face):

@@ -71,7 +71,7 @@ def query(dreams: Dreams, q: _Text, domain: _Domain | None = None) -> dict[str, 
     return _told(found, similarity_score=found.similarity, composite_score=found.confidence)
 
 
-def route(dreams: Dreams, query: _Text, top_k: _Many | None = None, domain: _Domain | None = None) -> dict[str, Any]:
+def routed(dreams: Dreams, query: _Text, top_k: _Many | None = None, domain: _Domain | None = None) -> dict[str, Any]:
     """What answers a task; top_k: among how many strategies it is looked for, by default recallTop."""
     return _told(dreams.query(query, domain=domain, top=top_k))
 
@@ -90,7 +90,7 @@ def _told(found: Any, **scores: float) -> dict[str, Any]:
 
 def node(dreams: Dreams, node_id: str) -> dict[str, Any]:
     """A strategy; or a step of one, whose id is the strategy's, a dot and the step's number."""
-    found = {each["node_id"]: each for each in _nodes(dreams, node_id)}
+    found = {one["node_id"]: one for one in _nodes(dreams, node_id)}
     if node_id not in found:
         raise RouteRefused(404, f"got the node {node_id!r:.100}; allowed are {', '.join(found)}"[:500])
     return found[node_id]

@@ -13,7 +13,7 @@ from theorex_lab.journal.event import Event
 _WRITTEN = ("strategy", "strategy_merged", "strategy_compacted", "strategy_migrated")
 
 
-def found_by(goal: str, summary: str) -> str:
+def strategy_text(goal: str, summary: str) -> str:
     """The text whose vector stands for a strategy: the goal alone where the summary begins with it.
 
     Such a summary is made by rules: names of tools and files would make unlike work alike, and like work unlike.

@@ -14,7 +14,7 @@ from functools import lru_cache
 from theorex_lab.designs.dreams import FIDELITY, Ended, Fault
 from theorex_lab.designs.dreams.dreamers import Curated
 from theorex_lab.designs.dreams.strategies import Branch, Step, Strategy, new_strategy_id
-from theorex_lab.designs.dreams.trajectories import Action, Trajectory
+from theorex_lab.designs.dreams.trajectories import Act, Trajectory
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.lexical import tokenize
 from theorex_lab.text.line import one_line
@@ -121,15 +121,15 @@ def _aligned(best: Strategy, rest: Strategy) -> tuple[tuple[Step, ...], tuple[Br
             steps[main[kind]] = known._replace(seen=known.seen + step.seen, why=known.why or step.why)
         else:
             known_at, known = aside.get(kind, Branch(before, step._replace(seen=0)))
-            chosen = min(known, step, key=lambda each: (each.ok is not True, each[:3]))
+            chosen = min(known, step, key=lambda step: (step.ok is not True, step[:3]))
             aside[kind] = Branch(known_at, chosen._replace(seen=known.seen + step.seen))
     ordered = sorted(aside.values(), key=lambda branch: (-branch.step.seen, branch.step[:3]))
     return tuple(steps), tuple(ordered[:MOST_BRANCHES])
 
 
-def _kinds(done: Iterable[Step | Action]) -> list[Kind]:
+def _kinds(done: Iterable[Step | Act]) -> list[Kind]:
     before, found = Counter[str](), list[Kind]()
-    for kind in (kind_of(each.action) for each in done):
+    for kind in (kind_of(act.action) for act in done):
         found.append((kind, before[kind]))
         before[kind] += 1
     return found

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from theorex_lab.designs.dreams import Ended, Fault
-from theorex_lab.designs.dreams.trajectories import Action, Trajectory
+from theorex_lab.designs.dreams.trajectories import Act, Trajectory
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.evolution.failure_signs import RunStep, failure_quote, says_failed
 from theorex_lab.text.line import one_line
@@ -28,14 +28,14 @@ Values = Mapping[tuple[str, int], str]  # by name, and how many of the name came
 Lesson = tuple[str, str, str]  # a sentence, its fault class, and whose words it is told in
 
 
-def went_wrong(action: Action) -> bool:
+def went_wrong(action: Act) -> bool:
     """Whether an action failed: it is recorded so, its result states an exit code or, where nothing is known, an error."""
     if action.ok is False or _RE["stated"].match(action.result):
         return True
     return action.ok is None and says_failed(action.result[:_SHOWN_CHARACTERS].strip().partition("\n")[0])
 
 
-def critical_of(actions: Sequence[Action]) -> tuple[int, ...]:
+def critical_of(actions: Sequence[Act]) -> tuple[int, ...]:
     """Indices of the actions that did their work and changed something, the last of those that are the same.
 
     Where none changed anything, those that did their work, the first of the same. Of many, the first and the last 20.
@@ -79,7 +79,7 @@ def summary_of(trajectory: Trajectory) -> str:
     return f"{trajectory.goal}: {done[0].lower()}{done[1:]}; {TEXTS[trajectory.outcome.value]}."
 
 
-def _lesson(actions: Sequence[Action], places: Sequence[int]) -> Lesson | None:
+def _lesson(actions: Sequence[Act], places: Sequence[int]) -> Lesson | None:
     """What one kind of failure teaches, which was met at `places`; None where work in between mended it."""
     failed, later, quote = actions[places[-1]], places[-1] + 1, _quote(actions[places[-1]])
     at = next((place for place in range(later, len(actions)) if _replaces(actions[place], failed)), None)
@@ -97,7 +97,7 @@ def _lesson(actions: Sequence[Action], places: Sequence[int]) -> Lesson | None:
     return one_line(text, _LESSON_CHARACTERS), str(fault), "tool"
 
 
-def _replaces(action: Action, failed: Action) -> bool:
+def _replaces(action: Act, failed: Act) -> bool:
     """Whether an action that worked is a failed one done otherwise: of the same tool, with most of its words."""
     words, wanted = (set(_RE["word"].findall(text[:_READ_CHARACTERS])) for text in (action.action, failed.action))
     alike = len(words & wanted) >= _ALIKE * len(words | wanted)
@@ -118,7 +118,7 @@ def _decisive(trajectory: Trajectory) -> Lesson:
     return one_line(text, _LESSON_CHARACTERS), str(fault), "tool" if error else "agent"
 
 
-def _quote(action: Action) -> str:
+def _quote(action: Act) -> str:
     """The line that says what failed, without tags; '' where a check ran and failed, or nothing is said."""
     stated = _RE["stated"].match(action.result)
     said = action.result[stated.end() if stated else 0 :][:_READ_CHARACTERS]
@@ -145,7 +145,7 @@ def _apart(values: Values, others: Values) -> Values:
     return {key: value for key, value in values.items() if others.get(key) != value}
 
 
-def _shown(name: str, values: Values, action: Action) -> str:
+def _shown(name: str, values: Values, action: Act) -> str:
     """A call by its name and values, anything else as it was recorded; short."""
     if not name and not values:
         return f"`{one_line(action.action, _SHOWN_CHARACTERS)}`"
@@ -153,7 +153,7 @@ def _shown(name: str, values: Values, action: Action) -> str:
     return f"{name}{' with ' * bool(name and told)}{one_line(told, _SHOWN_CHARACTERS)}"
 
 
-def _label(action: Action, agent: str) -> str:
+def _label(action: Act, agent: str) -> str:
     """What an action is called in a summary: its tool, a command by its program."""
     if not action.tool or action.action.startswith(f"{action.tool}("):
         return action.tool or "a step"

@@ -30,7 +30,7 @@ _FLOORS: dict[str, float] = {}  # by the id of an embedder
 _QUERY_CHARACTERS = 2_000
 
 
-class Recalled(NamedTuple):
+class Recollection(NamedTuple):
     """What a recall gave. entry: the strategy to begin with, None for zero_shot.  confidence: the weighted sum, 0..1.
 
     similarity: the cosine with the strategy.  reasoning: why, in words.
@@ -80,7 +80,7 @@ def weighed(settings: DreamSettings, similarity: float, confidence: float, succe
 
 def recall(
     home: Home, query: str, *, domain: str | None = None, top: int | None = None, vectors: StrategyVectors | None = None
-) -> Recalled:
+) -> Recollection:
     """The strategy that answers a task, of the home's project or of none: the best of those alike, if good enough.
 
     vectors: those of the home, where they are kept. Raises InvalidInput for a query without words, ModelUnavailable where
@@ -89,21 +89,21 @@ def recall(
     ranked = ranking(home, query, domain=domain, top=top, vectors=vectors)
     settings, floor = dream_settings(home), floor_of(home)
     if not ranked:
-        return Recalled("zero_shot", "nothing was dreamt yet")
+        return Recollection("zero_shot", "nothing was dreamt yet")
     fitting = [found for found in ranked if (found.similarity or 0.0) >= floor]
     if not fitting:
         nearest = max(found.similarity or 0.0 for found in ranked)
-        return Recalled("zero_shot", f"nothing is alike: the nearest has {nearest:.2f}, the floor is {floor:.2f}")
+        return Recollection("zero_shot", f"nothing is alike: the nearest has {nearest:.2f}, the floor is {floor:.2f}")
     best = fitting[0]
     if best.confidence < settings.recall_threshold:
         told = f"the best is too doubtful: {best.confidence:.2f} of {settings.recall_threshold:.2f}"
-        return Recalled("zero_shot", told, best.confidence, None, best.similarity)
+        return Recollection("zero_shot", told, best.confidence, None, best.similarity)
     return best
 
 
 def ranking(
     home: Home, query: str, *, domain: str | None = None, top: int | None = None, vectors: StrategyVectors | None = None
-) -> list[Recalled]:
+) -> list[Recollection]:
     """The strategies nearest to a query, weighed, best first, whether they answer it or not. Raises as `recall`."""
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput(f"got the query {query!r:.100}; allowed is a text that says what is to be done")
@@ -115,7 +115,7 @@ def ranking(
             strategy = view.strategy(view.ids.number(strategy_id))
             total = weighed(settings, similarity, strategy.confidence, strategy.success_rate)
             told = f"alike {similarity:.2f}, {strategy.confidence:.0%} sure, {_success(strategy)}"
-            found.append(Recalled("memory_traversal", told, round(total, 6), strategy, round(similarity, 6)))
+            found.append(Recollection("memory_traversal", told, round(total, 6), strategy, round(similarity, 6)))
     return sorted(found, key=lambda one: -one.confidence)
 
 

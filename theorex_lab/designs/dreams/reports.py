@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from theorex_lab.design import Told
 from theorex_lab.designs.dreams.strategies import Strategies
 from theorex_lab.designs.dreams.trajectories import Trajectories
 from theorex_lab.home import Home
-from theorex_lab.journal.event import Event
 
 
 def status(home: Home, _agent: str | None) -> dict[str, Any]:
@@ -40,13 +37,3 @@ def consolidated(home: Home) -> dict[tuple[str, str], int]:
                 taken[key] = last if dreamt else min(goal - 1, taken.get(key, goal))
                 waits |= set() if dreamt else {key}
         return taken
-
-
-def audit_reading() -> Callable[[Event], Iterable[Told]]:
-    """Tells what was merged, given up, told shorter, put to sleep or migrated."""
-
-    def told(event: Event) -> Iterator[Told]:
-        names = ("strategy_id", "absorbed", "why", "undo", "pruned", "from", "to", "ok", "problem")
-        yield (event.kind, event.agent, {name: event.body[name] for name in names if event.body.get(name)})
-
-    return told

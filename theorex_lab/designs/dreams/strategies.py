@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, Edge, Level
-from theorex_lab.designs.dreams.items import found_by
+from theorex_lab.designs.dreams.items import strategy_text
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
@@ -118,7 +118,7 @@ class Strategy:
     @property
     def text(self) -> str:
         """The text that it is found by."""
-        return found_by(self.goal, self.summary)
+        return strategy_text(self.goal, self.summary)
 
     def state(self) -> dict[str, Any]:
         """What an event carries of it, as JSON holds it."""
@@ -373,7 +373,7 @@ class StrategyVectors:
             rows = view.chosen(projects=self.home.projects)
             states = [json.loads(view.states[int(view.rows["state"][row])]) for row in rows]
             self.ids, self._domains = [view.ids[row] for row in rows], view.rows["domain"][rows].astype(np.int64)
-        self.matrix = vectors_of(self.home, [found_by(state["goal"], state["summary"]) for state in states])
+        self.matrix = vectors_of(self.home, [strategy_text(state["goal"], state["summary"]) for state in states])
         self._known = known
 
     def nearest(self, vector: Matrix, most: int, domain: str | None = None) -> list[tuple[str, float]]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.designs.dreams import FIDELITY, Ended
-from theorex_lab.designs.dreams.capture import one_of
-from theorex_lab.designs.dreams.trajectories import Action, Trajectory, trajectories_of
+from theorex_lab.designs.dreams.capture import member_of
+from theorex_lab.designs.dreams.trajectories import Act, Trajectory, trajectories_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.flat_files import write_lines
 from theorex_lab.home import Home
@@ -82,7 +82,7 @@ def export_training(
 
 
 def _chosen(home: Home, outcome: str | None, source: str | None, min_actions: int) -> Iterator[Trajectory]:
-    wanted = one_of(Ended, "outcome", outcome) if outcome else None
+    wanted = member_of(Ended, "outcome", outcome) if outcome else None
     if source and source not in FIDELITY:
         raise InvalidInput(f"got the source {source!r}; allowed are {', '.join(FIDELITY)}")
     for found in trajectories_of(home):
@@ -91,11 +91,11 @@ def _chosen(home: Home, outcome: str | None, source: str | None, min_actions: in
             yield found
 
 
-def _spoken(action: Action) -> bool:
+def _spoken(action: Act) -> bool:
     return bool(action.reasoning.strip() and action.action.strip())
 
 
-def _chat(trajectory: Trajectory, action: Action, format: str) -> dict[str, Any]:
+def _chat(trajectory: Trajectory, action: Act, format: str) -> dict[str, Any]:
     if format not in FORMATS:
         raise InvalidInput(f"got the format {format!r}; allowed are {', '.join(FORMATS)}")
     chat, speaker, said, names = FORMATS[format]

@@ -36,7 +36,7 @@ _EXIT_CODE = re.compile(r"(?:Error: )?Exit code:? [1-9]")
 _PAYLOAD = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
 
 
-class Action(NamedTuple):
+class Act(NamedTuple):
     """One action. event: the id of what captured it.  at: µs UTC.  action: what was done, as it was recorded.
 
     ok: None where that is not known.  tool: its name, '' where none is known.  changed: whether it did more than look.
@@ -82,7 +82,7 @@ class Trajectory:
     error: str = ""
     fault: str = ""
     isa_version: str = ISA_VERSION
-    actions: tuple[Action, ...] = field(default=(), repr=False)
+    actions: tuple[Act, ...] = field(default=(), repr=False)
 
     @property
     def fidelity(self) -> float:
@@ -334,7 +334,7 @@ def _trajectory(view: Trajectories, row: int, goal: Event, end: Event | None, do
     )  # fmt: skip
 
 
-def _actions(events: Sequence[Event]) -> Iterator[Action]:
+def _actions(events: Sequence[Event]) -> Iterator[Act]:
     """Each act with what was said before it; where nothing but words was recorded, these are the acts."""
     only_words, said = not any(event.kind in ("acted", "tool_used") for event in events), ""
     for event in events:
@@ -344,15 +344,15 @@ def _actions(events: Sequence[Event]) -> Iterator[Action]:
             tool = named[1] if named else ""
             changed = not (tool and _looks(tool)) and body["ok"] is not False
             texts = body["reasoning"], body["action"], body["result"]
-            yield Action(event.id, event.at, *texts, body["ok"], tool, changed)
+            yield Act(event.id, event.at, *texts, body["ok"], tool, changed)
         elif event.kind == "tool_used":
             done = body["command"] or f"{body['tool']}({body['input']})"
             failed = body["ok"] is False or bool(body["command"] and _EXIT_CODE.match(body["response"]))
             came = False if failed else body["ok"], body["tool"], not failed and _has_changed(body)
-            yield Action(event.id, event.at, said, done, body["response"], *came)
+            yield Act(event.id, event.at, said, done, body["response"], *came)
             said = ""
         elif only_words:
-            yield Action(event.id, event.at, "", body["message"], "", None, event.agent, True)
+            yield Act(event.id, event.at, "", body["message"], "", None, event.agent, True)
         else:
             said = body["message"]
 

@@ -109,7 +109,7 @@ def _taken_back(old: Strategy, version: str, node: Any, children: Sequence[Any])
     )  # fmt: skip
 
 
-def compact(mind: Mind, dreamer: Dreamer, domain: str | None) -> tuple[int, list[str]]:
+def tell_shorter(mind: Mind, dreamer: Dreamer, domain: str | None) -> tuple[int, list[str]]:
     """Tell strategies shorter that are told at length, little used and not yet settled; how many, and what went wrong."""
     done, problems, settings = 0, list[str](), mind.settings
     for old in [*mind.known.values()] if settings.compaction else ():

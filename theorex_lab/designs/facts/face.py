@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from theorex_lab.design import Face, later
+from theorex_lab.design import Face, later, on_home
 from theorex_lab.designs.facts import channels, contradictions, extracting, self_notes, signals, writing
 from theorex_lab.designs.facts import domains as areas
 from theorex_lab.designs.facts import notes as work
@@ -18,18 +17,7 @@ from theorex_lab.designs.facts.summaries import moment, summary, tier
 from theorex_lab.designs.facts.writing import NewFact, Wrote, write_fact
 from theorex_lab.journal.files import write_atomically
 
-R = TypeVar("R")
 _HERE = "theorex_lab.designs.facts"
-
-
-def on_home(function: Callable[..., R]) -> Callable[..., R]:
-    """A function of a home as a method of a face, which has one."""
-
-    @wraps(function)
-    def method(self: Face, *given: Any, **named: Any) -> R:
-        return function(self.home, *given, **named)
-
-    return method
 
 
 class FactsMemory(Face):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import Any, Literal
@@ -12,13 +12,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso, to_microseconds
-from theorex_lab.design import Item, Line, Reminder, Told, Wanted
+from theorex_lab.design import Item, Line, Reminder, Wanted
 from theorex_lab.designs.facts import channels, facts, items
 from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.items import FactSettings, fact_settings, told_of
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.home import Home
-from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
@@ -160,16 +159,6 @@ def agents_of(home: Home) -> list[str]:
     """Who wrote facts."""
     with home.views.reading(facts.Facts) as view:
         return list(view.agents)
-
-
-def audit_reading() -> Callable[[Event], Iterable[Told]]:
-    """Tells what superseded, contradicts or was archived."""
-
-    def told(event: Event) -> Iterator[Told]:
-        names = ("facts", "by", "why", "entity", "to", "note_id")
-        yield (event.kind, event.agent, {name: event.body[name] for name in names if event.body.get(name)})
-
-    return told
 
 
 def fact_reminders(home: Home) -> Iterator[Reminder]:

@@ -66,7 +66,7 @@ def _lived(memory: Housed, log: Log, cycles: int) -> Iterator[tuple[float, ...]]
         found = [_holder(known, name).id in top for (_, name), top in zip(goals, near, strict=True)]
         held = [(action, _held(_holder(known, name))) for name, action in steps]
         kept = [kind_of(action) in {*map(kind_of, there)} for action, there in held]
-        shares = (float(np.mean(has or [1.0])) for has in (found, kept, [action in there for action, there in held]))
+        shares = (float(np.mean(has or [True])) for has in (found, kept, [action in there for action, there in held]))
         yield cycle, len(goals), sum(one.active for one in known.values()), *shares
 
 
@@ -131,7 +131,7 @@ def hypotheses(*, embedder: Embedder | None = None) -> pd.DataFrame:
     """The document's twelve tests without a paid model: columns test, document, ours, passes.
 
     Goals and queries are the document's, actions are told in our words. A test passes where what it is about holds, whatever
-    the figures.
+    the columns_scored.
     """
     told, used, rows = made_up(), embedder or kept_embedder(), []
     for test in told["tests"]:

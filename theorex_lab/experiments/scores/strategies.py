@@ -28,7 +28,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import fetch_taubench_airline
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.data.parsing import TauRun
-from theorex_lab.experiments.replay.baselines import Bm25, Files, Housed
+from theorex_lab.experiments.replay.baselines import Baseline, Bm25, Files, Housed
 from theorex_lab.experiments.scores.retrieval import kept_embedder
 from theorex_lab.experiments.scores.session_scores import Scene, scenes, share
 from theorex_lab.journal.event import Event
@@ -104,7 +104,7 @@ def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[R
     """What the strategy recalled for a task's first message foretells: for tasks never seen, and for the same once more.
 
     The first: strategies of the successful trials of 40 tasks, asked for the other 10 by the first message of each trial,
-    five times. The second: of trials 0 to 2 of all tasks, asked by trial 3. A result each, as `figures` makes it.
+    five times. The second: of trials 0 to 2 of all tasks, asked by trial 3. A result each, as `columns_scored` makes it.
     """
     (log,), runs, used = load_logs("taubench_airline"), first_messages(), embedder or kept_embedder()
     by_run: dict[str, list[Event]] = defaultdict(list)
@@ -122,7 +122,7 @@ def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[R
                 for method, scored in chain(*(_foretold(memory, run, query, used) for run, query in asked)):
                     rows[method].append(scored)
         tasks = [run.task for _, asked in trials for run, _ in asked]
-        found = figures(rows, [*ACTION_SCORES, "recalled"], tasks, seed, 3)
+        found = columns_scored(rows, [*ACTION_SCORES, "recalled"], tasks, seed, 3)
         told.append({"dataset": f"taubench_airline, {part}", **found})
     return told
 
@@ -162,7 +162,7 @@ def _frequent(known: Sequence[Trajectory]) -> list[str]:
     return [by_name[name].most_common(1)[0][0] for name, n in runs.most_common() if n >= _OFTEN * len(known)]
 
 
-def figures(
+def columns_scored(
     rows: Mapping[str, Sequence[Sequence[float]]], names: Sequence[str], groups: Sequence[Any], seed: int, first: int
 ) -> Result:
     """{n, metrics, baselines}: the mean of each column with its 95 % interval, drawn by group; `strategies` are the metrics.
@@ -182,18 +182,20 @@ def score_coding(dataset: str | Log = "coding_sessions", *, embedder: Embedder |
     """Does the strategy recalled for the first prompt name the files and commands that the session then uses?
 
     Shares of those known before; what was done before a session's start is remembered, and dreamt. Every method has as many
-    tokens as the strategy takes, 500 at most; per_100: the mean of file and command for a hundred tokens. A result as `figures`
+    tokens as the strategy takes, 500 at most; per_100: the mean of file and command for a hundred tokens. A result as `columns_scored`
     makes it. Raises InvalidInput for a log in which no session can be scored.
     """
     log = dataset if isinstance(dataset, Log) else load_logs(dataset)[0]
     rows: dict[str, list[list[float]]] = defaultdict(list)
     with closing(Housed([DESIGN], embedder=embedder or kept_embedder())) as memory:
-        peers, known, taken = {"BM25 over raw sessions": Bm25(), "recent files": Files(short=True)}, set[str](), 0
+        peers: dict[str, Baseline] = {"BM25 over raw sessions": Bm25(), "recent files": Files(short=True)}
+        known, taken = set[str](), 0
         for scene in scenes(log):
             new = [event for event in log.events[taken:] if event.at < scene.at]
             taken += len(new)
-            for keeps in (memory, *peers.values()):
-                keeps.observe(new)
+            memory.observe(new)
+            for peer in peers.values():
+                peer.observe(new)
             memory.consolidate(scene.at)
             known |= commands_of(new)
             wanted = known & commands_of(event for event in log.events if event.session == scene.session)
@@ -209,7 +211,7 @@ def score_coding(dataset: str | Log = "coding_sessions", *, embedder: Embedder |
         raise InvalidInput(
             f"got {log.name}, whose sessions use nothing known before; give a longer log of coding sessions"
         )
-    found = figures(rows, ["file", "command", "per_100", "tokens"], range(len(rows[STRATEGIES])), seed, 2)
+    found = columns_scored(rows, ["file", "command", "per_100", "tokens"], range(len(rows[STRATEGIES])), seed, 2)
     return {"dataset": log.name, **found}
 
 
