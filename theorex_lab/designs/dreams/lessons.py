@@ -16,8 +16,8 @@ from theorex_lab.text.sections import read_sections
 MOST_STEPS, MOST_LESSONS = 40, 8
 CONFIDENCE = {Ended.SUCCESS: 1.0, Ended.PARTIAL: 0.6, Ended.UNKNOWN: 0.5, Ended.ABORTED: 0.3, Ended.FAILURE: 0.2}
 TEXTS = read_sections(__file__, "prompts.txt")
-_MOST_NAMED, _DECISIVE_AMONG, _READ_CHARACTERS = 6, 20, 2_000
-_SHOWN_CHARACTERS, _VALUE_CHARACTERS, _LESSON_CHARACTERS = 130, 60, 400
+_MOST_NAMED, _MOST_KINDS, _DECISIVE_AMONG, _INSTEAD_WITHIN = 6, 40, 20, 200
+_LONGEST_SHOWN, _LONGEST_VALUE, _LONGEST_LESSON, _LONGEST_WAY, _LONGEST_READ = 130, 60, 400, 600, 2_000  # characters
 _ALIKE = 0.6  # share of words that an action has in common with the one that worked instead of it
 _TALK = "talking"
 _FAULTS, _RE = (
@@ -32,7 +32,7 @@ def went_wrong(action: Action) -> bool:
     """Whether an action failed: it is recorded so, its result states an exit code or, where nothing is known, an error."""
     if action.ok is False or _RE["stated"].match(action.result):
         return True
-    return action.ok is None and says_failed(action.result[:_SHOWN_CHARACTERS].strip().partition("\n")[0])
+    return action.ok is None and says_failed(action.result[:_LONGEST_SHOWN].strip().partition("\n")[0])
 
 
 def critical_of(actions: Sequence[Action]) -> tuple[int, ...]:
@@ -55,7 +55,8 @@ def lessons_of(trajectory: Trajectory) -> tuple[Lesson, ...]:
     for place, action in enumerate(trajectory.actions):
         if went_wrong(action) and (quote := _quote(action)):
             failed.setdefault((action.tool, re.sub(r"\d+", "0", quote)), []).append(place)
-    told = [found for places in failed.values() if (found := _lesson(trajectory.actions, places))][-MOST_LESSONS:]
+    latest = list(failed.values())[-_MOST_KINDS:]
+    told = [found for places in latest if (found := _lesson(trajectory.actions, places))][-MOST_LESSONS:]
     if not failed and trajectory.outcome is Ended.FAILURE and trajectory.actions:
         told = [_decisive(trajectory)]
     return tuple(dict.fromkeys(told))
@@ -64,24 +65,24 @@ def lessons_of(trajectory: Trajectory) -> tuple[Lesson, ...]:
 def summary_of(trajectory: Trajectory) -> str:
     """What was done in plain words: the tools in their order, the files, and how it came out."""
     sound = [action for action in trajectory.actions if not went_wrong(action)]
-    did, looked = (
-        _named(_label(action, trajectory.agent) for action in sound if action.changed is changed)
-        for changed in (True, False)
-    )
-    values = (value for action in sound if action.changed for value in _call(action.action)[1].values())
+    acts, looks = ([action for action in sound if action.changed is changed] for changed in (True, False))
+    did, looked = (_named(_label(action, trajectory.agent) for action in found) for found in (acts, looks))
+    values = (value for action in acts for value in _call(action.action)[1].values())
     files = _named(value for value in values if _RE["file"].fullmatch(value))
     told = [
         did and f"Done by {did}",
         looked and f"{'after' if did else 'Looked up with'} {looked}",
         files and f"in {files}",
     ]
-    return f"{', '.join(filter(None, told)) or 'Nothing worked'}; {TEXTS[trajectory.outcome.value]}."
+    way = one_line(", ".join(filter(None, told)), _LONGEST_WAY)
+    return f"{way or 'Nothing worked'}; {TEXTS[trajectory.outcome.value]}."
 
 
 def _lesson(actions: Sequence[Action], places: Sequence[int]) -> Lesson | None:
     """What one kind of failure teaches, which was met at `places`; None where work in between mended it."""
     failed, later, quote = actions[places[-1]], places[-1] + 1, _quote(actions[places[-1]])
-    at = next((place for place in range(later, len(actions)) if _replaces(actions[place], failed)), None)
+    after = range(later, min(len(actions), later + _INSTEAD_WITHIN))
+    at = next((place for place in after if _replaces(actions[place], failed)), None)
     if at is not None and any(action.changed and not went_wrong(action) for action in actions[later:at]):
         return None
     (name, given), other = _call(failed.action), failed if at is None else actions[at]
@@ -93,12 +94,12 @@ def _lesson(actions: Sequence[Action], places: Sequence[int]) -> Lesson | None:
         times=f" {len(places)} times" if len(places) > 1 else "", worked="other values" if name and worked[0] == "`" else worked,
     )  # fmt: skip
     fault = next((kind for kind, words in _FAULTS.items() if words.search(quote)), Fault.LOGIC_ERROR)
-    return one_line(text, _LESSON_CHARACTERS), str(fault), "tool"
+    return one_line(text, _LONGEST_LESSON), str(fault), "tool"
 
 
 def _replaces(action: Action, failed: Action) -> bool:
     """Whether an action that worked is a failed one done otherwise: of the same tool, with most of its words."""
-    words, wanted = (set(_RE["word"].findall(text[:_READ_CHARACTERS])) for text in (action.action, failed.action))
+    words, wanted = (set(_RE["word"].findall(text[:_LONGEST_READ])) for text in (action.action, failed.action))
     alike = len(words & wanted) >= _ALIKE * len(words | wanted)
     return alike and action.tool == failed.tool and not went_wrong(action)
 
@@ -107,21 +108,22 @@ def _decisive(trajectory: Trajectory) -> Lesson:
     """What a failed run teaches in which nothing failed by itself: of what it changed, the step that most likely decided it."""
     steps, error = list[RunStep](), trajectory.error
     for place, action in [(k, one) for k, one in enumerate(trajectory.actions) if one.changed][-_DECISIVE_AMONG:]:
-        steps.append(RunStep(place, "agent", f"{action.reasoning}\n{action.action}"[:_READ_CHARACTERS]))
-        steps.append(RunStep(place, "tool", action.result[:_READ_CHARACTERS], action.tool or "tool", is_error=False))
+        steps.append(RunStep(place, "agent", f"{action.reasoning}\n{action.action}"[:_LONGEST_READ]))
+        steps.append(RunStep(place, "tool", action.result[:_LONGEST_READ], action.tool or "tool", is_error=False))
     action = trajectory.actions[find_decisive(steps, task=trajectory.goal).step if steps else -1]
     talked = _label(action, trajectory.agent) == _TALK
     kind = "raised" if error else "looked up" if not steps else "talked" if talked else "decided"
     text = TEXTS[kind].format(shown=_shown(*_call(action.action), action), error=error)
     fault = trajectory.fault or (Fault.LOGIC_ERROR if error else Fault.UNKNOWN_FAILURE)
-    return one_line(text, _LESSON_CHARACTERS), str(fault), "tool" if error else "agent"
+    # What an action says may be copied from a tool's answer.
+    return one_line(text, _LONGEST_LESSON), str(fault), "agent" if kind in ("looked up", "talked") else "tool"
 
 
 def _quote(action: Action) -> str:
     """The line that says what failed, without tags; '' where a check ran and failed, or nothing is said."""
     stated = _RE["stated"].match(action.result)
-    told = failure_quote(action.result[stated.end() if stated else 0 :][:_READ_CHARACTERS])
-    quote = one_line(_RE["furniture"].sub("", told), _SHOWN_CHARACTERS).rstrip(".")
+    told = failure_quote(action.result[stated.end() if stated else 0 :][:_LONGEST_READ])
+    quote = one_line(_RE["furniture"].sub("", told), _LONGEST_SHOWN).rstrip(".")
     is_check = not _RE["call"].match(action.action) and _RE["check"].search(action.action)
     needed = _RE["misuse" if is_check else "telling"] if stated and stated[1] else _RE["word"]
     return quote if needed.search(quote) and not _RE["empty"].fullmatch(quote) else ""
@@ -146,16 +148,16 @@ def _apart(values: Values, others: Values) -> Values:
 def _shown(name: str, values: Values, action: Action) -> str:
     """A call by its name and values, anything else as it was recorded; short."""
     if not name and not values:
-        return f"`{one_line(action.action, _SHOWN_CHARACTERS)}`"
-    told = ", ".join(f"{key}={one_line(value, _VALUE_CHARACTERS)}" for (key, _), value in values.items())
-    return f"{name}{' with ' * bool(name and told)}{one_line(told, _SHOWN_CHARACTERS)}"
+        return f"`{one_line(action.action, _LONGEST_SHOWN)}`"
+    told = ", ".join(f"{key}={one_line(value, _LONGEST_VALUE)}" for (key, _), value in values.items())
+    return f"{name}{' with ' * bool(name and told)}{one_line(told, _LONGEST_SHOWN)}"
 
 
 def _label(action: Action, agent: str) -> str:
     """What an action is called in a summary: its tool, a command by its program."""
     if not action.tool or action.action.startswith(f"{action.tool}("):
         return action.tool or "a step"
-    program = _RE["program"].search(action.action[:_READ_CHARACTERS])
+    program = _RE["program"].search(action.action[:_LONGEST_READ])
     return _TALK if action.tool == agent else program[1] if program else "a script"
 
 
