@@ -71,7 +71,7 @@ RUN = (LOOK, FAILED, BOOKED)
 def test_what_succeeded_and_changed_something_is_the_critical_path() -> None:
     found = HeuristicDreamer().curate(lived(*RUN))
     assert found.critical == (2,)
-    assert found.summary == "Done by book, after get_price; it succeeded."
+    assert found.summary == "book a flight: done by book, after get_price; it succeeded."
     assert (found.confidence, found.source, found.program) == (1.0, "agent", "")
 
 
@@ -140,7 +140,10 @@ def test_the_summary_names_programs_and_files() -> None:
         did("A=1 uv run pytest -q"),
     ]
     found = HeuristicDreamer().curate(lived(*actions, outcome=Ended.UNKNOWN))
-    assert found.summary == "Done by Edit and uv run, after git status, in src/a.py; how it came out was not said."
+    assert (
+        found.summary
+        == "book a flight: done by Edit and uv run, after git status, in src/a.py; how it came out was not said."
+    )
     assert found.confidence == 0.5
 
 
@@ -193,7 +196,7 @@ def test_a_failed_run_has_no_more_confidence_than_rules_allow() -> None:
 
 def test_a_program_without_a_parent_is_told_by_the_rules() -> None:
     found = model("MARK_CRITICAL t 0\nHALT").curate(lived(*RUN))
-    assert (found.summary, found.source) == ("Done by book, after get_price; it succeeded.", "agent")
+    assert (found.summary, found.source) == ("book a flight: done by book, after get_price; it succeeded.", "agent")
 
 
 @pytest.mark.parametrize(
@@ -349,6 +352,6 @@ def test_real_trajectories_become_sentences(recorded: Log) -> None:
     told = [HeuristicDreamer().curate(one) for one in chosen]
     sentence = re.compile(r"Do not (?:repeat|give up on|stop|only talk) .{10,}[.…]")
     assert all(sentence.fullmatch(text) and len(text) <= 400 for one in told for text, _, _ in one.constraints)
-    assert all(re.fullmatch(r"(?:Done by|Looked up with) .*; (?:it|how it) .*\.", one.summary) for one in told)
+    assert all(re.fullmatch(r".*: (?:done by|looked up with) .*; (?:it|how it) .*\.", one.summary) for one in told)
     assert sum(bool(one.constraints) for one in told) >= 2
     assert all(one.critical for one in told)

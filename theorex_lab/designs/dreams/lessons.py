@@ -17,7 +17,7 @@ MOST_STEPS, MOST_LESSONS = 40, 8
 CONFIDENCE = {Ended.SUCCESS: 1.0, Ended.PARTIAL: 0.6, Ended.UNKNOWN: 0.5, Ended.ABORTED: 0.3, Ended.FAILURE: 0.2}
 TEXTS = read_sections(__file__, "prompts.txt")
 _MOST_NAMED, _MOST_KINDS, _DECISIVE_AMONG, _INSTEAD_WITHIN = 6, 40, 20, 200
-_LONGEST_SHOWN, _LONGEST_VALUE, _LONGEST_LESSON, _LONGEST_WAY, _LONGEST_READ = 130, 60, 400, 600, 2_000  # characters
+_SHOWN_CHARACTERS, _VALUE_CHARACTERS, _LESSON_CHARACTERS, _READ_CHARACTERS = 130, 60, 400, 2_000
 _ALIKE = 0.6  # share of words that an action has in common with the one that worked instead of it
 _TALK = "talking"
 _FAULTS, _RE = (
@@ -32,7 +32,7 @@ def went_wrong(action: Action) -> bool:
     """Whether an action failed: it is recorded so, its result states an exit code or, where nothing is known, an error."""
     if action.ok is False or _RE["stated"].match(action.result):
         return True
-    return action.ok is None and says_failed(action.result[:_LONGEST_SHOWN].strip().partition("\n")[0])
+    return action.ok is None and says_failed(action.result[:_SHOWN_CHARACTERS].strip().partition("\n")[0])
 
 
 def critical_of(actions: Sequence[Action]) -> tuple[int, ...]:
@@ -63,7 +63,7 @@ def lessons_of(trajectory: Trajectory) -> tuple[Lesson, ...]:
 
 
 def summary_of(trajectory: Trajectory) -> str:
-    """What was done in plain words: the tools in their order, the files, and how it came out."""
+    """What was done for the goal in plain words: the tools in their order, the files, and how it came out."""
     sound = [action for action in trajectory.actions if not went_wrong(action)]
     acts, looks = ([action for action in sound if action.changed is changed] for changed in (True, False))
     did, looked = (_named(_label(action, trajectory.agent) for action in found) for found in (acts, looks))
@@ -74,8 +74,8 @@ def summary_of(trajectory: Trajectory) -> str:
         looked and f"{'after' if did else 'Looked up with'} {looked}",
         files and f"in {files}",
     ]
-    way = one_line(", ".join(filter(None, told)), _LONGEST_WAY)
-    return f"{way or 'Nothing worked'}; {TEXTS[trajectory.outcome.value]}."
+    done = ", ".join(filter(None, told)) or "Nothing worked"
+    return f"{trajectory.goal}: {done[0].lower()}{done[1:]}; {TEXTS[trajectory.outcome.value]}."
 
 
 def _lesson(actions: Sequence[Action], places: Sequence[int]) -> Lesson | None:
@@ -94,12 +94,12 @@ def _lesson(actions: Sequence[Action], places: Sequence[int]) -> Lesson | None:
         times=f" {len(places)} times" if len(places) > 1 else "", worked="other values" if name and worked[0] == "`" else worked,
     )  # fmt: skip
     fault = next((kind for kind, words in _FAULTS.items() if words.search(quote)), Fault.LOGIC_ERROR)
-    return one_line(text, _LONGEST_LESSON), str(fault), "tool"
+    return one_line(text, _LESSON_CHARACTERS), str(fault), "tool"
 
 
 def _replaces(action: Action, failed: Action) -> bool:
     """Whether an action that worked is a failed one done otherwise: of the same tool, with most of its words."""
-    words, wanted = (set(_RE["word"].findall(text[:_LONGEST_READ])) for text in (action.action, failed.action))
+    words, wanted = (set(_RE["word"].findall(text[:_READ_CHARACTERS])) for text in (action.action, failed.action))
     alike = len(words & wanted) >= _ALIKE * len(words | wanted)
     return alike and action.tool == failed.tool and not went_wrong(action)
 
@@ -108,22 +108,23 @@ def _decisive(trajectory: Trajectory) -> Lesson:
     """What a failed run teaches in which nothing failed by itself: of what it changed, the step that most likely decided it."""
     steps, error = list[RunStep](), trajectory.error
     for place, action in [(k, one) for k, one in enumerate(trajectory.actions) if one.changed][-_DECISIVE_AMONG:]:
-        steps.append(RunStep(place, "agent", f"{action.reasoning}\n{action.action}"[:_LONGEST_READ]))
-        steps.append(RunStep(place, "tool", action.result[:_LONGEST_READ], action.tool or "tool", is_error=False))
+        steps.append(RunStep(place, "agent", f"{action.reasoning}\n{action.action}"[:_READ_CHARACTERS]))
+        steps.append(RunStep(place, "tool", action.result[:_READ_CHARACTERS], action.tool or "tool", is_error=False))
     action = trajectory.actions[find_decisive(steps, task=trajectory.goal).step if steps else -1]
     talked = _label(action, trajectory.agent) == _TALK
     kind = "raised" if error else "looked up" if not steps else "talked" if talked else "decided"
     text = TEXTS[kind].format(shown=_shown(*_call(action.action), action), error=error)
     fault = trajectory.fault or (Fault.LOGIC_ERROR if error else Fault.UNKNOWN_FAILURE)
     # What an action says may be copied from a tool's answer.
-    return one_line(text, _LONGEST_LESSON), str(fault), "agent" if kind in ("looked up", "talked") else "tool"
+    return one_line(text, _LESSON_CHARACTERS), str(fault), "agent" if kind in ("looked up", "talked") else "tool"
 
 
 def _quote(action: Action) -> str:
     """The line that says what failed, without tags; '' where a check ran and failed, or nothing is said."""
     stated = _RE["stated"].match(action.result)
-    told = failure_quote(action.result[stated.end() if stated else 0 :][:_LONGEST_READ])
-    quote = one_line(_RE["furniture"].sub("", told), _LONGEST_SHOWN).rstrip(".")
+    said = action.result[stated.end() if stated else 0 :][:_READ_CHARACTERS]
+    told = message[1] if (message := _RE["message"].search(said)) else failure_quote(said)
+    quote = one_line(_RE["furniture"].sub("", told), _SHOWN_CHARACTERS).rstrip(".")
     is_check = not _RE["call"].match(action.action) and _RE["check"].search(action.action)
     needed = _RE["misuse" if is_check else "telling"] if stated and stated[1] else _RE["word"]
     return quote if needed.search(quote) and not _RE["empty"].fullmatch(quote) else ""
@@ -148,21 +149,22 @@ def _apart(values: Values, others: Values) -> Values:
 def _shown(name: str, values: Values, action: Action) -> str:
     """A call by its name and values, anything else as it was recorded; short."""
     if not name and not values:
-        return f"`{one_line(action.action, _LONGEST_SHOWN)}`"
-    told = ", ".join(f"{key}={one_line(value, _LONGEST_VALUE)}" for (key, _), value in values.items())
-    return f"{name}{' with ' * bool(name and told)}{one_line(told, _LONGEST_SHOWN)}"
+        return f"`{one_line(action.action, _SHOWN_CHARACTERS)}`"
+    told = ", ".join(f"{key}={one_line(value, _VALUE_CHARACTERS)}" for (key, _), value in values.items())
+    return f"{name}{' with ' * bool(name and told)}{one_line(told, _SHOWN_CHARACTERS)}"
 
 
 def _label(action: Action, agent: str) -> str:
     """What an action is called in a summary: its tool, a command by its program."""
     if not action.tool or action.action.startswith(f"{action.tool}("):
         return action.tool or "a step"
-    program = _RE["program"].search(action.action[:_LONGEST_READ])
+    program = _RE["program"].search(action.action[:_READ_CHARACTERS])
     return _TALK if action.tool == agent else program[1] if program else "a script"
 
 
 def _named(labels: Iterable[str]) -> str:
     """Names in the order in which they first came, and how many more there are."""
-    names = [*dict.fromkeys(labels)]
-    names[_MOST_NAMED:] = [f"{len(names) - _MOST_NAMED} more"] * (len(names) > _MOST_NAMED)
+    found = [*dict.fromkeys(labels)]
+    names = [one_line(name, _SHOWN_CHARACTERS) for name in found[:_MOST_NAMED]]
+    names += [f"{len(found) - _MOST_NAMED} more"] * (len(found) > _MOST_NAMED)
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))
