@@ -231,7 +231,7 @@ def test_verify_fails_when_a_row_was_changed_behind_its_back(run: Run, tmp_path:
 # Every name that has been a command; none of them may go.
 OLD_NAMES = (
     "write search status scan prune scan-agent prune-agent flush graduate promote query-shared flash-inject boot-aware "
-    "boot-inject embed route role-route roles energy-check trace-stats matrix-build matrix-show dispatch trace-show model "
+    "boot-inject embed route role-route roles energy-check trace-stats matrix-build matrix-show dispatch trace-show "
     "trace-review evolve-review confirm policy-snapshot policy-list policy-rollback gate nightly schedule outcome judge "
     "evolve-status moment drift audit context-monitor a2a-send a2a-tasks a2a-claim a2a-complete a2a-fail mcp-start backup "
     "restore verify erase config export import archive install-hooks tune eval tour lab"

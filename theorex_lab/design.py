@@ -339,7 +339,7 @@ def on_home(function: Callable[..., R]) -> Callable[..., R]:
     return method
 
 
-def telling(*names: str) -> Callable[[], Callable[[Event], Iterable[Told]]]:
+def audit_telling(*names: str) -> Callable[[], Callable[[Event], Iterable[Told]]]:
     """A reading of the audit log that tells of each event the members of its body with these names that say something."""
 
     def told(event: Event) -> Iterable[Told]:

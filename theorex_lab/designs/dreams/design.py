@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import AuditPart, Design, NightStep, Section, later, telling
+from theorex_lab.design import AuditPart, Design, NightStep, Section, audit_telling, later
 from theorex_lab.designs.dreams import KINDS
 from theorex_lab.designs.dreams.items import CONSTRAINT, STRATEGY, DreamSettings
 from theorex_lab.search.items import OBSERVATION
@@ -40,7 +40,7 @@ DESIGN = Design(
     leads=False,
     retrieve=later(f"{_HERE}.sections:retrieve_strategies"),
     steps=(NightStep("dream", later(f"{_HERE}.engine:dream_at_night")),),
-    audit=AuditPart(READ_FROM, telling("strategy_id", "absorbed", "why", "undo", "pruned", "from", "to", "ok", "problem")),
+    audit=AuditPart(READ_FROM, audit_telling("strategy_id", "absorbed", "why", "undo", "pruned", "from", "to", "ok", "problem")),
     agents=later(f"{_HERE}.reports:agents_of"),
     consolidated=later(f"{_HERE}.reports:consolidated"),
     status=later(f"{_HERE}.reports:status"),

@@ -1,6 +1,6 @@
 """What facts bring to a home: each part is imported when it is first asked for."""
 
-from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, later, object_at, telling
+from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, audit_telling, later, object_at
 from theorex_lab.designs.facts import KINDS
 from theorex_lab.designs.facts.items import FACT, FactSettings
 from theorex_lab.search.items import OBSERVATION
@@ -26,7 +26,7 @@ DESIGN = Design(
     flush=later(f"{_HERE}.extracting:extract_new"),
     steps=(NightStep("heartbeat", later(f"{_HERE}.heartbeat:night_step")),),
     reminders=later(f"{_HERE}.summaries:fact_reminders"),
-    audit=AuditPart(READ_FROM, telling("facts", "by", "why", "entity", "to", "note_id")),
+    audit=AuditPart(READ_FROM, audit_telling("facts", "by", "why", "entity", "to", "note_id")),
     status=later(f"{_HERE}.summaries:status"),
     agents=later(f"{_HERE}.summaries:agents_of"),
     silos=later(f"{_HERE}.channels:silos"),
