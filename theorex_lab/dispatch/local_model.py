@@ -14,7 +14,7 @@ import signal
 import socket
 import sys
 import time
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -194,13 +194,10 @@ def _reap(pid: int) -> None:
 
 def _healthy(port: int) -> bool:
     connection = http.client.HTTPConnection(_HOST, port, timeout=1.0)
-    try:
+    with closing(connection), suppress(OSError, http.client.HTTPException):
         connection.request("GET", "/health")
         return connection.getresponse().status == 200
-    except (OSError, http.client.HTTPException):
-        return False
-    finally:
-        connection.close()
+    return False
 
 
 def _serve(port: int) -> None:

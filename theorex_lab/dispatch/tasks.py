@@ -5,9 +5,10 @@ whichever process appends step k first has taken it, and every other one is told
 """
 
 import re
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -65,16 +66,8 @@ class Task:
         return values | {name: values[own] for name, own in _A2A_NAMES.items()}
 
 
-class _Standing(NamedTuple):
-    """Columns of one task."""
-
-    state: int
-    step: int
-    attempt: int
-    seq: int
-    step_seq: int
-    claimed_at: int
-    lease_until: int
+# Columns of one task, whole numbers all.
+_Standing = namedtuple("_Standing", "state step attempt seq step_seq claimed_at lease_until")
 
 
 class Tasks(View):
