@@ -3,22 +3,18 @@
 A design brings its own commands with these; the command line itself stands above the designs.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 from collections.abc import Callable
 from functools import wraps
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar, cast
 
 import click
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from theorex_lab.clock import Clock
+from theorex_lab.clock import Clock, FixedClock, SystemClock
 
 # What every command takes, before its name and after it; `given_options` has them by their names.
 COMMON_OPTIONS: tuple[click.Option, ...] = (
@@ -156,8 +152,6 @@ def named_home() -> str:
 
 def named_clock() -> Clock:
     """The clock that the options name."""
-    from theorex_lab.clock import FixedClock, SystemClock
-
     now = given_options().get("now")
     return FixedClock.at(now) if now else SystemClock()
 

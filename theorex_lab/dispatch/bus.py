@@ -1,21 +1,17 @@
 """A call of a model as messages START, TOOL and END of one trace id, and the recorder that writes them down."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.ids import check_session, derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event, new_event, paths_by_use
 from theorex_lab.text.doors import kept_text
 from theorex_lab.text.visible import visible
-
-if TYPE_CHECKING:
-    from theorex_lab.dispatch.llm import Attempt
 
 TASK_CHARACTERS = 4_000
 RESPONSE_CHARACTERS = 2_000

@@ -3,8 +3,6 @@
 It is small and slow of mind: it proves the wire, not the wisdom.
 """
 
-from __future__ import annotations
-
 import argparse
 import http.client
 import importlib.util
@@ -17,15 +15,12 @@ import time
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
-from theorex_lab.config import OFFLINE_MODEL
+from theorex_lab.config import OFFLINE_MODEL, ModelSettings, Settings
 from theorex_lab.dispatch.process import started
 from theorex_lab.errors import ModelUnavailable, StorageError
 from theorex_lab.journal.files import FILE_MODE, exclusive, write_atomically
-
-if TYPE_CHECKING:
-    from theorex_lab.config import ModelSettings, Settings
 
 MODEL = OFFLINE_MODEL
 STATE_FILE = "local-model.json"
@@ -121,8 +116,6 @@ def status(home: Path | str) -> Running | None:
 
 def local_endpoint(home: Path | str) -> ModelSettings | None:
     """The offline model of `home` as a model of the small tier, named MODEL, or None while it does not run."""
-    from theorex_lab.config import ModelSettings  # the process that serves does without
-
     running = status(home)
     return ModelSettings(tier="small", url=running.url) if running is not None else None
 

@@ -5,8 +5,6 @@ query, the matrix by those on the type of query, and both overrule a role only w
 decides what is left. Each step says what it did, or why it did nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
