@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
-from theorex_lab.search.endpoint import authorization, encodable, endpoint_url, excerpt, key_from
+from theorex_lab.search.endpoint import encodable, endpoint_url, excerpt, key_from
 
 if TYPE_CHECKING:
     import httpx
@@ -238,8 +238,7 @@ class HttpEmbedder(_Model):
 
         body = json.dumps({"model": self.model, "input": list(texts), "encoding_format": "float"}).encode()
         deadline = Deadline(self._timeout_seconds)
-        headers, limit = authorization(key), self._response_limit_bytes
-        reply = post(client, self.url, body, deadline=deadline, limit_bytes=limit, headers=headers)
+        reply = post(client, self.url, body, deadline=deadline, limit_bytes=self._response_limit_bytes, key=key)
         if reply.status != 200:
             self._refuse(f"the status {reply.status}: {excerpt(reply.content, key)}")
         matrix = self._parse(reply.content, len(texts), key)
