@@ -22,10 +22,8 @@ from theorex_lab.serve.signals import ended_in_order, ending
 @click.option("--allow-remote", is_flag=True, help="Let --host be an address that other machines reach.")
 @click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="Another name it may be reached under.")
 @click.option("--token-file", metavar="FILE", help="The token; default mcp-token-AGENT in the home.")
-def mcp_start(
-    agent: str | None, any_agent: bool, stdio: bool, host: str, allow_remote: bool, token_file: str | None,
-    hosts: tuple[str, ...], port: int,
-) -> None:  # fmt: skip
+def mcp_start(agent: str | None, any_agent: bool, stdio: bool, host: str, allow_remote: bool, token_file: str | None,
+              hosts: tuple[str, ...], port: int) -> None:  # fmt: skip
     """Runs until it is stopped; what is under way then is answered first. Over HTTP every request needs the token, which is made at the first start.
 
     The tools are status, search, write, promote, boot-inject and those of designs. Over HTTP all projects are open unless --project or a call names one.

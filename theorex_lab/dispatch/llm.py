@@ -117,11 +117,10 @@ class ModelClient:
     'http://localhost:1234/v1/chat/completions'
     """
 
-    def __init__(
-        self, url: str, model: str, *, timeout_seconds: float = 30.0, max_response_bytes: int = 4 << 20,
-        api_key: str | None = None, allow_remote: bool = False, max_tokens: int = 1024, temperature: float = 0.3,
-        attempts: int = 3, transport: httpx.BaseTransport | None = None, sleep: Callable[[float], None] | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, url: str, model: str, *, timeout_seconds: float = 30.0, max_response_bytes: int = 4 << 20,
+                 api_key: str | None = None, allow_remote: bool = False, max_tokens: int = 1024,
+                 temperature: float = 0.3, attempts: int = 3, transport: httpx.BaseTransport | None = None,
+                 sleep: Callable[[float], None] | None = None) -> None:  # fmt: skip
         from theorex_lab.search.wire import new_client
 
         if not model:
