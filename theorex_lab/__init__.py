@@ -6,15 +6,13 @@ TYPE_CHECKING = False  # what type checkers take for true; `typing` would cost e
 if TYPE_CHECKING:
     from theorex_lab.clock import FixedClock, SystemClock
     from theorex_lab.config import Settings
+
+    # isort: off
     from theorex_lab.errors import (
-        ConfigError,
-        CorruptJournal,
-        InvalidInput,
-        ModelUnavailable,
-        NewerVersion,
-        StorageError,
-        TheorexError,
-    )
+        ConfigError, CorruptJournal, InvalidInput, ModelUnavailable, NewerVersion, StorageError, TheorexError,
+    )  # fmt: skip
+
+    # isort: on
     from theorex_lab.lab import Lab
     from theorex_lab.memory.observation import Entry
 

@@ -44,11 +44,9 @@ class Home:
     is written is of it, and only what is of it or of none is given back; '' is none, to which all is given.
     """
 
-    def __init__(
-        self, folder: Path, *, journal: Journal | None = None, settings: Settings | None = None,
-        clock: Clock | None = None, embedder: Embedder | None = None, designs: Callable[[], Sequence[Design]] = tuple,
-        project: str = "",
-    ) -> None:  # fmt: skip
+    def __init__(self, folder: Path, *, journal: Journal | None = None, settings: Settings | None = None,
+                 clock: Clock | None = None, embedder: Embedder | None = None,
+                 designs: Callable[[], Sequence[Design]] = tuple, project: str = "") -> None:  # fmt: skip
         """What is not given is the folder's own; its journal is opened, or created. `designs` is asked for them once they are needed.
 
         Raises ConfigError for a broken config.json, StorageError where the folder cannot be written, CorruptJournal where

@@ -10,7 +10,7 @@ import re
 
 from theorex_lab.errors import InvalidInput
 
-_AGENT = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_AGENT = re.compile(r"(?!.*\.\.)[a-z0-9][a-z0-9._-]{0,63}")
 UUID = r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$"  # of any version, in lower case
 _SESSION = re.compile(r"[A-Za-z0-9._:-]{0,128}")
 CONCEPT_BITS = 53  # the integers that a JSON reader holding numbers as doubles keeps exact
@@ -53,23 +53,26 @@ def concept_id(canonical_form: str) -> int:
     return int.from_bytes(digest[:8], "big") >> (64 - CONCEPT_BITS)
 
 
+def check_name(name: str, pattern: re.Pattern[str], what: str, allowed: str) -> str:
+    """Return `name`, or raise InvalidInput, which says what it is and what is allowed, where the pattern does not fit it."""
+    if not isinstance(name, str) or not pattern.fullmatch(name):
+        raise InvalidInput(f"got the {what} {name!r}; allowed are {allowed}")
+    return name
+
+
 def check_agent(agent: str) -> str:
     """Return `agent`, or raise InvalidInput where it is outside the rule.
 
     >>> check_agent("qwen-sage")
     'qwen-sage'
     """
-    if not isinstance(agent, str) or not _AGENT.fullmatch(agent) or ".." in agent:
-        allowed = "1 to 64 of a-z 0-9 . _ - starting with a letter or digit, without '..'"
-        raise InvalidInput(f"got the agent id {agent!r}; allowed are {allowed}")
-    return agent
+    allowed = "1 to 64 of a-z 0-9 . _ - starting with a letter or digit, without '..'"
+    return check_name(agent, _AGENT, "agent id", allowed)
 
 
 def check_session(session: str) -> str:
     """Return `session`, or raise InvalidInput where it is outside the rule ('' is none)."""
-    if not isinstance(session, str) or not _SESSION.fullmatch(session):
-        raise InvalidInput(f"got the session id {session!r}; allowed are up to 128 of A-Z a-z 0-9 . _ : -")
-    return session
+    return check_name(session, _SESSION, "session id", "up to 128 of A-Z a-z 0-9 . _ : -")
 
 
 def session_of(given: object) -> str:

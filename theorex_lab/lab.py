@@ -66,11 +66,9 @@ class Lab:
     ['observation']
     """
 
-    def __init__(
-        self, home: str | Path = DEFAULT_HOME, *, clock: Clock | None = None, settings: Settings | None = None,
-        embedder: Embedder | None = None, journal: Journal | None = None, designs: Sequence[Design] | None = None,
-        project: str = "",
-    ) -> None:  # fmt: skip
+    def __init__(self, home: str | Path = DEFAULT_HOME, *, clock: Clock | None = None, settings: Settings | None = None,
+                 embedder: Embedder | None = None, journal: Journal | None = None,
+                 designs: Sequence[Design] | None = None, project: str = "") -> None:  # fmt: skip
         """Open the home at `home`, or create it.
 
         `settings` take the place of the home's config.json, `journal` of the one in its folder, `designs` of those that are
@@ -239,11 +237,9 @@ class Lab:
         with door(keep_secrets=keep_secrets):
             return write_all(self.home, entries, imported=imported)
 
-    def search(
-        self, query: str, *, agents: Sequence[str] | None = None, limit: int = 10, cold: bool = False,
-        tag: str | None = None, spread: bool = False, kinds: Sequence[str] | None = None, all_projects: bool = False,
-        vectors: VectorUse | None = None,
-    ) -> Hits:  # fmt: skip
+    def search(self, query: str, *, agents: Sequence[str] | None = None, limit: int = 10, cold: bool = False,
+               tag: str | None = None, spread: bool = False, kinds: Sequence[str] | None = None,
+               all_projects: bool = False, vectors: VectorUse | None = None) -> Hits:  # fmt: skip
         """Search what all agents remember, or these and the shared web; see `memory.retrieve.Searcher.search`.
 
         In a lab of a project what is of it or of none, and the shared web, unless `all_projects`.
@@ -295,10 +291,8 @@ class Lab:
         told |= {name: value for part in reversed(parts) for name, value in part.items()}
         return {**told, "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason}}
 
-    def route(
-        self, query: str, *, agent: str | None = None, urgent: bool = False, context_pct: float = 0.0,
-        query_tokens: int = 0, power: Power | None = None,
-    ) -> Decision:  # fmt: skip
+    def route(self, query: str, *, agent: str | None = None, urgent: bool = False, context_pct: float = 0.0,
+              query_tokens: int = 0, power: Power | None = None) -> Decision:  # fmt: skip
         """Which model a query of an agent, or of nobody, should go to, and why; `power` None: read from the machine. Nothing is called.
 
         See `theorex_lab.routing.router.route`.
@@ -502,10 +496,8 @@ class Agent:
     def __init__(self, lab: Lab, name: str) -> None:
         self.lab, self.name = lab, name
 
-    def write(
-        self, text: str, *, observation_type: str = DEFAULT_TYPE, source: str = "agent", tags: Sequence[str] = (),
-        session: str = "", at: str | datetime | None = None, keep_secrets: bool = False,
-    ) -> Written:  # fmt: skip
+    def write(self, text: str, *, observation_type: str = DEFAULT_TYPE, source: str = "agent", tags: Sequence[str] = (),
+              session: str = "", at: str | datetime | None = None, keep_secrets: bool = False) -> Written:  # fmt: skip
         """Write a text; it is on disk when this returns. Returns its event id and the concepts found in it.
 
         `source` (user, agent, model, tool, import) says how far the text is trusted; `at` when it happened, by
@@ -521,10 +513,9 @@ class Agent:
         """Search what this agent remembers and what is shared, never what another keeps to itself."""
         return self.lab.search(query, agents=[self.name], limit=limit, cold=cold, tag=tag, spread=spread, kinds=kinds)
 
-    def dispatch(
-        self, task: str, *, context_pct: float = 50.0, query_tokens: int | None = None, tags: Sequence[str] = (),
-        outcome_id: str | None = None, trace_id: str | None = None, session: str = "", keep_secrets: bool = False,
-    ) -> DispatchResult:  # fmt: skip
+    def dispatch(self, task: str, *, context_pct: float = 50.0, query_tokens: int | None = None,
+                 tags: Sequence[str] = (), outcome_id: str | None = None, trace_id: str | None = None,
+                 session: str = "", keep_secrets: bool = False) -> DispatchResult:  # fmt: skip
         """Give a task to a model and keep a trace of it; see `theorex_lab.dispatch.worker.Dispatcher.dispatch`."""
         from theorex_lab.dispatch.worker import DispatchTask
 

@@ -9,9 +9,9 @@ import os
 import re
 import sys
 
-from theorex_lab.errors import InvalidInput
+from theorex_lab.ids import check_name
 
-_NAME = r"[A-Za-z0-9._-]{1,64}"  # compiled where it is used: the hook does without it
+_NAME = r"[A-Za-z0-9._-]{0,64}"  # compiled where it is used: the hook does without it
 _NAME_CHARACTERS = 40
 _LARGEST_GIT_FILE_BYTES = 8_192
 _WORKTREES = "/.git/worktrees/"
@@ -65,9 +65,7 @@ def project_at(checkout: str) -> str:
 
 def check_project(project: str) -> str:
     """Return `project`, '' for none, or raise InvalidInput where it is outside the rule."""
-    if not isinstance(project, str) or (project and not re.fullmatch(_NAME, project)):
-        raise InvalidInput(f"got the project {project!r}; allowed are up to 64 of A-Z a-z 0-9 . _ -, or a folder")
-    return project
+    return check_name(project, re.compile(_NAME), "project", "up to 64 of A-Z a-z 0-9 . _ -, or a folder")
 
 
 def _sha256(content: bytes) -> str:

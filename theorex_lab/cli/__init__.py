@@ -14,6 +14,7 @@ import click
 from theorex_lab import console
 from theorex_lab.cli.groups import Root
 from theorex_lab.errors import InvalidInput, TheorexError
+from theorex_lab.project import project_of
 
 if TYPE_CHECKING:
     from theorex_lab.lab import Lab
@@ -47,8 +48,6 @@ def write_picture(picture: str | None, plot: Callable[..., Any]) -> None:
 
 
 def _project_here() -> str:
-    from theorex_lab.project import project_of
-
     try:
         return project_of(str(Path.cwd()))
     except OSError:  # the folder was removed
@@ -58,7 +57,6 @@ def _project_here() -> str:
 def _project_called(lab: Lab, name: str) -> str:
     """The project of that name, else of the folder at that path. Raises InvalidInput where there is neither."""
     from theorex_lab.memory.projects import find_project
-    from theorex_lab.project import project_of
 
     try:
         return find_project(lab.home, name)

@@ -1,7 +1,5 @@
 """The command that looks at all that the memory needs: hooks, night, embedder, models, files, journal, contexts."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil
@@ -10,7 +8,6 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,13 +17,11 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.console import command, emit, named_home
 from theorex_lab.errors import TheorexError
 from theorex_lab.evolution.reviewers import is_reached
+from theorex_lab.lab import Lab
 from theorex_lab.memory.context_file import project_context
 from theorex_lab.memory.projects import known_projects
 
-if TYPE_CHECKING:
-    from theorex_lab.lab import Lab
-
-    Found = dict[str, str]  # level (ok, warning, problem), what it is about, what is said of it, what to do
+Found = dict[str, str]  # level (ok, warning, problem), what it is about, what is said of it, what to do
 
 _OTHERS = 0o077
 _STALE_DAYS = 2.0  # one night that was slept through is no reason to worry

@@ -12,6 +12,7 @@ from theorex_lab.cli import open_lab, write_picture
 from theorex_lab.console import command, emit
 from theorex_lab.console.options import PICTURE, SEED
 from theorex_lab.errors import InvalidInput
+from theorex_lab.text.sections import read_sections
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -19,26 +20,14 @@ if TYPE_CHECKING:
     from theorex_lab.experiments.scores.routing import PolicyScore, RoutingScore
 
 Report = tuple[dict[str, Any], str]
-_PATH = (
-    "retrieval: where a set is that you have; failures: your runs in the format of whoandwhen, a JSON file or a folder; "
-    "supersede: 1k, 8k, or a log with questions; default both files of the set."
-)
-
+_HELP = read_sections(__file__, "evaluate.txt")
 _NAMES = "routing failures retrieval search sentences signals supersede duplicates contradictions growth strategies"
 
 
 @command("eval")
 @click.argument("part", type=click.Choice(_NAMES.split()))
-@click.option(
-    "--dataset",
-    help="routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. "
-    "failures: whoandwhen (the default) or reflexion_alfworld. "
-    "retrieval: locomo (the default), qmsum, fact_updates, precisionmembench; with --path longmemeval, beam, realtalk. "
-    "signals: signals (the default), signals_en, signals_ru. supersede: fact_updates. duplicates: stsb. "
-    "contradictions: fever_symmetric (the default) or sick. growth: simulated_sessions (the default), or any log. "
-    "strategies: taubench_airline (the default), document, or a log of coding sessions.",
-)
-@click.option("--path", "--file", "path", default="", help=_PATH)
+@click.option("--dataset", help=_HELP["dataset"])
+@click.option("--path", "--file", "path", default="", help=_HELP["path"])
 @click.option("--log", metavar="NAME|PATH", default="", help="search: data set, transcripts, home; default this one.")
 @click.option("--queries", type=click.IntRange(min=1), default=300, help="search: how many are made.")
 @click.option("--fit", is_flag=True, help="search: fit weights to half of the queries, score them on the other half.")

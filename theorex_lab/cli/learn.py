@@ -41,10 +41,9 @@ if TYPE_CHECKING:
 @click.option("--trace-id", metavar="ID", help="The call that it is about, dispatched without --outcome-id.")
 @click.option("--id", "outcome_id", metavar="ID", help="Set right, or score, this outcome of before.")
 @keeps_secrets
-def outcome(
-    agent: str | None, decision: str | None, result: str | None, succeeded: bool, failed: bool, score: float | None,
-    up: bool, down: bool, tags: tuple[str, ...], session: str, judged: bool, trace_id: str | None, outcome_id: str | None,
-) -> None:  # fmt: skip
+def outcome(agent: str | None, decision: str | None, result: str | None, succeeded: bool, failed: bool,
+            score: float | None, up: bool, down: bool, tags: tuple[str, ...], session: str, judged: bool,
+            trace_id: str | None, outcome_id: str | None) -> None:  # fmt: skip
     """A new one needs --decision, --result, and --success or --fail; with --trace-id the decision is the task of the
     call, and how it went counts for its model. With --id, success, score and thumb may be corrected: what was recorded
     stays, the correction is an event of its own.

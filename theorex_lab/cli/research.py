@@ -243,10 +243,8 @@ _LEADING = ("mean", "evidence_recall", "stale")
 @SEED
 @click.option("--out", metavar="FILE", help=_OUT)
 @PICTURE
-def compare(
-    logs: tuple[str, ...], designs: tuple[str, ...], budgets: str, every_days: float, baseline: str | None,
-    timeout: float | None, workers: int, seed: int, out: str | None, picture: str | None,
-) -> None:  # fmt: skip
+def compare(logs: tuple[str, ...], designs: tuple[str, ...], budgets: str, every_days: float, baseline: str | None,
+            timeout: float | None, workers: int, seed: int, out: str | None, picture: str | None) -> None:  # fmt: skip
     """Each design lives through each log in a home of its own and is asked at every session's start (inject) and at every
     question or first prompt (retrieve). Your own home is not touched.
 

@@ -3,22 +3,18 @@
 A design brings its own commands with these; the command line itself stands above the designs.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import sys
 from collections.abc import Callable
 from functools import wraps
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, cast
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar, cast
 
 import click
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from theorex_lab.clock import Clock
+from theorex_lab.clock import Clock, FixedClock, SystemClock
 
 # What every command takes, before its name and after it; `given_options` has them by their names.
 COMMON_OPTIONS: tuple[click.Option, ...] = (
@@ -31,17 +27,20 @@ F = TypeVar("F", bound=Callable[..., Any])
 Resolved = tuple[str | None, click.Command | None, list[str]]  # a command by its name, and the words behind it
 
 
-class Command(click.Command):
+class _Merging(click.Command):
+    """A command or group: the options given after its name count before those given ahead of it."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        merge_options(ctx)
+        return super().invoke(ctx)
+
+
+class Command(_Merging):
     """A command that takes the common options too and hands them on in `context.obj`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params += COMMON_OPTIONS
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Merge the options given after the command's name over those given before it."""
-        merge_options(ctx)
-        return super().invoke(ctx)
 
 
 def merge_options(ctx: click.Context) -> None:
@@ -50,7 +49,7 @@ def merge_options(ctx: click.Context) -> None:
     ctx.ensure_object(dict).update({name: value for name, value in values.items() if value is not None})
 
 
-class CommandGroup(click.Group):
+class CommandGroup(_Merging, click.Group):
     """Commands under a name of their own, such as `theorex home salvage`; takes the common options too."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Resolved:
@@ -64,11 +63,6 @@ class CommandGroup(click.Group):
             all_listed = f"`{ctx.find_root().info_name} commands` lists all"
             ctx.fail(f"No such command {name!r}. The nearest is {near!r}; {all_listed}.")
         return name, found, rest
-
-    def invoke(self, ctx: click.Context) -> Any:
-        """Merge the options given after the group's name over those given before it."""
-        merge_options(ctx)
-        return super().invoke(ctx)
 
 
 def group(name: str, about: str, *commands: click.Command) -> CommandGroup:
@@ -156,8 +150,6 @@ def named_home() -> str:
 
 def named_clock() -> Clock:
     """The clock that the options name."""
-    from theorex_lab.clock import FixedClock, SystemClock
-
     now = given_options().get("now")
     return FixedClock.at(now) if now else SystemClock()
 

@@ -1,26 +1,23 @@
 """A call of a model as messages START, TOOL and END of one trace id, and the recorder that writes them down."""
 
-from __future__ import annotations
-
+import re
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import AlreadyThere, InvalidInput
-from theorex_lab.ids import check_session, derived_event_id
+from theorex_lab.ids import check_name, derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event, new_event, paths_by_use
 from theorex_lab.text.doors import kept_text
 from theorex_lab.text.visible import visible
 
-if TYPE_CHECKING:
-    from theorex_lab.dispatch.llm import Attempt
-
 TASK_CHARACTERS = 4_000
 RESPONSE_CHARACTERS = 2_000
 ERROR_CHARACTERS = 1_000
 # How much further than a preview reaches its text is read, so that a secret at the cut is seen as one.
+_ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _LOOKAHEAD_CHARACTERS = 8_192
 _TOOL_CHARACTERS = {"tool": 128, "input": 300, "response": 500}
 
@@ -208,10 +205,7 @@ def check_trace_id(trace_id: str, what: str = "trace") -> str:
     >>> check_trace_id("run-7:a")
     'run-7:a'
     """
-    with suppress(InvalidInput):
-        if check_session(trace_id):
-            return trace_id
-    raise InvalidInput(f"got the {what} id {trace_id!r}; allowed are 1 to 128 of A-Z a-z 0-9 . _ : -")
+    return check_name(trace_id, _ID, f"{what} id", "1 to 128 of A-Z a-z 0-9 . _ : -")
 
 
 def clean(text: str) -> str:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypedDict, Unpack
 from theorex_lab.config import Settings
 from theorex_lab.config_file import unambiguous
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable, UnusableAnswer
-from theorex_lab.search.endpoint import authorization, checked_key, encodable, endpoint_url, excerpt, key_from
+from theorex_lab.search.endpoint import checked_key, encodable, endpoint_url, excerpt, key_from
 
 if TYPE_CHECKING:
     import httpx
@@ -117,11 +117,10 @@ class ModelClient:
     'http://localhost:1234/v1/chat/completions'
     """
 
-    def __init__(
-        self, url: str, model: str, *, timeout_seconds: float = 30.0, max_response_bytes: int = 4 << 20,
-        api_key: str | None = None, allow_remote: bool = False, max_tokens: int = 1024, temperature: float = 0.3,
-        attempts: int = 3, transport: httpx.BaseTransport | None = None, sleep: Callable[[float], None] | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, url: str, model: str, *, timeout_seconds: float = 30.0, max_response_bytes: int = 4 << 20,
+                 api_key: str | None = None, allow_remote: bool = False, max_tokens: int = 1024,
+                 temperature: float = 0.3, attempts: int = 3, transport: httpx.BaseTransport | None = None,
+                 sleep: Callable[[float], None] | None = None) -> None:  # fmt: skip
         from theorex_lab.search.wire import new_client
 
         if not model:
@@ -194,10 +193,9 @@ class ModelClient:
     def _once(self, body: bytes, deadline: Deadline) -> tuple[HttpReply, float]:
         from theorex_lab.search.wire import post
 
-        headers = authorization(self._api_key)
         started = time.perf_counter()
         limit = self._max_response_bytes
-        reply = post(self._client, self.url, body, deadline=deadline, limit_bytes=limit, headers=headers)
+        reply = post(self._client, self.url, body, deadline=deadline, limit_bytes=limit, key=self._api_key)
         latency_ms = (time.perf_counter() - started) * 1000
         if reply.status == 429 or 500 <= reply.status < 600:
             self._put_off(reply)

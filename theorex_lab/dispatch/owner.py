@@ -10,8 +10,6 @@ A START names its owner: machine, container, boot, process, and a lock file that
 - Nobody is named, as in a trace that was imported: the call is lost.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Iterator

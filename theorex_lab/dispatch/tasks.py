@@ -5,16 +5,17 @@ whichever process appends step k first has taken it, and every other one is told
 """
 
 import re
+from collections import namedtuple
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from theorex_lab.clock import LATEST, to_iso
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, derived_event_id, new_event_id
+from theorex_lab.ids import check_agent, check_name, derived_event_id, new_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event, encode, new_event
@@ -65,16 +66,8 @@ class Task:
         return values | {name: values[own] for name, own in _A2A_NAMES.items()}
 
 
-class _Standing(NamedTuple):
-    """Columns of one task."""
-
-    state: int
-    step: int
-    attempt: int
-    seq: int
-    step_seq: int
-    claimed_at: int
-    lease_until: int
+# Columns of one task, whole numbers all.
+_Standing = namedtuple("_Standing", "state step attempt seq step_seq claimed_at lease_until")
 
 
 class Tasks(View):
@@ -358,9 +351,7 @@ def check_type(task_type: str) -> str:
     >>> check_type("summary")
     'summary'
     """
-    if not isinstance(task_type, str) or not _TYPE.fullmatch(task_type):
-        raise InvalidInput(f"got the task type {task_type!r}; allowed are 1 to 32 of a-z 0-9 _ starting with a letter")
-    return task_type
+    return check_name(task_type, _TYPE, "task type", "1 to 32 of a-z 0-9 _ starting with a letter")
 
 
 def _step(kind: str, task_id: str, step: int, body: Body, *, agent: str, at: int) -> Event:
@@ -388,9 +379,7 @@ def check_worker(worker: str) -> str:
     >>> check_worker("sage-1")
     'sage-1'
     """
-    if not isinstance(worker, str) or not _WORKER.fullmatch(worker):
-        raise InvalidInput(f"got the worker {worker!r}; allowed are 1 to 128 of A-Z a-z 0-9 . _ : -")
-    return worker
+    return check_name(worker, _WORKER, "worker", "1 to 128 of A-Z a-z 0-9 . _ : -")
 
 
 def _lease_microseconds(seconds: float) -> int:

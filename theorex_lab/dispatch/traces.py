@@ -74,8 +74,7 @@ class Traces(View):
 
     def tool_seqs(self, row: int) -> list[int]:
         """Seqs of the tool events of a trace, in order."""
-        seqs: list[int] = self.tools["seq"][self.tools["trace"] == row].tolist()
-        return seqs
+        return [*map(int, self.tools["seq"][self.tools["trace"] == row])]
 
     def _start(self, event: Event) -> None:
         body = event.body

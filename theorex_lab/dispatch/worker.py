@@ -1,7 +1,5 @@
 """The dispatcher: a task is routed, a model is asked, and what came of it is on disk before the call returns."""
 
-from __future__ import annotations
-
 import os
 import threading
 from collections.abc import Callable, Sequence

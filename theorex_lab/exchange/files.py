@@ -1,12 +1,11 @@
 """What an export and an import report, names that every system takes for plain files, and how far what comes in is trusted."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
+from typing import Self
 
 from theorex_lab.config import Settings
 from theorex_lab.errors import FilesThere, InvalidInput, StorageError
@@ -32,7 +31,7 @@ class Exported:
     files: dict[str, int] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
 
-    def add(self, other: Exported) -> Exported:
+    def add(self, other: Self) -> Self:
         """Take over what another wrote; returns itself."""
         self.files |= other.files
         self.notes += other.notes

@@ -69,10 +69,8 @@ def export_home(
     return reduce(Exported.add, written, Exported(written[0].folder))
 
 
-def import_home(
-    home: Home, searcher: Callable[[], Searcher], path: Path | None, *, agent: str = "main", trust_own: bool = False,
-    keep_secrets: bool = False,
-) -> Reports:  # fmt: skip
+def import_home(home: Home, searcher: Callable[[], Searcher], path: Path | None, *, agent: str = "main",
+                trust_own: bool = False, keep_secrets: bool = False) -> Reports:  # fmt: skip
     """Import the files that any layout has at the path, a folder or one file: memory first, then runs, then history.
 
     Without a path from those of the original system's places, the settings agentAxonDir, sharedAxonPath,

@@ -56,10 +56,9 @@ class Imported:
         return {name: value for name, value in asdict(self).items() if value or name != "suggestion"}
 
 
-def import_transcripts(
-    home: Home, path: Path, *, project: str = "", since: str | datetime | None = None, trust_own: bool = False,
-    dry_run: bool = False, agent: str = "main", progress: bool | None = None,
-) -> Imported:  # fmt: skip
+def import_transcripts(home: Home, path: Path, *, project: str = "", since: str | datetime | None = None,
+                       trust_own: bool = False, dry_run: bool = False, agent: str = "main",
+                       progress: bool | None = None) -> Imported:  # fmt: skip
     """Take in the transcripts of a file or folder, as captures of the hook; what is there already stays as it is.
 
     project: of sessions that name no absolute folder; without it their file's name.  since: leave out what is earlier.

@@ -53,10 +53,9 @@ class Journal(ABC):
         """
 
     @abstractmethod
-    def tail(
-        self, after: int, *, kinds: Sequence[str] | None = None, upto: int | None = None,
-        projects: Sequence[str] | None = None, lacking: tuple[str, str] | None = None, erased: bool = False,
-    ) -> Iterator[Event]:  # fmt: skip
+    def tail(self, after: int, *, kinds: Sequence[str] | None = None, upto: int | None = None,
+             projects: Sequence[str] | None = None, lacking: tuple[str, str] | None = None,
+             erased: bool = False) -> Iterator[Event]:  # fmt: skip
         """The events with `after` < seq ≤ `upto` in order, of these kinds and projects, or of all.
 
         A project '' stands for events that know none. Erased ones come only if `erased`, and none of them where projects

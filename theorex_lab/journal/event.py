@@ -181,10 +181,8 @@ def segment_of(body: Body) -> str | None:
     return str(body["archived"]) if body.keys() == {"v", "archived", "sha256"} else None
 
 
-def new_event(
-    kind: str, body: Body, *, agent: str, at: int, session: str = "", lineage: Sequence[str] = (),
-    event_id: str | None = None,
-) -> Event:  # fmt: skip
+def new_event(kind: str, body: Body, *, agent: str, at: int, session: str = "", lineage: Sequence[str] = (),
+              event_id: str | None = None) -> Event:  # fmt: skip
     """An event that is ready to be appended; its body gets the current version of its kind, and loses hidden characters.
 
     Raises InvalidInput for an agent or session outside the rules, or a kind that this release does not write.

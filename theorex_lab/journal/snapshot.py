@@ -1,7 +1,5 @@
 """Snapshots: a view's columns as .npy files beside a manifest. A cache; the journal alone is the truth."""
 
-from __future__ import annotations
-
 import json
 import os
 import secrets
@@ -10,7 +8,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
 
@@ -30,7 +28,7 @@ class Erasures:
         self._reached = [(event.seq, None if event.erased else event.body["first_seqs"]) for event in events]
 
     @classmethod
-    def after(cls, journal: Journal, seq: int, *, upto: int | None = None) -> Erasures:
+    def after(cls, journal: Journal, seq: int, *, upto: int | None = None) -> Self:
         """The erasures with `seq` < their own seq ≤ `upto` (default: the newest there is)."""
         return cls(journal.tail(seq, kinds=[ERASURE], upto=upto, erased=True))
 

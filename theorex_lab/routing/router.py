@@ -5,8 +5,6 @@ query, the matrix by those on the type of query, and both overrule a role only w
 decides what is left. Each step says what it did, or why it did nothing.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -73,11 +71,9 @@ def route_in(home: Home, query: str, settings: Settings | None = None, *, power:
         return route(query, settings or home.settings, power=power or read_power(), **known, **how)
 
 
-def route(
-    query: str, settings: Settings, *, evidence: EvidenceTable | None, power: Power, now: int,
-    recall: Recall | None = None, agent: str | None = None, urgent: bool = False, context_pct: float = 0.0,
-    query_tokens: int = 0,
-) -> Decision:  # fmt: skip
+def route(query: str, settings: Settings, *, evidence: EvidenceTable | None, power: Power, now: int,
+          recall: Recall | None = None, agent: str | None = None, urgent: bool = False, context_pct: float = 0.0,
+          query_tokens: int = 0) -> Decision:  # fmt: skip
     """Decide which model a query goes to; the same arguments give the same decision.
 
     `evidence`: how calls went by type of query, `recall`: by its words, or None; `now`: µs UTC, by which evidence ages

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
-from theorex_lab.search.endpoint import authorization, encodable, endpoint_url, excerpt, key_from
+from theorex_lab.search.endpoint import encodable, endpoint_url, excerpt, key_from
 
 if TYPE_CHECKING:
     import httpx
@@ -124,10 +124,9 @@ class OnnxEmbedder(_Model):
     for the same sentences. Raises ModelUnavailable at first use.
     """
 
-    def __init__(
-        self, model_path: Path | str, tokenizer_path: Path | str, *, dimensions: int | None = None,
-        model_sha256: str | None = None, tokenizer_sha256: str | None = None, threads: int = 1,
-    ) -> None:  # fmt: skip
+    def __init__(self, model_path: Path | str, tokenizer_path: Path | str, *, dimensions: int | None = None,
+                 model_sha256: str | None = None, tokenizer_sha256: str | None = None,
+                 threads: int = 1) -> None:  # fmt: skip
         if threads < 1:
             raise InvalidInput(f"got {threads} threads; allowed is 1 or more")
         self._paths = Path(model_path), Path(tokenizer_path)
@@ -210,10 +209,8 @@ class HttpEmbedder(_Model):
     ModelUnavailable for a key that is not set or unusable, or a reply that is not one vector a text.
     """
 
-    def __init__(
-        self, url: str, model: str, *, timeout_seconds: float = 30.0, allow_remote: bool = False,
-        response_limit_bytes: int = 32 * 2**20, api_key_env: str | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, url: str, model: str, *, timeout_seconds: float = 30.0, allow_remote: bool = False,
+                 response_limit_bytes: int = 32 * 2**20, api_key_env: str | None = None) -> None:  # fmt: skip
         if not model:
             raise ConfigError("got an empty embedding model name; give the name that the endpoint knows")
         if timeout_seconds <= 0 or response_limit_bytes <= 0:
@@ -238,8 +235,7 @@ class HttpEmbedder(_Model):
 
         body = json.dumps({"model": self.model, "input": list(texts), "encoding_format": "float"}).encode()
         deadline = Deadline(self._timeout_seconds)
-        headers, limit = authorization(key), self._response_limit_bytes
-        reply = post(client, self.url, body, deadline=deadline, limit_bytes=limit, headers=headers)
+        reply = post(client, self.url, body, deadline=deadline, limit_bytes=self._response_limit_bytes, key=key)
         if reply.status != 200:
             self._refuse(f"the status {reply.status}: {excerpt(reply.content, key)}")
         matrix = self._parse(reply.content, len(texts), key)
@@ -282,11 +278,9 @@ def bundled_embedder(*, threads: int = 1) -> OnnxEmbedder | None:
     return OnnxEmbedder(*files, dimensions=_BUNDLED_DIMENSIONS, threads=threads, **pins)
 
 
-def choose_embedder(
-    *, url: str | None = None, model: str | None = None, api_key_env: str | None = None,
-    onnx_model: Path | str | None = None, onnx_tokenizer: Path | str | None = None, allow_remote: bool = False,
-    threads: int = 1,
-) -> tuple[Embedder, str]:  # fmt: skip
+def choose_embedder(*, url: str | None = None, model: str | None = None, api_key_env: str | None = None,
+                    onnx_model: Path | str | None = None, onnx_tokenizer: Path | str | None = None,
+                    allow_remote: bool = False, threads: int = 1) -> tuple[Embedder, str]:  # fmt: skip
     """The first that is configured or installed, and why: endpoint, local ONNX model, bundled model, n-grams.
 
     `threads`: how many a model in this process may take. Nothing is loaded or called yet. Raises ConfigError where half of a pair of settings is missing.

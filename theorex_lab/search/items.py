@@ -1,14 +1,11 @@
 """What is searched: the kinds of items, and which events carry, hide or wake them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from theorex_lab.journal.event import Event
+from theorex_lab.journal.event import Event
 
 _LONGEST_NUMBER = 18  # digits; such a number lies below 2^62
 _HASHED = 1 << 62

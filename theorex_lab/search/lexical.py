@@ -5,8 +5,6 @@ sorted into a small segment, and segments of like size are merged, as in O'Neil 
 merge-tree", Acta Informatica 33 (1996). One index is used by one thread at a time.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import itertools
@@ -15,7 +13,7 @@ import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +41,20 @@ _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 _CAPITALS = r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z]{2})"
 _SPLITTERS = tuple(map(re.compile, (r"[./\\]+", r"_+", _CAPITALS)))
 _SCRIPT_RUNS = re.compile(rf"([{_UNSPACED}]+)")
+
+
+_Hashes = npt.NDArray[np.uint64]
+_Numbers = npt.NDArray[np.int32]
+_Postings = tuple[_Numbers, _Numbers]
+
+
+class _Segment(NamedTuple):
+    """Postings of a range of documents: those of terms[i] stand at offsets[i] to offsets[i + 1], by document."""
+
+    terms: _Hashes
+    offsets: npt.NDArray[np.int64]
+    documents: _Numbers
+    counts: _Numbers
 
 
 def tokenize(text: str) -> list[str]:
@@ -190,7 +202,7 @@ class LexicalIndex:
         return {**segment._asdict(), "lengths": self._documents["length"], "total_length": total}
 
     @classmethod
-    def from_columns(cls, columns: Columns) -> LexicalIndex:
+    def from_columns(cls, columns: Columns) -> Self:
         """The index that `columns()` described; arrays may be read-only memory maps and are not copied."""
         index = cls()
         index._segments = [_Segment(*(np.asarray(columns[name]) for name in _Segment._fields))]
@@ -211,20 +223,6 @@ class LexicalIndex:
             newer = _merged(self._segments.pop(), newer)
         if len(newer.documents):
             self._segments.append(newer)
-
-
-_Hashes = npt.NDArray[np.uint64]
-_Numbers = npt.NDArray[np.int32]
-_Postings = tuple[_Numbers, _Numbers]
-
-
-class _Segment(NamedTuple):
-    """Postings of a range of documents: those of terms[i] stand at offsets[i] to offsets[i + 1], by document."""
-
-    terms: _Hashes
-    offsets: npt.NDArray[np.int64]
-    documents: _Numbers
-    counts: _Numbers
 
 
 def _segment_of(occurrences: Sequence[tuple[_Hashes, _Numbers]]) -> _Segment:

@@ -2,7 +2,6 @@
 
 import threading
 import time
-from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
@@ -10,8 +9,7 @@ from typing import Any
 import httpx
 
 from theorex_lab.errors import ModelUnavailable, UnusableAnswer
-
-Headers = Mapping[str, str] | None
+from theorex_lab.search.endpoint import authorization
 
 
 class ConnectionLost(ModelUnavailable):
@@ -49,14 +47,14 @@ def new_client(transport: httpx.BaseTransport | None = None) -> httpx.Client:
 
 
 def post(
-    client: httpx.Client, url: str, body: bytes, *, deadline: Deadline, limit_bytes: int, headers: Headers = None
+    client: httpx.Client, url: str, body: bytes, *, deadline: Deadline, limit_bytes: int, key: str | None
 ) -> HttpReply:
     """POST a JSON body and read the whole reply, at most `limit_bytes` of it, also once it is unpacked.
 
     The deadline holds for all of it, so that a reply which trickles is cut too. Raises ConnectionLost, UnusableAnswer for a reply that is too long, and ModelUnavailable for a redirect, for a
     reply that is late or packed wrongly, and where nobody listens.
     """
-    said = {"Content-Type": "application/json", "Accept-Encoding": "identity", **(headers or {})}
+    said = {"Content-Type": "application/json", "Accept-Encoding": "identity", **authorization(key)}
     done: Future[HttpReply] = Future()
 
     def ask() -> None:

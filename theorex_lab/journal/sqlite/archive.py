@@ -24,10 +24,8 @@ class Archiving(NamedTuple):
     segments: list[str]
 
 
-def archive(
-    journal: SqliteJournal, before: int, *, consolidated: Mapping[tuple[str, str], int], agent: str, at: int,
-    project: str | None = None,
-) -> Archiving:  # fmt: skip
+def archive(journal: SqliteJournal, before: int, *, consolidated: Mapping[tuple[str, str], int], agent: str, at: int,
+            project: str | None = None) -> Archiving:  # fmt: skip
     """Move the bodies of raw events dated before `before` (µs) into segments, and note it as an event.
 
     Moved are events of RAW_KINDS, as tool events, prompts and ends of turns: those of sessions that are over, and of others up to

@@ -70,10 +70,8 @@ class EraseSelection(NamedTuple):
     project: str | None = None
 
 
-def select(
-    journal: SqliteJournal, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None,
-    project: str | None = None,
-) -> list[str]:  # fmt: skip
+def select(journal: SqliteJournal, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None,
+           project: str | None = None) -> list[str]:  # fmt: skip
     """Ids of the events that an erasure would reach, in journal order: the chosen ones and all derived from them.
 
     Chosen by id, by agent, or by a text that stands somewhere in the body or the session's id (exactly, upper and lower

@@ -4,10 +4,9 @@ The format is SQLite's (sqlite.org/fileformat2.html). A row counts only if it ha
 lies in a page is passed over. Standard library only.
 """
 
-from collections import Counter
+from collections import Counter, namedtuple
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from theorex_lab.journal.sqlite import wal
 from theorex_lab.journal.sqlite.store import checksum
@@ -20,18 +19,8 @@ _LEAST_ROW_BYTES = 32
 _PAGE_SIZES = [1 << power for power in range(9, 17)]
 
 
-class StoredRow(NamedTuple):
-    """One row of the table of events, as it was stored."""
-
-    seq: int
-    id: str
-    at: int
-    agent: str
-    session: str
-    kind: str
-    lineage: str
-    body: str
-    crc: int
+# One row of the table of events, as it was stored: the fields of an event as numbers and texts, then its checksum.
+StoredRow = namedtuple("StoredRow", "seq id at agent session kind lineage body crc")
 
 
 class Pages:

@@ -18,10 +18,8 @@ from theorex_lab.journal.sqlite.store import INSERT
 
 LOCK_FILE = "replacing.lock"
 # What rests on the journal's file, and may not lie beside another one: its log, what was folded and computed from it.
-_DEPENDENT = (
-    DATABASE_FILE, f"{DATABASE_FILE}-wal", f"{DATABASE_FILE}-shm", VIEWS_FOLDER, "vectors", "SHARED_CONTEXT.md",
-    "contexts", "recall.db", "recall.db-wal", "recall.db-shm",
-)  # fmt: skip
+_DATABASES = [f"{name}{end}" for name in (DATABASE_FILE, "recall.db") for end in ("", "-wal", "-shm")]
+_DEPENDENT = (*_DATABASES, VIEWS_FOLDER, "vectors", "SHARED_CONTEXT.md", "contexts")
 
 
 @contextmanager

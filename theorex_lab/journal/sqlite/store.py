@@ -135,10 +135,9 @@ class SqliteJournal(Journal):
                 raise damaged(self._file, f"event {lost[0]} of {last} is not found")
         return sorted(event for event in found if erased or not event.erased)
 
-    def tail(
-        self, after: int, *, kinds: Sequence[str] | None = None, upto: int | None = None,
-        projects: Sequence[str] | None = None, lacking: tuple[str, str] | None = None, erased: bool = False,
-    ) -> Iterator[Event]:  # fmt: skip
+    def tail(self, after: int, *, kinds: Sequence[str] | None = None, upto: int | None = None,
+             projects: Sequence[str] | None = None, lacking: tuple[str, str] | None = None,
+             erased: bool = False) -> Iterator[Event]:  # fmt: skip
         """See `Journal`. Read in pages: no read transaction stays open between them, so that a slow reader holds nobody up."""
         # An event whose kind was damaged is of no known kind, and must be looked at like those that were asked for.
         unwanted = [kind for kind in VERSIONS if kind not in kinds] if kinds is not None else []

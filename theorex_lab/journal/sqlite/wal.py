@@ -16,19 +16,10 @@ from theorex_lab.journal.sqlite.connection import LOG_HEADER_BYTES
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from typing import BinaryIO, NamedTuple
+    from typing import BinaryIO
 
-    class Frame(NamedTuple):
-        """One frame of the log's current generation: its number from 1, its page, whether it ends a commit, its content."""
-
-        number: int
-        page: int
-        commits: bool
-        start: int
-
-else:
-    Frame = namedtuple("Frame", "number page commits start")
-
+# One frame of the log's current generation: its number from 1, its page, whether it ends a commit, where its content starts.
+Frame = namedtuple("Frame", "number page commits start")
 FRAME_HEADER_BYTES = 24
 _INDEX_HEADER_BYTES = 48
 _LITTLE_ENDIAN_MAGIC, _BIG_ENDIAN_MAGIC = 0x377F0682, 0x377F0683
