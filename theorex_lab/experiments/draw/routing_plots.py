@@ -118,9 +118,8 @@ def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
     for edge in np.unique(frame[["start_days", "end_days"]].to_numpy().round(9)) * factor:
         ax.axvline(edge, color="#EEEEEE", linewidth=0.8, zorder=0)
     ax.set(ylim=(-0.03, 1.03), xlabel=f"{unit} since the first run", ylabel="Share of successes (0 to 1)")
-    ax.set_title("Success over time (bars: 95 % intervals)")
     axes.legend_below(ax)
-    return axes.finish_axes(ax)
+    return axes.finish_axes(ax, title="Success over time (bars: 95 % intervals)")
 
 
 def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:

@@ -51,9 +51,8 @@ def replay(recorded: EventLog, settings: Settings, *, every_days: float = 1.0, n
     return replay_all(recorded, [settings], every_days=every_days, now=now)[0]
 
 
-def replay_all(
-    recorded: EventLog, settings: Sequence[Settings], *, every_days: float = 1.0, now: int | None = None
-) -> list[Replay]:
+def replay_all(recorded: EventLog, settings: Sequence[Settings], *, every_days: float = 1.0,
+               now: int | None = None) -> list[Replay]:  # fmt: skip
     """`replay` under each of the settings; what does not hang on them is computed once for all."""
     times = _grid(recorded, every_days, now)
     policies, memory = [_Policy(recorded, each) for each in settings], Memory(recorded)

@@ -105,9 +105,8 @@ def run_all(
             shown.update(len(new))
 
 
-def _results(
-    work: Callable[..., Sequence[Row]], tasks: Sequence[tuple[Any, ...]], executor: Executor | None
-) -> Generator[tuple[int, Sequence[Row]], None, None]:
+def _results(work: Callable[..., Sequence[Row]], tasks: Sequence[tuple[Any, ...]],
+             executor: Executor | None) -> Generator[tuple[int, Sequence[Row]], None, None]:  # fmt: skip
     """Each task's number and rows, as they are done."""
     if executor is None:
         yield from ((number, work(*given)) for number, given in enumerate(tasks))

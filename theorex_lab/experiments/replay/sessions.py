@@ -150,9 +150,8 @@ def replay_sessions(
     return SessionReplay([_row(scene, first, recent) for scene in wanted], compared, len(asked))
 
 
-def _lived(
-    log: Log, name: str, make: Maker, wanted: Sequence[Scene], plan: Plan, done: Callable[[], None]
-) -> tuple[Trial, dict[str, str]]:
+def _lived(log: Log, name: str, make: Maker, wanted: Sequence[Scene], plan: Plan,
+           done: Callable[[], None]) -> tuple[Trial, dict[str, str]]:  # fmt: skip
     """The trial of a memory, of the wanted sessions' starts alone, and what it gave there."""
     given = {scene.session: "" for scene in wanted}
     trial = try_out(log, name, lambda: _Watched(make, given, done), plan)

@@ -42,9 +42,8 @@ _SHOWN_COMPLAINTS = 5
 _FIELDS = {to_camel(name): name for name in Settings.tunables}  # others are left to the check
 
 
-def summaries(
-    recorded: EventLog, settings: Sequence[Settings], *, every_days: float = 1.0, now: int | None = None
-) -> list[Metrics]:
+def summaries(recorded: EventLog, settings: Sequence[Settings], *, every_days: float = 1.0,
+              now: int | None = None) -> list[Metrics]:  # fmt: skip
     """The metric by default: `Replay.summary` of each setting. `partial(summaries, every_days=7)` scans weekly."""
     return [each.summary() for each in replay_all(recorded, settings, every_days=every_days, now=now)]
 

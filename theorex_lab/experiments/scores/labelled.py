@@ -164,16 +164,13 @@ def _meets(span: Span, label: Sequence[int | str]) -> bool:
 
 
 def _types_right(texts: _Texts) -> float:
-    pairs = [
-        (worth(span.text, turn.by)[0], label[4])
-        for turn, text in texts
-        if turn.drawn == "random"
-        for span in sentences_of(text, turn.by)
-        for label in turn.sentences
-        if label[4] != "none" and _meets(span, label)
-    ]
-    known = [said == labelled for said, labelled in pairs if said != "none"]
-    return sum(known) / max(1, len(known))
+    right: list[bool] = []
+    for turn, text in texts:
+        for span, label in product(sentences_of(text, turn.by), turn.sentences):
+            said = {worth(span.text, turn.by)[0], label[_WORTH]}
+            if turn.drawn == "random" and "none" not in said and _meets(span, label):
+                right.append(len(said) == 1)
+    return sum(right) / max(1, len(right))
 
 
 @dataclass(frozen=True, slots=True)

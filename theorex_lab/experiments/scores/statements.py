@@ -134,9 +134,8 @@ def score_contradictions(dataset: str = "fever_symmetric", *, seed: int = 0) -> 
     return _score(dataset, "fever_symmetric, sick", auc, methods, {"": (facts.CONTRADICTS, 0.0)}, seed)
 
 
-def _score(
-    dataset: str, allowed: str, measure: Measure, methods: dict[str, Compare], cuts: Cuts, seed: int
-) -> dict[str, Any]:
+def _score(dataset: str, allowed: str, measure: Measure, methods: dict[str, Compare], cuts: Cuts,
+           seed: int) -> dict[str, Any]:  # fmt: skip
     """cuts: by the beginning of a metric's name the threshold that ships, and the least precision that it was chosen by."""
     if dataset not in allowed.split(", "):
         raise InvalidInput(f"got data set {dataset!r}; allowed: {allowed}")

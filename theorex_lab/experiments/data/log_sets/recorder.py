@@ -59,9 +59,8 @@ def informative(answer: str, question: str = "") -> tuple[str, ...]:
     return tuple(word for word in long if word.casefold() not in said)
 
 
-def session_line(
-    at: int, session: str, hook: Given, reads: Iterable[str] = (), edits: Iterable[str] = ()
-) -> SessionLine:
+def session_line(at: int, session: str, hook: Given, reads: Iterable[str] = (),
+                 edits: Iterable[str] = ()) -> SessionLine:  # fmt: skip
     """What a hook was given, as a line of a session."""
     given = hook.get("tool_input")
     inputs = " ".join(filter(None, map(_text, given.values() if isinstance(given, dict) else [given])))
