@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
-from numpy.typing import NDArray
 
 from theorex_lab.errors import InvalidInput
+from theorex_lab.memory.intervals import Floats
 
 # Colours of Okabe and Ito, which people with any of the common colour blindnesses tell apart.
 TIER_COLOURS = {"ACTIVE": "#D55E00", "MILD": "#E69F00", "LESS": "#56B4E9", "SLEEPING": "#8C8C8C", "NEUTRAL": "#D9D9D9"}
@@ -20,8 +20,6 @@ LINE_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#000000", "#D55E00", "#E69F00"
 SHAPES = ("o", "s", "^", "D", "v", "P")
 LEGEND_DROP_INCHES = 0.5
 _LEGEND_LETTERS = 48  # abreast
-
-Floats = NDArray[np.float64]
 
 
 def new_axes(ax: Axes | None, *, width: float = 8.0, height: float = 4.5) -> Axes:

@@ -25,7 +25,7 @@ from theorex_lab.experiments.scores.session_scores import Scene, scenes, share
 from theorex_lab.memory.filling import count_tokens
 
 INJECT, RETRIEVE = "inject", "retrieve"
-PROBE_SCORES = ("evidence_recall", "answer_words", "stale", "tokens")
+
 # What is better where it is lower, and what is neither.
 LOWER_IS_BETTER = frozenset({"stale", "waste"})
 NEITHER = frozenset({"tokens"})

@@ -23,20 +23,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.baselines import Maker, Memory, names_of
 from theorex_lab.experiments.replay.resume import ResumeFile, run_all
-from theorex_lab.experiments.replay.trials import LOWER_IS_BETTER, NEITHER, PROBE_SCORES, Plan, Trial, try_out
-from theorex_lab.experiments.scores.session_scores import SESSION_SCORES
+from theorex_lab.experiments.replay.trials import LOWER_IS_BETTER, NEITHER, Plan, Trial, try_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
-SCORES = tuple(dict.fromkeys([*SESSION_SCORES[:-1], *PROBE_SCORES]))
+
 MODES = ("inject", "retrieve")
 BETTER, WORSE, OPEN = "better", "worse", "not enough evidence"
 RESAMPLES = 1_000

@@ -21,10 +21,9 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.scores.retrieval import found_by, kept_embedder, remembering
-from theorex_lab.memory.intervals import BOOTSTRAPS, Interval, bootstrap_mean
+from theorex_lab.memory.intervals import BOOTSTRAPS, Floats, Interval, bootstrap_mean
 from theorex_lab.search.embed import Embedder
 
-Floats = NDArray[np.float64]
 Compare = Callable[[str, str, float | None], float]
 Measure = Callable[[Floats, Floats], float]
 Cuts = dict[str, tuple[float, float]]
