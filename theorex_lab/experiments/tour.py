@@ -16,9 +16,8 @@ import numpy as np
 from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock, to_iso
 from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.log_sets.recorder import part
 from theorex_lab.experiments.data.log_sets.runs import record_commits
-from theorex_lab.experiments.data.logs import load_logs
+from theorex_lab.experiments.data.logs import load_logs, part
 from theorex_lab.experiments.data.sources import describe_source, load, packaged
 from theorex_lab.experiments.draw import plots
 from theorex_lab.experiments.draw.explorer import drawn
