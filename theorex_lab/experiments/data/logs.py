@@ -91,9 +91,7 @@ class Recorder:
 
     def __init__(self, name: str) -> None:
         self.name, self.project = name, name.partition("/")[0]
-        self.events: list[Event] = []
-        self.probes: list[Probe] = []
-        self.lines: list[SessionLine] = []
+        self.events, self.probes, self.lines = list[Event](), list[Probe](), list[SessionLine]()
 
     def id(self, key: object) -> str:
         """The id of the event of this key."""

@@ -196,8 +196,7 @@ def reflexion(members: Mapping[str, Content], licence: str) -> Reflexion:
 
 def _reflections(archive: str, trials: dict[int, list[_Tried]]) -> list[Reflection]:
     """A trial's record holds every reflection so far, the one written after that trial being the last."""
-    found: list[Reflection] = []
-    known = [0] * len(trials[0])
+    found, known = list[Reflection](), [0] * len(trials[0])
     for trial in range(len(trials)):
         for environment, tried in enumerate(trials[trial]):
             if len(tried.memory) < known[environment]:

@@ -121,8 +121,7 @@ class Files(Baseline):
 
     def __init__(self, *, short: bool = False) -> None:
         super().__init__()
-        self.short, self._ends = short, Ends()
-        self.touched: dict[str, list[Event]] = defaultdict(list)
+        self.short, self._ends, self.touched = short, Ends(), defaultdict[str, list[Event]](list)
 
     def observe(self, events: Sequence[Event]) -> None:
         super().observe(events)
@@ -194,8 +193,7 @@ class Bm25(Texts):
 
     def __init__(self) -> None:
         super().__init__()
-        self._texts_with: Counter[str] = Counter()
-        self._words: dict[str, frozenset[str]] = {}
+        self._texts_with, self._words = Counter[str](), dict[str, frozenset[str]]()
 
     def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         for text in texts:

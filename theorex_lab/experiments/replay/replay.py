@@ -87,8 +87,7 @@ class _Policy:
         self.settings, self.law = settings, law_of(settings)
         self.asleep, self.shown = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
         self.section_price = CONCEPT_HEADING_TOKENS + np.array(list(map(count_tokens, recorded.agents)), np.int64)
-        self.asked: list[int] = []
-        self.steps: list[list[int]] = []  # as `_COLUMNS` has them
+        self.asked, self.steps = list[int](), list[list[int]]()  # steps: as `_COLUMNS` has them
 
     def ask(self, again: Integers, mentioned: Integers) -> None:
         """Known items are mentioned again since the last scan; all that is mentioned wakes."""

@@ -82,8 +82,7 @@ def git_commits(path: str | Path, limit: int | None = None) -> list[Commit]:
 
 def _parse_commits(output: str) -> list[Commit]:
     """Of NUL-terminated fields: a commit's begins with byte 1, then come its time, its subject, status and path pairs."""
-    commits: list[Commit] = []
-    files: list[tuple[str, str]] = []
+    commits, files = list[Commit](), list[tuple[str, str]]()
     fields = iter(output.split("\0"))
     for each in fields:
         mark = each.lstrip("\n")

@@ -226,8 +226,7 @@ class OrderOfUse:
     def __init__(self, n: int) -> None:
         self.counts, self.last = np.zeros((n, len(HALF_LIVES_EVENTS))), np.zeros(n, np.int64)
         self.uses, self.events = np.zeros(n, np.int64), 0
-        self.after: defaultdict[int, Counter[int]] = defaultdict(Counter)
-        self.beside: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        self.after, self.beside = (defaultdict[int, Counter[int]](Counter) for _ in range(2))
         self.lately: deque[list[int]] = deque(maxlen=_REMEMBERED)  # the newest first
 
     def take_in(self, touched: Integers) -> None:

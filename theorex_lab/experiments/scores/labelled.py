@@ -95,8 +95,7 @@ def labelled_texts() -> list[tuple[LabelledTurn, str]]:
     Raises InvalidInput where a labelled sentence is not the one that was labelled, and as `read_files` does.
     """
     turns = read_lines(packaged(LABELS), LabelledTurn, SENTENCES, 1)[1]
-    counts: Counter[str] = Counter()
-    texts = {}
+    counts, texts = Counter[str](), dict[tuple[str, int], str]()
     for line in read_files(DATASETS["coding_sessions"])["getspecstory.jsonl"].data.decode().splitlines():
         event = json.loads(line)
         texts[event["session"], counts[event["session"]]] = event.get("prompt") or event.get("agent_text") or ""
@@ -143,8 +142,7 @@ _METHODS: dict[str, _Chosen] = {
 
 
 def _score(among: _Texts, column: int, choose: _Chosen, seed: int) -> dict[str, float]:
-    hits: list[tuple[str, bool]] = []
-    recalled: list[tuple[str, bool]] = []
+    hits, recalled = list[tuple[str, bool]](), list[tuple[str, bool]]()
     for turn, text in among:
         wanted = [label for label in turn.sentences if label[column] != "none"]
         chosen = choose(sentences_of(text, turn.by), column, turn.by)

@@ -206,10 +206,9 @@ class _Past:
     """What was recorded so far, grown line by line."""
 
     def __init__(self) -> None:
-        self.ends = Ends()
+        self.ends, self.directives = Ends(), list[frozenset[str]]()
         self.said: dict[str, set[str]] = defaultdict(set)  # by session
         self.sessions_with: Counter[str] = Counter()  # by word
-        self.directives: list[frozenset[str]] = []
 
     def add(self, line: SessionLine) -> None:
         for path in (*line.reads, *line.edits):

@@ -250,8 +250,7 @@ def _overlapping(log: Log, least: float, chosen: Callable[[list[tuple[float, str
     """Ids that are chosen, statement after statement, among those that hold and overlap by `least` with it."""
     words = {event.id: frozenset(_WORD.findall(str(event.body["text"]).lower())) for event in log.events}
     counts = Counter(word for of in words.values() for word in of)
-    holding: dict[str, dict[str, None]] = defaultdict(dict)
-    gone: set[str] = set()
+    holding, gone = defaultdict[str, dict[str, None]](dict), set[str]()
     for id, own in words.items():
         # One of its rarest words is shared by all that overlap so far.
         rarest = sorted(own, key=lambda word: (counts[word], word))[: int(len(own) * (1 - least)) + 1]
