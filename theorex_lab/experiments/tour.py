@@ -174,10 +174,8 @@ def simulated_history(source: str) -> TourHistory:
     return TourHistory(source, log_of_commits(commits), load_logs(_TEAM)[0])
 
 
-def run_tour(
-    repository: Path = Path(), *, transcripts: Path | None = None, now: int | None = None, seed: int = 0,
-    progress: bool | None = None,
-) -> Tour:  # fmt: skip
+def run_tour(repository: Path = Path(), *, transcripts: Path | None = None, now: int | None = None, seed: int = 0,
+             progress: bool | None = None) -> Tour:  # fmt: skip
     """Remember the history of a repository, or of `transcripts`, and show what the next session would be given.
 
     A law is fitted too, and adopted where `tune` advises it. The memory's present is the history's last moment, or `now`

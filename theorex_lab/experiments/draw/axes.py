@@ -66,10 +66,8 @@ def draw_interval(ax: Axes, x: Any, y: Any, low: Any, high: Any, *, level: bool 
     ax.errorbar(x, y, xerr=lengths if level else None, yerr=None if level else lengths, capsize=3, **look)
 
 
-def note(
-    ax: Axes, text: str, at: tuple[float, float], points: float = 0.0, *, in_width: bool = False, above: float = 0.0,
-    **look: Any,
-) -> None:  # fmt: skip
+def note(ax: Axes, text: str, at: tuple[float, float], points: float = 0.0, *, in_width: bool = False,
+         above: float = 0.0, **look: Any) -> None:  # fmt: skip
     """A text so many points to the right of a place, or below 0 to its left; it may stand outside of the axes.
 
     in_width: the first number of `at` is a share of the width of the axes.  above: points over the place, centred.
@@ -88,10 +86,8 @@ def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
 
 
-def heat_map(
-    ax: Axes, values: Floats, texts: Any, *, rows: Sequence[str], columns: Sequence[str], size: float = 8.5,
-    drop: float = 0.0, **colours: Any,
-) -> AxesImage:  # fmt: skip
+def heat_map(ax: Axes, values: Floats, texts: Any, *, rows: Sequence[str], columns: Sequence[str], size: float = 8.5,
+             drop: float = 0.0, **colours: Any) -> AxesImage:  # fmt: skip
     """Values as coloured cells, shape (rows, columns); NaN stays blank. `texts` of the same shape stand in the cells.
 
     drop: how far below the middle of its cell a text stands, in cells.  colours: as for `Axes.imshow`.

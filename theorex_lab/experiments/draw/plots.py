@@ -20,10 +20,9 @@ _BAND_OPACITY = 0.13
 _MOST_POINTS = 12
 
 
-def plot_forgetting_curves(
-    laws: Law | Sequence[Law], *, active_threshold: float = ACTIVE_THRESHOLD, mild_threshold: float = MILD_THRESHOLD,
-    longest_days: float = 60.0, ax: Axes | None = None,
-) -> Axes:  # fmt: skip
+def plot_forgetting_curves(laws: Law | Sequence[Law], *, active_threshold: float = ACTIVE_THRESHOLD,
+                           mild_threshold: float = MILD_THRESHOLD, longest_days: float = 60.0,
+                           ax: Axes | None = None) -> Axes:  # fmt: skip
     """Importance over days since the last mention, for one mention (solid) and ten (dashed), over bands of the tiers.
 
     Without links; all ten mentions count as made at once. Raises InvalidInput for no law, for thresholds outside

@@ -118,10 +118,9 @@ class _Watched:
             self._memory.close()
 
 
-def replay_sessions(
-    log: Log, *, tokens: int = 500, also: Sequence[int] = (), design: Memory = "sessions", last: int | None = None,
-    settings: Settings | None = None, seed: int = 0, progress: bool | None = None,
-) -> SessionReplay:  # fmt: skip
+def replay_sessions(log: Log, *, tokens: int = 500, also: Sequence[int] = (), design: Memory = "sessions",
+                    last: int | None = None, settings: Settings | None = None, seed: int = 0,
+                    progress: bool | None = None) -> SessionReplay:  # fmt: skip
     """Let a memory live through a log of sessions, and keep what it gives at each start beside what was then needed.
 
     A session is scored from the sixth on, by `scores.session_scores`.  tokens: the budget of a context.  also: other budgets,

@@ -94,11 +94,9 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def sweep(
-    recorded: EventLog, grid: Mapping[str, Sequence[Any]] | Sequence[Changes], *, base: Settings | None = None,
-    metric: Metric = summaries, executor: Executor | None = None, chunk_size: int | None = None,
-    progress: bool | None = None,
-) -> Sweep:  # fmt: skip
+def sweep(recorded: EventLog, grid: Mapping[str, Sequence[Any]] | Sequence[Changes], *, base: Settings | None = None,
+          metric: Metric = summaries, executor: Executor | None = None, chunk_size: int | None = None,
+          progress: bool | None = None) -> Sweep:  # fmt: skip
     """What a metric says of the recording under many settings; the same whatever the executor and the chunks.
 
     grid: values for each setting (snake_case or camelCase), combined; or a list of changes.

@@ -215,10 +215,8 @@ def _read_lines(file: str | Path) -> Iterator[tuple[int, str]]:
         raise InvalidInput(f"got the log {file}, which cannot be read: {error}; give a text file in UTF-8") from error
 
 
-def _log(
-    numbered: Iterable[tuple[int, Any]], read: Callable[[Any], Access | None], strict: bool, source: str,
-    group_of: Callable[[str], str] | None = None,
-) -> AccessLog:  # fmt: skip
+def _log(numbered: Iterable[tuple[int, Any]], read: Callable[[Any], Access | None], strict: bool, source: str,
+         group_of: Callable[[str], str] | None = None) -> AccessLog:  # fmt: skip
     unreadable: list[str] = []
 
     def rows() -> Iterator[Access]:

@@ -73,10 +73,8 @@ class AccessLog:
     unreadable: tuple[str, ...] = ()
 
     @classmethod
-    def of(
-        cls, rows: Iterable[tuple[int, str, object, bool]], group_of: Callable[[str], str] | None = None,
-        unreadable: Iterable[str] = (),
-    ) -> AccessLog:  # fmt: skip
+    def of(cls, rows: Iterable[tuple[int, str, object, bool]], group_of: Callable[[str], str] | None = None,
+           unreadable: Iterable[str] = ()) -> AccessLog:  # fmt: skip
         """From rows of (time in microseconds, item, event or None, deleted), in any order of time.
 
         Rows of one event become one event at its earliest time; a row without an event is one by itself.

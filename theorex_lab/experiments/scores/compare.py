@@ -62,12 +62,10 @@ class Difference(NamedTuple):
     verdict: str
 
 
-def compare(
-    logs: Sequence[Log], designs: Sequence[Memory] | Mapping[str, Memory],
-    budgets: Sequence[int] = (150, 500, 2_000, 8_000), every_days: float = 1.0, seed: int = 0, *,
-    timeout: float | None = None, executor: Executor | None = None, progress: bool | None = None,
-    resume: str | Path | None = None,
-) -> Comparison:  # fmt: skip
+def compare(logs: Sequence[Log], designs: Sequence[Memory] | Mapping[str, Memory],
+            budgets: Sequence[int] = (150, 500, 2_000, 8_000), every_days: float = 1.0, seed: int = 0, *,
+            timeout: float | None = None, executor: Executor | None = None, progress: bool | None = None,
+            resume: str | Path | None = None) -> Comparison:  # fmt: skip
     """Let each design live through each log, and score what it gives at every session's start and every probe.
 
     designs: names of designs and baselines, `module:Name` of classes of one's own, `Design`s, or functions that make a
