@@ -198,10 +198,8 @@ def run_tour(repository: Path = Path(), *, transcripts: Path | None = None, now:
             context, figures = lab.context(), _figures(notes, history, tuning, replayed)
             settings = {"decayLaw": lab.settings.decay_law, "decayParams": dict(lab.settings.decay_params)}
         shown.update(1)
-    return Tour(
-        history.source, tuning, unfit, settings, replayed, history.unit, tiers, context, len(history.lived.events),
-        present, time.perf_counter() - started, figures,
-    )  # fmt: skip
+    return Tour(history.source, tuning, unfit, settings, replayed, history.unit, tiers, context,
+                len(history.lived.events), present, time.perf_counter() - started, figures)  # fmt: skip
 
 
 def _tuned(log: AccessLog, seed: int) -> tuple[Tuning | None, str]:
@@ -230,10 +228,8 @@ def _replayed(history: TourHistory, lab: Lab, seed: int, progress: bool | None) 
         return None
     most = _MOST_SESSIONS[history.unit]
     last = min(most, max(1, asked // 3)) if history.unit == "commit" else most
-    return replay_sessions(
-        history.lived, tokens=lab.settings.context_tokens, also=(SMALL_BUDGET,), last=last, settings=lab.settings,
-        seed=seed, progress=progress,
-    )  # fmt: skip
+    return replay_sessions(history.lived, tokens=lab.settings.context_tokens, also=(SMALL_BUDGET,), last=last,
+                           settings=lab.settings, seed=seed, progress=progress)  # fmt: skip
 
 
 def _worth(replayed: SessionReplay, unit: str) -> str:

@@ -74,10 +74,8 @@ def note(ax: Axes, text: str, at: tuple[float, float], points: float = 0.0, *, i
     """
     across, upright = ("center", "bottom") if above else ("right" if points < 0 else "left", "center")
     settings = {"fontsize": 9, "va": upright, "ha": across, **look}
-    ax.annotate(
-        text, at, xycoords=("axes fraction", "data") if in_width else "data", xytext=(points, above),
-        textcoords="offset points", parse_math=False, annotation_clip=False, **settings,
-    )  # fmt: skip
+    ax.annotate(text, at, xycoords=("axes fraction", "data") if in_width else "data", xytext=(points, above),
+                textcoords="offset points", parse_math=False, annotation_clip=False, **settings)  # fmt: skip
 
 
 def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:
@@ -118,10 +116,8 @@ def legend_below(ax: Axes, handles: Sequence[Any] | None = None, *, columns: int
     shown = ax.get_legend_handles_labels()[0] if handles is None else handles
     longest = max((len(str(handle.get_label())) for handle in shown), default=1)
     drop = ScaledTranslation(0.0, -LEGEND_DROP_INCHES, figure_of(ax).dpi_scale_trans)
-    ax.legend(
-        handles=shown, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + drop,
-        ncols=columns or max(1, _LEGEND_LETTERS // (longest + 5)), frameon=False, borderaxespad=0.0,
-    )  # fmt: skip
+    ax.legend(handles=shown, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + drop,
+              ncols=columns or max(1, _LEGEND_LETTERS // (longest + 5)), frameon=False, borderaxespad=0.0)  # fmt: skip
 
 
 def legend_beside(ax: Axes, handles: Sequence[Any] | None = None) -> None:

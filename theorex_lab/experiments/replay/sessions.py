@@ -164,7 +164,6 @@ def _row(scene: Scene, given: dict[str, str], recent: dict[str, str]) -> Replaye
     texts = [texts.get(scene.session, "") for texts in (given, recent)]
     named, by_recent = (tuple(sorted(scene.named(text) & scene.files)) for text in texts)
     n = len(scene.files)
-    return ReplayedSession(
-        scene.session, scene.at, one_line(scene.prompt, _PROMPT_CHARACTERS), texts[0], tuple(sorted(scene.files)),
-        tuple(sorted(scene.edits)), named, by_recent, share(len(named), n), share(len(by_recent), n), share(0, n),
-    )  # fmt: skip
+    return ReplayedSession(scene.session, scene.at, one_line(scene.prompt, _PROMPT_CHARACTERS), texts[0],
+                           tuple(sorted(scene.files)), tuple(sorted(scene.edits)), named, by_recent,
+                           share(len(named), n), share(len(by_recent), n), share(0, n))  # fmt: skip
