@@ -1,4 +1,5 @@
-"""Runs of agents: tau-bench airline, Who&When and Reflexion on ALFWorld. Their fields say where in the JSON they stand."""
+"""Readers of public sets: runs of agents (tau-bench airline, Who&When, Reflexion on ALFWorld), whose fields say where in the
+JSON they stand; scores, prices and times of language models (LLMRouter, RouteLLM)."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Access logs from git, files and the journal, and the fit of a decay law to one of them.
 
-A log says which items were used when; `tune` finds the law that foretells such a log best.
+A log says which items were used when; `tune` finds the law that foretells such a log best, and thresholds to
+it by what keeping costs in tokens and what forgetting costs in things asked for again.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 A conditional logit: a query chooses among the texts that search considers, by the weighted sum of their signals (McFadden,
 "Conditional logit analysis of qualitative choice behavior", 1974). A ridge holds the weights near those that ship.
+
+Queries without labels come from the texts themselves: a few words of a sentence that are deleted from its text, which then
+is to be found without them.
 """
 
 import re
