@@ -20,7 +20,7 @@ from conftest import DAY, NOW, Run
 from theorex_lab import InvalidInput
 from theorex_lab.design import Log, Probe
 from theorex_lab.designs import installed
-from theorex_lab.experiments.data.log_sets.recorder import Recorder
+from theorex_lab.experiments.data.logs import Recorder
 from theorex_lab.experiments.draw.comparison_plots import plot_comparison, plot_survivors
 from theorex_lab.experiments.replay.baselines import Housed, names_of
 from theorex_lab.experiments.replay.trials import Plan, try_out

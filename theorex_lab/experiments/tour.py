@@ -16,9 +16,8 @@ import numpy as np
 from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock, to_iso
 from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.log_sets.recorder import part
 from theorex_lab.experiments.data.log_sets.runs import record_commits
-from theorex_lab.experiments.data.logs import load_logs
+from theorex_lab.experiments.data.logs import load_logs, part
 from theorex_lab.experiments.data.sources import describe_source, load, packaged
 from theorex_lab.experiments.draw import plots
 from theorex_lab.experiments.draw.explorer import drawn
@@ -175,10 +174,8 @@ def simulated_history(source: str) -> TourHistory:
     return TourHistory(source, log_of_commits(commits), load_logs(_TEAM)[0])
 
 
-def run_tour(
-    repository: Path = Path(), *, transcripts: Path | None = None, now: int | None = None, seed: int = 0,
-    progress: bool | None = None,
-) -> Tour:  # fmt: skip
+def run_tour(repository: Path = Path(), *, transcripts: Path | None = None, now: int | None = None, seed: int = 0,
+             progress: bool | None = None) -> Tour:  # fmt: skip
     """Remember the history of a repository, or of `transcripts`, and show what the next session would be given.
 
     A law is fitted too, and adopted where `tune` advises it. The memory's present is the history's last moment, or `now`
@@ -201,10 +198,8 @@ def run_tour(
             context, figures = lab.context(), _figures(notes, history, tuning, replayed)
             settings = {"decayLaw": lab.settings.decay_law, "decayParams": dict(lab.settings.decay_params)}
         shown.update(1)
-    return Tour(
-        history.source, tuning, unfit, settings, replayed, history.unit, tiers, context, len(history.lived.events),
-        present, time.perf_counter() - started, figures,
-    )  # fmt: skip
+    return Tour(history.source, tuning, unfit, settings, replayed, history.unit, tiers, context,
+                len(history.lived.events), present, time.perf_counter() - started, figures)  # fmt: skip
 
 
 def _tuned(log: AccessLog, seed: int) -> tuple[Tuning | None, str]:
@@ -233,10 +228,8 @@ def _replayed(history: TourHistory, lab: Lab, seed: int, progress: bool | None) 
         return None
     most = _MOST_SESSIONS[history.unit]
     last = min(most, max(1, asked // 3)) if history.unit == "commit" else most
-    return replay_sessions(
-        history.lived, tokens=lab.settings.context_tokens, also=(SMALL_BUDGET,), last=last, settings=lab.settings,
-        seed=seed, progress=progress,
-    )  # fmt: skip
+    return replay_sessions(history.lived, tokens=lab.settings.context_tokens, also=(SMALL_BUDGET,), last=last,
+                           settings=lab.settings, seed=seed, progress=progress)  # fmt: skip
 
 
 def _worth(replayed: SessionReplay, unit: str) -> str:

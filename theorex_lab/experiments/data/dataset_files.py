@@ -239,14 +239,12 @@ def _checked(place: str, validate: Callable[[Any], T], value: object) -> T:
 
 
 _TABLES = read_sections(__file__, "dataset_table.txt")
-_TRIALS = {"base": 7, "reflexion": 15}
+_TRIALS, _TRIAL = {"base": 7, "reflexion": 15}, "{}_run_logs/env_results_trial_{}.json"
 # By file: the paths of an archive's members below its own.
 _MEMBERS = {
     "mmlu_responses.tar": tuple(f"mmlu_{subject}.csv" for subject in _TABLES["mmlu subjects"].split()),
     "whoandwhen_algorithm_generated.tar": tuple(f"{number}.json" for number in range(1, 127)),
-    "alfworld_env_results.tar": tuple(
-        f"{kind}_run_logs/env_results_trial_{trial}.json" for kind, n in _TRIALS.items() for trial in range(n)
-    ),
+    "alfworld_env_results.tar": tuple(_TRIAL.format(kind, trial) for kind, n in _TRIALS.items() for trial in range(n)),
 }
 
 

@@ -150,12 +150,9 @@ class FailureQueue:
 
     def _row(self, outcome_id: str, label: Label | None) -> dict[str, Any]:
         outcome, verdict = self._outcomes[outcome_id], self.verdict(outcome_id)
-        return {
-            **{column: getattr(outcome, column) for column in _OF_OUTCOME},
-            "found_class": verdict.failure_class,
-            "found_step": verdict.decisive_step,
-            **{column: getattr(label, name, None) for column, name in _OF_LABEL.items()},
-        }
+        told = {column: getattr(outcome, column) for column in _OF_OUTCOME}
+        told |= {"found_class": verdict.failure_class, "found_step": verdict.decisive_step}
+        return told | {column: getattr(label, name, None) for column, name in _OF_LABEL.items()}
 
 
 def local_failures(lab: Lab, *, every: int = 4) -> FailureQueue:

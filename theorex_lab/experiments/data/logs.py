@@ -1,25 +1,173 @@
-"""Recorded logs by the name of their data set: the events that a memory lives through, and what it is asked."""
+"""Recorded logs by the name of their data set: the events that a memory lives through, as they would have been captured live.
 
+Readers of data sets record into a `Recorder`, with ids that two loads agree on.
+"""
+
+import re
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
-from theorex_lab.clock import LATEST
-from theorex_lab.design import Log, SessionLine, later
+from theorex_lab.clock import LATEST, to_microseconds
+from theorex_lab.config import Settings
+from theorex_lab.design import Log, Probe, SessionLine, later
 from theorex_lab.errors import InvalidInput
+from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
-from theorex_lab.experiments.data.log_sets.recorder import Parts, session_line
 from theorex_lab.experiments.data.sources import damaged, packaged, read_header
-from theorex_lab.ids import session_of
+from theorex_lab.ids import derived_event_id, session_of
 from theorex_lab.ingest.captures import Captures, Timed, told
 from theorex_lab.ingest.files import Transcript, lines_of, opened
 from theorex_lab.ingest.hook_form import HookForm
 from theorex_lab.ingest.importing import FORMS, read_transcripts
-from theorex_lab.journal.event import Event
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.captured import BODIES
+from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
+from theorex_lab.text.doors import door
+
+Given = Mapping[str, Any]  # what a hook was given
+Parts = Iterable[tuple[str, Callable[[], Log]]]  # the name of each log, and what makes it
 
 _READERS = "theorex_lab.experiments.data.log_sets"
 _RUNS = ("taubench_airline", "reflexion_alfworld", "whoandwhen", "simulated_team")
+SECOND, MINUTE = 1_000_000, 60_000_000
+# Sets that do not say when: their logs begin here.
+UNDATED = to_microseconds("2024-01-01T00:00:00Z")
+_SETTINGS = Settings()
+_MONTHS = "January February March April May June July August September October November December".split()
+# Of times in which the month is a number, and neither weekday nor half of the day stands.
+_TIMES = ("%I:%M on %d %m, %Y", "%d.%m.%Y, %H:%M:%S", "%Y/%m/%d %H:%M", "%m-%d-%Y")
+
+
+def moment(given: str) -> int:
+    """Microseconds of a time as the sets write it, taken as UTC, whatever the machine's locale.
+
+    >>> from theorex_lab.clock import to_iso
+    >>> [to_iso(moment(text)) for text in ("1:56 pm on 8 May, 2023", "March-15-2024")]
+    ['2023-05-08T13:56:00.000000Z', '2024-03-15T00:00:00.000000Z']
+    """
+    text = re.sub(r" \([A-Z][a-z]+\)", "", given.strip())
+    for number, month in enumerate(_MONTHS, start=1):
+        text = text.replace(month, str(number))
+    plain, later = text.replace(" am on ", " on ").replace(" pm on ", " on "), 720 * MINUTE * (" pm on " in text)
+    for form in _TIMES:
+        with suppress(ValueError):
+            return to_microseconds(datetime.strptime(plain, form).replace(tzinfo=UTC)) + later
+    raise InvalidInput(f"got the time {given!r}; allowed are times such as '1:56 pm on 8 May, 2023'")
+
+
+def informative(answer: str, question: str = "") -> tuple[str, ...]:
+    """The words of an answer that tell something: of four letters, or with a digit, which the question does not say.
+
+    >>> informative("on 7 May 2023, in the Blue Mill", "Which mill?")
+    ('2023', 'Blue')
+    """
+    said = question.casefold()
+    words = dict.fromkeys(re.findall(r"\w+(?:[-'.:/]\w+)*", answer))
+    long = (word for word in words if len(word) > 3 or (len(word) > 1 and any(sign.isdigit() for sign in word)))
+    return tuple(word for word in long if word.casefold() not in said)
+
+
+def session_line(at: int, session: str, hook: Given, reads: Iterable[str] = (),
+                 edits: Iterable[str] = ()) -> SessionLine:  # fmt: skip
+    """What a hook was given, as a line of a session."""
+    given = hook.get("tool_input")
+    inputs = " ".join(filter(None, map(_text, given.values() if isinstance(given, dict) else [given])))
+    said, answered = (_text(hook.get(name)) for name in ("prompt", "last_assistant_message"))
+    return SessionLine(at, session, said, answered, inputs, tuple(reads), tuple(edits))
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+class Recorder:
+    """A log that grows. A key names what is captured within the log; ids are made of both."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.project = name, name.partition("/")[0]
+        self.events, self.probes, self.lines = list[Event](), list[Probe](), list[SessionLine]()
+
+    def id(self, key: object) -> str:
+        """The id of the event of this key."""
+        return derived_event_id("log", self.name, key)
+
+    def ids(self, keys: Iterable[object]) -> frozenset[str]:
+        """The ids of the events of these keys that were captured."""
+        return frozenset({event.id for event in self.events} & {self.id(key) for key in keys})
+
+    def probe(self, at: int, query: str, answers: Iterable[object], words: tuple[str, ...] = (),
+              stale: Iterable[object] = ()) -> None:  # fmt: skip
+        """Something is asked that the events of the keys `answers` answer, and those of `stale` no longer."""
+        self.probes.append(Probe(at, query, self.ids(answers), words, self.ids(stale)))
+
+    def wrote(self, key: object, at: int, text: str, *, agent: str = "main", source: str = "user", session: str = "",
+              kind: str = DEFAULT_TYPE) -> None:  # fmt: skip
+        """A text was written into the memory; nothing where it is blank."""
+        if text.strip():
+            with door():
+                entry = Entry(text, agent, at, kind, source, (), session, self.project)
+                self._add(key, new_observation(entry, _SETTINGS, at)[0])
+
+    def asked(self, key: object, at: int, text: str, *, session: str) -> None:
+        """A person asked something of an agent."""
+        self.hook("UserPromptSubmit", key, at, {"prompt": text}, session=session)
+
+    def answered(self, key: object, at: int, text: str, *, agent: str = "main", session: str) -> None:
+        """An agent ended its turn with a message."""
+        self.hook("Stop", key, at, {"last_assistant_message": text}, agent=agent, session=session)
+
+    def used(self, key: object, at: int, tool: str, given: dict[str, Any], response: str | None, *, session: str,
+             agent: str = "main", ok: bool = True, edits: Iterable[str] = ()) -> None:  # fmt: skip
+        """An agent used a tool, which did its work or failed; edits: paths from the project's root that it wrote to."""
+        said = {"tool_name": tool, "tool_input": given, "tool_response" if ok else "error": response}
+        name = "PostToolUse" if ok else "PostToolUseFailure"
+        self.hook(name, key, at, said, agent=agent, session=session, edits=tuple(edits))
+
+    def came_out(self, key: object, at: int, decision: str, result: str, *, success: bool, session: str) -> None:
+        """How a run ended, as its surroundings judged it."""
+        by: dict[str, Any] = {"agent": "main", "session": session, "source": "tool", "project": self.project}
+        with door():
+            event = outcome_event(decision=decision, result=result, success=success, settings=_SETTINGS, at=at, **by)
+        self._add(key, event)
+
+    def log(self) -> Log:
+        """What was captured, in the order of time."""
+        in_time = attrgetter("at")
+        return Log(self.name, sorted(self.events, key=in_time), sorted(self.probes, key=in_time), self.lines)
+
+    def hook(self, name: str, key: object, at: int, given: Given, *, agent: str = "main", session: str,
+             reads: tuple[str, ...] = (), edits: tuple[str, ...] = ()) -> None:  # fmt: skip
+        """What a coding agent's hook of this name was given; reads, edits: paths from the project's root."""
+        self.lines.append(session_line(at, session, given, reads, edits))
+        if name not in BODIES:
+            return
+        kind, body_of = BODIES[name]
+        with door():
+            body = {**body_of({"hook_event_name": name, **given}), "project": self.project}
+        body.pop("trace_id", None)  # of the process that reads the set
+        if reads or edits:
+            body["paths"] = {"read": list(reads), "edited": list(edits)}
+        self._add(key, new_event(kind, body, agent=agent, session=session, at=at))
+
+    def _add(self, key: object, event: Event) -> None:
+        self.events.append(event._replace(id=self.id(key)))
+
+
+def part(name: str, fill: Callable[..., None], *given: Any) -> tuple[str, Callable[[], Log]]:
+    """The name of a log, and what makes it: `fill` records into it what is given."""
+
+    def make() -> Log:
+        log = Recorder(name)
+        fill(log, *given)
+        return log.log()
+
+    return name, make
 
 
 def load_logs(name: str) -> list[Log]:
@@ -105,8 +253,7 @@ def _line(row: Timed, event: Event | None) -> SessionLine:
 
 LOGS: dict[str, Callable[[], Parts]] = {
     "coding_sessions": _coding_sessions,
-    **{name: later(f"{_READERS}.said:{name}") for name in ("locomo", "qmsum")},
-    **{name: later(f"{_READERS}.said:{name}") for name in ("fact_updates", "precisionmembench")},
+    **{name: later(f"{_READERS}.said:{name}") for name in ("locomo", "qmsum", "fact_updates", "precisionmembench")},
     **{name: later(f"{_READERS}.runs:{name}") for name in _RUNS},
     "simulated_sessions": _simulated_sessions,
 }
@@ -114,6 +261,5 @@ LOGS: dict[str, Callable[[], Parts]] = {
 GIVEN: dict[str, Callable[[Path], Parts]] = {
     "git": later(f"{_READERS}.runs:git"),
     "transcripts": transcripts,
-    "factconsolidation": later(f"{_READERS}.said:factconsolidation"),
-    **{name: later(f"{_READERS}.said:{name}") for name in ("longmemeval", "realtalk", "beam")},
+    **{name: later(f"{_READERS}.said:{name}") for name in ("factconsolidation", "longmemeval", "realtalk", "beam")},
 }

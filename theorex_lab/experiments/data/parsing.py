@@ -1,4 +1,5 @@
-"""Runs of agents: tau-bench airline, Who&When and Reflexion on ALFWorld. Their fields say where in the JSON they stand."""
+"""Readers of public sets: runs of agents (tau-bench airline, Who&When, Reflexion on ALFWorld), whose fields say where in the
+JSON they stand; scores, prices and times of language models (LLMRouter, RouteLLM)."""
 
 from __future__ import annotations
 
@@ -197,8 +198,7 @@ def reflexion(members: Mapping[str, Content], licence: str) -> Reflexion:
 
 def _reflections(archive: str, trials: dict[int, list[_Tried]]) -> list[Reflection]:
     """A trial's record holds every reflection so far, the one written after that trial being the last."""
-    found: list[Reflection] = []
-    known = [0] * len(trials[0])
+    found, known = list[Reflection](), [0] * len(trials[0])
     for trial in range(len(trials)):
         for environment, tried in enumerate(trials[trial]):
             if len(tried.memory) < known[environment]:

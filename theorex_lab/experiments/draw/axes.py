@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.lines import Line2D
 from matplotlib.transforms import ScaledTranslation
-from numpy.typing import NDArray
 
 from theorex_lab.errors import InvalidInput
+from theorex_lab.memory.intervals import Floats
 
 # Colours of Okabe and Ito, which people with any of the common colour blindnesses tell apart.
 TIER_COLOURS = {"ACTIVE": "#D55E00", "MILD": "#E69F00", "LESS": "#56B4E9", "SLEEPING": "#8C8C8C", "NEUTRAL": "#D9D9D9"}
@@ -20,8 +20,6 @@ LINE_COLOURS = ("#0072B2", "#009E73", "#CC79A7", "#000000", "#D55E00", "#E69F00"
 SHAPES = ("o", "s", "^", "D", "v", "P")
 LEGEND_DROP_INCHES = 0.5
 _LEGEND_LETTERS = 48  # abreast
-
-Floats = NDArray[np.float64]
 
 
 def new_axes(ax: Axes | None, *, width: float = 8.0, height: float = 4.5) -> Axes:
@@ -68,20 +66,16 @@ def draw_interval(ax: Axes, x: Any, y: Any, low: Any, high: Any, *, level: bool 
     ax.errorbar(x, y, xerr=lengths if level else None, yerr=None if level else lengths, capsize=3, **look)
 
 
-def note(
-    ax: Axes, text: str, at: tuple[float, float], points: float = 0.0, *, in_width: bool = False, above: float = 0.0,
-    **look: Any,
-) -> None:  # fmt: skip
+def note(ax: Axes, text: str, at: tuple[float, float], points: float = 0.0, *, in_width: bool = False,
+         above: float = 0.0, **look: Any) -> None:  # fmt: skip
     """A text so many points to the right of a place, or below 0 to its left; it may stand outside of the axes.
 
     in_width: the first number of `at` is a share of the width of the axes.  above: points over the place, centred.
     """
     across, upright = ("center", "bottom") if above else ("right" if points < 0 else "left", "center")
     settings = {"fontsize": 9, "va": upright, "ha": across, **look}
-    ax.annotate(
-        text, at, xycoords=("axes fraction", "data") if in_width else "data", xytext=(points, above),
-        textcoords="offset points", parse_math=False, annotation_clip=False, **settings,
-    )  # fmt: skip
+    ax.annotate(text, at, xycoords=("axes fraction", "data") if in_width else "data", xytext=(points, above),
+                textcoords="offset points", parse_math=False, annotation_clip=False, **settings)  # fmt: skip
 
 
 def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:
@@ -90,10 +84,8 @@ def name_rows(ax: Axes, names: Sequence[str], **look: Any) -> None:
     ax.set_ylim(max(len(names), 1) - 0.5, -0.5)
 
 
-def heat_map(
-    ax: Axes, values: Floats, texts: Any, *, rows: Sequence[str], columns: Sequence[str], size: float = 8.5,
-    drop: float = 0.0, **colours: Any,
-) -> AxesImage:  # fmt: skip
+def heat_map(ax: Axes, values: Floats, texts: Any, *, rows: Sequence[str], columns: Sequence[str], size: float = 8.5,
+             drop: float = 0.0, **colours: Any) -> AxesImage:  # fmt: skip
     """Values as coloured cells, shape (rows, columns); NaN stays blank. `texts` of the same shape stand in the cells.
 
     drop: how far below the middle of its cell a text stands, in cells.  colours: as for `Axes.imshow`.
@@ -124,10 +116,8 @@ def legend_below(ax: Axes, handles: Sequence[Any] | None = None, *, columns: int
     shown = ax.get_legend_handles_labels()[0] if handles is None else handles
     longest = max((len(str(handle.get_label())) for handle in shown), default=1)
     drop = ScaledTranslation(0.0, -LEGEND_DROP_INCHES, figure_of(ax).dpi_scale_trans)
-    ax.legend(
-        handles=shown, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + drop,
-        ncols=columns or max(1, _LEGEND_LETTERS // (longest + 5)), frameon=False, borderaxespad=0.0,
-    )  # fmt: skip
+    ax.legend(handles=shown, loc="upper center", bbox_to_anchor=(0.5, 0.0), bbox_transform=ax.transAxes + drop,
+              ncols=columns or max(1, _LEGEND_LETTERS // (longest + 5)), frameon=False, borderaxespad=0.0)  # fmt: skip
 
 
 def legend_beside(ax: Axes, handles: Sequence[Any] | None = None) -> None:

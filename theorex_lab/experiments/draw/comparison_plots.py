@@ -43,10 +43,9 @@ def plot_comparison(compared: Comparison, *, score: str = "", mode: str = "injec
     ax.set_xticks([0, *ticks], ["0", *map(str, ticks)])
     ax.set_xlim(left=-first / 10)
     unasked = "a session's start" if mode == "inject" else "the question"
-    return axes.finish_axes(
-        ax, xlabel=f"tokens given at {unasked} (mean)", ylabel=WORDS.get(score, score.replace("_", " ")), ylim=(0, 1.05),
-        title=f"{', '.join(compared.logs[:3])}: what a context was worth",
-    )  # fmt: skip
+    return axes.finish_axes(ax, xlabel=f"tokens given at {unasked} (mean)",
+                            ylabel=WORDS.get(score, score.replace("_", " ")), ylim=(0, 1.05),
+                            title=f"{', '.join(compared.logs[:3])}: what a context was worth")  # fmt: skip
 
 
 def plot_survivors(compared: Comparison, *, ax: Axes | None = None) -> Axes:
@@ -58,11 +57,9 @@ def plot_survivors(compared: Comparison, *, ax: Axes | None = None) -> Axes:
         ax.plot(shares.index, shares, label=str(design), **axes.look_of(number, linewidth=1.2))
     axes.legend_beside(ax)
     days = compared.plan.every_days
-    return axes.finish_axes(
-        ax, xlabel="nights without events" + ("" if days == 1 else f", {days:g} days apart"),
-        ylabel="share of probes with some evidence", ylim=(0, 1.05),
-        title=f"{', '.join(compared.logs[:3])}: what is still found",
-    )  # fmt: skip
+    return axes.finish_axes(ax, xlabel="nights without events" + ("" if days == 1 else f", {days:g} days apart"),
+                            ylabel="share of probes with some evidence", ylim=(0, 1.05),
+                            title=f"{', '.join(compared.logs[:3])}: what is still found")  # fmt: skip
 
 
 def plot_sessions(replayed: SessionReplay, *, ax: Axes | None = None) -> Axes:
@@ -79,7 +76,6 @@ def plot_sessions(replayed: SessionReplay, *, ax: Axes | None = None) -> Axes:
         ax.scatter(number, found[column], s=14, alpha=0.4, **look)
         ax.plot(number, found[column].expanding().mean(), color=look["color"], label=f"{label}, mean so far")
     axes.legend_beside(ax)
-    return axes.finish_axes(
-        ax, xlabel="sessions that needed a known file, in order", ylabel="share of the needed files named",
-        ylim=(-0.03, 1.05), title=f"What {replayed.tokens} tokens at a session's start would have named",
-    )  # fmt: skip
+    return axes.finish_axes(ax, xlabel="sessions that needed a known file, in order",
+                            ylabel="share of the needed files named", ylim=(-0.03, 1.05),
+                            title=f"What {replayed.tokens} tokens at a session's start would have named")  # fmt: skip

@@ -20,10 +20,9 @@ _BAND_OPACITY = 0.13
 _MOST_POINTS = 12
 
 
-def plot_forgetting_curves(
-    laws: Law | Sequence[Law], *, active_threshold: float = ACTIVE_THRESHOLD, mild_threshold: float = MILD_THRESHOLD,
-    longest_days: float = 60.0, ax: Axes | None = None,
-) -> Axes:  # fmt: skip
+def plot_forgetting_curves(laws: Law | Sequence[Law], *, active_threshold: float = ACTIVE_THRESHOLD,
+                           mild_threshold: float = MILD_THRESHOLD, longest_days: float = 60.0,
+                           ax: Axes | None = None) -> Axes:  # fmt: skip
     """Importance over days since the last mention, for one mention (solid) and ten (dashed), over bands of the tiers.
 
     Without links; all ten mentions count as made at once. Raises InvalidInput for no law, for thresholds outside
@@ -193,18 +192,14 @@ def _draw_nodes(ax: Axes, nodes: Sequence[Mapping[str, Any]], places: Floats) ->
     shapes = {agent: axes.shape_of(number) for number, agent in enumerate(agents)}
     diameters = np.array([6 + 14 * data["importance_weight"] for data in nodes])
     for data, place, diameter in zip(nodes, places, diameters, strict=True):
-        ax.plot(
-            *place, marker=shapes[data["agent_id"]], color=axes.TIER_COLOURS[data["relevance_tier"]], markersize=diameter,
-            markeredgecolor="white", zorder=2,
-        )  # fmt: skip
+        ax.plot(*place, marker=shapes[data["agent_id"]], color=axes.TIER_COLOURS[data["relevance_tier"]],
+                markersize=diameter, markeredgecolor="white", zorder=2)  # fmt: skip
     found = {data["relevance_tier"] for data in nodes}
     keys = [axes.key(name, "o", color=colour) for name, colour in axes.TIER_COLOURS.items() if name in found]
     if len(agents) > 1:
         keys += [axes.key(name, shapes[name], color="#444444") for name in agents]
-    ax.legend(
-        handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=min(len(keys), 8), frameon=False,
-        title="size: importance, line: link strength", title_fontsize="small",
-    )  # fmt: skip
+    ax.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=min(len(keys), 8), frameon=False,
+              title="size: importance, line: link strength", title_fontsize="small")  # fmt: skip
     return diameters
 
 

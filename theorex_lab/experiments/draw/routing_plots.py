@@ -118,9 +118,8 @@ def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
     for edge in np.unique(frame[["start_days", "end_days"]].to_numpy().round(9)) * factor:
         ax.axvline(edge, color="#EEEEEE", linewidth=0.8, zorder=0)
     ax.set(ylim=(-0.03, 1.03), xlabel=f"{unit} since the first run", ylabel="Share of successes (0 to 1)")
-    ax.set_title("Success over time (bars: 95 % intervals)")
     axes.legend_below(ax)
-    return axes.finish_axes(ax)
+    return axes.finish_axes(ax, title="Success over time (bars: 95 % intervals)")
 
 
 def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:
@@ -141,10 +140,9 @@ def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:
     for _, rows in frame.groupby([frame["latency_ms"].round(6), frame["success_rate"].round(9)], sort=True):
         first = rows.iloc[0]
         kind = str(first["kind"])
-        axes.draw_interval(
-            ax, first["latency_ms"], first["success_rate"], first["low"], first["high"], fmt=_KIND_MARKERS[kind],
-            color=axes.colour_of(drawn[kind]), markersize=8, label=_in_words(list(rows["policy"])),
-        )  # fmt: skip
+        axes.draw_interval(ax, first["latency_ms"], first["success_rate"], first["low"], first["high"],
+                           fmt=_KIND_MARKERS[kind], color=axes.colour_of(drawn[kind]), markersize=8,
+                           label=_in_words(list(rows["policy"])))  # fmt: skip
         drawn[kind] += 1
     axes.legend_beside(ax)
     ax.set(xlabel="Mean latency (ms)", xlim=(-0.03 * float(frame["latency_ms"].max() or 1.0), None))
@@ -187,10 +185,8 @@ def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax:
     for place, row in enumerate(rows.itertuples()):
         is_chosen = row.model == chosen
         colour = CHOSEN_COLOUR if is_chosen else axes.LINE_COLOURS[0]
-        axes.draw_interval(
-            ax, row.success_rate, place, row.low, row.high, level=True, fmt="D" if is_chosen else "o", color=colour,
-            markerfacecolor=colour if row.usable else "white", markersize=8,
-        )  # fmt: skip
+        axes.draw_interval(ax, row.success_rate, place, row.low, row.high, level=True, fmt="D" if is_chosen else "o",
+                           color=colour, markerfacecolor=colour if row.usable else "white", markersize=8)  # fmt: skip
         axes.note(ax, _facts(row), (1, place), 10, in_width=True, color=colour if is_chosen else "black")
     axes.name_rows(ax, rows["model"])
     ax.set(xlim=(-0.03, 1.03), xlabel="Share of successes (bars: 95 % intervals)")

@@ -10,11 +10,10 @@ from matplotlib.figure import Figure
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
 from theorex_lab.experiments.draw.routing_plots import HEURISTIC, plot_choices, plot_evidence, plot_matrix
+from theorex_lab.experiments.scores.routing import MAINS
 from theorex_lab.experiments.scores.routing_runs import MatrixSettings, Runs
-from theorex_lab.routing.energy import Power
 from theorex_lab.routing.router import Decision, route
 
-MAINS = Power(None, False)
 DEFAULT_TASK = "debug this parser: it drops the last line"
 HALF_LIVES_DAYS = (1.0, 2.0, 4.0, 7.0, 14.0, 30.0, 60.0, 120.0, 365.0)
 _NEVER = ("never", math.inf)

@@ -26,10 +26,9 @@ RECORDED_LOGS = ("coding_sessions", "git_touches_helm/touches.log.gz", "git_touc
 _MOST_DOTS = 1_000  # more of them take longer to draw and show nothing new
 
 
-def count_tiers(
-    items: Items, half_life_days: float = DEFAULT_HALF_LIFE_DAYS, active_threshold: float = ACTIVE_THRESHOLD,
-    mild_threshold: float = MILD_THRESHOLD,
-) -> dict[str, int]:  # fmt: skip
+def count_tiers(items: Items, half_life_days: float = DEFAULT_HALF_LIFE_DAYS,
+                active_threshold: float = ACTIVE_THRESHOLD,
+                mild_threshold: float = MILD_THRESHOLD) -> dict[str, int]:  # fmt: skip
     """How many of the items these settings make ACTIVE, MILD and LESS. Raises InvalidInput as `draw_decay` does.
 
     >>> count_tiers(Items.of([0.0, 14.0, 60.0]))
@@ -40,10 +39,8 @@ def count_tiers(
     return {tier.name: int(np.count_nonzero(codes == tier)) for tier in (Tier.ACTIVE, Tier.MILD, Tier.LESS)}
 
 
-def draw_decay(
-    items: Items, half_life_days: float = DEFAULT_HALF_LIFE_DAYS, active_threshold: float = ACTIVE_THRESHOLD,
-    mild_threshold: float = MILD_THRESHOLD,
-) -> Figure:  # fmt: skip
+def draw_decay(items: Items, half_life_days: float = DEFAULT_HALF_LIFE_DAYS, active_threshold: float = ACTIVE_THRESHOLD,
+               mild_threshold: float = MILD_THRESHOLD) -> Figure:  # fmt: skip
     """The items on the forgetting curves of `product` under these settings, and beside them how many fall into each tier.
 
     Raises InvalidInput for a half-life outside its range, or thresholds outside 0 <= mild <= active <= 1.
@@ -56,10 +53,8 @@ def draw_decay(
     figure = Figure(figsize=(10.5, 4.0))
     curves, bars = figure.subplots(1, 2, width_ratios=(3, 2))
     figure.subplots_adjust(left=0.06, right=0.97, top=0.91, bottom=0.24, wspace=0.45)
-    plot_forgetting_curves(
-        law, active_threshold=active_threshold, mild_threshold=mild_threshold,
-        longest_days=HALF_LIFE_RANGE_DAYS[1], ax=curves,
-    )  # fmt: skip
+    plot_forgetting_curves(law, active_threshold=active_threshold, mild_threshold=mild_threshold,
+                           longest_days=HALF_LIFE_RANGE_DAYS[1], ax=curves)  # fmt: skip
     # Each item as a dot at its age and importance; of many, evenly chosen ones.
     shown = np.unique(np.linspace(0, len(items) - 1, min(len(items), _MOST_DOTS)).astype(np.intp))
     codes = tiers(importance[shown], active_threshold, mild_threshold)

@@ -60,7 +60,7 @@ def fill(items: Iterable[Item], tokens: int) -> list[Item]:
 
 
 class Baseline:
-    """Remembers every event as it is; a subclass says in which order its items are given."""
+    """Remembers every event as it is, and gives nothing; a subclass says in which order its items are given."""
 
     def __init__(self) -> None:
         self.events: list[Event] = []
@@ -94,10 +94,6 @@ class Baseline:
                 yield Item(text, (event.id,))
 
 
-class Nothing(Baseline):
-    """Gives nothing."""
-
-
 class Everything(Baseline):
     """Gives all that was ever said and done, oldest first, whatever the budget: what a context costs that is never chosen."""
 
@@ -125,8 +121,7 @@ class Files(Baseline):
 
     def __init__(self, *, short: bool = False) -> None:
         super().__init__()
-        self.short, self._ends = short, Ends()
-        self.touched: dict[str, list[Event]] = defaultdict(list)
+        self.short, self._ends, self.touched = short, Ends(), defaultdict[str, list[Event]](list)
 
     def observe(self, events: Sequence[Event]) -> None:
         super().observe(events)
@@ -198,8 +193,7 @@ class Bm25(Texts):
 
     def __init__(self) -> None:
         super().__init__()
-        self._texts_with: Counter[str] = Counter()
-        self._words: dict[str, frozenset[str]] = {}
+        self._texts_with, self._words = Counter[str](), dict[str, frozenset[str]]()
 
     def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         for text in texts:
@@ -300,7 +294,7 @@ def _best_lines(scene: Scene, said: Iterable[Item], *, asked: bool) -> Iterator[
 
 
 BASELINES: dict[str, Callable[[], Baseline]] = {
-    "nothing": Nothing,
+    "nothing": Baseline,
     "everything": Everything,
     "last_session": LastSession,
     "last_prompts": LastPrompts,
@@ -344,19 +338,26 @@ class Housed:
     def inject(self, now: int, tokens: int) -> list[Item]:
         """The lines of the context at `now` (µs UTC) within `tokens`."""
         self._clock.microseconds = now
-        context = render(self.lab.home, now, more=[WHAT_FAILED], tokens=tokens, query="")
-        return [*_within((Item(text, self._observed(ids)) for text, ids in context.parts), tokens)]
+        return self._given(render(self.lab.home, now, more=[WHAT_FAILED], tokens=tokens, query="").parts, tokens)
 
     def retrieve(self, query: str, now: int, tokens: int) -> list[Item]:
         """What a search finds at `now` (µs UTC), best first, as far as `tokens` reach."""
         self._clock.microseconds = now
         for design in self.lab.home.shown:
             if design.retrieve is not None:
-                own = design.retrieve(self.lab.home, self.lab.searcher, query, now, tokens)
-                return [*_within((Item(item.text, self._observed(item.events)) for item in own), tokens)]
+                return self._given(design.retrieve(self.lab.home, self.lab.searcher, query, now, tokens), tokens)
         hits = self.lab.search(query, limit=_MOST_HITS)
-        found = (Item(hit.text, self._observed([event])) for hit, event in zip(hits, hits.events, strict=True))
-        return [*_within(found, tokens)]
+        return self._given(((hit.text, [event]) for hit, event in zip(hits, hits.events, strict=True)), tokens)
+
+    def _given(self, found: Iterable[tuple[str, Iterable[str]]], tokens: int) -> list[Item]:
+        """Texts with the events that they rest on, a line each, as far as the tokens reach."""
+        given, left = [], BYTES_PER_TOKEN * tokens + 1  # no line break after the last
+        for text, ids in found:
+            left -= len(text.encode()) + 1
+            if left < 0:
+                break
+            given.append(Item(text, self._observed(ids)))
+        return given
 
     def _observed(self, ids: Iterable[str]) -> tuple[str, ...]:
         """The events that it was shown which these events rest on; ids of anything else rest on none."""
@@ -423,13 +424,3 @@ def memory_named(name: str, other: tuple[Event, ...] = ()) -> Design | Callable[
         raise InvalidInput(f"got the memory {name!r}; allowed is a class of the four methods, or a Design")
     memory: Design | Callable[[], MemoryDesign] = found
     return memory
-
-
-def _within(items: Iterator[Item], tokens: int) -> Iterator[Item]:
-    """Items, a line each, as far as the tokens reach."""
-    left = BYTES_PER_TOKEN * tokens + 1  # no line break after the last
-    for item in items:
-        left -= len(item.text.encode()) + 1
-        if left < 0:
-            return
-        yield item

@@ -69,8 +69,7 @@ class EventLog:
         if not isinstance(source, Journal | Lab):
             raise InvalidInput(f"got a {type(source).__name__} to replay; allowed are a Journal, a Lab or an AccessLog")
         journal, agents = source.journal if isinstance(source, Lab) else source, Names()
-        items, rows = {}, []
-        places: dict[tuple[int, int], int] = {}
+        items, rows, places = {}, [], dict[tuple[int, int], int]()
         for event in journal.tail(0, kinds=("observation", "imported")):
             for at, (concept, _, surface, count), fixes, number in _mentions(event):
                 key = agents.number(event.agent), concept

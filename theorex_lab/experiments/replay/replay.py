@@ -51,9 +51,8 @@ def replay(recorded: EventLog, settings: Settings, *, every_days: float = 1.0, n
     return replay_all(recorded, [settings], every_days=every_days, now=now)[0]
 
 
-def replay_all(
-    recorded: EventLog, settings: Sequence[Settings], *, every_days: float = 1.0, now: int | None = None
-) -> list[Replay]:
+def replay_all(recorded: EventLog, settings: Sequence[Settings], *, every_days: float = 1.0,
+               now: int | None = None) -> list[Replay]:  # fmt: skip
     """`replay` under each of the settings; what does not hang on them is computed once for all."""
     times = _grid(recorded, every_days, now)
     policies, memory = [_Policy(recorded, each) for each in settings], Memory(recorded)
@@ -88,8 +87,7 @@ class _Policy:
         self.settings, self.law = settings, law_of(settings)
         self.asleep, self.shown = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
         self.section_price = CONCEPT_HEADING_TOKENS + np.array(list(map(count_tokens, recorded.agents)), np.int64)
-        self.asked: list[int] = []
-        self.steps: list[list[int]] = []  # as `_COLUMNS` has them
+        self.asked, self.steps = list[int](), list[list[int]]()  # steps: as `_COLUMNS` has them
 
     def ask(self, again: Integers, mentioned: Integers) -> None:
         """Known items are mentioned again since the last scan; all that is mentioned wakes."""

@@ -85,10 +85,9 @@ def _lines(rows: Mapping[str, Row]) -> bytes:
     return "".join(json.dumps({"key": key, "metrics": metrics}) + "\n" for key, metrics in rows.items()).encode()
 
 
-def run_all(
-    work: Callable[..., Sequence[Row]], tasks: Sequence[tuple[Sequence[str], tuple[Any, ...]]], done: dict[str, Row], *,
-    kept: ResumeFile | None, executor: Executor | None, progress: bool | None, unit: str, what: str,
-) -> None:  # fmt: skip
+def run_all(work: Callable[..., Sequence[Row]], tasks: Sequence[tuple[Sequence[str], tuple[Any, ...]]],
+            done: dict[str, Row], *, kept: ResumeFile | None, executor: Executor | None, progress: bool | None,
+            unit: str, what: str) -> None:  # fmt: skip
     """Add to `done` what `work` gives for each task, and to the file that is kept, as soon as a task is done.
 
     tasks: of each the keys of its rows, and what `work` is called with.  executor: None for this process; what has not
@@ -105,9 +104,8 @@ def run_all(
             shown.update(len(new))
 
 
-def _results(
-    work: Callable[..., Sequence[Row]], tasks: Sequence[tuple[Any, ...]], executor: Executor | None
-) -> Generator[tuple[int, Sequence[Row]], None, None]:
+def _results(work: Callable[..., Sequence[Row]], tasks: Sequence[tuple[Any, ...]],
+             executor: Executor | None) -> Generator[tuple[int, Sequence[Row]], None, None]:  # fmt: skip
     """Each task's number and rows, as they are done."""
     if executor is None:
         yield from ((number, work(*given)) for number, given in enumerate(tasks))

@@ -118,10 +118,9 @@ class _Watched:
             self._memory.close()
 
 
-def replay_sessions(
-    log: Log, *, tokens: int = 500, also: Sequence[int] = (), design: Memory = "sessions", last: int | None = None,
-    settings: Settings | None = None, seed: int = 0, progress: bool | None = None,
-) -> SessionReplay:  # fmt: skip
+def replay_sessions(log: Log, *, tokens: int = 500, also: Sequence[int] = (), design: Memory = "sessions",
+                    last: int | None = None, settings: Settings | None = None, seed: int = 0,
+                    progress: bool | None = None) -> SessionReplay:  # fmt: skip
     """Let a memory live through a log of sessions, and keep what it gives at each start beside what was then needed.
 
     A session is scored from the sixth on, by `scores.session_scores`.  tokens: the budget of a context.  also: other budgets,
@@ -150,9 +149,8 @@ def replay_sessions(
     return SessionReplay([_row(scene, first, recent) for scene in wanted], compared, len(asked))
 
 
-def _lived(
-    log: Log, name: str, make: Maker, wanted: Sequence[Scene], plan: Plan, done: Callable[[], None]
-) -> tuple[Trial, dict[str, str]]:
+def _lived(log: Log, name: str, make: Maker, wanted: Sequence[Scene], plan: Plan,
+           done: Callable[[], None]) -> tuple[Trial, dict[str, str]]:  # fmt: skip
     """The trial of a memory, of the wanted sessions' starts alone, and what it gave there."""
     given = {scene.session: "" for scene in wanted}
     trial = try_out(log, name, lambda: _Watched(make, given, done), plan)
@@ -166,7 +164,6 @@ def _row(scene: Scene, given: dict[str, str], recent: dict[str, str]) -> Replaye
     texts = [texts.get(scene.session, "") for texts in (given, recent)]
     named, by_recent = (tuple(sorted(scene.named(text) & scene.files)) for text in texts)
     n = len(scene.files)
-    return ReplayedSession(
-        scene.session, scene.at, one_line(scene.prompt, _PROMPT_CHARACTERS), texts[0], tuple(sorted(scene.files)),
-        tuple(sorted(scene.edits)), named, by_recent, share(len(named), n), share(len(by_recent), n), share(0, n),
-    )  # fmt: skip
+    return ReplayedSession(scene.session, scene.at, one_line(scene.prompt, _PROMPT_CHARACTERS), texts[0],
+                           tuple(sorted(scene.files)), tuple(sorted(scene.edits)), named, by_recent,
+                           share(len(named), n), share(len(by_recent), n), share(0, n))  # fmt: skip

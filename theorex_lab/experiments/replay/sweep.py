@@ -42,9 +42,8 @@ _SHOWN_COMPLAINTS = 5
 _FIELDS = {to_camel(name): name for name in Settings.tunables}  # others are left to the check
 
 
-def summaries(
-    recorded: EventLog, settings: Sequence[Settings], *, every_days: float = 1.0, now: int | None = None
-) -> list[Metrics]:
+def summaries(recorded: EventLog, settings: Sequence[Settings], *, every_days: float = 1.0,
+              now: int | None = None) -> list[Metrics]:  # fmt: skip
     """The metric by default: `Replay.summary` of each setting. `partial(summaries, every_days=7)` scans weekly."""
     return [each.summary() for each in replay_all(recorded, settings, every_days=every_days, now=now)]
 
@@ -95,11 +94,9 @@ def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
 
 
-def sweep(
-    recorded: EventLog, grid: Mapping[str, Sequence[Any]] | Sequence[Changes], *, base: Settings | None = None,
-    metric: Metric = summaries, executor: Executor | None = None, chunk_size: int | None = None,
-    progress: bool | None = None,
-) -> Sweep:  # fmt: skip
+def sweep(recorded: EventLog, grid: Mapping[str, Sequence[Any]] | Sequence[Changes], *, base: Settings | None = None,
+          metric: Metric = summaries, executor: Executor | None = None, chunk_size: int | None = None,
+          progress: bool | None = None) -> Sweep:  # fmt: skip
     """What a metric says of the recording under many settings; the same whatever the executor and the chunks.
 
     grid: values for each setting (snake_case or camelCase), combined; or a list of changes.

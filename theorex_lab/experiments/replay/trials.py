@@ -25,7 +25,7 @@ from theorex_lab.experiments.scores.session_scores import Scene, scenes, share
 from theorex_lab.memory.filling import count_tokens
 
 INJECT, RETRIEVE = "inject", "retrieve"
-PROBE_SCORES = ("evidence_recall", "answer_words", "stale", "tokens")
+
 # What is better where it is lower, and what is neither.
 LOWER_IS_BETTER = frozenset({"stale", "waste"})
 NEITHER = frozenset({"tokens"})
@@ -164,9 +164,8 @@ class Guarded:
 
     def __init__(self, make: Callable[[], MemoryDesign], timeout: float | None = None) -> None:
         """Make the memory in that thread. Raises Failed where that fails."""
-        self.seconds: dict[str, float] = {}
+        self.seconds, self._timeout = dict[str, float](), timeout
         self.memory: Any = None
-        self._timeout = timeout
         self._jobs: queue.SimpleQueue[tuple[str, Callable[[], Any]] | None] = queue.SimpleQueue()
         self._answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
         self._lost = False  # whether a call is still under way, and nothing can be asked any more
@@ -255,9 +254,7 @@ class _Course:
 
     def __init__(self, log: Log, memory: Guarded, plan: Plan, trial: Trial) -> None:
         self.log, self.memory, self.plan, self.trial = log, memory, plan, trial
-        self.known: set[str] = set()
-        self.taken = 0
-        self.problems: Counter[str] = Counter()
+        self.known, self.taken, self.problems = set[str](), 0, Counter[str]()
         self.unbounded = bool(getattr(memory.memory, "unbounded", False))
 
     def run(self) -> Trial:

@@ -1,6 +1,7 @@
 """Access logs from git, files and the journal, and the fit of a decay law to one of them.
 
-A log says which items were used when; `tune` finds the law that foretells such a log best.
+A log says which items were used when; `tune` finds the law that foretells such a log best, and thresholds to
+it by what keeping costs in tokens and what forgetting costs in things asked for again.
 """
 
 from __future__ import annotations
@@ -82,8 +83,7 @@ def git_commits(path: str | Path, limit: int | None = None) -> list[Commit]:
 
 def _parse_commits(output: str) -> list[Commit]:
     """Of NUL-terminated fields: a commit's begins with byte 1, then come its time, its subject, status and path pairs."""
-    commits: list[Commit] = []
-    files: list[tuple[str, str]] = []
+    commits, files = list[Commit](), list[tuple[str, str]]()
     fields = iter(output.split("\0"))
     for each in fields:
         mark = each.lstrip("\n")
@@ -216,10 +216,8 @@ def _read_lines(file: str | Path) -> Iterator[tuple[int, str]]:
         raise InvalidInput(f"got the log {file}, which cannot be read: {error}; give a text file in UTF-8") from error
 
 
-def _log(
-    numbered: Iterable[tuple[int, Any]], read: Callable[[Any], Access | None], strict: bool, source: str,
-    group_of: Callable[[str], str] | None = None,
-) -> AccessLog:  # fmt: skip
+def _log(numbered: Iterable[tuple[int, Any]], read: Callable[[Any], Access | None], strict: bool, source: str,
+         group_of: Callable[[str], str] | None = None) -> AccessLog:  # fmt: skip
     unreadable: list[str] = []
 
     def rows() -> Iterator[Access]:

@@ -73,10 +73,8 @@ class AccessLog:
     unreadable: tuple[str, ...] = ()
 
     @classmethod
-    def of(
-        cls, rows: Iterable[tuple[int, str, object, bool]], group_of: Callable[[str], str] | None = None,
-        unreadable: Iterable[str] = (),
-    ) -> AccessLog:  # fmt: skip
+    def of(cls, rows: Iterable[tuple[int, str, object, bool]], group_of: Callable[[str], str] | None = None,
+           unreadable: Iterable[str] = ()) -> AccessLog:  # fmt: skip
         """From rows of (time in microseconds, item, event or None, deleted), in any order of time.
 
         Rows of one event become one event at its earliest time; a row without an event is one by itself.
@@ -226,8 +224,7 @@ class OrderOfUse:
     def __init__(self, n: int) -> None:
         self.counts, self.last = np.zeros((n, len(HALF_LIVES_EVENTS))), np.zeros(n, np.int64)
         self.uses, self.events = np.zeros(n, np.int64), 0
-        self.after: defaultdict[int, Counter[int]] = defaultdict(Counter)
-        self.beside: defaultdict[int, Counter[int]] = defaultdict(Counter)
+        self.after, self.beside = (defaultdict[int, Counter[int]](Counter) for _ in range(2))
         self.lately: deque[list[int]] = deque(maxlen=_REMEMBERED)  # the newest first
 
     def take_in(self, touched: Integers) -> None:

@@ -23,26 +23,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.baselines import Maker, Memory, names_of
 from theorex_lab.experiments.replay.resume import ResumeFile, run_all
-from theorex_lab.experiments.replay.trials import LOWER_IS_BETTER, NEITHER, PROBE_SCORES, Plan, Trial, try_out
-from theorex_lab.experiments.scores.session_scores import SESSION_SCORES
+from theorex_lab.experiments.replay.trials import INJECT, LOWER_IS_BETTER, NEITHER, RETRIEVE, Plan, Trial, try_out
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-Floats = NDArray[np.float64]
-SCORES = tuple(dict.fromkeys([*SESSION_SCORES[:-1], *PROBE_SCORES]))
-MODES = ("inject", "retrieve")
+
 BETTER, WORSE, OPEN = "better", "worse", "not enough evidence"
 RESAMPLES = 1_000
 _FEW_LOGS = 5  # below, sessions and probes are resampled; from here on, logs
 _FEW_PAIRS = 5  # below, nothing is said of which is better: five that all say the same are the fewest that tell
-_FILE = "comparison"
+
 Cell = tuple[str, str, int, str]  # design, mode, budget, score
 
 
@@ -65,12 +61,10 @@ class Difference(NamedTuple):
     verdict: str
 
 
-def compare(
-    logs: Sequence[Log], designs: Sequence[Memory] | Mapping[str, Memory],
-    budgets: Sequence[int] = (150, 500, 2_000, 8_000), every_days: float = 1.0, seed: int = 0, *,
-    timeout: float | None = None, executor: Executor | None = None, progress: bool | None = None,
-    resume: str | Path | None = None,
-) -> Comparison:  # fmt: skip
+def compare(logs: Sequence[Log], designs: Sequence[Memory] | Mapping[str, Memory],
+            budgets: Sequence[int] = (150, 500, 2_000, 8_000), every_days: float = 1.0, seed: int = 0, *,
+            timeout: float | None = None, executor: Executor | None = None, progress: bool | None = None,
+            resume: str | Path | None = None) -> Comparison:  # fmt: skip
     """Let each design live through each log, and score what it gives at every session's start and every probe.
 
     designs: names of designs and baselines, `module:Name` of classes of one's own, `Design`s, or functions that make a
@@ -230,7 +224,7 @@ class Comparison:
         """JSON values: logs, designs (name → budget → mode → score → value, low, high), paired, trials."""
         told: dict[str, Any] = {name: {} for name in self.designs}
         for design, mode, budget, score in self._values:
-            by_mode = told[design].setdefault(str(budget), {name: {} for name in MODES})
+            by_mode = told[design].setdefault(str(budget), {name: {} for name in (INJECT, RETRIEVE)})
             value, low, high, _ = self.value(design, mode, budget, score)
             by_mode[mode][score] = {"value": value, "low": low, "high": high}
         trials = [{**trial.to_dict(), "given": len(trial.given)} for trial in self.trials]
@@ -280,7 +274,7 @@ class Comparison:
 
 
 def _file(path: str | Path, fingerprint: str, plan: Plan) -> ResumeFile:
-    return ResumeFile(Path(path), fingerprint, _FILE, plan=asdict(plan))
+    return ResumeFile(Path(path), fingerprint, "comparison", plan=asdict(plan))
 
 
 def _verdict(low: float, high: float, score: str) -> str:

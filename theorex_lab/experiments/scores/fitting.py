@@ -208,9 +208,8 @@ def _law_of(columns: Sequence[int], weights: Floats) -> Law:
     return MultiScale(**(dict.fromkeys(MultiScale.weight_names, 0.0) | given))
 
 
-def _fitted_weights(
-    fits: Sequence[_WeightFit], sets: Sequence[tuple[int, ...]], pull: float, made: Callable[[Sequence[int], Floats], Order]
-) -> tuple[Order, Floats]:  # fmt: skip
+def _fitted_weights(fits: Sequence[_WeightFit], sets: Sequence[tuple[int, ...]], pull: float,
+                    made: Callable[[Sequence[int], Floats], Order]) -> tuple[Order, Floats]:  # fmt: skip
     """The weights whose set does best in time: of fits on one, two and three thirds, each foretells the next third."""
     ranks: dict[tuple[int, ...], Floats] = dict.fromkeys(sets, np.zeros(0))
     for fitted, longer in pairwise(fits):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
-from itertools import count
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -96,9 +95,8 @@ class Growth:
         told = self.metrics
         tenth, month, end = (told[name] for name in (f"day_{DOCUMENT['day']}", f"day_{_MONTH}", "end"))
         r2 = {name: value or 0.0 for name, value in told["r2"].items()}
-        words = {
-            name: _word(tenth[name] / DOCUMENT[name], 1 / _FACTOR, _FACTOR) for name in ("notes", "summaries", "query")
-        }
+        sizes = ("notes", "summaries", "query")
+        words = {name: _word(tenth[name] / DOCUMENT[name], 1 / _FACTOR, _FACTOR) for name in sizes}
         words["ratio"] = _word(month["ratio"], *TIMES_LESS)
         words["days"] = "reproduced" if r2["day"] < _GOES_WITH else "refuted"
         words["entities"] = "reproduced" if r2["entities"] > max(r2["in_view"], _GOES_WITH) else "refuted"
@@ -131,9 +129,8 @@ class Growth:
         return plot_growth(self, ax)
 
 
-def measure_growth(
-    dataset: str | Log = "simulated_sessions", *, days: int = 180, tokens: int = 600, embedder: Embedder | None = None
-) -> Growth:
+def measure_growth(dataset: str | Log = "simulated_sessions", *, days: int = 180, tokens: int = 600,
+                   embedder: Embedder | None = None) -> Growth:  # fmt: skip
     """Let a memory of facts live through the last `days` days of a log, and count what a session's start costs after each.
 
     notes: all that was said until then, as daily notes hold it.  summaries: the pages of all entities.  query: what one query
@@ -175,15 +172,13 @@ def _lived(memory: Housed, log: Log, days: int, span: int, tokens: int) -> Itera
 def _by_day(log: Log, days: int, span: int) -> list[list[Event]]:
     """The events of each day; where the log has ended, those of its first day come again under ids of their own."""
     found: list[list[Event]] = [[] for _ in range(days)]
-    for times in count():
+    for times in range(-(-days // span)):
         for event in log.events:
             at = event.at + times * span * MICROSECONDS_PER_DAY
-            day = (at - log.events[0].at) // MICROSECONDS_PER_DAY
-            if day >= days:
-                return found
-            id = derived_event_id("again", event.id, times) if times else event.id
-            found[day].append(event._replace(id=id, at=at))
-    raise AssertionError
+            if (day := (at - log.events[0].at) // MICROSECONDS_PER_DAY) < days:
+                id = derived_event_id("again", event.id, times) if times else event.id
+                found[day].append(event._replace(id=id, at=at))
+    return found
 
 
 def _word(value: float, low: float, high: float) -> str:

@@ -95,8 +95,7 @@ def labelled_texts() -> list[tuple[LabelledTurn, str]]:
     Raises InvalidInput where a labelled sentence is not the one that was labelled, and as `read_files` does.
     """
     turns = read_lines(packaged(LABELS), LabelledTurn, SENTENCES, 1)[1]
-    counts: Counter[str] = Counter()
-    texts = {}
+    counts, texts = Counter[str](), dict[tuple[str, int], str]()
     for line in read_files(DATASETS["coding_sessions"])["getspecstory.jsonl"].data.decode().splitlines():
         event = json.loads(line)
         texts[event["session"], counts[event["session"]]] = event.get("prompt") or event.get("agent_text") or ""
@@ -143,8 +142,7 @@ _METHODS: dict[str, _Chosen] = {
 
 
 def _score(among: _Texts, column: int, choose: _Chosen, seed: int) -> dict[str, float]:
-    hits: list[tuple[str, bool]] = []
-    recalled: list[tuple[str, bool]] = []
+    hits, recalled = list[tuple[str, bool]](), list[tuple[str, bool]]()
     for turn, text in among:
         wanted = [label for label in turn.sentences if label[column] != "none"]
         chosen = choose(sentences_of(text, turn.by), column, turn.by)
@@ -164,16 +162,13 @@ def _meets(span: Span, label: Sequence[int | str]) -> bool:
 
 
 def _types_right(texts: _Texts) -> float:
-    pairs = [
-        (worth(span.text, turn.by)[0], label[4])
-        for turn, text in texts
-        if turn.drawn == "random"
-        for span in sentences_of(text, turn.by)
-        for label in turn.sentences
-        if label[4] != "none" and _meets(span, label)
-    ]
-    known = [said == labelled for said, labelled in pairs if said != "none"]
-    return sum(known) / max(1, len(known))
+    right: list[bool] = []
+    for turn, text in texts:
+        for span, label in product(sentences_of(text, turn.by), turn.sentences):
+            said = {worth(span.text, turn.by)[0], label[_WORTH]}
+            if turn.drawn == "random" and "none" not in said and _meets(span, label):
+                right.append(len(said) == 1)
+    return sum(right) / max(1, len(right))
 
 
 @dataclass(frozen=True, slots=True)

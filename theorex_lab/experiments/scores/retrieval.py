@@ -122,9 +122,8 @@ def known_figures(dataset: str) -> dict[str, Any]:
     return known.get(dataset, {"baselines": {}, "published": {}, "source": ""})
 
 
-def score_retrieval(
-    logs: Sequence[Log], *, embedder: Embedder | None = None, fitted: bool = True, seed: int = 0
-) -> Retrieval:
+def score_retrieval(logs: Sequence[Log], *, embedder: Embedder | None = None, fitted: bool = True,
+                    seed: int = 0) -> Retrieval:  # fmt: skip
     """Ask each log's questions, by each of METHODS, and with weights fitted to queries that the logs' own texts give.
 
     embedder: None is the one that is installed, its vectors kept in the user's cache. Where it is a lexical one, methods
@@ -148,9 +147,8 @@ def score_left_out(logs: Sequence[Log], embedder: Embedder) -> Retrieval:
     return Retrieval(len(scores), {"fitted": scores})
 
 
-def score_methods(
-    logs: Sequence[Log], embedder: Embedder, fitted: Weights | None = None, *, methods: Sequence[str] = tuple(METHODS)
-) -> Retrieval:
+def score_methods(logs: Sequence[Log], embedder: Embedder, fitted: Weights | None = None, *,
+                  methods: Sequence[str] = tuple(METHODS)) -> Retrieval:  # fmt: skip
     """As `score_retrieval`, by these methods, and with weights that are fitted already."""
     rows: dict[str, list[list[float]]] = {name: [] for name in (*methods, *(["fitted"] if fitted else []))}
     for log in logs:

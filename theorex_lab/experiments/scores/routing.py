@@ -208,9 +208,8 @@ class RoutingScore(NamedTuple):
         }
 
 
-def score_routing(
-    dataset: str | RoutingSet = "llmrouter", *, policies: Mapping[str, Chooser] | None = None, seed: int = 0
-) -> RoutingScore:
+def score_routing(dataset: str | RoutingSet = "llmrouter", *, policies: Mapping[str, Chooser] | None = None,
+                  seed: int = 0) -> RoutingScore:  # fmt: skip
     """Ask the router that ships where each test query goes, and score it beside policies fitted on the same training.
 
     `dataset` is a name of ROUTING_SETS, or a set; what is raised is as in `load_routing_set`. `policies`: those of one's
@@ -236,9 +235,8 @@ def _choices_of(name: str, choose: Chooser, found: RoutingSet) -> Ints:
     return np.array([found.models.index(each) for each in chosen], np.int64)
 
 
-def _scored(
-    found: RoutingSet, training: Training, calls: Sequence[tuple[Event, Event]], own: Mapping[str, Ints], seed: int
-) -> tuple[PolicyScore, ...]:
+def _scored(found: RoutingSet, training: Training, calls: Sequence[tuple[Event, Event]], own: Mapping[str, Ints],
+            seed: int) -> tuple[PolicyScore, ...]:  # fmt: skip
     """The scores of the policies after this training, of the router after these calls of it, and of `own` choices."""
     # In random order, since a bandit learns from the first queries what it does on the next.
     training = training.take(np.random.default_rng(seed).permutation(len(training.scores)))

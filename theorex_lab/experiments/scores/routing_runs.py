@@ -225,9 +225,8 @@ def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
     return RoutingSet("recorded local runs", tuple(scores.columns), costs, "ms, mean", sizes, train, test, {}, licence)
 
 
-def trade_off(
-    recorded: LocalRuns, success_weights: Sequence[float] = SUCCESS_WEIGHTS, *, folds: int = 5, seed: int = 0
-) -> pd.DataFrame:
+def trade_off(recorded: LocalRuns, success_weights: Sequence[float] = SUCCESS_WEIGHTS, *, folds: int = 5,
+              seed: int = 0) -> pd.DataFrame:  # fmt: skip
     """What each way of choosing costs and brings on the recorded tasks, each of which every model answered.
 
     Columns policy, kind (`one model`, `matrix`, `bound`), latency_ms (mean), success_rate, low and high (95 % Wilson).

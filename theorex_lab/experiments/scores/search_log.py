@@ -47,9 +47,8 @@ class SearchScore:
         return {**told, "weights": self.found.weights, "gain": gain, "adopt": self.adopt}
 
 
-def score_search(
-    logs: Sequence[Log], *, queries: int = 300, seed: int = 0, fit: bool = False, embedder: Embedder | None = None
-) -> SearchScore:
+def score_search(logs: Sequence[Log], *, queries: int = 300, seed: int = 0, fit: bool = False,
+                 embedder: Embedder | None = None) -> SearchScore:  # fmt: skip
     """Search for texts of the logs by a few of their words, most of which were deleted from them; see `without_words`.
 
     fit: weights are fitted to every other query, and scored on those between. Raises InvalidInput for fewer than 1

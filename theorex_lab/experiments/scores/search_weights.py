@@ -2,6 +2,9 @@
 
 A conditional logit: a query chooses among the texts that search considers, by the weighted sum of their signals (McFadden,
 "Conditional logit analysis of qualitative choice behavior", 1974). A ridge holds the weights near those that ship.
+
+Queries without labels come from the texts themselves: a few words of a sentence that are deleted from its text, which then
+is to be found without them.
 """
 
 import re
@@ -118,8 +121,7 @@ def without_words(log: Log, design: Design, queries: int, seed: int = 0) -> Log:
     if queries < 1:
         raise InvalidInput(f"got {queries} queries; allowed is 1 or more")
     rng = np.random.default_rng(seed)
-    changed: dict[int, Event] = {}
-    probes: list[Probe] = []
+    changed, probes = dict[int, Event](), list[Probe]()
     places = [place for place, event in enumerate(log.events) if _texts(design, event)]
     last = log.events[-1].at + 1 if log.events else 0
     for place in rng.permutation(places):

@@ -144,9 +144,8 @@ class Scene:
             token = token.strip(".()[]~%:").removeprefix("./")
             found = self.ends.file(token, self.known)
         if not found and "/" in token:  # a checkout's folder stands before the path
-            found = next(
-                (path for end in ends_of(token)[1:-1] if (path := self.ends.file(end, self.known)) is not None), None
-            )
+            inner = (self.ends.file(end, self.known) for end in ends_of(token)[1:-1])
+            found = next((path for path in inner if path is not None), None)
         return found
 
     def score(self, text: str, tokens: int | None, *, asked: bool = False) -> dict[str, float]:
@@ -207,10 +206,9 @@ class _Past:
     """What was recorded so far, grown line by line."""
 
     def __init__(self) -> None:
-        self.ends = Ends()
+        self.ends, self.directives = Ends(), list[frozenset[str]]()
         self.said: dict[str, set[str]] = defaultdict(set)  # by session
         self.sessions_with: Counter[str] = Counter()  # by word
-        self.directives: list[frozenset[str]] = []
 
     def add(self, line: SessionLine) -> None:
         for path in (*line.reads, *line.edits):

@@ -21,10 +21,9 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.scores.retrieval import found_by, kept_embedder, remembering
-from theorex_lab.memory.intervals import BOOTSTRAPS, Interval, bootstrap_mean
+from theorex_lab.memory.intervals import BOOTSTRAPS, Floats, Interval, bootstrap_mean
 from theorex_lab.search.embed import Embedder
 
-Floats = NDArray[np.float64]
 Compare = Callable[[str, str, float | None], float]
 Measure = Callable[[Floats, Floats], float]
 Cuts = dict[str, tuple[float, float]]
@@ -134,9 +133,8 @@ def score_contradictions(dataset: str = "fever_symmetric", *, seed: int = 0) -> 
     return _score(dataset, "fever_symmetric, sick", auc, methods, {"": (facts.CONTRADICTS, 0.0)}, seed)
 
 
-def _score(
-    dataset: str, allowed: str, measure: Measure, methods: dict[str, Compare], cuts: Cuts, seed: int
-) -> dict[str, Any]:
+def _score(dataset: str, allowed: str, measure: Measure, methods: dict[str, Compare], cuts: Cuts,
+           seed: int) -> dict[str, Any]:  # fmt: skip
     """cuts: by the beginning of a metric's name the threshold that ships, and the least precision that it was chosen by."""
     if dataset not in allowed.split(", "):
         raise InvalidInput(f"got data set {dataset!r}; allowed: {allowed}")
@@ -252,8 +250,7 @@ def _overlapping(log: Log, least: float, chosen: Callable[[list[tuple[float, str
     """Ids that are chosen, statement after statement, among those that hold and overlap by `least` with it."""
     words = {event.id: frozenset(_WORD.findall(str(event.body["text"]).lower())) for event in log.events}
     counts = Counter(word for of in words.values() for word in of)
-    holding: dict[str, dict[str, None]] = defaultdict(dict)
-    gone: set[str] = set()
+    holding, gone = defaultdict[str, dict[str, None]](dict), set[str]()
     for id, own in words.items():
         # One of its rarest words is shared by all that overlap so far.
         rarest = sorted(own, key=lambda word: (counts[word], word))[: int(len(own) * (1 - least)) + 1]

@@ -9,7 +9,7 @@ from pathlib import Path
 from theorex_lab.clock import to_iso, to_microseconds
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.data.log_sets.recorder import MINUTE, SECOND, UNDATED, Parts, Recorder, part
+from theorex_lab.experiments.data.logs import MINUTE, SECOND, UNDATED, Parts, Recorder, part
 from theorex_lab.experiments.data.parsing import FailedRun, Reflexion, TauRun
 from theorex_lab.experiments.data.sources import Activity
 from theorex_lab.experiments.scores.access import Commit, git_commits

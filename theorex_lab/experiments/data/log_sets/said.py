@@ -1,7 +1,8 @@
-"""Long conversations with questions and the turns that answer them.
+"""What was said: long conversations with questions and the turns that answer them; statements that later ones correct.
 
 Each turn is captured as it was said: by people among themselves as an observation of a person's, by a person to an
 assistant as a prompt, by an assistant as the last message of its turn. Questions are asked once all was said.
+What is asked of statements must find the one that holds now.
 """
 
 import re
@@ -15,8 +16,7 @@ from pydantic import AliasChoices, BaseModel, BeforeValidator, Field
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import DATASETS, Content, read_files, read_json, read_json_lines
-from theorex_lab.experiments.data.log_sets import recorder
-from theorex_lab.experiments.data.log_sets.recorder import MINUTE, UNDATED, Parts, Recorder, informative, moment, part
+from theorex_lab.experiments.data.logs import MINUTE, SECOND, UNDATED, Parts, Recorder, informative, moment, part
 
 _SESSION, _TURN = re.compile(r"session_(\d{1,4})\Z", re.ASCII), re.compile(r"D\d+:\d+", re.ASCII)
 _ADVERSARIAL = 5  # questions of LoCoMo about what was never said
@@ -74,7 +74,7 @@ def realtalk(path: Path) -> Parts:
 def _talk(log: Recorder, talk: _Talk, unanswerable: bool = False) -> None:
     for number, (began, turns) in enumerate(talk.sessions, start=1):
         for place, turn in enumerate(turns):
-            at = moment(turn.date_time) if turn.date_time else moment(began) + place * recorder.SECOND
+            at = moment(turn.date_time) if turn.date_time else moment(began) + place * SECOND
             log.wrote(turn.dia_id, at, f"{turn.speaker}: {turn.text}", session=f"s{number}")
     last = max(event.at for event in log.events) + 1
     for asked in talk.qa:
@@ -109,7 +109,7 @@ def qmsum() -> Parts:
 
 def _meeting(log: Recorder, meeting: _Meeting) -> None:
     for number, turn in enumerate(meeting.meeting_transcripts):
-        log.wrote(number, UNDATED + number * 5 * recorder.SECOND, f"{turn.speaker}: {turn.content}", session="meeting")
+        log.wrote(number, UNDATED + number * 5 * SECOND, f"{turn.speaker}: {turn.content}", session="meeting")
     for asked in meeting.specific_query_list:
         spoken = (turn for first, last in asked.relevant_text_span for turn in range(first, last + 1))
         log.probe(UNDATED + MICROSECONDS_PER_DAY, asked.query, spoken)
@@ -144,7 +144,7 @@ def _haystack(log: Recorder, asked: _Instance) -> None:
     for place, (date, _, turns) in enumerate(sessions):
         for number, turn in enumerate(turns):
             key = f"{place}:{number}"
-            _chat(log, key, moment(date) + number * recorder.SECOND, turn.role, turn.content, f"s{place}")
+            _chat(log, key, moment(date) + number * SECOND, turn.role, turn.content, f"s{place}")
             evidence += [key] if turn.has_answer else []
     log.probe(moment(asked.question_date), asked.question, evidence, informative(asked.answer, asked.question))
 
@@ -178,7 +178,7 @@ def _beam(log: Recorder, file: Path, questions: Path) -> None:
     for message in messages:
         if anchor := message.get("time_anchor"):
             at, session = max(at, moment(str(anchor))) if session else moment(str(anchor)), session + 1
-        at += recorder.MINUTE
+        at += MINUTE
         text = _INDEX.sub("", str(message.get("content", "")))
         _chat(log, message.get("id"), at, str(message["role"]), text, f"s{session}")
     for asked in (asked for kind in read_json(content(questions), dict[str, list[_Asked]]).values() for asked in kind):
@@ -186,7 +186,7 @@ def _beam(log: Recorder, file: Path, questions: Path) -> None:
         stale = _numbers(sources.get("original_info", []) if isinstance(sources, dict) else [])
         evidence = _numbers(sources) - stale
         if log.ids(evidence):
-            log.probe(at + recorder.MINUTE, asked.question, evidence, informative(asked.answer, asked.question), stale)
+            log.probe(at + MINUTE, asked.question, evidence, informative(asked.answer, asked.question), stale)
 
 
 def _found(given: Any, wanted: Callable[[Any], bool]) -> Iterator[Any]:
