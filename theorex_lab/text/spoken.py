@@ -117,7 +117,7 @@ def _lines(text: str, hidden: list[_Interval], by: Speaker, ends: list[int]) -> 
                 if not ends or _pattern("given back").match(bare[:LONGEST]):
                     return
                 ends.append(start)
-        machine = bool(bare) and _is_machine(line, bare)
+        machine = bool(bare) and (bare[0] in ">|" or bare.count("|") > 2 or bool(_pattern("machine line").match(line)))
         follows = in_log and by == "user"  # what stands right below a line of a log is its next line
         in_log = bool(bare) and (follows or (machine and " " in bare and bare[0] != ">"))
         aside = machine or follows or (by == "user" and _pattern("not own").match(line))
@@ -127,10 +127,6 @@ def _lines(text: str, hidden: list[_Interval], by: Speaker, ends: list[int]) -> 
 
 def _introduces(bare: str) -> bool:
     return bare[-1] == ":" and bool(_pattern("introduction").search(bare[-LONGEST // 2 : -1]))
-
-
-def _is_machine(line: str, bare: str) -> bool:
-    return bare[0] in ">|" or bare.count("|") > 2 or bool(_pattern("machine line").match(line))
 
 
 def _units(text: str, lines: Iterator[_Interval | None]) -> Iterator[_Interval]:

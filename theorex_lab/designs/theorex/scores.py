@@ -76,11 +76,6 @@ def law_of(settings: Settings) -> Law:
         raise ConfigError(f"decayParams: {error}") from error
 
 
-def links_now(axon: Axon, now: int, settings: Settings) -> tuple[Ints, Floats]:
-    """Rows of the links that are present, and their effective strengths."""
-    return axon.link_counts.present(now, settings.half_life_days)
-
-
 def items_of(axon: Axon, now: int, settings: Settings, law: Law) -> Items:
     """What this law reads, for every row of the axon's concepts."""
     counts, links = axon.concept_counts, axon.link_counts
@@ -171,7 +166,7 @@ def spread_activation(axon: Axon, seeds: Ints, now: int, settings: Settings, *, 
     """
     activation = np.zeros(len(axon.concepts))
     activation[seeds] = 1.0
-    links, strength = links_now(axon, now, settings)
+    links, strength = axon.link_counts.present(now, settings.half_life_days)
     a, b = axon.links["a"][links], axon.links["b"][links]
     for _ in range(hops):
         reached = activation.copy()
@@ -314,7 +309,7 @@ def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
     nodes = frame(axon, current).to_dict("records")
     for row, attributes in zip(current.rows[current.order].tolist(), nodes, strict=True):
         result.add_node(name(row), **attributes)
-    links, strength = links_now(axon, now, settings)
+    links, strength = axon.link_counts.present(now, settings.half_life_days)
     known = np.isin(axon.links["a"][links], current.rows) & np.isin(axon.links["b"][links], current.rows)
     for link, present in zip(links[known].tolist(), strength[known].tolist(), strict=True):
         stored = float(decay.stored_link_strength(axon.links["count"][link]))
