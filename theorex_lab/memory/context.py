@@ -195,9 +195,8 @@ def _parts(chosen: ChosenLines) -> list[tuple[str, tuple[str, ...]]]:
     parts: list[tuple[str, tuple[str, ...]]] = []
     for block in chosen.blocks:
         rested = [line.events or line.items for line in block.lines]
-        texts = shown_blocks([block])[2:-1]
         rows = [tuple(dict.fromkeys(event for events in rested for event in events))] if block.inline else rested
-        parts += [(f"{block.title}:", ()), *zip(texts, rows, strict=True)]
+        parts += [(f"{block.title}:", ()), *zip(shown_blocks([block])[2:-1], rows, strict=True)]
     return parts + [(line.text, line.events or line.items) for line in [*chosen.told, *chosen.heard, *chosen.listed]]
 
 

@@ -293,9 +293,8 @@ class WeightedSum(Law):
         params = self.params
         recency = np.exp2(-_half_lives_elapsed(items, params["half_life_days"]))
         frequency = np.minimum(np.log1p(np.maximum(items.count, 0.0)) / np.log1p(params["saturation_count"]), 1.0)
-        strength = np.clip(items.mean_link_strength, 0.0, 1.0)
         scores = params["recency_weight"] * recency + params["count_weight"] * frequency
-        return np.asarray(scores + params["link_weight"] * strength)
+        return np.asarray(scores + params["link_weight"] * np.clip(items.mean_link_strength, 0.0, 1.0))
 
 
 class Recency(Law):

@@ -128,10 +128,9 @@ class EvidenceTable(Parts):
         chosen = [(pair, row) for row, pair in enumerate(self._rows) if pair[0].startswith(prefix)]
         rows = [row for _, row in chosen]
         sums, last = self._cells["sums"][rows], self._cells["last"][rows]
-        weight = _weight(last[:, None], now, half_life_days)
         with np.errstate(invalid="ignore"):
             means = sums[:, _FIRST_AMOUNT::2] / sums[:, _FIRST_AMOUNT + 1 :: 2]
-        counts = sums[:, :2] * weight
+        counts = sums[:, :2] * _weight(last[:, None], now, half_life_days)
         keys, options = ([pair[place] for pair, _ in chosen] for place in (0, 1))
         n, successes = counts.T
         latency_ms, tokens, cost = means.T

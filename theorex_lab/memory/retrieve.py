@@ -257,8 +257,7 @@ class Searcher:
         """The passages of the index's documents, kept until a document is added."""
         known = self._passages
         if known is None or known[0] is not index.documents or known[1] != len(index.documents):
-            passages = Passages(index.documents["session"], index.lexical.lengths)
-            known = (index.documents, len(index.documents), passages)
+            known = (index.documents, len(index.documents), Passages(index.documents["session"], index.lexical.lengths))
             if index.name == "items":
                 self._passages = known
         return known[2]
@@ -308,10 +307,9 @@ class Searcher:
         for row, (document, seq) in enumerate(zip(documents.tolist(), seqs.tolist(), strict=True)):
             if (event := events.get(seq)) is None or (item := index.item_of(document, event)) is None:
                 continue  # erased since the index was looked into
-            why = {name: round(float(part[row]), 4) for name, part in ranked.parts.items() if part[row]}
             score = round(float(ranked.scores[row]), 6)
             hit = Hit(item.item_id, index.kind_of(document), item.text, event.agent, score, item.about, event.at)
-            yield hit, event.id, why
+            yield hit, event.id, {name: round(float(part[row]), 4) for name, part in ranked.parts.items() if part[row]}
 
 
 def _named(index: ItemIndex, query: str) -> Scores:

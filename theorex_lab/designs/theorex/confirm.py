@@ -62,9 +62,8 @@ def _named(views: Views, observation_id: str) -> Event:
     with views.reading(Axon) as axon:
         kinds = np.isin(axon.observations["type"], numbers_of(axon.types, (FIX_TYPE, AVOID_TYPE)))
         seqs = axon.observations["seq"][kinds].tolist()
-    known = views.journal.read(seqs=seqs)
     ends = isinstance(observation_id, str) and len(observation_id) >= _SHORT_CHARACTERS
-    found = [event for event in known if ends and event.id.endswith(observation_id)]
+    found = [event for event in views.journal.read(seqs=seqs) if ends and event.id.endswith(observation_id)]
     if len(found) != 1:
         what = f"which is the end of {len(found)} ids" if found else "which is no fix that is remembered"
         allowed = f"the whole id of a fix, or its last {_SHORT_CHARACTERS} characters"
