@@ -7,10 +7,9 @@ import numpy as np
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.design import FIXED_KIND, Item, Line, Reminder, Wanted
 from theorex_lab.designs.sessions import FILE, FOLDER, LAST, RULE, SAID, TOPIC, digests, rules, said, sentences
-from theorex_lab.designs.sessions.files import NeededFile, Touches, needed_files
 from theorex_lab.designs.sessions.items import digest_id
 from theorex_lab.designs.sessions.rules import standing_rules
-from theorex_lab.designs.sessions.said import Said
+from theorex_lab.designs.sessions.said import NeededFile, Said, Touches, needed_files
 from theorex_lab.designs.sessions.telling import spoken, telling, told
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
