@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from theorex_lab.memory.context import NOTICE
 from theorex_lab.text.directives import directives
+from theorex_lab.text.fence import NOTICE
 from theorex_lab.text.spoken import LONGEST, SHORTEST, sentences_of
 from theorex_lab.text.worth import worth
 

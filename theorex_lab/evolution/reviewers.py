@@ -16,8 +16,8 @@ from theorex_lab.evolution.decisive import FailureClass, Finding, RunStep, find_
 from theorex_lab.evolution.failure_signs import read_run, says
 from theorex_lab.evolution.fix_words import plain_names
 from theorex_lab.evolution.rule_fix import rule_fix
-from theorex_lab.memory.context import fence
 from theorex_lab.search.endpoint import excerpt
+from theorex_lab.text.fence import fence
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ from theorex_lab.journal.columns import Names, Parts, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory import outcome_lookup as verdicts
-from theorex_lab.memory.intervals import wilson as wilson
 from theorex_lab.memory.observation import TRUST
 
 Floats = NDArray[np.float64]

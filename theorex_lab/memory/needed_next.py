@@ -18,7 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.memory import context, counts, decay, filling
+from theorex_lab.memory import counts, decay, filling
+from theorex_lab.text.fence import escape
 from theorex_lab.text.line import one_line
 
 MOST_AT_ONCE = 20
@@ -27,7 +28,7 @@ _NOTE_BYTES = len(" _(13 days)_")  # what a concept's line says beside its name
 
 def name_bytes(name: str) -> int:
     """Bytes in UTF-8 of a name as a context's line shows it."""
-    return len(context.escape(one_line(name)).encode())
+    return len(escape(one_line(name)).encode())
 
 
 def line_tokens(bytes_of_name: filling.Size) -> filling.Size:

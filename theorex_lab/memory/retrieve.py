@@ -6,11 +6,10 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from theorex_lab.design import SearchPart
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Table
@@ -120,9 +119,8 @@ class Searcher:
         def among(index: ItemIndex) -> Mask:
             allowed = index.allowed(agents=agents, tag=tag, projects=projects)
             if tag is None and not (agents is None and projects is None):
-                for part in self._parts:
-                    if part.visible is not None:
-                        allowed |= part.visible(self.home, index, allowed)
+                for visible in self._asked("visible"):
+                    allowed |= visible(self.home, index, allowed)
             if closed := self.home.closed_projects:
                 allowed &= ~index.only_within(closed)
             if kinds is not None:
@@ -242,11 +240,10 @@ class Searcher:
             return ranked
         now, found = self.home.clock.now(), ranked.documents[:limit]
         scores = dict(zip(ranked.documents.tolist(), ranked.scores.tolist(), strict=True))
-        for part in self._parts:
-            if part.related is not None:
-                for document, activation in zip(*part.related(self.home, index, found, allowed, now), strict=True):
-                    reached = float(activation) * _REACHED_SHARE * float(ranked.scores[0])
-                    scores[int(document)] = max(reached, scores.get(int(document), 0.0))
+        for related in self._asked("related"):
+            for document, activation in zip(*related(self.home, index, found, allowed, now), strict=True):
+                reached = float(activation) * _REACHED_SHARE * float(ranked.scores[0])
+                scores[int(document)] = max(reached, scores.get(int(document), 0.0))
         ids = np.array(list(scores), np.int64)
         documents, ordered = best_first(ids, np.array(list(scores.values())), len(ids))
         place = {document: row for row, document in enumerate(ranked.documents.tolist())}
@@ -275,9 +272,10 @@ class Searcher:
         mask[echoing] = allowed[said]
         return mask
 
-    @property
-    def _parts(self) -> list[SearchPart]:
-        return [design.search for design in self.home.designs]
+    def _asked(self, what: str) -> list[Callable[..., Any]]:
+        """What the designs answer to a question of `SearchPart`, by its name."""
+        parts = (design.search for design in self.home.designs)
+        return [answer for part in parts if (answer := getattr(part, what)) is not None]
 
     def _check_kinds(self, kinds: Sequence[str]) -> None:
         items = (kind for design in self.home.designs for kind in design.items)
@@ -293,9 +291,8 @@ class Searcher:
         table, seq, mask = self._awake_at.get(index.name, (None, 0, np.zeros(0, bool)))
         if table is not index.documents or seq != index.seq:
             asleep = index.documents["asleep"] | index.documents["dismissed"]
-            for part in self._parts:
-                if part.asleep is not None:
-                    asleep |= part.asleep(self.home, index)
+            for sleeping in self._asked("asleep"):
+                asleep |= sleeping(self.home, index)
             mask = ~asleep
             self._awake_at[index.name] = (index.documents, index.seq, mask)
         return mask

@@ -23,11 +23,12 @@ from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import Views
 from theorex_lab.memory import context
-from theorex_lab.memory.context import NOTICE, ChosenLines, Context, as_markdown, escape, items_of
+from theorex_lab.memory.context import ChosenLines, Context, as_markdown, items_of
 from theorex_lab.memory.decay import Items, Tier, tiers
 from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, trusted_first
 from theorex_lab.memory.marks import as_marked
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
+from theorex_lab.text.fence import NOTICE, escape, fence
 from theorex_lab.text.line import one_line
 from theorex_lab.text.paths import shown_path
 
@@ -145,7 +146,7 @@ def render_flash(home: Home, session: str, *, agent: str) -> Context:
         shown += kept
         if kept:
             texts = [line.text for line in kept]
-            lines += [f"## {title}", *(context.fence(texts, "short-term") if kind == _RECENT else context.listed(kept))]
+            lines += [f"## {title}", *(fence(texts, "short-term") if kind == _RECENT else context.listed(kept))]
     text = "\n".join(lines) + "\n"
     concepts = sum(line.kind == CONCEPT for line in shown)
     return Context(text, concepts, told.fixes, 1, count_tokens(text), items_of(shown))
