@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from theorex_lab.evolution.decisive import FailureClass, RunStep
 from theorex_lab.evolution.failure_signs import says
-from theorex_lab.text.fence import fence
-from theorex_lab.text.line import one_line
+from theorex_lab.text.line import fence, one_line
 from theorex_lab.text.sections import read_sections
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from theorex_lab.evolution.failure_signs import read_run, says
 from theorex_lab.evolution.fix_words import plain_names
 from theorex_lab.evolution.rule_fix import rule_fix
 from theorex_lab.search.endpoint import excerpt
-from theorex_lab.text.fence import fence
-from theorex_lab.text.line import one_line
+from theorex_lab.text.line import fence, one_line
 
 if TYPE_CHECKING:
     from theorex_lab.config import Settings

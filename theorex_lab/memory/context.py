@@ -15,8 +15,7 @@ from theorex_lab.memory.filling import HEADING_TOKENS, Room, count_tokens
 from theorex_lab.memory.marks import PINNED, Marks, as_marked, known_item, pinned_lines
 from theorex_lab.memory.observation import FIX_TYPE, TRUST
 from theorex_lab.search.lexical import tokenize
-from theorex_lab.text.fence import NOTICE, escape, fence
-from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
+from theorex_lab.text.line import BYTES_PER_TOKEN, NOTICE, escape, fence, one_line
 
 Sections = Sequence[Section]
 HEARD = "Heard, not verified"

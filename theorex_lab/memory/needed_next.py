@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.memory import counts, decay, filling
-from theorex_lab.text.fence import escape
-from theorex_lab.text.line import one_line
+from theorex_lab.text.line import escape, one_line
 
 MOST_AT_ONCE = 20
 _NOTE_BYTES = len(" _(13 days)_")  # what a concept's line says beside its name

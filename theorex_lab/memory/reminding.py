@@ -126,8 +126,7 @@ def rendered(rows: Iterable[Row], tokens: int) -> tuple[str, list[str], int]:
 
     What was only heard of tools, imports and models stands in a fence of its own, in a quarter of the budget at most.
     """
-    from theorex_lab.text.fence import NOTICE, fence
-    from theorex_lab.text.line import count_tokens
+    from theorex_lab.text.line import NOTICE, count_tokens, fence
 
     left, hearsay = tokens - count_tokens(NOTICE), tokens // HEARSAY_PART
     parts: dict[str, dict[str, str]] = {"memory": {}, "tools,imports,models": {}}

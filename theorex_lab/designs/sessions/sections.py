@@ -17,7 +17,7 @@ from theorex_lab.memory.filling import age_in_words
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import one_line
-from theorex_lab.text.worth import KEPT
+from theorex_lab.text.spoken import KEPT
 
 _MOST_FIXES, _MOST_TOPICS, _TOKENS_PER_TOPIC = 20, 60, 100
 # From this budget on files stand in their folders, with what was last done to them.

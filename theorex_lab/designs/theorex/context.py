@@ -28,8 +28,7 @@ from theorex_lab.memory.decay import Items, Tier, tiers
 from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, trusted_first
 from theorex_lab.memory.marks import as_marked
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
-from theorex_lab.text.fence import NOTICE, escape, fence
-from theorex_lab.text.line import one_line
+from theorex_lab.text.line import NOTICE, escape, fence, one_line
 from theorex_lab.text.paths import shown_path
 
 # Tokens and items of the context that a model is given.

@@ -22,8 +22,7 @@ from theorex_lab.experiments.data.sources import packaged
 from theorex_lab.memory.intervals import bootstrap_mean
 from theorex_lab.memory.rows import Rows
 from theorex_lab.text.directives import directive_of
-from theorex_lab.text.spoken import Span, Speaker, sentences_of
-from theorex_lab.text.worth import worth
+from theorex_lab.text.spoken import Span, Speaker, sentences_of, worth
 
 LABELS = "sentence_labels.jsonl.gz"
 MARK = {"labels": "sentences"}
