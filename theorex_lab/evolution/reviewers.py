@@ -221,11 +221,8 @@ def checked_verdict(found: dict[str, Any], model: str, step_count: int) -> Revie
     empty = ReviewVerdict(0.0, "", model)
     if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(min(max(score, -1), 2)):
         return replace(empty, problem=f"the score is {_shown(score)}; allowed is a number, 0 to 1")
-    line = (
-        one_line(plain_names(fix.strip().removeprefix("trace_fix:")), cases.FIX_CHARACTERS)
-        if isinstance(fix, str)
-        else ""
-    )
+    told = plain_names(fix.strip().removeprefix("trace_fix:")) if isinstance(fix, str) else ""
+    line = one_line(told, cases.FIX_CHARACTERS)
     if not re.search(r"\w", line):
         return replace(empty, problem=f"the fix_description is {_shown(fix)}; allowed is a sentence")
     if says("orders", line):

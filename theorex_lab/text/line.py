@@ -3,15 +3,10 @@
 Stored text that comes back stays data. Standard library only.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Sequence
 
 from theorex_lab.text.visible import visible
-
-TYPE_CHECKING = False  # what type checkers take for true
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 LINE_CHARACTERS = 300
 BYTES_PER_TOKEN = 4
