@@ -1,7 +1,5 @@
 """Search over everything that is remembered: words and vectors, put together."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Tiers of facts, what is shown of an entity, and what facts tell of themselves: in the status, the audit log, at a prompt."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo

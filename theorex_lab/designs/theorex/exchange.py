@@ -15,8 +15,6 @@ knows a concept or link already, the larger number stays, so that no backup is c
 whose axon.json lies beside them are therefore not counted again; without it, they count as when they were written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
