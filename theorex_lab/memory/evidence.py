@@ -28,8 +28,7 @@ Integers = NDArray[np.int64]
 Reader = tuple[str, Callable[[Event], Iterable[EvidenceRun]]]  # what stands before its keys, and the runs of an event
 
 QUERY_TYPES: tuple[str, ...] = get_args(QueryType)
-FALLBACK_TYPE = "general"
-QUERY_TYPE_PREFIX = "query_type/"
+FALLBACK_TYPE, QUERY_TYPE_PREFIX = "general", "query_type/"
 HEARD_PREFIX = "heard/"  # before the key of what only a file says: it is shown, and nothing goes by it
 AMOUNTS = ("latency_ms", "tokens", "cost")
 _WIDTH = 2 + 2 * len(AMOUNTS)  # runs, successes, then of each amount its sum and how many runs stated it

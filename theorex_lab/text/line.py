@@ -8,8 +8,7 @@ from collections.abc import Sequence
 
 from theorex_lab.text.visible import visible
 
-LINE_CHARACTERS = 300
-BYTES_PER_TOKEN = 4
+LINE_CHARACTERS, BYTES_PER_TOKEN = 300, 4
 _LINES_READ = 20  # much of a text may be white space
 # White space, control characters, and halves of surrogate pairs, which no journal holds.
 _SPACE = re.compile(r"[\s\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]+")
