@@ -1,7 +1,5 @@
 """How an agent's concepts stand now: their scores and tiers, and the two policies that act on them, scan and prune."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,7 +46,7 @@ class Scores:
         found = np.bincount(self.tier, minlength=len(Tier))
         return {tier.name: int(found[tier]) for tier in Tier}
 
-    def take(self, positions: NDArray[np.intp]) -> Scores:
+    def take(self, positions: NDArray[np.intp]) -> "Scores":
         """Those at these positions in `rows`."""
         columns: Any = {name: getattr(self, name)[positions] for name in ("rows", "raw", "importance", "tier")}
         equals: Any = tuple(column[positions] for column in self.among_equals)
