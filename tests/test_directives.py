@@ -3,7 +3,7 @@
 import pytest
 
 from theorex_lab.text.directives import directives, reverses, same_rule
-from theorex_lab.text.worth import worth
+from theorex_lab.text.spoken import worth
 
 
 def one(text):

@@ -19,7 +19,8 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
-from theorex_lab.memory.evidence import EvidenceTable, EvidenceView, wilson
+from theorex_lab.memory.evidence import EvidenceTable, EvidenceView
+from theorex_lab.memory.intervals import wilson
 
 amounts = st.none() | st.floats(0, 1e6)
 runs = st.tuples(

@@ -28,7 +28,7 @@ from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.memory import reminding
 from theorex_lab.memory.prompt_cache import FREQUENT, fill_cache
 from theorex_lab.project import project_of
-from theorex_lab.text.fence import NOTICE
+from theorex_lab.text.line import NOTICE
 
 PROGRAM = "from theorex_lab.hook import main; main()"
 SENTENCE = "The ledger rounding must use banker's arithmetic in till.py"

@@ -14,7 +14,8 @@ from theorex_lab.dispatch.traces import trace
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.journal.view import Views
-from theorex_lab.memory.evidence import EvidenceTable, wilson
+from theorex_lab.memory.evidence import EvidenceTable
+from theorex_lab.memory.intervals import wilson
 from theorex_lab.routing.confidence import matrix
 
 GOOD: dict[str, Any] = {"at": NOW, "latency_ms": 1.0, "tokens": 1, "cost": 0.0}

@@ -11,7 +11,7 @@ from conftest import DAY, NOW, THEOREX_SHOWN, observation
 from theorex_lab import ConfigError, FixedClock, Lab
 from theorex_lab.config import check_settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.scores import items_of, law_of, links_now, scores_of
+from theorex_lab.designs.theorex.scores import items_of, law_of, scores_of
 from theorex_lab.ids import concept_id
 from theorex_lab.memory.decay import Tier
 from theorex_lab.search.embed import HashedNgramEmbedder
@@ -128,7 +128,7 @@ def test_trace_fixes_fade_with_seven_days_unless_seen_otherwise(lab: Lab, clock:
 def test_links_grow_by_a_twentieth_fade_and_are_dropped_once(lab: Lab, clock: FixedClock) -> None:
     lab.journal.append([observation("x", labels=["a", "b"]) for _ in range(19)])
     axon = lab.views.get(Axon)
-    assert links_now(axon, NOW, lab.settings)[1].tolist() == [1.0]
+    assert axon.link_counts.present(NOW, lab.settings.half_life_days)[1].tolist() == [1.0]
     lab.journal.append([observation("x", labels=["c", "d"])])
     clock.advance(days=14)
     edges = lab.agent("main").axon.graph().edges(data=True)
@@ -137,7 +137,7 @@ def test_links_grow_by_a_twentieth_fade_and_are_dropped_once(lab: Lab, clock: Fi
     assert lab.theorex.scan().links_dropped == 1, ".1 has fallen below .01, 1.0 has not"
     assert lab.theorex.scan().links_dropped == 0
     lab.journal.append([observation("x", labels=["c", "d"], at=clock.now())])
-    strengths = links_now(lab.views.get(Axon), clock.now(), lab.settings)[1]
+    strengths = lab.views.get(Axon).link_counts.present(clock.now(), lab.settings.half_life_days)[1]
     assert sorted(round(strength, 4) for strength in strengths) == [0.0625, 0.1]
 
 

@@ -9,7 +9,7 @@ from theorex_lab.experiments.data import sources
 from theorex_lab.experiments.data.sources import read_lines
 from theorex_lab.experiments.scores import labelled
 from theorex_lab.experiments.scores.labelled import LABELS, SENTENCES, LabelledTurn, labelled_texts, score_sentences
-from theorex_lab.text.worth import TYPES
+from theorex_lab.text.spoken import TYPES
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE), reason=f"{sources.DATA_VARIABLE} names no folder with the public sets"

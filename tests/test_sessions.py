@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.designs.sessions.digests import digest_idle
-from theorex_lab.designs.sessions.files import Touches
-from theorex_lab.designs.sessions.said import Said
+from theorex_lab.designs.sessions.said import Said, Touches
 from theorex_lab.evolution.boot import refresh
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory import reminding

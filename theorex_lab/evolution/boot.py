@@ -88,11 +88,10 @@ def what_failed(home: Home, wanted: Wanted) -> list[Line]:
 
     One that a later outcome calls a success is none.
     """
-    view, now = home.views.get(Outcomes), wanted.now
-    with view.lock:
+    with home.views.reading(Outcomes) as view:
         rows = view.queue(threshold=home.settings.review_threshold)
         at = view.rows["at"][rows]
-        recent = (at >= now - AGE_DAYS * MICROSECONDS_PER_DAY) & (at <= now)
+        recent = (at >= wanted.now - AGE_DAYS * MICROSECONDS_PER_DAY) & (at <= wanted.now)
         seqs = view.rows["seq"][rows[recent]].tolist()
     found = home.journal.read(seqs=seqs)
     failed = [event for event in found if not home.project or event.body.get("project", "") in ("", home.project)]
@@ -101,7 +100,7 @@ def what_failed(home: Home, wanted: Wanted) -> list[Line]:
         once.setdefault((event.agent, *(event.body[name] for name in ("source", "decision", "result"))), event)
     trusted = [event for event in once.values() if _is_trusted(event)][:MOST_FAILURES]
     heard = [event for event in once.values() if not _is_trusted(event)][:MOST_FAILURES]
-    return [_line(event, now) for event in [*trusted, *heard]]
+    return [_line(event, wanted.now) for event in [*trusted, *heard]]
 
 
 def _is_trusted(event: Event) -> bool:

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from theorex_lab.evolution.decisive import FailureClass, RunStep
 from theorex_lab.evolution.failure_signs import says
-from theorex_lab.memory.context import fence
-from theorex_lab.text.line import one_line
+from theorex_lab.text.line import fence, one_line
 from theorex_lab.text.sections import read_sections
 
 if TYPE_CHECKING:
@@ -20,10 +19,8 @@ if TYPE_CHECKING:
     from theorex_lab.dispatch.traces import Trace
     from theorex_lab.evolution.outcomes import Outcome
 
-MOST_TOOL_EVENTS = 80
-FIX_CHARACTERS = 300
+MOST_TOOL_EVENTS, FIX_CHARACTERS, PROBLEM_CHARACTERS = 80, 300, 500
 WORDS_CHARACTERS = 1_500  # of each text of an outcome or call that a model is shown
-PROBLEM_CHARACTERS = 500
 PROMPTS = read_sections(__file__, "prompts.txt")
 MOST_SILENCES = 2
 _SILENT = f"silent {MOST_SILENCES} times in a row in this run"

@@ -5,8 +5,6 @@ the lease or has given it back, and the newest is found without reading the othe
 nothing back; what it held ends with its expiry.
 """
 
-from __future__ import annotations
-
 import os
 import threading
 from bisect import bisect_left

@@ -10,15 +10,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
-from theorex_lab.evolution import cases
+from theorex_lab.evolution import cases, fix_words, rule_fix
 from theorex_lab.evolution.cases import Case, Panel, Reviewer, ReviewVerdict
 from theorex_lab.evolution.decisive import FailureClass, Finding, RunStep, find_decisive
 from theorex_lab.evolution.failure_signs import read_run, says
-from theorex_lab.evolution.fix_words import plain_names
-from theorex_lab.evolution.rule_fix import rule_fix
-from theorex_lab.memory.context import fence
 from theorex_lab.search.endpoint import excerpt
-from theorex_lab.text.line import one_line
+from theorex_lab.text.line import fence, one_line
 
 if TYPE_CHECKING:
     from theorex_lab.config import Settings
@@ -53,7 +50,7 @@ class HeuristicReviewer:
         if case.trace is None:
             return ReviewVerdict(0.0, "", HEURISTIC, problem=_NO_TRACE)
         found = _finding(case)
-        fix = "" if _is_unanswered(case) else rule_fix(found, case.steps)
+        fix = "" if _is_unanswered(case) else rule_fix.rule_fix(found, case.steps)
         if fix and found.confidence < SURE:
             fix = f"Probably the cause: {fix[0].lower()}{fix[1:]}"
         about = f"{case.outcome.decision}\n{case.outcome.result}"
@@ -222,11 +219,8 @@ def checked_verdict(found: dict[str, Any], model: str, step_count: int) -> Revie
     empty = ReviewVerdict(0.0, "", model)
     if isinstance(score, bool) or not isinstance(score, int | float) or not math.isfinite(min(max(score, -1), 2)):
         return replace(empty, problem=f"the score is {_shown(score)}; allowed is a number, 0 to 1")
-    line = (
-        one_line(plain_names(fix.strip().removeprefix("trace_fix:")), cases.FIX_CHARACTERS)
-        if isinstance(fix, str)
-        else ""
-    )
+    told = fix_words.plain_names(fix.strip().removeprefix("trace_fix:")) if isinstance(fix, str) else ""
+    line = one_line(told, cases.FIX_CHARACTERS)
     if not re.search(r"\w", line):
         return replace(empty, problem=f"the fix_description is {_shown(fix)}; allowed is a sentence")
     if says("orders", line):

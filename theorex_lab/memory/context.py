@@ -15,10 +15,7 @@ from theorex_lab.memory.filling import HEADING_TOKENS, Room, count_tokens
 from theorex_lab.memory.marks import PINNED, Marks, as_marked, known_item, pinned_lines
 from theorex_lab.memory.observation import FIX_TYPE, TRUST
 from theorex_lab.search.lexical import tokenize
-from theorex_lab.text.fence import NOTICE as NOTICE
-from theorex_lab.text.fence import escape as escape
-from theorex_lab.text.fence import fence as fence
-from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
+from theorex_lab.text.line import BYTES_PER_TOKEN, NOTICE, escape, fence, one_line
 
 Sections = Sequence[Section]
 HEARD = "Heard, not verified"
@@ -195,9 +192,8 @@ def _parts(chosen: ChosenLines) -> list[tuple[str, tuple[str, ...]]]:
     parts: list[tuple[str, tuple[str, ...]]] = []
     for block in chosen.blocks:
         rested = [line.events or line.items for line in block.lines]
-        texts = shown_blocks([block])[2:-1]
         rows = [tuple(dict.fromkeys(event for events in rested for event in events))] if block.inline else rested
-        parts += [(f"{block.title}:", ()), *zip(texts, rows, strict=True)]
+        parts += [(f"{block.title}:", ()), *zip(shown_blocks([block])[2:-1], rows, strict=True)]
     return parts + [(line.text, line.events or line.items) for line in [*chosen.told, *chosen.heard, *chosen.listed]]
 
 

@@ -4,8 +4,6 @@ An item was used so often, first and last at these times (µs), and its uses add
 of six half-lives. That is all a decay law reads of an item by itself. Links count the uses of two items together.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Any
@@ -46,7 +44,7 @@ class Counts:
     decayed: Floats
 
     @classmethod
-    def empty(cls, n: int) -> Counts:
+    def empty(cls, n: int) -> "Counts":
         """Of n items that were never used."""
         return cls(np.zeros(n, np.int64), np.full(n, LATEST), np.full(n, -LATEST), np.zeros((n, len(_HALF_LIVES_DAYS))))
 
@@ -104,7 +102,7 @@ class Links:
     last: Integers
 
     @classmethod
-    def none(cls, ends: Integers) -> Links:
+    def none(cls, ends: Integers) -> "Links":
         """Links between the rows `ends`, shape (n, 2), before any was used."""
         first, second = ends.T
         return cls(first, second, np.zeros(len(ends), np.int64), np.full(len(ends), -LATEST))

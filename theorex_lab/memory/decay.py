@@ -4,8 +4,6 @@ Every law reads the same columns (`Items`), orders items by `raw` and decides ti
 The exponential law is the default, not the rule: which law fits is a question for the data.
 """
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
@@ -175,7 +173,7 @@ class Items:
     @classmethod
     def of(
         cls, age_days: ArrayLike, count: ArrayLike = 1.0, *, decayed_counts: ArrayLike | None = None, **more: ArrayLike
-    ) -> Items:
+    ) -> "Items":
         """Columns from arrays or single numbers; without a history every mention counts as the last one.
 
         Raises InvalidInput for a column that there is not.
@@ -197,7 +195,7 @@ class Items:
     def __len__(self) -> int:
         return len(self.age_days)
 
-    def take(self, rows: ArrayLike | slice) -> Items:
+    def take(self, rows: ArrayLike | slice) -> "Items":
         """The items at these positions, in this slice, or where a boolean mask is true."""
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
         return Items(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
@@ -293,9 +291,8 @@ class WeightedSum(Law):
         params = self.params
         recency = np.exp2(-_half_lives_elapsed(items, params["half_life_days"]))
         frequency = np.minimum(np.log1p(np.maximum(items.count, 0.0)) / np.log1p(params["saturation_count"]), 1.0)
-        strength = np.clip(items.mean_link_strength, 0.0, 1.0)
         scores = params["recency_weight"] * recency + params["count_weight"] * frequency
-        return np.asarray(scores + params["link_weight"] * strength)
+        return np.asarray(scores + params["link_weight"] * np.clip(items.mean_link_strength, 0.0, 1.0))
 
 
 class Recency(Law):

@@ -1,7 +1,5 @@
 """Vectors of the texts that are remembered: which have one, which wait for it, and which are near to a query."""
 
-from __future__ import annotations
-
 import math
 import threading
 import time

@@ -21,7 +21,6 @@ from theorex_lab.journal.columns import Names, Parts, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory import outcome_lookup as verdicts
-from theorex_lab.memory.intervals import wilson as wilson
 from theorex_lab.memory.observation import TRUST
 
 Floats = NDArray[np.float64]
@@ -29,8 +28,7 @@ Integers = NDArray[np.int64]
 Reader = tuple[str, Callable[[Event], Iterable[EvidenceRun]]]  # what stands before its keys, and the runs of an event
 
 QUERY_TYPES: tuple[str, ...] = get_args(QueryType)
-FALLBACK_TYPE = "general"
-QUERY_TYPE_PREFIX = "query_type/"
+FALLBACK_TYPE, QUERY_TYPE_PREFIX = "general", "query_type/"
 HEARD_PREFIX = "heard/"  # before the key of what only a file says: it is shown, and nothing goes by it
 AMOUNTS = ("latency_ms", "tokens", "cost")
 _WIDTH = 2 + 2 * len(AMOUNTS)  # runs, successes, then of each amount its sum and how many runs stated it
@@ -128,10 +126,9 @@ class EvidenceTable(Parts):
         chosen = [(pair, row) for row, pair in enumerate(self._rows) if pair[0].startswith(prefix)]
         rows = [row for _, row in chosen]
         sums, last = self._cells["sums"][rows], self._cells["last"][rows]
-        weight = _weight(last[:, None], now, half_life_days)
         with np.errstate(invalid="ignore"):
             means = sums[:, _FIRST_AMOUNT::2] / sums[:, _FIRST_AMOUNT + 1 :: 2]
-        counts = sums[:, :2] * weight
+        counts = sums[:, :2] * _weight(last[:, None], now, half_life_days)
         keys, options = ([pair[place] for pair, _ in chosen] for place in (0, 1))
         n, successes = counts.T
         latency_ms, tokens, cost = means.T

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.memory import context, counts, decay, filling
-from theorex_lab.text.line import one_line
+from theorex_lab.memory import counts, decay, filling
+from theorex_lab.text.line import escape, one_line
 
 MOST_AT_ONCE = 20
 _NOTE_BYTES = len(" _(13 days)_")  # what a concept's line says beside its name
@@ -27,7 +27,7 @@ _NOTE_BYTES = len(" _(13 days)_")  # what a concept's line says beside its name
 
 def name_bytes(name: str) -> int:
     """Bytes in UTF-8 of a name as a context's line shows it."""
-    return len(context.escape(one_line(name)).encode())
+    return len(escape(one_line(name)).encode())
 
 
 def line_tokens(bytes_of_name: filling.Size) -> filling.Size:
@@ -74,7 +74,7 @@ def needed_next(candidates: Candidates, rows: NDArray[np.intp], context_tokens: 
 
     >>> zeros = np.zeros(3, np.int64)
     >>> known = Candidates(np.array([0.2, 0.9, 0.2]), zeros, zeros, np.arange(3), zeros + 10)
-    >>> asked = needed_next(known, np.array([0, 2]), HEADING_TOKENS + 20)
+    >>> asked = needed_next(known, np.array([0, 2]), filling.HEADING_TOKENS + 20)
     >>> asked.ranks.tolist(), asked.inside.tolist(), asked.score()
     ([2, 3], [True, False], 0.5)
     """

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 # Where a text came from, and how far it is trusted: user > agent > model > tool = import.
 TRUST = {"import": 0, "tool": 0, "model": 1, "agent": 2, "user": 3}
-DEFAULT_TYPE = "discovery"
-FIX_TYPE = "trace_fix"
+DEFAULT_TYPE, FIX_TYPE = "discovery", "trace_fix"
 AVOID_TYPE = "avoid"  # what lost: found by its words, but it makes none of its concepts more important
 # The types that have a meaning here, or are usual; any other word is allowed too.
 TYPES = ("decision", DEFAULT_TYPE, FIX_TYPE, AVOID_TYPE, *"change feature moment summary graduated".split())

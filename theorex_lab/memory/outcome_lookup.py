@@ -4,8 +4,6 @@ A verdict says something of an answer only where it was given after it. An outco
 recorded, and then a model is asked why; that failure is not the model's.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import NamedTuple
 

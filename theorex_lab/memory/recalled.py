@@ -1,16 +1,11 @@
 """What of the memory was given to an agent, as an event. Standard library only: the hook says it too."""
 
-from __future__ import annotations
-
 import json
 import os
 import zlib
+from collections.abc import Iterable, Sequence
 
 from theorex_lab.journal.event import Event, new_event
-
-TYPE_CHECKING = False  # importing `typing` for it would cost every session's start 5 ms
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
 
 QUERY_CHARACTERS = 500
 _LARGEST_NOTE_BYTES = 1 << 20

@@ -4,18 +4,13 @@ Standard library only, and paths are texts: every prompt waits for it. A prompt'
 rarest of them, since a word that many reminders have costs much and says little.
 """
 
-from __future__ import annotations
-
 import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 from theorex_lab.text.sections import read_sections
 
-TYPE_CHECKING = False  # importing `typing` for it would cost every prompt 5 ms
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    Row = tuple[str, str, str, int]  # id, kind, text, trust
+Row = tuple[str, str, str, int]  # id, kind, text, trust
 
 CACHE_FILE = "recall.db"
 LAYOUT = 1  # of the cache; one of another layout is rebuilt
@@ -126,8 +121,7 @@ def rendered(rows: Iterable[Row], tokens: int) -> tuple[str, list[str], int]:
 
     What was only heard of tools, imports and models stands in a fence of its own, in a quarter of the budget at most.
     """
-    from theorex_lab.text.fence import NOTICE, fence
-    from theorex_lab.text.line import count_tokens
+    from theorex_lab.text.line import NOTICE, count_tokens, fence
 
     left, hearsay = tokens - count_tokens(NOTICE), tokens // HEARSAY_PART
     parts: dict[str, dict[str, str]] = {"memory": {}, "tools,imports,models": {}}

@@ -1,16 +1,13 @@
 """Search over everything that is remembered: words and vectors, put together."""
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from theorex_lab.design import SearchPart
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Table
@@ -120,9 +117,8 @@ class Searcher:
         def among(index: ItemIndex) -> Mask:
             allowed = index.allowed(agents=agents, tag=tag, projects=projects)
             if tag is None and not (agents is None and projects is None):
-                for part in self._parts:
-                    if part.visible is not None:
-                        allowed |= part.visible(self.home, index, allowed)
+                for visible in self._asked("visible"):
+                    allowed |= visible(self.home, index, allowed)
             if closed := self.home.closed_projects:
                 allowed &= ~index.only_within(closed)
             if kinds is not None:
@@ -242,11 +238,10 @@ class Searcher:
             return ranked
         now, found = self.home.clock.now(), ranked.documents[:limit]
         scores = dict(zip(ranked.documents.tolist(), ranked.scores.tolist(), strict=True))
-        for part in self._parts:
-            if part.related is not None:
-                for document, activation in zip(*part.related(self.home, index, found, allowed, now), strict=True):
-                    reached = float(activation) * _REACHED_SHARE * float(ranked.scores[0])
-                    scores[int(document)] = max(reached, scores.get(int(document), 0.0))
+        for related in self._asked("related"):
+            for document, activation in zip(*related(self.home, index, found, allowed, now), strict=True):
+                reached = float(activation) * _REACHED_SHARE * float(ranked.scores[0])
+                scores[int(document)] = max(reached, scores.get(int(document), 0.0))
         ids = np.array(list(scores), np.int64)
         documents, ordered = best_first(ids, np.array(list(scores.values())), len(ids))
         place = {document: row for row, document in enumerate(ranked.documents.tolist())}
@@ -257,8 +252,7 @@ class Searcher:
         """The passages of the index's documents, kept until a document is added."""
         known = self._passages
         if known is None or known[0] is not index.documents or known[1] != len(index.documents):
-            passages = Passages(index.documents["session"], index.lexical.lengths)
-            known = (index.documents, len(index.documents), passages)
+            known = (index.documents, len(index.documents), Passages(index.documents["session"], index.lexical.lengths))
             if index.name == "items":
                 self._passages = known
         return known[2]
@@ -276,9 +270,10 @@ class Searcher:
         mask[echoing] = allowed[said]
         return mask
 
-    @property
-    def _parts(self) -> list[SearchPart]:
-        return [design.search for design in self.home.designs]
+    def _asked(self, what: str) -> list[Callable[..., Any]]:
+        """What the designs answer to a question of `SearchPart`, by its name."""
+        parts = (design.search for design in self.home.designs)
+        return [answer for part in parts if (answer := getattr(part, what)) is not None]
 
     def _check_kinds(self, kinds: Sequence[str]) -> None:
         items = (kind for design in self.home.designs for kind in design.items)
@@ -294,9 +289,8 @@ class Searcher:
         table, seq, mask = self._awake_at.get(index.name, (None, 0, np.zeros(0, bool)))
         if table is not index.documents or seq != index.seq:
             asleep = index.documents["asleep"] | index.documents["dismissed"]
-            for part in self._parts:
-                if part.asleep is not None:
-                    asleep |= part.asleep(self.home, index)
+            for sleeping in self._asked("asleep"):
+                asleep |= sleeping(self.home, index)
             mask = ~asleep
             self._awake_at[index.name] = (index.documents, index.seq, mask)
         return mask
@@ -308,10 +302,9 @@ class Searcher:
         for row, (document, seq) in enumerate(zip(documents.tolist(), seqs.tolist(), strict=True)):
             if (event := events.get(seq)) is None or (item := index.item_of(document, event)) is None:
                 continue  # erased since the index was looked into
-            why = {name: round(float(part[row]), 4) for name, part in ranked.parts.items() if part[row]}
             score = round(float(ranked.scores[row]), 6)
             hit = Hit(item.item_id, index.kind_of(document), item.text, event.agent, score, item.about, event.at)
-            yield hit, event.id, why
+            yield hit, event.id, {name: round(float(part[row]), 4) for name, part in ranked.parts.items() if part[row]}
 
 
 def _named(index: ItemIndex, query: str) -> Scores:

@@ -162,8 +162,5 @@ def _pattern(section: str, ascii_only: bool) -> re.Pattern[str]:
 def stop_words() -> frozenset[str]:
     """Words that tell nothing of a subject, English and Russian, in lower case."""
     sections = read_sections(__file__, "lexicon.txt")
-    return frozenset(
-        " ".join(
-            [read_sections(__file__, "directives.txt")["stop words"], *(sections[kind] for kind in _STOP_KINDS)]
-        ).split()
-    )
+    listed = [read_sections(__file__, "directives.txt")["stop words"], *(sections[kind] for kind in _STOP_KINDS)]
+    return frozenset(" ".join(listed).split())

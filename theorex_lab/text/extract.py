@@ -382,7 +382,7 @@ def _phrases(tokens: list[_Token], canonicals: list[str]) -> list[_Phrase]:
         kind = token.kind
         if token.shape == _CAPITALISED and state != _START and _is_name(tokens, place):
             kind = lex.NOUN
-            canonicals[place] = _name_form(token)
+            canonicals[place] = token.canonical if token.lower.endswith(_CLEAR_PLURAL) else token.lower
         elif kind >= lex.GERUND_NOUN and kind not in (lex.ADJECTIVE, lex.ATOM):
             kind = lex.VERB if _is_verb(tokens, place, state, leads_to) else lex.NOUN
         elif state == _START and kind in (lex.NOUN, lex.VERB) and _is_commit_type(tokens, place):
@@ -435,10 +435,6 @@ def _is_name(tokens: list[_Token], place: int) -> bool:
         return False
     beside = tokens[max(0, place - 1) : place] + tokens[place + 1 : place + 2]
     return any(other.kind == lex.NOUN and other.shape == _CAPITALISED for other in beside)
-
-
-def _name_form(token: _Token) -> str:
-    return token.canonical if token.lower.endswith(_CLEAR_PLURAL) else token.lower
 
 
 def _is_verb(tokens: list[_Token], place: int, state: int, leads_to: bool) -> bool:

@@ -149,18 +149,14 @@ def _mask_plain(text: str) -> str:
 
 
 def _mask_hinted(text: str) -> str:
-    from theorex_lab.text.secret_blocks import mask_blocks, mask_near_ids
-    from theorex_lab.text.secret_commands import mask_commands
-    from theorex_lab.text.secret_formats import mask_formats
-    from theorex_lab.text.secret_names import mask_names
-    from theorex_lab.text.secret_prose import mask_logins, mask_prose
+    from theorex_lab.text import secret_blocks, secret_commands, secret_formats, secret_names, secret_prose
     from theorex_lab.text.secret_tables import hints_in
 
     hints = hints_in(text)
-    text = mask_near_ids(mask_blocks(text))
-    for mask_kind in (mask_formats, mask_commands, mask_logins, mask_names, mask_prose):
-        text = mask_kind(text, hints)
-    return text
+    text = secret_blocks.mask_near_ids(secret_blocks.mask_blocks(text))
+    text = secret_commands.mask_commands(secret_formats.mask_formats(text, hints), hints)
+    text = secret_names.mask_names(secret_prose.mask_logins(text, hints), hints)
+    return secret_prose.mask_prose(text, hints)
 
 
 def is_secret_member(key: str, value: object) -> bool:

@@ -1,7 +1,5 @@
 """Secrets of many characters: private keys with or without their ends, and texts in base64 or hex that hold a secret."""
 
-from __future__ import annotations
-
 import re
 from bisect import bisect
 from collections import deque

@@ -1,5 +1,9 @@
-"""Sentences of what a person or an agent said, without what they only pasted, quoted or were handed by a program."""
+"""Sentences of what a person or an agent said, without what they only pasted, quoted or were handed by a program.
 
+And how far a sentence is worth keeping.
+"""
+
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -13,6 +17,10 @@ SHORTEST, LONGEST = 15, 400  # characters of a sentence
 WRAPPED_CHARACTERS = 60  # a line this long that ends in no stop goes on in the next
 _ABBREVIATIONS = frozenset("e.g i.e eg ie etc vs cf approx resp incl no fig mr mrs dr st т.е т.д т.п напр см".split())
 _Interval = tuple[int, int]
+WorthType = Literal["decision", "discovery", "feature", "change", "none"]
+TYPES: tuple[WorthType, ...] = ("decision", "discovery", "feature", "change")
+KEPT = 0.4  # the score from which a sentence is worth keeping
+_BIAS: dict[Speaker, float] = {"user": -1.8, "agent": -2.5}
 
 
 class Span(NamedTuple):
@@ -117,7 +125,7 @@ def _lines(text: str, hidden: list[_Interval], by: Speaker, ends: list[int]) -> 
                 if not ends or _pattern("given back").match(bare[:LONGEST]):
                     return
                 ends.append(start)
-        machine = bool(bare) and _is_machine(line, bare)
+        machine = bool(bare) and (bare[0] in ">|" or bare.count("|") > 2 or bool(_pattern("machine line").match(line)))
         follows = in_log and by == "user"  # what stands right below a line of a log is its next line
         in_log = bool(bare) and (follows or (machine and " " in bare and bare[0] != ">"))
         aside = machine or follows or (by == "user" and _pattern("not own").match(line))
@@ -127,10 +135,6 @@ def _lines(text: str, hidden: list[_Interval], by: Speaker, ends: list[int]) -> 
 
 def _introduces(bare: str) -> bool:
     return bare[-1] == ":" and bool(_pattern("introduction").search(bare[-LONGEST // 2 : -1]))
-
-
-def _is_machine(line: str, bare: str) -> bool:
-    return bare[0] in ">|" or bare.count("|") > 2 or bool(_pattern("machine line").match(line))
 
 
 def _units(text: str, lines: Iterator[_Interval | None]) -> Iterator[_Interval]:
@@ -181,3 +185,27 @@ def _is_readable(said: str, short: bool) -> bool:
     is_worded = letters >= (0.4 if short else 0.6) * len(words) and spoken >= 0.8 * len(words)
     is_long = short or len(words.split()) >= 3 or unspaced >= SHORTEST // 2
     return is_plain and is_worded and is_long and not _pattern("unreadable").search(said)
+
+
+def worth(sentence: str, by: Speaker = "agent") -> tuple[WorthType, float]:
+    """(type, score): what a sentence says, and how much it is worth keeping, 0 to 1; "none" below KEPT.
+
+    >>> worth("The root cause is that `parse` reads only the first line, because the cursor is never reset.")[0]
+    'discovery'
+    >>> worth("All tests pass.")[0]
+    'none'
+    """
+    shared = _BIAS[by] + _weight("any", sentence)
+    odds = {kind: math.exp(min(50.0, shared + _weight(kind, sentence))) for kind in TYPES}
+    score = round(1 - 1 / (1 + sum(odds.values())), 3)
+    return (max(TYPES, key=odds.__getitem__) if score >= KEPT else "none"), score
+
+
+def _weight(section: str, sentence: str) -> float:
+    return sum(weight for weight, sign in _signs(section) if sign.search(sentence))
+
+
+@cache
+def _signs(section: str) -> list[tuple[float, re.Pattern[str]]]:
+    lines = (line.split(" ", 1) for line in read_sections(__file__, "worth.txt")[section].split("\n"))
+    return [(float(weight), re.compile(sign, re.IGNORECASE)) for weight, sign in lines]

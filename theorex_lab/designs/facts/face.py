@@ -14,7 +14,6 @@ from theorex_lab.designs.facts.checks import check_entity
 from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.summaries import moment, summary, tier
-from theorex_lab.designs.facts.writing import NewFact, Wrote, write_fact
 from theorex_lab.journal.files import write_atomically
 
 _HERE = "theorex_lab.designs.facts"
@@ -65,12 +64,12 @@ class FactsMemory(Face):
     duplicates = on_home(later(f"{_HERE}.tree_checks:duplicates"))
     beat = on_home(later(f"{_HERE}.heartbeat:beat"))
 
-    def write(self, entity: str, text: str, *, semantic: bool = True, **given: Any) -> Wrote:
+    def write(self, entity: str, text: str, *, semantic: bool = True, **given: Any) -> writing.Wrote:
         """Write a fact; `given` are the other members of `writing.NewFact`. Raises as `writing.write_fact`."""
         given.setdefault("project", channels.scope_of(self.home, check_entity(entity)))
         for name in {"valid_from", "valid_to"} & given.keys():
             given[name] = moment(given[name], fact_settings(self.home))
-        return write_fact(self.home, NewFact(entity, text, **given), semantic=semantic)
+        return writing.write_fact(self.home, writing.NewFact(entity, text, **given), semantic=semantic)
 
     def list(
         self, entity: str | None = None, *, as_of: int | str | None = None, active: bool | None = True

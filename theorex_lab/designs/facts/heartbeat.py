@@ -6,8 +6,6 @@ heartbeat alone, forwards, and only where extract handed over that all went well
 by the next.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections import Counter

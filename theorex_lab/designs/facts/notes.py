@@ -6,11 +6,9 @@ from typing import Any, NamedTuple
 
 from theorex_lab.clock import to_iso
 from theorex_lab.design import Face
-from theorex_lab.designs.facts import NOTE_CATEGORIES
+from theorex_lab.designs.facts import NOTE_CATEGORIES, items, sameness
 from theorex_lab.designs.facts.checks import check_flow, check_line, one_of
 from theorex_lab.designs.facts.facts import fact_by_id
-from theorex_lab.designs.facts.items import fact_settings
-from theorex_lab.designs.facts.sameness import normal_form
 from theorex_lab.designs.facts.writing import DESCRIPTION_CHARACTERS, NewFact, supersede, undo_supersede, write_fact
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
@@ -199,7 +197,7 @@ def review(
 
 def alerts(home: Home) -> list[str]:
     """A sentence where more notes, or more tensions, are pending than the settings allow."""
-    settings = fact_settings(home)
+    settings = items.fact_settings(home)
     told = ((False, "observations", settings.observation_alerts), (True, "tensions", settings.tension_alerts))
     counts = [(len(notes_of(home, "pending", tensions=tensions)), what, most) for tensions, what, most in told]
     return [f"{n} {what} are pending, more than {most}: review them" for n, what, most in counts if n > most]
@@ -207,9 +205,9 @@ def alerts(home: Home) -> list[str]:
 
 def _repeated(home: Home, text: str, facts: Set[str] = frozenset()) -> str:
     """The id of the open note, or with facts the open tension, that a text repeats; '' for none."""
-    words = set(normal_form(text).split()) or {text}
+    words = set(sameness.normal_form(text).split()) or {text}
     for note in notes_of(home, "pending", tensions=bool(facts))[-_LOOKED_AT:]:
-        others = set(normal_form(note.text).split()) or {note.text}
+        others = set(sameness.normal_form(note.text).split()) or {note.text}
         if (facts and facts == {*note.facts}) or len(words & others) > _REPEATS_ABOVE * len(words | others):
             return note.id
     return ""

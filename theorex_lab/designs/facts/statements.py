@@ -203,11 +203,7 @@ def _is_name(token: str, place: int, previous: str = "") -> bool:
         return True
     if not token[:1].isupper() or lower in _ARTICLES:
         return token[1:2].isupper()
-    return place > 0 or not _ordinary(lower)
-
-
-def _ordinary(word: str) -> bool:
-    return word in GENERIC or word in word_kinds() or word in _known()
+    return place > 0 or not (lower in GENERIC or lower in word_kinds() or lower in _known())
 
 
 def _mentions(tokens: list[str]) -> list[_Mention]:

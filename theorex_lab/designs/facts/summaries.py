@@ -1,7 +1,5 @@
 """Tiers of facts, what is shown of an entity, and what facts tell of themselves: in the status, the audit log, at a prompt."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -106,11 +104,10 @@ def _line(fact: Fact) -> str:
 
 def fact_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """What is known, for a context: with a query what fits it first, then by tier; of the home's project and of none."""
-    settings = fact_settings(home)
     facts = {fact.id: fact for fact in facts_of(home) if fact.at <= wanted.now and fact.holds_at(wanted.now)}
     search: dict[str, Any] = {"kinds": ["fact"], "limit": _MOST_HITS, "projects": home.projects}
     found = Searcher(home).search(wanted.query, **search) if wanted.query else ()
-    tiers = by_tier(facts.values(), wanted.now, settings)
+    tiers = by_tier(facts.values(), wanted.now, fact_settings(home))
     principles = [fact for fact in tiers["cold"] if fact.abstraction == "principle"]
     shown = {hit.id: "fits the query" for hit in found if hit.id in facts}
     for name, listed in (("hot", tiers["hot"]), ("principle", principles), ("warm", tiers["warm"])):

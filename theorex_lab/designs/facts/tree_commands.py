@@ -1,7 +1,5 @@
 """The commands of notes of the work, domains, MEMORY.md and SOUL.md, and of the folders that facts come from and go to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from functools import partial

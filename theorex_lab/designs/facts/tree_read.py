@@ -184,10 +184,9 @@ class _Taking:
     def _self(self, file: Path, _problems: list[str]) -> Events:
         here = self_notes.self_lines(self.home, file.stem)
         for line in self_notes.lines_in(file.stem, self._text(file)):
-            event_id = derived_event_id("self-file", file.stem, line)
             body = {"file": file.stem, "text": line, "undo": False, "source": self.source}
             if line not in here:
-                yield self._event("self_added", body, None, event_id), 1
+                yield self._event("self_added", body, None, derived_event_id("self-file", file.stem, line)), 1
 
     def _domain(self, file: Path, problems: list[str]) -> Events:
         name, kind = file.parent.name, file.stem

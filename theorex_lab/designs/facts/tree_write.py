@@ -142,8 +142,7 @@ def self_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
 
 
 def _notes(folder: str, found: list[Note]) -> Iterator[Document]:
-    for note in found:
-        yield f"{folder}/*.json", f"{folder}/{note.id}.json", in_json(note.to_dict())
+    yield from ((f"{folder}/*.json", f"{folder}/{note.id}.json", in_json(note.to_dict())) for note in found)
     if found:
         index = {folder.partition("/")[2]: [note.id for note in found], "lastId": found[-1].id}
         yield f"{folder}/*.json", f"{folder}/index.json", in_json(index)

@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from theorex_lab.designs.sessions.checks import Fixed, checks_in, edited, fixed_in, read
-from theorex_lab.designs.sessions.files import shortest_ends
-from theorex_lab.designs.sessions.said import Said
+from theorex_lab.designs.sessions.said import Said, shortest_ends
 from theorex_lab.designs.sessions.sentences import sentences_in
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id

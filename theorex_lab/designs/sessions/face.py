@@ -4,8 +4,8 @@ from typing import Any
 
 from theorex_lab.design import Face
 from theorex_lab.designs.sessions.digests import captures_of, digest_of, in_words, keep_digest
-from theorex_lab.designs.sessions.files import NeededFile, needed_files
 from theorex_lab.designs.sessions.rules import Rule, standing_rules
+from theorex_lab.designs.sessions.said import NeededFile, needed_files
 
 
 class Sessions(Face):
@@ -22,7 +22,7 @@ class Sessions(Face):
         return standing_rules(self.home, self.home.clock.now())
 
     def files(self, query: str = "") -> list[NeededFile]:
-        """The files that will probably be needed, for a query where one is given; see `files.needed_files`."""
+        """The files that will probably be needed, for a query where one is given; see `said.needed_files`."""
         return needed_files(self.home, self.home.clock.now(), query)
 
     def digest(self, session: str, *, agent: str = "main") -> dict[str, Any] | None:

@@ -11,8 +11,7 @@ from theorex_lab.journal.event import Event
 
 
 def _sentences(event: Event) -> Iterator[ItemText]:
-    for found in sentences_in(event):
-        yield ItemText(item_id(event.id, found.number), found.text)
+    yield from (ItemText(item_id(event.id, found.number), found.text) for found in sentences_in(event))
 
 
 def digest_id(event: Event) -> str:

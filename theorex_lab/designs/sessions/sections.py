@@ -7,10 +7,8 @@ import numpy as np
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.design import FIXED_KIND, Item, Line, Reminder, Wanted
 from theorex_lab.designs.sessions import FILE, FOLDER, LAST, RULE, SAID, TOPIC, digests, rules, said, sentences
-from theorex_lab.designs.sessions.files import NeededFile, Touches, needed_files
 from theorex_lab.designs.sessions.items import digest_id
 from theorex_lab.designs.sessions.rules import standing_rules
-from theorex_lab.designs.sessions.said import Said
 from theorex_lab.designs.sessions.telling import spoken, telling, told
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
@@ -19,7 +17,7 @@ from theorex_lab.memory.filling import age_in_words
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import one_line
-from theorex_lab.text.worth import KEPT
+from theorex_lab.text.spoken import KEPT
 
 _MOST_FIXES, _MOST_TOPICS, _TOKENS_PER_TOPIC = 20, 60, 100
 # From this budget on files stand in their folders, with what was last done to them.
@@ -106,7 +104,7 @@ def spoken_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
 
 def file_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """The files that will probably be needed, by the shortest ends of their paths; grouped by folder where room is."""
-    files = needed_files(home, wanted.now, wanted.query)
+    files = said.needed_files(home, wanted.now, wanted.query)
     events = {event.seq: (event.id,) for event in home.journal.read(seqs=sorted({file.last_seq for file in files}))}
     if wanted.tokens >= _FOLDERS_FROM:
         yield from _by_folder(files, events, wanted.now)
@@ -116,8 +114,8 @@ def file_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
         yield Line(FILE, "", file.end, None, (), events[file.last_seq], why)
 
 
-def _by_folder(files: Iterable[NeededFile], events: Mapping[int, tuple[str, ...]], now: int) -> Iterator[Line]:
-    folders: dict[str, list[NeededFile]] = {}
+def _by_folder(files: Iterable[said.NeededFile], events: Mapping[int, tuple[str, ...]], now: int) -> Iterator[Line]:
+    folders: dict[str, list[said.NeededFile]] = {}
     for file in files:
         folders.setdefault(file.path.rpartition("/")[0], []).append(file)
     for folder, held in folders.items():
@@ -143,7 +141,7 @@ def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
 
 def retrieve(home: Home, searcher: Searcher, query: str, now: int, tokens: int) -> list[Item]:
     """What a query gets: the context made for it where sessions touched files, else what search finds, best first."""
-    if len(home.views.get(Touches).rows):
+    if len(home.views.get(said.Touches).rows):
         return [Item(text, events) for text, events in render(home, now, tokens=tokens, query=query).parts]
     hits = searcher.search(query, limit=_MOST_HITS)
     return [Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True)]
@@ -152,7 +150,7 @@ def retrieve(home: Home, searcher: Searcher, query: str, now: int, tokens: int) 
 def session_reminders(home: Home) -> Iterator[Reminder]:
     """Of every project its rules, fixes, sessions in short, files with what was last done to them, and good sentences."""
     now = home.clock.now()
-    with home.views.reading(Said) as view:
+    with home.views.reading(said.Said) as view:
         found = spoken(view, None, now)
         table, names = view.sentences, ["", *view.projects]
         kept = (table["worth"][found.rows] >= KEPT) | (found.days > 1) | (table["written"][found.rows] > 0)
@@ -180,7 +178,7 @@ def session_reminders(home: Home) -> Iterator[Reminder]:
 
 def _files(home: Home, projects: Sequence[str], now: int) -> Iterator[Reminder]:
     for project in filter(None, projects):
-        for file in needed_files(home.in_project(project), now)[:_MOST_FILES]:
+        for file in said.needed_files(home.in_project(project), now)[:_MOST_FILES]:
             age = age_in_words((now - file.last_at) / MICROSECONDS_PER_DAY)
             text = f"{file.path}: {'edited' if file.edits else 'read'}, last {age}"
             yield Reminder(f"{project}:{file.path}", project, "file", text, _FILE, TRUST["agent"])

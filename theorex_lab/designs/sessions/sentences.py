@@ -7,8 +7,7 @@ from typing import NamedTuple
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.text.directives import directive_of
-from theorex_lab.text.spoken import Span, Speaker, sentences_of
-from theorex_lab.text.worth import worth
+from theorex_lab.text.spoken import Span, Speaker, sentences_of, worth
 
 TEXT_OF = {"prompt": "text", "turn_ended": "message", "turn_message": "text", "observation": "text"}
 _WORD = re.compile(r"[^\W\d_]\w{3,}")

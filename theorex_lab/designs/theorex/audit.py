@@ -1,7 +1,5 @@
 """The audit log's entries about an agent's concepts and moments."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 

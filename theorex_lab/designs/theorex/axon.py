@@ -311,10 +311,8 @@ class Axon(View):
         self._set_trust(rows)
         for name in ("count", "fix_count", "source_weight"):
             table[name][rows] = np.maximum(stated[name], table[name][rows])
-        table["decayed"][rows] = np.maximum(
-            table["decayed"][rows] * remaining((last - before) / MICROSECONDS_PER_DAY),
-            stated["decayed"] * remaining((last - at) / MICROSECONDS_PER_DAY),
-        )
+        faded = table["decayed"][rows] * remaining((last - before) / MICROSECONDS_PER_DAY)
+        table["decayed"][rows] = np.maximum(faded, stated["decayed"] * remaining((last - at) / MICROSECONDS_PER_DAY))
         table["last_seen"][rows] = last
 
     def _link(self, event: Event) -> None:

@@ -16,9 +16,8 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
 
     Counted is what is of the home's project or of none.
     """
-    axon = home.views.get(Axon)
-    names, now = [agent] if agent is not None else list(axon.agents), home.clock.now()
-    with axon.lock:
+    with home.views.reading(Axon) as axon:
+        names, now = [agent] if agent is not None else list(axon.agents), home.clock.now()
         found = scores.scores_by_agent(axon, now, home.settings, names, axon.within(home.projects))
         agents: list[dict[str, Any]] = [
             {"agent": name, "concepts": len(own.rows), "tiers": own.counts(),

@@ -1,31 +1,34 @@
-"""What comes back to an agent: contexts for sessions and models, and their sentences, fixes and what to avoid."""
+"""What comes back to an agent: contexts, their sentences (fixes and what to avoid), and a person's word for those that were only heard."""
 
 import math
 from collections.abc import Hashable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.design import Line, Wanted
-from theorex_lab.designs.theorex.axon import Axon, Mask
-from theorex_lab.designs.theorex.confirm import confirmed, short_id
+from theorex_lab.designs.theorex.axon import Axon, Mask, numbers_of
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.items import TITLES
 from theorex_lab.designs.theorex.moments import Moment, recent_moments
 from theorex_lab.designs.theorex.scores import Chosen, law_of, scores_of
 from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import ShortTerm
+from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
+from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.event import Event
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.view import Views
 from theorex_lab.memory import context
-from theorex_lab.memory.context import NOTICE, ChosenLines, Context, as_markdown, escape, items_of
+from theorex_lab.memory.context import ChosenLines, Context, as_markdown, items_of
 from theorex_lab.memory.decay import Items, Tier, tiers
 from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, trusted_first
 from theorex_lab.memory.marks import as_marked
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
-from theorex_lab.text.line import one_line
+from theorex_lab.text.line import NOTICE, escape, fence, one_line
 from theorex_lab.text.paths import shown_path
 
 # Tokens and items of the context that a model is given.
@@ -37,6 +40,7 @@ _RECENT, _MOMENT = "recent", "moment"
 _SHOWN = (Tier.ACTIVE, Tier.MILD)
 _FLASH_FIXES, _FLASH_ACTIVE, _FLASH_RECENT = 5, 10, 5
 _REFS_SHOWN = 5
+_SHORT_CHARACTERS = 8
 
 
 def sentence_lines(home: Home, wanted: Wanted) -> list[Line]:
@@ -141,7 +145,7 @@ def render_flash(home: Home, session: str, *, agent: str) -> Context:
         shown += kept
         if kept:
             texts = [line.text for line in kept]
-            lines += [f"## {title}", *(context.fence(texts, "short-term") if kind == _RECENT else context.listed(kept))]
+            lines += [f"## {title}", *(fence(texts, "short-term") if kind == _RECENT else context.listed(kept))]
     text = "\n".join(lines) + "\n"
     concepts = sum(line.kind == CONCEPT for line in shown)
     return Context(text, concepts, told.fixes, 1, count_tokens(text), items_of(shown))
@@ -244,3 +248,58 @@ def plain(text: str) -> str:
     True
     """
     return " ".join(text.removeprefix(f"{FIX_TYPE}:").split())
+
+
+class Confirmed(NamedTuple):
+    """What was confirmed: the observation, and its text."""
+
+    observation_id: str
+    text: str
+
+
+def confirm(home: Home, observation_id: str) -> Confirmed:
+    """Note that a person vouches for a fix, or for what to avoid, named by its id or the end of it that a context shows.
+
+    Repeating it changes nothing. Raises InvalidInput for an id that names none of them, several, or one that was erased.
+    """
+    event = _named(home.views, observation_id)
+    body, now, made = {"observation_id": event.id}, home.clock.now(), _confirmation_id(event.id)
+    whose = {"agent": event.agent, "session": event.session}
+    done = new_event("confirmed", body, **whose, at=now, lineage=[event.id], event_id=made)
+    try:
+        with home.journal.exclusive() as append:
+            if not home.journal.read(ids=[event.id]):
+                raise InvalidInput(f"{event.id} was erased meanwhile; nothing is left to confirm")
+            append(done)
+    except AlreadyThere:
+        pass  # it was confirmed before
+    return Confirmed(event.id, event.body["text"])
+
+
+def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:
+    """Those of these observations that a person has confirmed."""
+    by_id = {_confirmation_id(observation_id): observation_id for observation_id in observation_ids}
+    return {by_id[event.id] for event in journal.read(ids=list(by_id))}
+
+
+def short_id(event_id: str) -> str:
+    """The end of an id, which differs from event to event where the beginnings are times."""
+    return event_id[-_SHORT_CHARACTERS:]
+
+
+def _confirmation_id(observation_id: str) -> str:
+    return derived_event_id("confirmed", observation_id)
+
+
+def _named(views: Views, observation_id: str) -> Event:
+    with views.reading(Axon) as axon:
+        kinds = np.isin(axon.observations["type"], numbers_of(axon.types, (FIX_TYPE, AVOID_TYPE)))
+        seqs = axon.observations["seq"][kinds].tolist()
+    ends = isinstance(observation_id, str) and len(observation_id) >= _SHORT_CHARACTERS
+    found = [event for event in views.journal.read(seqs=seqs) if ends and event.id.endswith(observation_id)]
+    if len(found) != 1:
+        what = f"which is the end of {len(found)} ids" if found else "which is no fix that is remembered"
+        allowed = f"the whole id of a fix, or its last {_SHORT_CHARACTERS} characters"
+        shown = "as the context and `theorex trace-review --json` show them"
+        raise InvalidInput(f"got the id {observation_id!r:.80}, {what}; allowed is {allowed}, {shown}")
+    return found[0]

@@ -15,8 +15,6 @@ knows a concept or link already, the larger number stays, so that no backup is c
 whose axon.json lies beside them are therefore not counted again; without it, they count as when they were written.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -25,7 +23,6 @@ from pathlib import Path
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex import exchange_write as writing
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.exchange_write import WrittenMemory
 from theorex_lab.designs.theorex.shared import SharedWeb
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import InvalidInput, ModelUnavailable
@@ -93,7 +90,7 @@ def in_places(home: Home, *, agent: str | None = None) -> list[Path]:
         return [*_placed(memory)]
 
 
-def _placed(memory: WrittenMemory) -> dict[Path, Callable[[Path], int]]:
+def _placed(memory: writing.WrittenMemory) -> dict[Path, Callable[[Path], int]]:
     """Each file where the original system looks for it, with what writes it."""
     folder, web, cold = places(memory.settings)
     axons = {folder / owner / "theorex" / AXON: partial(_write_axon, memory, owner) for owner in memory.owners}
@@ -107,21 +104,21 @@ def places(settings: Settings) -> list[Path]:
 
 
 @contextmanager
-def _memory(home: Home, agent: str | None) -> Iterator[WrittenMemory]:
+def _memory(home: Home, agent: str | None) -> Iterator[writing.WrittenMemory]:
     """The memory of all agents, or of one, which stays as it is meanwhile."""
     axon, shared, short_term = home.views.get(Axon), home.views.get(SharedWeb), home.views.get(ShortTerm)
     with axon.lock, shared.lock, short_term.lock:
         agents = [*axon.agents, *shared.agents, *short_term.agents] if agent is None else [check_agent(agent)]
         now, known = home.clock.now(), list(dict.fromkeys(agents))
-        yield WrittenMemory(axon, shared, short_term, home.journal, home.settings, now, known)
+        yield writing.WrittenMemory(axon, shared, short_term, home.journal, home.settings, now, known)
 
 
-def _write_axon(memory: WrittenMemory, agent: str, path: Path) -> int:
+def _write_axon(memory: writing.WrittenMemory, agent: str, path: Path) -> int:
     nodes, edges = writing.axon_nodes(memory, agent), writing.axon_edges(memory.axon, agent)
     return flat.write_graph(path, writing.axon_attributes(agent, memory.short_term), nodes, edges)
 
 
-def _write_shared(memory: WrittenMemory, path: Path) -> int:
+def _write_shared(memory: writing.WrittenMemory, path: Path) -> int:
     return flat.write_graph(path, {}, writing.shared_nodes(memory), writing.shared_edges(memory))
 
 

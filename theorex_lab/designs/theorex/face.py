@@ -13,7 +13,7 @@ from theorex_lab.ids import check_agent
 if TYPE_CHECKING:
     from theorex_lab.designs.theorex.axon import Axon
     from theorex_lab.designs.theorex.axon_view import AxonView
-    from theorex_lab.designs.theorex.confirm import Confirmed
+    from theorex_lab.designs.theorex.context import Confirmed
     from theorex_lab.designs.theorex.drift import Drift
     from theorex_lab.designs.theorex.monitor import Checked
     from theorex_lab.designs.theorex.refine import Refined
@@ -128,8 +128,8 @@ class Theorex(Face):
         return refine(self.home, agent=check_agent(agent), days=days)
 
     def confirm(self, observation_id: str) -> Confirmed:
-        """Vouch, as a person, for a fix that was only heard: it then stands among the known ones; see `confirm.confirm`."""
-        from theorex_lab.designs.theorex.confirm import confirm
+        """Vouch, as a person, for a fix that was only heard: it then stands among the known ones; see `context.confirm`."""
+        from theorex_lab.designs.theorex.context import confirm
 
         return confirm(self.home, observation_id)
 

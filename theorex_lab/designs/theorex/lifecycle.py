@@ -48,24 +48,21 @@ def flush(home: Home, *, agent: str, session: str, before: int | None = None) ->
     Each UTC day of a session has a flash of its own, so that no day crowds out another. `before` (µs UTC): only the
     events until the first that is not older.
     """
-    from theorex_lab.designs.theorex.axon import Axon
-    from theorex_lab.designs.theorex.flash import Flash, echoed, held_by_day, score
-    from theorex_lab.designs.theorex.scores import importance_by_concept
-    from theorex_lab.designs.theorex.short_term import short_term_events
+    from theorex_lab.designs.theorex import axon, flash, scores, short_term
 
-    with home.views.reading(Flash) as flash:
-        pending = flash.pending(agent, session)
+    with home.views.reading(flash.Flash) as view:
+        pending = view.pending(agent, session)
     waiting = list(takewhile(lambda event: before is None or event.at < before, home.journal.read(seqs=pending)))
     if not waiting:
         return Flushed(0, 0)
     upto = waiting[-1].seq
-    with home.views.reading(Axon) as axon:
-        importance = importance_by_concept(axon, home.clock.now(), home.settings, agent=agent)
+    with home.views.reading(axon.Axon) as concepts:
+        importance = scores.importance_by_concept(concepts, home.clock.now(), home.settings, agent=agent)
     weight = home.settings.source_weight(agent)
-    scored = [score(event, importance, weight) for event in waiting]
-    held = held_by_day(echoed(scored, home.settings.flash_echo_weight))
+    scored = [flash.score(event, importance, weight) for event in waiting]
+    held = flash.held_by_day(flash.echoed(scored, home.settings.flash_echo_weight))
     kept = [scored for scored in held if scored.concepts and scored.score >= home.settings.flush_threshold]
-    events = [event for scored in kept for event in short_term_events(scored, weight)]
+    events = [event for scored in kept for event in short_term.short_term_events(scored, weight)]
     # Two processes that flush at once give this event one id, so that only one of them is heard.
     # The id is made of the seq alone, which says whose session it is: a session's id may be a secret that is erased.
     marker = derived_event_id("flushed", upto)

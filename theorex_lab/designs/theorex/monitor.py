@@ -21,8 +21,7 @@ from theorex_lab.text.line import one_line
 SUMMARY_TYPE = "summary"
 _MOST_EVENTS = 200  # a summary reads the newest events, at most so many
 _TOOLS_NAMED, _CONCEPTS_NAMED = 5, 8
-_PROMPT_CHARACTERS = 200
-_BYTES_PER_TOKEN = 4
+_PROMPT_CHARACTERS, _BYTES_PER_TOKEN = 200, 4
 _CHECKS = "context checked"  # what the ids of a session's checks begin with
 
 

@@ -1,7 +1,5 @@
 """How an agent's concepts stand now: their scores and tiers, and the two policies that act on them, scan and prune."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -48,7 +46,7 @@ class Scores:
         found = np.bincount(self.tier, minlength=len(Tier))
         return {tier.name: int(found[tier]) for tier in Tier}
 
-    def take(self, positions: NDArray[np.intp]) -> Scores:
+    def take(self, positions: NDArray[np.intp]) -> "Scores":
         """Those at these positions in `rows`."""
         columns: Any = {name: getattr(self, name)[positions] for name in ("rows", "raw", "importance", "tier")}
         equals: Any = tuple(column[positions] for column in self.among_equals)
@@ -74,11 +72,6 @@ def law_of(settings: Settings) -> Law:
         return decay.make_law(settings.decay_law, **params)
     except InvalidInput as error:
         raise ConfigError(f"decayParams: {error}") from error
-
-
-def links_now(axon: Axon, now: int, settings: Settings) -> tuple[Ints, Floats]:
-    """Rows of the links that are present, and their effective strengths."""
-    return axon.link_counts.present(now, settings.half_life_days)
 
 
 def items_of(axon: Axon, now: int, settings: Settings, law: Law) -> Items:
@@ -171,7 +164,7 @@ def spread_activation(axon: Axon, seeds: Ints, now: int, settings: Settings, *, 
     """
     activation = np.zeros(len(axon.concepts))
     activation[seeds] = 1.0
-    links, strength = links_now(axon, now, settings)
+    links, strength = axon.link_counts.present(now, settings.half_life_days)
     a, b = axon.links["a"][links], axon.links["b"][links]
     for _ in range(hops):
         reached = activation.copy()
@@ -314,7 +307,7 @@ def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
     nodes = frame(axon, current).to_dict("records")
     for row, attributes in zip(current.rows[current.order].tolist(), nodes, strict=True):
         result.add_node(name(row), **attributes)
-    links, strength = links_now(axon, now, settings)
+    links, strength = axon.link_counts.present(now, settings.half_life_days)
     known = np.isin(axon.links["a"][links], current.rows) & np.isin(axon.links["b"][links], current.rows)
     for link, present in zip(links[known].tolist(), strength[known].tolist(), strict=True):
         stored = float(decay.stored_link_strength(axon.links["count"][link]))

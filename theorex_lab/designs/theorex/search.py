@@ -41,9 +41,8 @@ def query_shared(searcher: Searcher, query: str, *, limit: int = 10) -> list[Sha
 
 def asleep(home: Home, index: ItemIndex) -> Mask:
     """A mask of the documents that sleep: concepts by their tier, texts when all of their concepts do."""
-    axon, documents = home.views.get(Axon, upto=index.seq), index.documents
-    mask = np.zeros(len(documents), bool)
-    with axon.lock:
+    documents, mask = index.documents, np.zeros(len(index.documents), bool)
+    with home.views.reading(Axon, upto=index.seq) as axon:
         concepts, observations = axon.asleep()
         if not len(concepts):
             return mask

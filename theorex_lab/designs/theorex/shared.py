@@ -173,9 +173,8 @@ def shared_concepts(axon: Axon, shared: SharedWeb, now: int, settings: Settings)
     items = _joined(items, group, shared.concepts["count"][known])
     importance = law.importance(raw := law.raw(items))
     tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
-    weight = shared.concepts["source_weight"][known]
     # Of each concept the contribution of the highest source weight speaks; of equal ones the latest.
-    best = np.lexsort((shared.concepts["last_seen"][known], weight, group))
+    best = np.lexsort((shared.concepts["last_seen"][known], shared.concepts["source_weight"][known], group))
     speaker = best[np.append(np.flatnonzero(np.diff(group[best])), len(best) - 1)]
     last_seen, trust = np.full(len(concept), -(2**62)), np.zeros(len(concept), np.int64)
     for name, highest in (("last_seen", last_seen), ("trust", trust)):

@@ -26,8 +26,7 @@ from theorex_lab.memory.intervals import BOOTSTRAPS, Floats, Interval, bootstrap
 from theorex_lab.memory.rows import Rows
 from theorex_lab.text.directives import directive_of
 from theorex_lab.text.sections import read_sections
-from theorex_lab.text.spoken import Span, Speaker, sentences_of
-from theorex_lab.text.worth import worth
+from theorex_lab.text.spoken import Span, Speaker, sentences_of, worth
 
 LABELS = "sentence_labels.jsonl.gz"
 HASH_CHARACTERS = 12
