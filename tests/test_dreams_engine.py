@@ -269,7 +269,7 @@ def test_a_merge_is_undone_the_last_first(lab: Lab) -> None:
         undo_merge(lab.home, merges[0].id)
     assert undo_merge(lab.home, merges[1].id).success == 2
     assert undo_merge(lab.home, first.id).state() == first.state()
-    with pytest.raises(InvalidInput, match="allowed is a merge"):
+    with pytest.raises(InvalidInput, match="allowed is what was merged"):
         undo_merge(lab.home, first.id)
     with pytest.raises(InvalidInput, match=first.id):
         undo_merge(lab.home, "st-nothing")
@@ -405,7 +405,7 @@ def test_two_dreams_without_a_lease_take_nothing_twice(lab: Lab) -> None:
             curated = HeuristicDreamer().curate(trajectory)
             new = strategy_from(trajectory, curated)
             mind.vectors(new.text, new.goal)
-            did.append(mind.consolidate(trajectory, curated, new)[0])
+            did.append(mind.consolidate(trajectory, curated, new, ())[0])
     assert did == ["created", "created", "elsewhere"]
     assert second.taken == {named, other}
     assert len(_events(lab.home, "strategy")) == 2
@@ -418,7 +418,7 @@ def test_what_was_erased_while_it_was_read_is_not_told(lab: Lab) -> None:
     new = strategy_from(trajectory, curated)
     mind.vectors(new.text, new.goal)
     lab.erase(ids=[trajectory.actions[0].event])
-    assert mind.consolidate(trajectory, curated, new)[:2] == ("held", "something was erased meanwhile")
+    assert mind.consolidate(trajectory, curated, new, ())[:2] == ("held", "something was erased meanwhile")
     assert lab.dreams.dream().traces_processed == 0, "one action is left"
 
 

@@ -5,7 +5,7 @@ The gate: the past goals of the strategies that are touched find them among the 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -34,6 +34,7 @@ _DECIDED = (*_STATED, "constraint", "dream", "erasure")
 _LINKS = (Edge.CAUSAL, Edge.CONTEXT_JUMP)
 _MERGED: Body = {"trajectory": "", "upto": 0, "absorbed": "", "why": "they are alike", "undo": False}
 Link = tuple[str, str, str]  # from, to, and a type of `Edge`
+Done = tuple[str, str, Mapping[str, int]]
 Append = Callable[..., None]  # appends an event, and takes over the strategy that it tells
 Asked = tuple[
     str, str, Matrix
@@ -116,11 +117,6 @@ class Mind:
         """The nearest strategies of the same project and domain, with their cosines."""
         return self.scope(new).near(self.vectors(new.text)[0])
 
-    def merges_into(self, new: Strategy) -> Strategy | None:
-        """The strategy that is as near as the setting mergeSimilarity asks."""
-        near = self.near(new)[:1]
-        return next((self.known[found] for found, alike in near if alike >= self.settings.merge_similarity), None)
-
     def may_change(self, found: Strategy) -> bool:
         """Whether a strategy is neither used often nor pinned."""
         used = found.accesses >= self.settings.compaction_max_uses
@@ -145,9 +141,7 @@ class Mind:
 
             yield put
 
-    def consolidate(
-        self, trajectory: Trajectory, curated: Curated, new: Strategy, links: Sequence[Link] = ()
-    ) -> tuple[str, str, Mapping[str, int]]:
+    def consolidate(self, trajectory: Trajectory, curated: Curated, new: Strategy, links: Sequence[Link]) -> Done:
         """Take a trajectory in, with all that the dream said, or nothing of it: created or merged, the strategy's id and
         what there is to count; or held, or elsewhere where another dream took it, and why. `vectors` knows the strategy's.
         """
@@ -159,21 +153,26 @@ class Mind:
                 lost = "past goals would no longer find their strategies"
                 return "held", "something was erased meanwhile" if self.erased else lost, {}
             old, one = way
-            body = (_MERGED if old else {}) | {"trajectory": trajectory.id, "upto": trajectory.upto}
+            did, body = ("merged", _MERGED) if old else ("created", {})
+            body = body | {"trajectory": trajectory.id, "upto": trajectory.upto}
             kind, lineage = ("strategy_merged", [old.event, *lineage]) if old else ("strategy", lineage)
-            append(strategy_event(self.home, kind, one, body, lineage), one)
-            counts = Counter(traces_processed=1, nodes_merged=int(old is not None), nodes_created=int(old is None))
-            counts["edges_created"] = max(0, 3 * (len(one.steps) - len(old.steps)) if old else 3 * len(one.steps) - 2)
+            append(_event(self.home, kind, one, body, lineage), one)
+            counts = {
+                "traces_processed": 1,
+                f"nodes_{did}": 1,
+                "edges_created": 0 if old else max(0, 3 * len(one.steps) - 2),
+            }
             counts["constraints_extracted"] = self._warn(one, curated.constraints, trajectory.id, append)
             counts["cross_edges_created"] = 0 if old else self._link(one, links, append)
             self._tidy(one, curated, append)
-        return "merged" if old else "created", one.id, counts
+        return did, one.id, counts
 
     def _through_the_gate(self, new: Strategy) -> tuple[Strategy | None, Strategy] | None:
         """What to write, and in whose place (None for a new one): the first way that leaves memory no worse."""
-        near = [self.known[found] for found, _ in self.near(new)]
+        alike = self.near(new)
+        near = [self.known[found] for found, _ in alike]
         ways = [(None, new), *((found, joined(found, new)) for found in near[:1])]
-        for old, one in reversed(ways) if self.merges_into(new) else ways:
+        for old, one in reversed(ways) if alike and alike[0][1] >= self.settings.merge_similarity else ways:
             asked = [(found.id, found.id, self.vectors(*found.goals)) for found in ([old] if old else near)]
             asked += [("", one.id, self.vectors(new.goal))] if old else []
             if not asked or not self.scope(one).loses(asked, {one.id: self.vectors(one.text)[0]}):
@@ -182,30 +181,23 @@ class Mind:
 
     def _warn(self, one: Strategy, said: Iterable[tuple[str, str, str]], trajectory: str, append: Append) -> int:
         """Append the constraints that a strategy does not have yet; returns how many."""
-        known = self.said.setdefault(one.id, [])
+        known, lineage = self.said.setdefault(one.id, []), [self.known[one.id].event]
         before = len(known)
         for text, fault, source in new_constraints(known, said):
             named = f"co-{derived_event_id('constraint', one.id, text)[-12:]}"
-            body = {"constraint_id": named, "strategy_id": one.id, "text": text, "fault": fault, "source": source}
-            append(_event(self.home, "constraint", one, body | {"trajectory": trajectory}, [self.known[one.id].event]))
+            body = {"constraint_id": named, "text": text, "fault": fault, "trajectory": trajectory, "source": source}
+            append(_event(self.home, "constraint", one, body, lineage))
         return len(known) - before
 
     def _link(self, one: Strategy, links: Sequence[Link], append: Append) -> int:
         """Append the links of a new strategy to others that are there; returns how many."""
-        kept = [
-            link for link in dict.fromkeys(links)
-            if link[2] in _LINKS and one.id in link[:2] and len({*link[:2]} & self.known.keys()) == 2
-        ][: self.settings.most_links]  # fmt: skip
+        known = (link for link in dict.fromkeys(links) if len({*link[:2]} & self.known.keys()) == 2)
+        kept = [link for link in known if one.id in link[:2] and link[2] in _LINKS][: self.settings.most_links]
         for source, target, kind in kept:
-            ends = self.known[source], self.known[target]
-            likeness = float(np.prod(self.vectors(*(end.text for end in ends)), axis=0).sum())
-            body = {
-                "from_id": source,
-                "to_id": target,
-                "type": str(kind),
-                "weight": round(min(1.0, max(0.0, likeness)), 6),
-            }
-            append(_event(self.home, "strategy_linked", one, body, [end.event for end in ends]))
+            one_end, other = self.vectors(self.known[source].text, self.known[target].text)
+            weight = round(min(1.0, max(0.0, float(one_end @ other))), 6)
+            body = {"from_id": source, "to_id": target, "type": str(kind), "weight": weight}
+            append(_event(self.home, "strategy_linked", one, body, [self.known[end].event for end in (source, target)]))
         return len(kept)
 
     def _tidy(self, one: Strategy, curated: Curated, append: Append) -> None:
@@ -226,12 +218,10 @@ class Mind:
                 continue
             if into:
                 body = _MERGED | {"absorbed": gone, "why": "a dream took them for one"}
-                append(strategy_event(self.home, "strategy_merged", whole, body, [heir.event, old.event]), whole)
+                append(_event(self.home, "strategy_merged", whole, body, [heir.event, old.event]), whole)
                 self._warn(whole, [(said.text, said.fault, said.source) for said in old.constraints], "", append)
             else:
-                append(
-                    strategy_event(self.home, "strategy_compacted", old, {"pruned": True, "undo": False}, [old.event])
-                )
+                append(_event(self.home, "strategy_compacted", old, {"pruned": True, "undo": False}, [old.event]))
             scope.put(gone, None)
             del self.known[gone]
 
@@ -245,18 +235,14 @@ class Mind:
             asked = [(found.id, found.id, self.vectors(*found.goals)) for found in (old, *near)]
             if one.text != old.text and self.scope(old).loses(asked, {old.id: self.vectors(one.text)[0]}):
                 return "past goals would no longer find their strategies"
-            append(strategy_event(self.home, kind, one, body, [old.event]), one)
+            append(_event(self.home, kind, one, body, [old.event]), one)
         return ""
 
 
-def strategy_event(home: Home, kind: str, one: Strategy, body: Body, lineage: Sequence[str]) -> Event:
-    """The event that tells a strategy as it is now."""
-    told = {"strategy_id": one.id, "state": one.state(), "source": one.source, **body}
-    return _event(home, kind, one, told, lineage)
-
-
 def _event(home: Home, kind: str, one: Strategy, body: Body, lineage: Sequence[str]) -> Event:
-    body = {**body, "project": one.project}
+    """An event of a strategy; those of kinds that tell what it is as a whole do so."""
+    told = {"state": one.state(), "source": one.source} if kind in _STATED else {}
+    body = {"strategy_id": one.id, "project": one.project, **told, **body}
     return new_event(kind, body, agent=one.agent, at=home.clock.now(), lineage=lineage)
 
 
@@ -275,11 +261,10 @@ def undo_merge(home: Home, given: str) -> Strategy:
                 told = told[:-1] if event.body.get("undo") else [*told, event]
         last = told[-1]
         if last.kind not in ("strategy_merged", "strategy_compacted") or (named and last.id != given):
-            allowed = "a merge, or what was told shorter or put to sleep, that no later change stands on"
+            allowed = "what was merged, told shorter or put to sleep, and no later change stands on"
             raise InvalidInput(
-                f"got {given!r:.100}; allowed is {allowed}; the last of {one.id} is {last.kind} {last.id}"
+                f"got {given!r:.100}; allowed is {allowed}: the last of {one.id} is {last.kind} {last.id}"
             )
-        body: Body = {name: last.body[name] for name in ("absorbed", "why") if name in last.body}
-        body |= {"undo": True, "pruned": False, "trajectory": "", "upto": 0, "state": told[-2].body["state"]}
-        append(strategy_event(home, last.kind, one, body, [told[-2].id, last.id]))
+        body = last.body | {"undo": True, "pruned": False, "trajectory": "", "state": told[-2].body["state"]}
+        append(_event(home, last.kind, one, body, [told[-2].id, last.id]))
     return made.strategy_by_id(home, one.id)
