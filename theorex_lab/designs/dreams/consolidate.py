@@ -36,9 +36,7 @@ _MERGED: Body = {"trajectory": "", "upto": 0, "absorbed": "", "why": "they are a
 Link = tuple[str, str, str]  # from, to, and a type of `Edge`
 Done = tuple[str, str, Mapping[str, int]]
 Append = Callable[..., None]  # appends an event, and takes over the strategy that it tells
-Asked = tuple[
-    str, str, Matrix
-]  # goals (n, dimensions) that found the first ('' for new ones), and must find the second
+Asked = tuple[str, str, Matrix]  # goals, (n, dimensions), that found the first ('' for none) and must find the second
 
 
 class Scope:
@@ -94,13 +92,13 @@ class Mind:
         self._load()
 
     def _load(self) -> None:
-        self.seq = self.home.journal.last_seq()
-        self.known = {one.id: one for one in made.strategies_of(self.home)}
-        self.said = {one.id: [found.text for found in one.constraints] for one in self.known.values()}
+        seq, found = self.home.journal.last_seq(), made.strategies_of(self.home)
+        self.vectors(*(text for one in found for text in (one.text, *one.goals)))
+        self.seq, self.known = seq, {one.id: one for one in found}
+        self.said = {one.id: [constraint.text for constraint in one.constraints] for one in found}
         dimensions = self.home.embedder.dimensions
         self.scopes: dict[tuple[str, str], Scope] = defaultdict(lambda: Scope(dimensions))
-        self.vectors(*(text for one in self.known.values() for text in (one.text, *one.goals)))
-        for one in self.known.values():
+        for one in found:
             self.scope(one).put(one.id, self._vectors[one.text])
 
     def scope(self, one: Strategy) -> Scope:
@@ -157,11 +155,8 @@ class Mind:
             body = body | {"trajectory": trajectory.id, "upto": trajectory.upto}
             kind, lineage = ("strategy_merged", [old.event, *lineage]) if old else ("strategy", lineage)
             append(_event(self.home, kind, one, body, lineage), one)
-            counts = {
-                "traces_processed": 1,
-                f"nodes_{did}": 1,
-                "edges_created": 0 if old else max(0, 3 * len(one.steps) - 2),
-            }
+            counts = {"traces_processed": 1, f"nodes_{did}": 1}
+            counts["edges_created"] = 0 if old else max(0, 3 * len(one.steps) - 2)
             counts["constraints_extracted"] = self._warn(one, curated.constraints, trajectory.id, append)
             counts["cross_edges_created"] = 0 if old else self._link(one, links, append)
             self._tidy(one, curated, append)
@@ -202,15 +197,13 @@ class Mind:
 
     def _tidy(self, one: Strategy, curated: Curated, append: Append) -> None:
         """Take strategies into others, and put to sleep what another says too, as the dream asked, where nothing is lost by it."""
-        scope = self.scope(one)
+        scope, same = self.scope(one), self.settings.merge_similarity
         for into, gone in [*curated.groups, *(("", gone) for gone in curated.prunes)]:
             old = self.known.get(gone)
             if old is None or gone in (one.id, into) or self.scope(old) is not scope or not self.may_change(old):
                 continue
-            near = (
-                (other, alike >= self.settings.merge_similarity) for other, alike in self.near(old) if other != gone
-            )
-            heir = self.known.get(into or next((other for other, same in near if same), ""), old)
+            near = [other for other, alike in self.near(old) if other != gone and alike >= same]
+            heir = self.known.get(into or next(iter(near), ""), old)
             whole = joined(heir, old) if into else heir
             asked = [(each.id, heir.id, self.vectors(*each.goals)) for each in (old, heir)]
             changed = {heir.id: self.vectors(whole.text)[0], gone: None}
@@ -227,11 +220,11 @@ class Mind:
 
     def rewrite(self, kind: str, old: Strategy, one: Strategy, **body: Any) -> str:
         """Put a strategy in other words, where goals still find it and its neighbours; returns why not, or ''."""
-        near = [self.known[found] for found, _ in self.near(one) if found != old.id]
-        self.vectors(*one.goals)
+        self.vectors(one.text, *one.goals)
         with self.writing() as append:
-            if self.known.get(old.id, one).event != old.event:
+            if old.id not in self.known or self.known[old.id].event != old.event:
                 return "it was changed meanwhile"
+            near = [self.known[found] for found, _ in self.near(one) if found != old.id]
             asked = [(found.id, found.id, self.vectors(*found.goals)) for found in (old, *near)]
             if one.text != old.text and self.scope(old).loses(asked, {old.id: self.vectors(one.text)[0]}):
                 return "past goals would no longer find their strategies"
@@ -262,9 +255,7 @@ def undo_merge(home: Home, given: str) -> Strategy:
         last = told[-1]
         if last.kind not in ("strategy_merged", "strategy_compacted") or (named and last.id != given):
             allowed = "what was merged, told shorter or put to sleep, and no later change stands on"
-            raise InvalidInput(
-                f"got {given!r:.100}; allowed is {allowed}: the last of {one.id} is {last.kind} {last.id}"
-            )
+            raise InvalidInput(f"got {given!r:.100}; allowed is {allowed}; {one.id} ends with {last.kind} {last.id}")
         body = last.body | {"undo": True, "pruned": False, "trajectory": "", "state": told[-2].body["state"]}
         append(_event(home, last.kind, one, body, [told[-2].id, last.id]))
     return made.strategy_by_id(home, one.id)

@@ -47,7 +47,7 @@ class DreamReport:
 
     ran: bool = True
     holder: Holder | None = None
-    told: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+    told: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0) | {"passed": (), "held": ()})
 
     def __getattr__(self, name: str) -> Any:
         if name == "told" or name not in self.told:

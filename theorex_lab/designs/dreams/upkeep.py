@@ -14,6 +14,7 @@ from theorex_lab.designs.dreams.consolidate import Mind
 from theorex_lab.designs.dreams.dreamers import Dreamer
 from theorex_lab.designs.dreams.strategies import Step, Strategy
 from theorex_lab.errors import InvalidInput, ModelUnavailable
+from theorex_lab.journal.event import encode
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.line import one_line
 
@@ -87,9 +88,10 @@ def _transformed(old: Strategy, way: MigrationTransform, llm: Any) -> tuple[Stra
 
 
 def _taken_back(old: Strategy, version: str, node: Any, children: Sequence[Any]) -> Strategy:
-    """What a transform gave back, checked. Raises InvalidInput for what no strategy can hold."""
+    """What a transform gave back, checked: JSON must hold it. Raises InvalidInput for what no strategy can hold."""
     steps = tuple(Step(*(getattr(child, name) for name in Step._fields)) for child in children)
     texts = [node.goal, node.summary, node.content, *node.tags, *(text for step in steps for text in step[:4])]
+    encode(texts)
     if not node.goal or not all(isinstance(text, str) for text in texts) or not 0 <= node.confidence <= 1:
         raise InvalidInput("got a strategy without a goal, with a text that is none, or a confidence outside 0..1")
     return replace(
