@@ -20,16 +20,12 @@ _VERSION = click.option("--isa", "version", default="latest", metavar="V", help=
 def isa_parse(file: IO[str], version: str) -> None:
     """Nothing is run. Exit code 1 where an instruction will be rejected; what is only passed over is a warning.
 
-    JSON: {version, instructions: [{line, opcode, code, operands}], warnings, errors}
+    JSON: {version, instructions: [{line, opcode, operands}], warnings, errors}
     """
     from theorex_lab.designs.dreams.isa import parse, serialize
 
     found = parse(file.read(), version)
-    names = ("line", "opcode", "code", "operands")
-    rows = [
-        dict(zip(names, (one.line, one.opcode.name, int(one.opcode), one.operands), strict=True))
-        for one in found.instructions
-    ]
+    rows = [{"line": one.line, "opcode": one.opcode.name, "operands": one.operands} for one in found.instructions]
     told = {"version": found.version, "instructions": rows, "warnings": found.warnings, "errors": found.errors}
     emit(told, serialize(found) + _problems(found.warnings, found.errors))
     sys.exit(bool(found.errors))

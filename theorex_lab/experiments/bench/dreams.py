@@ -19,7 +19,7 @@ from theorex_lab.lab import Lab
 _A_CYCLE = 50  # trajectories
 
 
-@row("isa", "a program read and run, processor time", "shlex.split of the same lines", at_most=1)
+@row("isa", "a program read and run, processor time", "shlex.split of the same lines", at_most=2)
 def _isa(ground: Ground) -> Iterator[Round]:
     lines = [
         f'BUILD_CHILD node {place} "{text}" "{text}" done' for place, text in enumerate(texts(ground.rows, length=4))
@@ -30,12 +30,7 @@ def _isa(ground: Ground) -> Iterator[Round]:
     )
 
 
-@row(
-    "dream",
-    "a cycle over 50 trajectories by rules, time that passes",
-    "bare durable transactions of its events",
-    at_most=2,
-)
+@row("dream", "50 trajectories dreamt by rules, time that passes", "bare durable appends of what it writes", at_most=2)
 def _dream(ground: Ground) -> Iterator[Round]:
     goals, bare = cycle(texts(1_000, length=8)), open_journal(ground.folder)
     actions = [{"reasoning": text, "action": f"run(what='{text}')", "result": text, "ok": True} for text in texts(5)]
@@ -57,14 +52,15 @@ def _dream(ground: Ground) -> Iterator[Round]:
 
 @row("capture", "an action captured, time that passes", "a bare durable append", at_most=2)
 def _capture(ground: Ground) -> Iterator[Round]:
+    given = {"reasoning": "why", "action": "run(what='it')", "result": "done", "ok": True}
     with (
         Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab,
-        lab.dreams.session("deploy") as log,
+        lab.dreams.session("go") as log,
         log.trace() as trace,
     ):
-        body = {"trajectory_id": trace.id, "reasoning": "why", "action": "run(what='it')", "result": "done", "ok": True}
-        yield alternately(
-            lambda: trace.action("why", "run(what='it')", "done", ok=True),
-            lambda: lab.journal.append([new_event("acted", body, agent="main", at=NOW)]),
-            calls=50, meter=elapsed,
-        )  # fmt: skip
+        body = {"trajectory_id": trace.id, **given}
+
+        def bare() -> None:
+            lab.journal.append([new_event("acted", body, agent="main", at=NOW)])
+
+        yield alternately(lambda: trace.action(**given), bare, calls=50, meter=elapsed)
