@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theorex_lab.designs.dreams import Edge
 from theorex_lab.designs.dreams import strategies as made
@@ -36,7 +37,7 @@ _MERGED: Body = {"trajectory": "", "upto": 0, "absorbed": "", "why": "they are a
 Link = tuple[str, str, str]  # from, to, and a type of `Edge`
 Done = tuple[str, str, Mapping[str, int]]
 Append = Callable[..., None]  # appends an event, and takes over the strategy that it tells
-Asked = tuple[str, str, Matrix]  # goals, (n, dimensions), that found the first ('' for none) and must find the second
+Asked = tuple[str, str, str]  # the strategy that a goal found ('' for none), the one that it must find, and the goal
 
 
 class Scope:
@@ -58,28 +59,29 @@ class Scope:
         best = np.argsort(-scores, kind="stable")[:most].tolist()
         return [(ids[place], float(scores[place])) for place in best if scores[place] > _ASLEEP]
 
-    def loses(self, asked: Sequence[Asked], changed: Mapping[str, Matrix | None]) -> bool:
-        """Whether a goal would find its strategy no more once these have other vectors, or None."""
-        goals = np.concatenate([vectors for _, _, vectors in asked])
-        before, places = self._scores(goals), {**self.places}
-        new = sum(name not in places for name in changed)
-        after = np.concatenate([before, np.full((new, len(goals)), _ASLEEP, np.float32)])
+    def loses(self, asked: Sequence[Asked], goals: Matrix, changed: Mapping[str, Matrix | None]) -> bool:
+        """Whether one of the goals, (n, dimensions), would find its strategy no more once these have other vectors, or None."""
+        places = {**self.places}
+        for name in changed:
+            places.setdefault(name, len(places))
+        before = np.full((len(places), len(goals)), _ASLEEP, np.float32)
+        before[: len(self.places)] = self._scores(goals)
+        after = before.copy()
         for name, vector in changed.items():
-            after[places.setdefault(name, len(places))] = _ASLEEP if vector is None else goals @ vector
-        owners = enumerate((old, one) for old, one, vectors in asked for _ in vectors)
-        return any(
-            not _leads(after[:, at], places[one]) and (not old or _leads(before[:, at], places[old]))
-            for at, (old, one) in owners
-        )
+            after[places[name]] = _ASLEEP if vector is None else goals @ vector
+        olds, ones = np.array([(places.get(old, -1), places[one]) for old, one, _ in asked]).T
+        return bool((~_lead(after, ones) & ((olds < 0) | _lead(before, olds))).any())
 
     def _scores(self, vectors: Matrix) -> Matrix:
         found: Matrix = np.where(self.rows["awake"][:, None], self.rows["vector"] @ vectors.T, np.float32(_ASLEEP))
         return found
 
 
-def _leads(scores: Matrix, place: int) -> bool:
-    """Whether the strategy in a place is among the first three."""
-    return bool(scores[place] > _ASLEEP and np.count_nonzero(scores > scores[place] + _NOISE) < _FIRST)
+def _lead(scores: Matrix, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the strategy in each place is among the first three of its column."""
+    own = scores[places, np.arange(len(places))]
+    leads: NDArray[np.bool_] = (own > _ASLEEP) & ((scores > own + _NOISE).sum(axis=0) < _FIRST)
+    return leads
 
 
 class Mind:
@@ -166,13 +168,20 @@ class Mind:
         """What to write, and in whose place (None for a new one): the first way that leaves memory no worse."""
         alike = self.near(new)
         near = [self.known[found] for found, _ in alike]
-        ways = [(None, new), *((found, joined(found, new)) for found in near[:1])]
-        for old, one in reversed(ways) if alike and alike[0][1] >= self.settings.merge_similarity else ways:
-            asked = [(found.id, found.id, self.vectors(*found.goals)) for found in ([old] if old else near)]
-            asked += [("", one.id, self.vectors(new.goal))] if old else []
-            if not asked or not self.scope(one).loses(asked, {one.id: self.vectors(one.text)[0]}):
+        merges = bool(alike) and alike[0][1] >= self.settings.merge_similarity
+        for old in (*near[:1], None) if merges else (None, *near[:1]):
+            one = joined(old, new) if old else new
+            asked = [(found.id, found.id, goal) for found in ([old] if old else near) for goal in found.goals]
+            asked += [("", one.id, new.goal)] if old else []
+            if not self._loses(one, asked, {one.id: one.text}):
                 return old, one
         return None
+
+    def _loses(self, one: Strategy, asked: Sequence[Asked], changed: Mapping[str, str | None]) -> bool:
+        """Whether a goal loses its strategy once these of the scope have other texts, or none."""
+        vectors = {name: None if text is None else self._vectors[text] for name, text in changed.items()}
+        goals = self.vectors(*(goal for _, _, goal in asked))
+        return bool(asked) and self.scope(one).loses(asked, goals, vectors)
 
     def _warn(self, one: Strategy, said: Iterable[tuple[str, str, str]], trajectory: str, append: Append) -> int:
         """Append the constraints that a strategy does not have yet; returns how many."""
@@ -205,9 +214,9 @@ class Mind:
             near = [other for other, alike in self.near(old) if other != gone and alike >= same]
             heir = self.known.get(into or next(iter(near), ""), old)
             whole = joined(heir, old) if into else heir
-            asked = [(each.id, heir.id, self.vectors(*each.goals)) for each in (old, heir)]
-            changed = {heir.id: self.vectors(whole.text)[0], gone: None}
-            if heir is old or self.scope(heir) is not scope or scope.loses(asked, changed):
+            asked = [(each.id, heir.id, goal) for each in (old, heir) for goal in each.goals]
+            changed = {heir.id: whole.text, gone: None}
+            if heir is old or self.scope(heir) is not scope or self._loses(one, asked, changed):
                 continue
             if into:
                 body = _MERGED | {"absorbed": gone, "why": "a dream took them for one"}
@@ -225,8 +234,8 @@ class Mind:
             if old.id not in self.known or self.known[old.id].event != old.event:
                 return "it was changed meanwhile"
             near = [self.known[found] for found, _ in self.near(one) if found != old.id]
-            asked = [(found.id, found.id, self.vectors(*found.goals)) for found in (old, *near)]
-            if one.text != old.text and self.scope(old).loses(asked, {old.id: self.vectors(one.text)[0]}):
+            asked = [(found.id, found.id, goal) for found in (old, *near) for goal in found.goals]
+            if one.text != old.text and self._loses(old, asked, {old.id: one.text}):
                 return "past goals would no longer find their strategies"
             append(_event(self.home, kind, one, body, [old.event]), one)
         return ""

@@ -6,6 +6,7 @@ import shlex
 from collections import defaultdict
 from collections.abc import Iterator
 from itertools import cycle
+from typing import Any
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.dreams.isa import parse
@@ -52,7 +53,7 @@ def _dream(ground: Ground) -> Iterator[Round]:
 
 @row("capture", "an action captured, time that passes", "a bare durable append", at_most=2)
 def _capture(ground: Ground) -> Iterator[Round]:
-    given = {"reasoning": "why", "action": "run(what='it')", "result": "done", "ok": True}
+    given: dict[str, Any] = {"reasoning": "why", "action": "run(what='it')", "result": "done", "ok": True}
     with (
         Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab,
         lab.dreams.session("go") as log,
