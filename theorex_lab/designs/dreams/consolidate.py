@@ -214,7 +214,7 @@ class Mind:
             near = [other for other, alike in self.near(old) if other != gone and alike >= same]
             heir = self.known.get(into or next(iter(near), ""), old)
             whole = joined(heir, old) if into else heir
-            asked = [(each.id, heir.id, goal) for each in (old, heir) for goal in each.goals]
+            asked = [(found.id, heir.id, goal) for found in (old, heir) for goal in found.goals]
             changed = {heir.id: whole.text, gone: None}
             if heir is old or self.scope(heir) is not scope or self._loses(one, asked, changed):
                 continue

@@ -19,7 +19,7 @@ from theorex_lab.designs.dreams.dreamers import Curated, Dreamer, dreamer_for
 from theorex_lab.designs.dreams.joining import strategy_from
 from theorex_lab.designs.dreams.strategies import Strategies, Strategy
 from theorex_lab.designs.dreams.trajectories import Trajectory, trajectories_of
-from theorex_lab.designs.dreams.upkeep import MigrationTransform, compact, migrate
+from theorex_lab.designs.dreams.upkeep import MigrationTransform, migrate, shorten_summaries
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.lease import Holder, leased
 from theorex_lab.home import Home
@@ -136,7 +136,7 @@ class _Cycle:
         self._phase("curation", f"{len(waiting)} read, {len(self.passed)} passed over, {len(self.held)} wait on")
         self._phase("consolidation", f"{self.done['nodes_created']} made, {self.done['nodes_merged']} merged")
         self.keep()
-        self.done["nodes_compacted"], problems = compact(self.mind, self.dreamer, self.domain)
+        self.done["nodes_compacted"], problems = shorten_summaries(self.mind, self.dreamer, self.domain)
         self._phase("compaction", f"{self.done['nodes_compacted']} strategies", *problems)
         body: Body = {
             "dream_id": new_event_id(started), "started_at": started, "ended_at": self.home.clock.now(), **self.done,

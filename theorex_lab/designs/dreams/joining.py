@@ -121,7 +121,7 @@ def _aligned(best: Strategy, rest: Strategy) -> tuple[tuple[Step, ...], tuple[Br
             steps[main[kind]] = known._replace(seen=known.seen + step.seen, why=known.why or step.why)
         else:
             known_at, known = aside.get(kind, Branch(before, step._replace(seen=0)))
-            chosen = min(known, step, key=lambda each: (each.ok is not True, each[:3]))
+            chosen = min(known, step, key=lambda found: (found.ok is not True, found[:3]))
             aside[kind] = Branch(known_at, chosen._replace(seen=known.seen + step.seen))
     ordered = sorted(aside.values(), key=lambda branch: (-branch.step.seen, branch.step[:3]))
     return tuple(steps), tuple(ordered[:MOST_BRANCHES])
@@ -129,7 +129,7 @@ def _aligned(best: Strategy, rest: Strategy) -> tuple[tuple[Step, ...], tuple[Br
 
 def _kinds(done: Iterable[Step | Action]) -> list[Kind]:
     before, found = Counter[str](), list[Kind]()
-    for kind in (kind_of(each.action) for each in done):
+    for kind in (kind_of(step.action) for step in done):
         found.append((kind, before[kind]))
         before[kind] += 1
     return found

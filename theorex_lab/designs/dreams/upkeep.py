@@ -101,7 +101,7 @@ def _taken_back(old: Strategy, version: str, node: Any, children: Sequence[Any])
     )  # fmt: skip
 
 
-def compact(mind: Mind, dreamer: Dreamer, domain: str | None) -> tuple[int, list[str]]:
+def shorten_summaries(mind: Mind, dreamer: Dreamer, domain: str | None) -> tuple[int, list[str]]:
     """Tell strategies shorter that are told at length, little used and not yet settled; how many, and what went wrong."""
     done, problems, settings = 0, list[str](), mind.settings
     chosen = (one for one in [*mind.known.values()] if settings.compaction and domain in (None, one.domain))
