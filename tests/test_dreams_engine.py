@@ -252,7 +252,7 @@ def test_what_the_gate_refuses_either_way_waits_with_the_reason(lab: Lab, monkey
     assert [why for _, why in report.held] == ["past goals would no longer find their strategies"]
     assert (lab.dreams.strategies(), again[0] == again[1], len(_events(lab.home, "dream"))) == (before, True, 2)
     with monkeypatch.context() as patch:
-        refused = iter([True, False])
+        refused = iter([True, True, False])
         patch.setattr("theorex_lab.designs.dreams.consolidate.Mind._loses", lambda *_: next(refused))
         assert lab.dreams.dream().nodes_created == 1, "a merge that is refused gives a strategy of its own"
 

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -166,11 +167,10 @@ class Mind:
 
     def _through_the_gate(self, new: Strategy) -> tuple[Strategy | None, Strategy] | None:
         """What to write, and in whose place (None for a new one): the first way that leaves memory no worse."""
-        alike = self.near(new)
-        near = [self.known[found] for found, _ in alike]
-        merges = bool(alike) and alike[0][1] >= self.settings.merge_similarity
-        for old in (*near[:1], None) if merges else (None, *near[:1]):
-            one = joined(old, new) if old else new
+        alike, least = self.near(new), self.settings.merge_similarity
+        near, same = ([self.known[found] for found, cosine in alike if cosine >= limit] for limit in (_ASLEEP, least))
+        ways = ((old, joined(old, new, reworded=words)) for old in same or near[:1] for words in (True, False))
+        for old, one in chain(ways, [(None, new)]) if same else chain([(None, new)], ways):
             asked = [(found.id, found.id, goal) for found in ([old] if old else near) for goal in found.goals]
             asked += [("", one.id, new.goal)] if old else []
             if not self._loses(one, asked, {one.id: one.text}):

@@ -66,16 +66,17 @@ def strategy_from(trajectory: Trajectory, curated: Curated) -> Strategy:
     )  # fmt: skip
 
 
-def joined(one: Strategy, other: Strategy) -> Strategy:
-    """The first with what the second adds to it: what it is told by is the better one's, whose steps it has.
+def joined(one: Strategy, other: Strategy, *, reworded: bool = True) -> Strategy:
+    """The first with what the second adds to it. It has the better one's steps, and its words unless it is not `reworded`.
 
     A failure adds to its count and to nothing else.
     """
     best, rest = sorted((one, other), key=_rank, reverse=True)
+    said = best if reworded else one
     steps, branches = (best.steps, best.branches) if _failed(rest) else _aligned(best, rest)
-    goals = [best.goal, *sorted({*one.goals, *other.goals} - {best.goal})]
+    goals = [said.goal, *sorted({*one.goals, *other.goals} - {said.goal})]
     return replace(
-        one, goal=best.goal, summary=best.summary, steps=steps, branches=branches, goals=tuple(goals[:MOST_GOALS]),
+        one, goal=said.goal, summary=said.summary, steps=steps, branches=branches, goals=tuple(goals[:MOST_GOALS]),
         confidence=round(min(1.0, max(_sure(one, other), _sure(other, one))), 6), outcome=best.outcome, origin=best.origin, level=min(one.level, other.level),
         success=one.success + other.success, failure=one.failure + other.failure, version=one.version + 1,
         isa_version=best.isa_version, content=best.content or rest.content, tags=tuple(sorted({*one.tags, *other.tags})),
