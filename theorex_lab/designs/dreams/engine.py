@@ -79,13 +79,13 @@ def dream(
     """
     if limit is not None and limit < 1:
         raise InvalidInput(f"got limit={limit}; allowed is a number from 1")
-    chosen, tell = dreamer or dreamer_for(home), progress or _untold
+    chosen = dreamer or dreamer_for(home)
     if keep is not None:
-        return _Cycle(Mind(home), chosen, domain, limit, tell, keep).run(migrations)
+        return _Cycle(Mind(home), chosen, domain, limit, progress, keep).run(migrations)
     with leased(home, "dream") as lease:
         if not lease.held:
             return DreamReport(False, lease.holder)
-        return _Cycle(Mind(home), chosen, domain, limit, tell, lease.renew).run(migrations)
+        return _Cycle(Mind(home), chosen, domain, limit, progress, lease.renew).run(migrations)
 
 
 def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
@@ -95,7 +95,7 @@ def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all a
         return "nothing waits"
     mind, dreamer = Mind(whole), dreamer_for(whole, night=True)
     for _ in range(_MOST_CYCLES):
-        report = _Cycle(mind, dreamer, None, None, _untold, lambda: None).run((), always=False)
+        report = _Cycle(mind, dreamer, None, None, None, lambda: None).run((), always=False)
         done.update({name: report.told[name] for name in COUNTED})
         if not (report.traces_processed or report.passed) or not trajectories_of(whole, waiting=True, limit=1):
             break
@@ -103,18 +103,16 @@ def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all a
     return f"{done['nodes_created']} strategies made, {done['nodes_merged']} trajectories taken into one{waits}"
 
 
-def _untold(_told: dict[str, Any]) -> None:
-    """Nobody follows."""
-
-
 class _Cycle:
     """One cycle, and what it has done so far."""
 
     def __init__(
-        self, mind: Mind, dreamer: Dreamer, domain: str | None, limit: int | None, tell: Progress, keep: Callable[[], object]
+        self, mind: Mind, dreamer: Dreamer, domain: str | None, limit: int | None, tell: Progress | None,
+        keep: Callable[[], object],
     ) -> None:  # fmt: skip
         self.mind, self.home, self.dreamer, self.domain = mind, mind.home, dreamer, domain
-        self.tell, self.keep, self.most = tell, keep, limit or mind.settings.max_traces_per_cycle
+        self.tell, self.keep = tell or (lambda _told: None), keep
+        self.most = limit or mind.settings.max_traces_per_cycle
         self.done, self.log = Counter(dict.fromkeys(COUNTED, 0)), list[str]()
         self.passed, self.held = list[tuple[str, int, str]](), list[tuple[str, str]]()
 
