@@ -19,7 +19,7 @@ from theorex_lab.designs.dreams.dreamers import Curated, Dreamer, dreamer_for
 from theorex_lab.designs.dreams.joining import strategy_from
 from theorex_lab.designs.dreams.strategies import Strategies, Strategy
 from theorex_lab.designs.dreams.trajectories import Trajectory, trajectories_of
-from theorex_lab.designs.dreams.upkeep import MigrationTransform, migrate, tell_shorter
+from theorex_lab.designs.dreams.upkeep import MigrationTransform, migrate, shorten_summaries
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.lease import Holder, leased
 from theorex_lab.home import Home
@@ -47,7 +47,7 @@ class DreamReport:
 
     ran: bool = True
     holder: Holder | None = None
-    told: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+    told: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0) | {"passed": (), "held": ()})
 
     def __getattr__(self, name: str) -> Any:
         if name == "told" or name not in self.told:
@@ -79,23 +79,23 @@ def dream(
     """
     if limit is not None and limit < 1:
         raise InvalidInput(f"got limit={limit}; allowed is a number from 1")
-    chosen, tell = dreamer or dreamer_for(home), progress or _untold
+    chosen = dreamer or dreamer_for(home)
     if keep is not None:
-        return _Cycle(Mind(home), chosen, domain, limit, tell, keep).run(migrations)
+        return _Cycle(Mind(home), chosen, domain, limit, progress, keep).run(migrations)
     with leased(home, "dream") as lease:
         if not lease.held:
             return DreamReport(False, lease.holder)
-        return _Cycle(Mind(home), chosen, domain, limit, tell, lease.renew).run(migrations)
+        return _Cycle(Mind(home), chosen, domain, limit, progress, lease.renew).run(migrations)
 
 
-def dream_at_night(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
+def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
     """Dream inside the night's lease, cycle by cycle, until nothing waits that a cycle can take."""
     whole, done, report = home.in_project(""), Counter[str](), DreamReport()
     if not trajectories_of(whole, waiting=True, limit=1):
         return "nothing waits"
     mind, dreamer = Mind(whole), dreamer_for(whole, night=True)
     for _ in range(_MOST_CYCLES):
-        report = _Cycle(mind, dreamer, None, None, _untold, lambda: None).run((), always=False)
+        report = _Cycle(mind, dreamer, None, None, None, lambda: None).run((), always=False)
         done.update({name: report.told[name] for name in COUNTED})
         if not (report.traces_processed or report.passed) or not trajectories_of(whole, waiting=True, limit=1):
             break
@@ -103,18 +103,16 @@ def dream_at_night(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of a
     return f"{done['nodes_created']} strategies made, {done['nodes_merged']} trajectories taken into one{waits}"
 
 
-def _untold(_told: dict[str, Any]) -> None:
-    """Nobody follows."""
-
-
 class _Cycle:
     """One cycle, and what it has done so far."""
 
     def __init__(
-        self, mind: Mind, dreamer: Dreamer, domain: str | None, limit: int | None, tell: Progress, keep: Callable[[], object]
+        self, mind: Mind, dreamer: Dreamer, domain: str | None, limit: int | None, tell: Progress | None,
+        keep: Callable[[], object],
     ) -> None:  # fmt: skip
         self.mind, self.home, self.dreamer, self.domain = mind, mind.home, dreamer, domain
-        self.tell, self.keep, self.most = tell, keep, limit or mind.settings.max_traces_per_cycle
+        self.tell, self.keep = tell or (lambda _told: None), keep
+        self.most = limit or mind.settings.max_traces_per_cycle
         self.done, self.log = Counter(dict.fromkeys(COUNTED, 0)), list[str]()
         self.passed, self.held = list[tuple[str, int, str]](), list[tuple[str, str]]()
 
@@ -136,7 +134,7 @@ class _Cycle:
         self._phase("curation", f"{len(waiting)} read, {len(self.passed)} passed over, {len(self.held)} wait on")
         self._phase("consolidation", f"{self.done['nodes_created']} made, {self.done['nodes_merged']} merged")
         self.keep()
-        self.done["nodes_compacted"], problems = tell_shorter(self.mind, self.dreamer, self.domain)
+        self.done["nodes_compacted"], problems = shorten_summaries(self.mind, self.dreamer, self.domain)
         self._phase("compaction", f"{self.done['nodes_compacted']} strategies", *problems)
         body: Body = {
             "dream_id": new_event_id(started), "started_at": started, "ended_at": self.home.clock.now(), **self.done,
@@ -192,11 +190,11 @@ class _Cycle:
         yield one, curated, strategy_from(one, curated)
 
     def _consolidate(self, one: Trajectory, curated: Curated, new: Strategy) -> None:
-        settings, links = self.mind.settings, list[Link]()
-        near = [self.mind.known[found] for found, alike in self.mind.near(new) if alike >= settings.link_similarity]
-        if near and settings.most_links and not self.mind.merges_into(new):
+        settings, links, near = self.mind.settings, list[Link](), self.mind.near(new)
+        if near and near[0][1] < settings.merge_similarity:
+            alike = [self.mind.known[found] for found, cosine in near if cosine >= settings.link_similarity]
             try:
-                links = list(self.dreamer.links(new, near[: settings.most_links]))
+                links = list(self.dreamer.links(new, alike[: settings.most_links])) if alike else []
             except ModelUnavailable as error:
                 self.log.append(f"{new.id} is not linked: {error}")
         did, what, counts = self.mind.consolidate(one, curated, new, links)

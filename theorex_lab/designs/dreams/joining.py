@@ -14,7 +14,7 @@ from functools import lru_cache
 from theorex_lab.designs.dreams import FIDELITY, Ended, Fault
 from theorex_lab.designs.dreams.dreamers import Curated
 from theorex_lab.designs.dreams.strategies import Branch, Step, Strategy, new_strategy_id
-from theorex_lab.designs.dreams.trajectories import Act, Trajectory
+from theorex_lab.designs.dreams.trajectories import Action, Trajectory
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.lexical import tokenize
 from theorex_lab.text.line import one_line
@@ -66,16 +66,17 @@ def strategy_from(trajectory: Trajectory, curated: Curated) -> Strategy:
     )  # fmt: skip
 
 
-def joined(one: Strategy, other: Strategy) -> Strategy:
-    """The first with what the second adds to it: what it is told by is the better one's, whose steps it has.
+def joined(one: Strategy, other: Strategy, *, reworded: bool = True) -> Strategy:
+    """The first with what the second adds to it. It has the better one's steps, and its words unless it is not `reworded`.
 
     A failure adds to its count and to nothing else.
     """
     best, rest = sorted((one, other), key=_rank, reverse=True)
+    said = best if reworded else one
     steps, branches = (best.steps, best.branches) if _failed(rest) else _aligned(best, rest)
-    goals = [best.goal, *sorted({*one.goals, *other.goals} - {best.goal})]
+    goals = [said.goal, *sorted({*one.goals, *other.goals} - {said.goal})]
     return replace(
-        one, goal=best.goal, summary=best.summary, steps=steps, branches=branches, goals=tuple(goals[:MOST_GOALS]),
+        one, goal=said.goal, summary=said.summary, steps=steps, branches=branches, goals=tuple(goals[:MOST_GOALS]),
         confidence=round(min(1.0, max(_sure(one, other), _sure(other, one))), 6), outcome=best.outcome, origin=best.origin, level=min(one.level, other.level),
         success=one.success + other.success, failure=one.failure + other.failure, version=one.version + 1,
         isa_version=best.isa_version, content=best.content or rest.content, tags=tuple(sorted({*one.tags, *other.tags})),
@@ -121,15 +122,15 @@ def _aligned(best: Strategy, rest: Strategy) -> tuple[tuple[Step, ...], tuple[Br
             steps[main[kind]] = known._replace(seen=known.seen + step.seen, why=known.why or step.why)
         else:
             known_at, known = aside.get(kind, Branch(before, step._replace(seen=0)))
-            chosen = min(known, step, key=lambda step: (step.ok is not True, step[:3]))
+            chosen = min(known, step, key=lambda found: (found.ok is not True, found[:3]))
             aside[kind] = Branch(known_at, chosen._replace(seen=known.seen + step.seen))
     ordered = sorted(aside.values(), key=lambda branch: (-branch.step.seen, branch.step[:3]))
     return tuple(steps), tuple(ordered[:MOST_BRANCHES])
 
 
-def _kinds(done: Iterable[Step | Act]) -> list[Kind]:
+def _kinds(done: Iterable[Step | Action]) -> list[Kind]:
     before, found = Counter[str](), list[Kind]()
-    for kind in (kind_of(act.action) for act in done):
+    for kind in (kind_of(step.action) for step in done):
         found.append((kind, before[kind]))
         before[kind] += 1
     return found

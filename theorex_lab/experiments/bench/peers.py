@@ -238,13 +238,6 @@ def _laid(ground: Ground) -> Lab:
     return lab
 
 
-def _elapsed(call: measure.Timed) -> float:
-    """Seconds that pass: most of what a durable append takes is waiting for the disk."""
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
 @row("fact-write", "a fact written to one of 50 entities, time that passes", "a bare durable append", at_most=3)
 def _fact_write(ground: Ground) -> Iterator[Round]:
     new, numbers = texts(5_000, length=8, seed=3), count()
@@ -257,7 +250,7 @@ def _fact_write(ground: Ground) -> Iterator[Round]:
         def bare() -> None:
             lab.journal.append([new_event("flushed", {"upto": 0}, agent="main", at=NOW)])
 
-        yield alternately(ours, bare, calls=50, meter=_elapsed)
+        yield alternately(ours, bare, calls=50, meter=measure.elapsed)
 
 
 @row("fact-as-of", "what was believed at a moment", "a fold of the same facts", at_most=2, target_from=100_000)
