@@ -41,7 +41,7 @@ class _Endpoint:
         fields: dict[str, Any] = {}
         for name, taken in [*inspect.signature(route.run, eval_str=True).parameters.items()][1:]:
             default = ... if taken.default is taken.empty else taken.default
-            fields[name] = AgentId if name == "agent_id" else taken.annotation, default
+            fields[name] = (AgentId, None) if name == "agent_id" else (taken.annotation, default)
         fields.pop("progress", None)
         self._arguments = create_model(route.path, __config__=ConfigDict(extra="forbid"), **fields)
 
@@ -187,7 +187,7 @@ def _refusal(error: Exception) -> tuple[int, dict[str, Any]]:
     status, told = getattr(error, "status", getattr(error, "status_code", 422)), str(error)
     if isinstance(error, ValidationError):
         wrong = error.errors(include_url=False)[:_MOST_TOLD]
-        told = "; ".join(f"{'.'.join(map(str, at['loc']))}: {at['msg']} (got {at['input']!r:.80})" for at in wrong)
+        told = "; ".join(f"{'.'.join(map(str, at['loc'])) or 'body'}: {at['msg']} (got {at['input']!r:.80})" for at in wrong)
     elif isinstance(error, ConfigError) or (isinstance(error, TheorexError) and not isinstance(error, InvalidInput)):
         print(f"theorex: {error}", file=sys.stderr)  # noqa: T201 - the server's own output, for who runs it
         status, told = 503, "the memory cannot be read or written now; the server's own output says why"
