@@ -8,20 +8,19 @@ from typing import Any
 import pytest
 import schemathesis
 from faults import opened
-from hypothesis import HealthCheck, settings
-from schemathesis import checks
+from hypothesis import HealthCheck, given, settings
+from schemathesis import GenerationMode, checks
 from schemathesis.specs.openapi import checks as of_openapi
 from test_rest import RIGHT, running
 
 from theorex_lab import Lab
+from theorex_lab.designs import installed
 
 CHECKS = [
-    checks.not_a_server_error,
-    of_openapi.status_code_conformance,
-    of_openapi.content_type_conformance,
-    of_openapi.response_schema_conformance,
-    of_openapi.negative_data_rejection,
-]
+    checks.not_a_server_error, of_openapi.status_code_conformance, of_openapi.content_type_conformance,
+    of_openapi.response_schema_conformance, of_openapi.negative_data_rejection, of_openapi.unsupported_method,
+]  # fmt: skip
+PLACES = [f"{route.method} {route.path}" for one in installed() for route in one.routes() if route.method != "WS"]
 
 
 @pytest.fixture(scope="module")
@@ -37,15 +36,22 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 
 @pytest.fixture(scope="module")
-def document(lab: Lab) -> Iterator[Any]:
+def operations(lab: Lab) -> Iterator[dict[str, Any]]:
     with running(lab) as url:
-        yield schemathesis.openapi.from_url(f"{url}/openapi.json")
+        found = [each.ok() for each in schemathesis.openapi.from_url(f"{url}/openapi.json").get_all_operations()]
+        yield {each.label: each for each in found}
 
 
-schema = schemathesis.pytest.from_fixture("document")
+@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize("mode", GenerationMode)
+def test_the_document_holds(operations: dict[str, Any], place: str, mode: GenerationMode) -> None:
+    operation = operations[place]
+    if mode is GenerationMode.NEGATIVE and not (operation.query or operation.body):
+        return
 
+    @settings(max_examples=10, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def ask(case: Any) -> None:
+        case.call_and_validate(headers=RIGHT, checks=CHECKS)
 
-@schema.parametrize()
-@settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
-def test_the_document_holds(case: Any) -> None:
-    case.call_and_validate(headers=RIGHT, checks=CHECKS)
+    ask()
