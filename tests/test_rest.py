@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import signal
 import socket
 import subprocess
@@ -320,6 +321,33 @@ def test_the_page_loads_nothing_foreign(client: httpx.Client) -> None:
     assert "://" not in page.text + script.text
     assert "default-src 'none'" in page.text
     assert "innerHTML" not in script.text
+
+
+@pytest.mark.xdist_group("browser")
+def test_the_page_shows_what_goes_on_in_a_browser(slow: Lab) -> None:
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.skip("there is no chromium on this machine")
+    from playwright.sync_api import sync_playwright
+
+    slow.dreams.capture("<b id='bold'>deploy</b>", [{"action": "make()"}], domain="<b id='bold'>web</b>")
+    with running(slow) as url, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page()
+        problems: list[str] = []
+        page.on("console", lambda message: problems.append(message.text))
+        page.on("request", lambda asked: None if asked.url.startswith(url) else problems.append(asked.url))
+        page.goto(url)
+        page.wait_for_selector("summary:has-text('/traces')")
+        page.fill("#token", TOKEN)
+        page.click("button:has-text('Open')")
+        page.wait_for_selector("tr:has-text('traces') td:has-text('1')")
+        count = page.locator("section", has_text="Count, and say so.").last
+        count.locator("button").click()
+        count.locator("li:has-text('completed')").wait_for()
+        assert count.locator("li").all_inner_texts()[:2] == ['number {"number":0}', 'number {"number":1}']
+        assert (problems, page.locator("#bold").count()) == ([], 0)
+        browser.close()
 
 
 def test_a_process_ends_in_order_after_what_is_under_way(tmp_path: Path) -> None:
