@@ -457,6 +457,6 @@ def test_the_entry_for_http(memory: Lab) -> None:
         ):
             return [tool.name for tool in (await client.list_tools()).tools]
 
-    assert (entry["type"], entry["url"]) == ("http", f"http://127.0.0.1:{mcp.DEFAULT_PORT}{mcp.PATH}")
+    assert (entry["type"], entry["url"]) == ("http", f"http://127.0.0.1:18800{mcp.PATH}")
     with served(memory) as address:
         assert asyncio.run(look(address)) == TOOLS

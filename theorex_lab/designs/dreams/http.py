@@ -72,7 +72,9 @@ def query(dreams: Dreams, q: _Text, domain: _Domain | None = None) -> dict[str, 
     return _told(found, similarity_score=found.similarity, composite_score=found.confidence)
 
 
-def route(dreams: Dreams, query: _Text, top_k: _Many | None = None, domain: _Domain | None = None) -> dict[str, Any]:
+def answering(
+    dreams: Dreams, query: _Text, top_k: _Many | None = None, domain: _Domain | None = None
+) -> dict[str, Any]:
     """What answers a task; top_k: among how many strategies it is looked for, by default recallTop."""
     return _told(dreams.query(query, domain=domain, top=top_k))
 
