@@ -91,7 +91,7 @@ def test_two_dreams_at_once_are_refused(lab: Lab, client: httpx.Client) -> None:
         talk.send("{}")
         (told,) = [json.loads(message) for message in talk]
     assert (told["event"], told["status"]) == ("error", 409)
-    lease.give_back()
+    lease.release()
     assert client.post("/dream/run", json={}).json()["traces_processed"] == 1
 
 
