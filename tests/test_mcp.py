@@ -35,15 +35,19 @@ from theorex_lab.cli import theorex
 from theorex_lab.cli.serve import mcp_start
 from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.journal.event import Event
-from theorex_lab.serve import auth, idle, mcp
+from theorex_lab.serve import auth, idle, listening, mcp
 from theorex_lab.serve.auth import Guard, read_token
-from theorex_lab.serve.listening import server_settings
+from theorex_lab.serve.listening import listen, server_settings
 
 TOKEN = "a-token-for-tests-of-43-characters-in-length"
 PROGRAM = [sys.executable, "-m", "theorex_lab"]
 PLAIN = False  # no certificates are read: that takes longer than a request
 TOOLS = ["status", "search", "write", "boot-inject", "promote"]
 MODES = pytest.mark.parametrize("mode", ["auto", "legacy"])
+
+
+def SERVED(hosts: list[str]) -> Any:
+    """An application of no importance."""
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -57,7 +61,7 @@ def served(
     lab: Lab, *, agent: str = "main", any_agent: bool = False, hosts: list[str] | None = None, **rules: Any
 ) -> Iterator[str]:
     """The address of a server in this process, on a free port; `rules` take the place of the usual ones."""
-    guard = mcp.http_application(lab, TOKEN, agent=agent, any_agent=any_agent, hosts=hosts)
+    guard = mcp.http_application(lab, TOKEN, agent=agent, any_agent=any_agent, hosts=hosts or [])
     assert isinstance(guard, Guard)
     application = Guard(guard.application, replace(guard.rules, **rules))
     with socket.create_server(("127.0.0.1", 0)) as listener:
@@ -303,14 +307,14 @@ def test_of_two_who_make_the_token_the_first_is_heard(tmp_path: Path) -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "192.0.2.7", "memory.example", "::", ""])
 def test_other_machines_come_in_only_where_that_is_said(memory: Lab, host: str) -> None:
     with pytest.raises(InvalidInput, match="--allow-remote"):
-        mcp.serve_http(memory, TOKEN, host=host, port=0)
+        listen(memory, SERVED, host=host, port=0)
 
 
 def test_an_address_that_is_none(memory: Lab) -> None:
     with pytest.raises(InvalidInput, match="host ''"):
-        mcp.serve_http(memory, TOKEN, host="", port=0, allow_remote=True)
+        listen(memory, SERVED, host="", port=0, allow_remote=True)
     with pytest.raises(TheorexError, match="cannot listen on ü..x"):
-        mcp.serve_http(memory, TOKEN, host="ü..x", port=0, allow_remote=True)
+        listen(memory, SERVED, host="ü..x", port=0, allow_remote=True)
 
 
 @pytest.mark.parametrize("name", ["", "memory.example:8443", "http://memory.example", "a b", "*", "::1"])
@@ -321,7 +325,7 @@ def test_a_name_that_no_host_header_holds(memory: Lab, name: str) -> None:
 
 def test_whoever_lets_other_machines_in_is_warned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
-    monkeypatch.setattr(mcp, "serve_http", lambda _, token, **options: seen.update(options, token=token))
+    monkeypatch.setattr(listening, "listen", lambda _, make, **options: seen.update(options, **make.keywords, token=make.args[1]))
     (tmp_path / "own").write_text(TOKEN)
     (tmp_path / "own").chmod(0o600)
     monkeypatch.delenv("THEOREX_AGENT", raising=False)
@@ -337,14 +341,14 @@ def test_whoever_lets_other_machines_in_is_warned(tmp_path: Path, monkeypatch: p
     done = CliRunner().invoke(theorex, remote, obj={})
     assert done.exit_code == 0
     assert "warning" in done.stderr
-    assert (seen["allow_remote"], seen["hosts"], seen["agent"]) == (True, ["memory.example"], "sage")
+    assert (seen["allow_remote"], seen["hosts"], seen["agent"]) == (True, ("memory.example",), "sage")
 
 
 def test_a_port_that_is_taken_is_named(memory: Lab) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
         with pytest.raises(TheorexError, match=f"port {port}.*--port"):
-            mcp.serve_http(memory, TOKEN, port=port)
+            listen(memory, SERVED, port=port)
 
 
 def test_an_idle_server_embeds_what_waits_for_a_vector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -453,6 +457,6 @@ def test_the_entry_for_http(memory: Lab) -> None:
         ):
             return [tool.name for tool in (await client.list_tools()).tools]
 
-    assert (entry["type"], entry["url"]) == ("http", f"http://127.0.0.1:{mcp.DEFAULT_PORT}{mcp.PATH}")
+    assert (entry["type"], entry["url"]) == ("http", f"http://127.0.0.1:18800{mcp.PATH}")
     with served(memory) as address:
         assert asyncio.run(look(address)) == TOOLS

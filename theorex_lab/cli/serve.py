@@ -65,7 +65,7 @@ def mcp_start(agent: str | None, stdio: bool, **where: Any) -> None:
 
 @command("serve")
 @_listens(8420)
-@click.option("--rate", type=click.FloatRange(0.1, 1e6), default=50.0, help="Requests a second; twice as many at once.")
+@click.option("--rate", type=click.FloatRange(1, 1e6), default=50.0, help="Requests a second; twice as many at once.")
 def serve(agent: str | None, rate: float, **where: Any) -> None:
     """Serves what designs bring over HTTP: JSON at the endpoints that /openapi.json and the page at / list, web sockets with what goes on.
 

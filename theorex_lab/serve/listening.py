@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.lab import Lab
 from theorex_lab.serve import idle
 from theorex_lab.serve.auth import Application
-
-if TYPE_CHECKING:
-    import uvicorn
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _HOST_NAME = re.compile(r"[\w.-]+|\[[0-9a-fA-F:.]+\]")
@@ -70,8 +67,8 @@ def listen(
         Announcing(server_settings(application, **how)).run(sockets=[listener])
 
 
-def server_settings(application: Application, **how: Any) -> uvicorn.Config:
-    """How an ASGI application is served over HTTP; `how` are uvicorn's own settings in the place of these."""
+def server_settings(application: Application, **how: Any) -> Any:
+    """How an ASGI application is served over HTTP, a `uvicorn.Config`; `how` are uvicorn's own settings in the place of these."""
     import uvicorn
 
     quiet: dict[str, Any] = {"access_log": False, "server_header": False, "lifespan": "on", "ws": "none", **how}

@@ -232,7 +232,7 @@ def http_application(lab: Lab, token: str, *, hosts: Sequence[str] = (), **whose
 
 
 def serve_stdio(lab: Lab, **whose: Any) -> None:
-    """Serve one client over standard input and output, until it closes the input; `whose` as in `serve_http`."""
+    """Serve one client over standard input and output, until it closes the input; `whose` as `build_server` takes it."""
     server = build_server(lab, **whose)
     with idle.embedding(lab):
         anyio.run(server.run_stdio_async)

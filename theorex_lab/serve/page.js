@@ -55,7 +55,7 @@ function panel(path, told) {
   form.className = "row";
   form.firstChild.append(domain);
   domain.value = "{}";
-  list.id = "events";
+  list.className = "events";
   list.setAttribute("aria-live", "polite");
   form.onsubmit = (event) => { event.preventDefault(); run(path, domain.value, list, button); };
   return make("section", "", make("h2", told.summary), make("p", "Over the web socket " + path + ", as it goes on:"), form, list);

@@ -17,7 +17,7 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError, create_model
 from pydantic_core import from_json, to_json
 from starlette import datastructures, exceptions, requests, responses, routing, websockets
 
-from theorex_lab import design
+from theorex_lab.design import Design, Route
 from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.lab import Lab
 from theorex_lab.serve import auth, idle
@@ -28,6 +28,7 @@ MOST_BYTES = 4 << 20  # of a request's body, or of a message
 UVICORN: dict[str, Any] = {"ws": "websockets-sansio", "ws_max_size": MOST_BYTES, "lifespan": "off"}
 _FREE = ("/", "/page.js", "/health", "/openapi.json")
 _MOST_PEERS, _MOST_TOLD = 1024, 5  # who has a bucket; reasons of one refusal
+_BURST = 2_000_000  # µs of the rate that may be used up at once
 _PRIVATE = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff", "X-Frame-Options": "DENY"}
 _REFUSED = (TheorexError, auth.RequestRefused, ValidationError, exceptions.HTTPException)
 
@@ -35,13 +36,13 @@ _REFUSED = (TheorexError, auth.RequestRefused, ValidationError, exceptions.HTTPE
 class _Endpoint:
     """A route of a design: arguments are checked, its function runs in a thread, what it returns is sent as JSON."""
 
-    def __init__(self, lab: Lab, owner: str, route: design.Route, named: Callable[[str | None], str]) -> None:
-        self._lab, self._owner, self.route, self._named = lab, owner, route, named
+    def __init__(self, lab: Lab, owner: Design, route: Route, named: Callable[[str | None], str]) -> None:
+        self._lab, self._owner, self.route, self._named = lab, owner.name, route, named
         self._media = f"application/{'x-ndjson' if route.lines else 'json'}"
         fields: dict[str, Any] = {}
         for name, taken in [*inspect.signature(route.run, eval_str=True).parameters.items()][1:]:
             default = ... if taken.default is taken.empty else taken.default
-            fields[name] = AgentId if name == "agent_id" else taken.annotation, default
+            fields[name] = (AgentId, None) if name == "agent_id" else (taken.annotation, default)
         fields.pop("progress", None)
         self._arguments = create_model(route.path, __config__=ConfigDict(extra="forbid"), **fields)
 
@@ -97,15 +98,9 @@ class _Endpoint:
             told["x-websockets"][path] = {**about, "message": taken, "completed": self.route.answer}
             return routing.WebSocketRoute(path, self.talk)
         members, needed = taken["properties"], taken.pop("required", [])
-        ways = {
-            name: "path" if f"{{{name}}}" in path else "query"
-            for name in members
-            if method == "GET" or f"{{{name}}}" in path
-        }
-        strings = [
-            {"name": name, "in": way, "required": name in needed, "schema": members.pop(name)}
-            for name, way in ways.items()
-        ]
+        ways = {name: "path" if f"{{{name}}}" in path else "query" for name in members}
+        strings = [{"name": name, "in": way, "required": name in needed, "schema": members.pop(name)}
+                   for name, way in ways.items() if method == "GET" or way == "path"]  # fmt: skip
         if members:
             needed = taken["required"] = [name for name in needed if name in members]
             about["requestBody"] = {"required": bool(needed), "content": {"application/json": {"schema": taken}}}
@@ -127,17 +122,15 @@ class RestServer:
         self, lab: Lab, token: str, *, hosts: Sequence[str] = (), agent: str = "main", any_agent: bool = False, rate: float = 50.0
     ) -> None:  # fmt: skip
         self._rules, self._now, self._rate = auth.Rules(token, host_names(hosts)), lab.clock.now, rate
-        self._left: dict[str, tuple[float, int]] = {}  # who asks -> requests left, and when (µs)
+        self._paid: dict[str, float] = {}  # who asks -> until when (µs) the requests so far use up the rate
         folder, named = Path(__file__).parent, naming(agent, any_agent=any_agent)
         told = from_json((folder / "openapi.json").read_bytes())
-        routes = [
-            _Endpoint(lab, own.name, route, named).describe(told) for own in lab.home.designs for route in own.routes()
+        routes = [_Endpoint(lab, own, one, named).describe(told) for own in lab.home.designs for one in own.routes()]
+        fixed: list[Any] = [
+            responses.FileResponse(folder / name, headers=_PRIVATE) for name in ("page.html", "page.js")
         ]
-        files = [responses.FileResponse(folder / name, headers=_PRIVATE) for name in ("page.html", "page.js")]
-        fixed = [responses.JSONResponse(content, headers=_PRIVATE) for content in ({"status": "ok"}, told)]
-        routes += [
-            routing.Route(path, found, methods=["GET"]) for path, found in zip(_FREE, [*files, *fixed], strict=True)
-        ]
+        fixed += [responses.JSONResponse(content, headers=_PRIVATE) for content in ({"status": "ok"}, told)]
+        routes += [routing.Route(path, found, methods=["GET"]) for path, found in zip(_FREE, fixed, strict=True)]
         self._router = routing.Router(routes, redirect_slashes=False)
 
     async def __call__(self, scope: auth.RpcMessage, receive: auth.Receive, send: auth.Send) -> None:
@@ -164,15 +157,15 @@ class RestServer:
             self._take("")
 
     def _take(self, who: str) -> None:
-        now, most = self._now(), 2 * self._rate
-        left, before = self._left.pop(who, (most, now))
-        left = min(most, left + max(0, now - before) * self._rate / 1e6)
-        self._left[who] = left - (left >= 1), now
-        if len(self._left) > _MOST_PEERS:
-            del self._left[next(iter(self._left))]
-        if left < 1:
+        now, step = self._now(), 1e6 / self._rate
+        paid = min(max(self._paid.pop(who, now), now), now + _BURST)
+        wait = paid + step - now - _BURST
+        self._paid[who] = paid if wait > 0 else paid + step
+        if len(self._paid) > _MOST_PEERS:
+            del self._paid[next(iter(self._paid))]
+        if wait > 0:
             told = f"more than {self._rate:g} requests a second; --rate allows others"
-            raise auth.RequestRefused(429, told, Retry_After=str(1 + int((1 - left) / self._rate)))
+            raise auth.RequestRefused(429, told, Retry_After=str(1 + int(wait / 1e6)))
 
 
 async def _send(socket: websockets.WebSocket, event: Mapping[str, Any] | None) -> None:
@@ -184,10 +177,13 @@ async def _send(socket: websockets.WebSocket, event: Mapping[str, Any] | None) -
 
 def _refusal(error: Exception) -> tuple[int, dict[str, Any]]:
     """Status of what is refused, and the reason; of what is wrong with the memory only that something is."""
-    status, told = getattr(error, "status", getattr(error, "status_code", 422)), str(error)
+    status, told = getattr(error, "status", getattr(error, "status_code", 422)), getattr(error, "detail", str(error))
     if isinstance(error, ValidationError):
         wrong = error.errors(include_url=False)[:_MOST_TOLD]
-        told = "; ".join(f"{'.'.join(map(str, at['loc']))}: {at['msg']} (got {at['input']!r:.80})" for at in wrong)
+        places = [".".join(map(str, at["loc"])) or "body" for at in wrong]
+        told = "; ".join(
+            f"{place}: {at['msg']} (got {at['input']!r:.80})" for place, at in zip(places, wrong, strict=True)
+        )
     elif isinstance(error, ConfigError) or (isinstance(error, TheorexError) and not isinstance(error, InvalidInput)):
         print(f"theorex: {error}", file=sys.stderr)  # noqa: T201 - the server's own output, for who runs it
         status, told = 503, "the memory cannot be read or written now; the server's own output says why"

@@ -51,10 +51,10 @@ def add_trace(
     domain: _Domain = DEFAULT_DOMAIN, agent_id: str = "",
 ) -> dict[str, Any]:  # fmt: skip
     """Capture a trajectory that is over."""
-    about: dict[str, Any] = {"domain": domain, "tags": tags, "agent": agent_id, "origin": source}
-    about |= {"level": hierarchy_level, "outcome": outcome, "confidence": confidence}
-    trace_id, session_id = dreams.capture(goal, [action.model_dump() for action in actions], **about)
-    return {"trace_id": trace_id, "session_id": session_id}
+    done = [action.model_dump() for action in actions]
+    about: dict[str, Any] = {"level": hierarchy_level, "outcome": outcome, "confidence": confidence, "origin": source}
+    ids = dreams.capture(goal, done, domain=domain, tags=tags, agent=agent_id, **about)
+    return dict(zip(("trace_id", "session_id"), ids, strict=True))
 
 
 def dream(dreams: Dreams, domain: _Domain | None = None, progress: Any = None) -> dict[str, Any]:
@@ -62,7 +62,8 @@ def dream(dreams: Dreams, domain: _Domain | None = None, progress: Any = None) -
     report = dreams.dream(domain=domain, progress=progress)
     if not report.ran:
         raise RouteRefused(409, f"another process is at work, {report.holder}; ask again when it is done")
-    return {"domain": domain, **report.to_dict()}
+    told: dict[str, Any] = report.to_dict()
+    return told
 
 
 def query(dreams: Dreams, q: _Text, domain: _Domain | None = None) -> dict[str, Any]:
@@ -71,7 +72,7 @@ def query(dreams: Dreams, q: _Text, domain: _Domain | None = None) -> dict[str, 
     return _told(found, similarity_score=found.similarity, composite_score=found.confidence)
 
 
-def routed_query(
+def answering(
     dreams: Dreams, query: _Text, top_k: _Many | None = None, domain: _Domain | None = None
 ) -> dict[str, Any]:
     """What answers a task; top_k: among how many strategies it is looked for, by default recallTop."""
@@ -81,27 +82,23 @@ def routed_query(
 def _told(found: Any, **scores: float) -> dict[str, Any]:
     told = {"path": found.path, "reasoning": found.reasoning, "confidence": found.confidence}
     if found.entry is not None:
-        told["entry_point"] = {
-            "node_id": found.entry.id,
-            "goal": found.entry.goal,
-            "summary": found.entry.summary,
-            **scores,
-        }
+        entry = found.entry.to_dict()
+        told["entry_point"] = {name: entry[name] for name in ("node_id", "goal", "summary")} | scores
     return told
 
 
 def node(dreams: Dreams, node_id: str) -> dict[str, Any]:
     """A strategy; or a step of one, whose id is the strategy's, a dot and the step's number."""
-    found = {one["node_id"]: one for one in _nodes(dreams, node_id)}
+    found = _nodes(dreams, node_id)
     if node_id not in found:
-        raise RouteRefused(404, f"got the node {node_id!r:.100}; allowed are {', '.join(found)}"[:500])
+        raise RouteRefused(404, f"got the node {node_id!r:.100}; allowed are {', '.join(found):.400}")
     return found[node_id]
 
 
 def children(dreams: Dreams, node_id: str) -> list[dict[str, Any]]:
     """The steps of a strategy; none where there is no such strategy."""
     try:
-        return [] if "." in node_id else _nodes(dreams, node_id)[1:]
+        return [] if "." in node_id else [*_nodes(dreams, node_id).values()][1:]
     except RouteRefused:
         return []
 
@@ -122,22 +119,18 @@ def training_data(
     return list(dreams.training_data(format=format.replace("jsonl", "messages"), **how))
 
 
-def _nodes(dreams: Dreams, node_id: str) -> list[dict[str, Any]]:
-    """The strategy that a node is or belongs to, and its steps. Raises RouteRefused (404) where there is none."""
+def _nodes(dreams: Dreams, node_id: str) -> dict[str, dict[str, Any]]:
+    """The strategy that a node is or belongs to, and its steps, by their ids. Raises RouteRefused (404) where there is none."""
     try:
         found = dreams.strategy(node_id.partition(".")[0])
     except InvalidInput as error:
         raise RouteRefused(404, str(error)) from error
-    of = {
-        "type": "child",
-        "parent_node_id": found.id,
-        "hierarchy_level": int(found.level),
-        "confidence": found.confidence,
-    }
-    told = [of | step._asdict() | {"summary": step.why or step.reasoning} for step in found.steps]
-    for number, step in enumerate(told):
-        step.update(node_id=f"{found.id}.{number}", step_index=number, is_critical_path=True)
-    return [found.to_dict(), *told]
+    of = {"type": "child", "parent_node_id": found.id, "confidence": found.confidence, "is_critical_path": True}
+    nodes = {found.id: found.to_dict()}
+    for number, step in enumerate(found.steps):
+        own = {"node_id": f"{found.id}.{number}", "step_index": number, "summary": step.why or step.reasoning}
+        nodes[f"{found.id}.{number}"] = {**of, **own, **step._asdict(), "hierarchy_level": int(found.level)}
+    return nodes
 
 
 def routes() -> list[Route]:
