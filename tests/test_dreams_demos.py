@@ -55,7 +55,7 @@ def test_an_agent_whose_memory_is_empty_or_nonsense_does_as_badly_as_without(giv
     assert reconciled["with"]["tool_errors"] == reconciled["without"]["tool_errors"]
     assert asked["with"]["tool_errors"] == asked["without"]["tool_errors"]
     assert asked["with"]["steps"] == asked["without"]["steps"]
-    assert refunded["with"]["success"] is (given is shuffled and "risk_level: high" in shuffled(refunded["memory"]))
+    assert refunded["with"]["success"] is False
 
 
 def test_a_migration_that_fails_is_tried_again_and_adds_what_the_new_rules_ask_for() -> None:
@@ -63,7 +63,7 @@ def test_a_migration_that_fails_is_tried_again_and_adds_what_the_new_rules_ask_f
     assert (found["without"]["success"], found["with"]["success"]) == (False, True)
     assert "[risk_level: high]" in found["memory"]
     stays = next(place for place, note in enumerate(found["notes"]) if "stays at 1.0" in note)
-    assert "migration: 1 strategies" in found["notes"][stays + 1 :]
+    assert found["notes"][stays + 1 :][-1] in ("migration: 1 strategies", "migration: 2 strategies")
     without_it = shown("isa", given=lambda text: text.replace("risk_level: high", ""))
     assert without_it["with"]["success"] is False
 
@@ -157,7 +157,7 @@ def scripted_server(monkeypatch: pytest.MonkeyPatch, answers: list[object]) -> l
         return httpx.Response(200, json={"choices": [{"message": {"content": text}}], "usage": usage})
 
     client = ModelClient("http://localhost:1", "m", transport=httpx.MockTransport(answer))
-    monkeypatch.setattr(run, "client_for", lambda name, settings: client)
+    monkeypatch.setattr(run, "client_for", lambda *_: client)
     return asked
 
 
@@ -171,26 +171,18 @@ def test_a_model_plays_the_agent_and_what_is_no_call_counts_as_an_error(monkeypa
     ]
     asked = scripted_server(monkeypatch, answers)
     found = shown("stripe", model="m")
-    assert found["without"] == {
-        "steps": 4,
-        "tool_calls": 3,
-        "tool_errors": 2,
-        "tokens": 220 + found["without"]["tokens"] - 220,
-        "success": False,
-    }
+    figures = {name: found["without"][name] for name in ("steps", "tool_calls", "tool_errors", "success")}
+    assert figures == {"steps": 4, "tool_calls": 3, "tool_errors": 2, "success": False}
+    assert found["without"]["tokens"] > 330  # those that the endpoint told, and an estimate of the answer that was none
     assert "Stripe-Cursor" in asked[2][-1]["content"]
     assert "allowed are the tools stripe_charges_api, answer" in asked[1][-1]["content"]
     assert not any("script" in note for note in found["notes"][2:])
 
 
 def test_a_model_that_never_answers_ends_after_eleven_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    scripted_server(monkeypatch, [{"thought": "", "tool": "python_calc", "input": "print(1)"}])
-    monkeypatch.setitem(
-        run.TOOLS,
-        ("python_calc", 1),
-        lambda _: python_calc.__annotations__ and run.TOOLS["sales_db_query", 1]("SELECT 1"),
-    )
-    monkeypatch.setitem(run.TOOLS, ("python_calc", 2), lambda _: run.TOOLS["sales_db_query", 1]("SELECT 1"))
+    scripted_server(monkeypatch, [{"thought": "", "tool": "python_calc", "input": "SELECT 1"}])
+    for rules in (1, 2):
+        monkeypatch.setitem(run.TOOLS, ("python_calc", rules), sales_db_query)
     found = shown("sql", model="m")
     assert found["without"] == {"steps": 11, "tool_calls": 11, "tool_errors": 0, "tokens": 1210, "success": False}
 
