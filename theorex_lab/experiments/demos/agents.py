@@ -66,7 +66,7 @@ def model_agent(client: ModelClient, tools: list[str]) -> Decide:
     texts["tool"]["enum"] = [*tools, ANSWER]
 
     def decide(messages: list[ChatMessage]) -> tuple[Call, int | None]:
-        said = client.complete(messages, json_schema=schema, temperature=0.0)
+        said = client.complete(messages, json_schema=schema, temperature=0.0, max_tokens=512)
         return said.data, said.tokens
 
     return decide
