@@ -133,7 +133,14 @@ def _checked(row: dict[str, bytes | None], columns: Mapping[str, re.Match[str]])
     return checked
 
 
-_READ: Mapping[str, Any] = {"count": int, "level": int, "share": float, "list": json.loads, "time": to_microseconds}
+_READ: Mapping[str, Any] = {
+    "count": int,
+    "place": int,
+    "level": int,
+    "share": float,
+    "list": json.loads,
+    "time": to_microseconds,
+}
 
 
 class _Reading:

@@ -15,7 +15,7 @@ from theorex_lab.designs.dreams.adapter import capture_run, memory_section
 from theorex_lab.dispatch.llm import client_for
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.experiments.demos import agents
-from theorex_lab.experiments.demos.tools import DATA, TOOLS, issue_refund
+from theorex_lab.experiments.demos.tools import DATA, TOOLS, Tool, issue_refund
 from theorex_lab.lab import Lab
 from theorex_lab.memory.rows import Rows
 from theorex_lab.search.embed import Embedder
@@ -96,7 +96,7 @@ def run_demo(
 
 def _play(lab: Lab, name: str, decide: agents.Decide, goal: str, memory: str, *, rules: int) -> dict[str, Any]:
     """Let the agent work, check its answer, and capture what it did as what it was."""
-    tools = {**TOOLS, "issue_refund": partial(issue_refund, with_risk=rules > 1)}
+    tools: dict[str, Tool] = {**TOOLS, "issue_refund": partial(issue_refund, with_risk=rules > 1)}
     run = agents.run_agent(decide, goal, {tool: tools[tool] for tool in DATA[name]["tools"]}, memory)
     told = {float(number.replace(",", "")) for number in re.findall(r"\d[\d,]*(?:\.\d+)?", run.answer or "")}
     refunded = any(turn["tool"] == "issue_refund" and not turn["error"] for turn in run.turns)
