@@ -64,5 +64,5 @@ def dream_import(file: Path, **how: Any) -> None:
 
     found = import_sqlite(open_lab().home, file, **how)
     if not found.imported + found.skipped:
-        fail("; ".join(found.problems) or "the file is empty", **asdict(found))
+        fail(found.problems[0] if found.problems else "the file is empty", **asdict(found))
     emit(asdict(found), "\n".join([f"{found.imported:8d} new, {found.skipped} there already", *found.problems]))

@@ -42,18 +42,15 @@ def run_agent(decide: Decide, goal: str, tools: Mapping[str, Tool], memory: str 
         steps += 1
         try:
             said, tokens = decide(messages)
-        except UnusableAnswer as error:
-            said, tokens = {"thought": "", "tool": "none", "input": str(error)}, None
+        except UnusableAnswer:  # a step, and no call
+            said, tokens = {}, None
         texts = [*(message["content"] for message in messages), told := json.dumps(said)]
         spent += sum(map(count_tokens, texts)) if tokens is None else tokens
-        if said["tool"] == ANSWER:
+        if said.get("tool") == ANSWER:
             answer = said["input"]
             continue
-        tool = tools.get(said["tool"])
-        seen, ok = (
-            tool(said["input"]) if tool else (f"Error: allowed are the tools {', '.join(tools)}, {ANSWER}", False)
-        )
-        turns.append({**said, "output": seen, "error": not ok})
+        seen, ok = tools[said["tool"]](said["input"]) if said else (DATA["refused"], False)
+        turns += [{**said, "output": seen, "error": not ok}] * bool(said)
         messages += [{"role": "assistant", "content": told}, {"role": "user", "content": _SEEN + seen}]
     errors = sum(turn["error"] for turn in turns)
     return AgentRun(turns, answer, {"steps": steps, "tool_calls": len(turns), "tool_errors": errors, "tokens": spent})

@@ -82,7 +82,7 @@ def run_demo(
         if model:
             decide = agents.model_agent(stack.enter_context(client_for(model, lab.settings)), about["tools"])
         first = _play(lab, name, decide, about["goal"], "", rules=1)
-        notes = [*about["notes"], *[DATA["notes"]["scripted"]] * (not model), DATA["notes"]["tokens"]]
+        notes = [*about["notes"], *about["script"] * (not model), DATA["notes"]["tokens"]]
         notes.append(DATA["notes"]["dreamer"].format(lab.dreams.dream().dreamer))
         if name == "isa":
             first = _play(lab, name, decide, later, given(memory_section(lab.home, later)), rules=2)
