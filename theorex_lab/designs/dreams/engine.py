@@ -15,11 +15,11 @@ from typing import Any
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.dreams import ISA_VERSION
 from theorex_lab.designs.dreams.consolidate import Link, Mind
-from theorex_lab.designs.dreams.dreamers import Curated, Dreamer, ModelDreamer, dreamer_for
+from theorex_lab.designs.dreams.dreamers import Curated, Dreamer, dreamer_for
 from theorex_lab.designs.dreams.joining import strategy_from
 from theorex_lab.designs.dreams.strategies import Strategies, Strategy
 from theorex_lab.designs.dreams.trajectories import Trajectory, trajectories_of
-from theorex_lab.designs.dreams.upkeep import MigrationTransform, compact, migrate
+from theorex_lab.designs.dreams.upkeep import MigrationTransform, migrate, shorten_summaries
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.lease import Holder, leased
 from theorex_lab.home import Home
@@ -47,7 +47,7 @@ class DreamReport:
 
     ran: bool = True
     holder: Holder | None = None
-    told: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+    told: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0) | {"passed": (), "held": ()})
 
     def __getattr__(self, name: str) -> Any:
         if name == "told" or name not in self.told:
@@ -115,8 +115,6 @@ class _Cycle:
     ) -> None:  # fmt: skip
         self.mind, self.home, self.dreamer, self.domain = mind, mind.home, dreamer, domain
         self.tell, self.keep, self.most = tell, keep, limit or mind.settings.max_traces_per_cycle
-        if isinstance(dreamer, ModelDreamer):
-            dreamer.near = self._near
         self.done, self.log = Counter(dict.fromkeys(COUNTED, 0)), list[str]()
         self.passed, self.held = list[tuple[str, int, str]](), list[tuple[str, str]]()
 
@@ -138,7 +136,7 @@ class _Cycle:
         self._phase("curation", f"{len(waiting)} read, {len(self.passed)} passed over, {len(self.held)} wait on")
         self._phase("consolidation", f"{self.done['nodes_created']} made, {self.done['nodes_merged']} merged")
         self.keep()
-        self.done["nodes_compacted"], problems = compact(self.mind, self.dreamer, self.domain)
+        self.done["nodes_compacted"], problems = shorten_summaries(self.mind, self.dreamer, self.domain)
         self._phase("compaction", f"{self.done['nodes_compacted']} strategies", *problems)
         body: Body = {
             "dream_id": new_event_id(started), "started_at": started, "ended_at": self.home.clock.now(), **self.done,
@@ -150,10 +148,6 @@ class _Cycle:
         report = DreamReport(told={"journal_id": body["dream_id"], **body})
         self.tell({"event": "completed", **report.to_dict()})
         return report
-
-    def _near(self, one: Trajectory) -> list[Strategy]:
-        """The strategies that a trajectory may belong to."""
-        return [self.mind.known[found] for found, _ in self.mind.scope(one).near(self.mind.vectors(one.goal)[0])]
 
     def _phase(self, name: str, told: str, *problems: str) -> None:
         self.log += [f"{name}: {told}", *problems]
@@ -198,11 +192,11 @@ class _Cycle:
         yield one, curated, strategy_from(one, curated)
 
     def _consolidate(self, one: Trajectory, curated: Curated, new: Strategy) -> None:
-        settings, links = self.mind.settings, list[Link]()
-        near = [self.mind.known[found] for found, alike in self.mind.near(new) if alike >= settings.link_similarity]
-        if near and settings.most_links and not self.mind.merges_into(new):
+        settings, links, near = self.mind.settings, list[Link](), self.mind.near(new)
+        if near and near[0][1] < settings.merge_similarity:
+            alike = [self.mind.known[found] for found, cosine in near if cosine >= settings.link_similarity]
             try:
-                links = list(self.dreamer.links(new, near[: settings.most_links]))
+                links = list(self.dreamer.links(new, alike[: settings.most_links])) if alike else []
             except ModelUnavailable as error:
                 self.log.append(f"{new.id} is not linked: {error}")
         did, what, counts = self.mind.consolidate(one, curated, new, links)

@@ -103,12 +103,12 @@ class Program:
 class Versions:
     """The versions of the instruction set that are known, each with the names of its opcodes.
 
-    >>> Versions().all_versions(), len(VERSIONS.get("1.0"))
-    ([], 17)
+    >>> VERSIONS.current(), len(VERSIONS.get("1.0"))
+    ('1.0', 17)
     """
 
     def __init__(self) -> None:
-        self._opcodes: dict[str, frozenset[str]] = {}
+        self._opcodes = {ISA_VERSION: frozenset(Opcode.__members__)}
 
     def register(self, version: str, opcodes: Iterable[str]) -> None:
         """Make a version known. Raises InvalidInput for one that is no numbers with dots, or an opcode that is none."""
@@ -119,16 +119,11 @@ class Versions:
             raise InvalidInput(f"got the opcode {unknown[0]!r}; allowed are {', '.join(Opcode.__members__)}")
         self._opcodes[version] = names
 
-    def get(self, version: str = "latest") -> frozenset[str]:
+    def get(self, version: str) -> frozenset[str]:
         """The opcodes of a version, by name. Raises InvalidInput for an unknown one."""
-        return self._opcodes[self.resolve(version)]
-
-    def resolve(self, version: str) -> str:
-        """The version itself, `latest` as the highest. Raises InvalidInput for an unknown one."""
-        found = self.current() if version == "latest" and self._opcodes else version
-        if not self.supports(found):
+        if not self.supports(version):
             raise InvalidInput(f"got the version {version!r}; allowed are latest, {', '.join(self.all_versions())}")
-        return found
+        return self._opcodes[version]
 
     def current(self) -> str:
         """The highest version."""
@@ -144,8 +139,6 @@ class Versions:
 
 
 VERSIONS = Versions()
-VERSIONS.register(ISA_VERSION, Opcode.__members__)
-
 # What a word is made of: $'…', "…", '…', an escaped sign, plain signs. A quote without an end is no part of one.
 _PART = re.compile(r"""\$'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|'[^']*'|\\.|\$|[^ \t\r\n"'\\$]+""")
 _WORD = re.compile(rf"(?:{_PART.pattern})++|(?P<open>[\"'\\])")
@@ -165,9 +158,8 @@ def parse(text: str, version: str = "latest", *, versions: Versions = VERSIONS) 
     >>> found.instructions[1].operands, found.warnings[1]
     (('all done',), "L2: unknown opcode 'DELETE'")
     """
-    stated = versions.resolve(version)
-    allowed, warnings = versions.get(stated), list[str]()
-    found = []
+    stated = versions.current() if version == "latest" else version
+    allowed, found, warnings = versions.get(stated), list[Instruction](), list[str]()
     for number, line in enumerate(text.split("\n"), 1):
         if not (bare := line.strip()) or bare.startswith(("#", "//")):
             continue
@@ -215,7 +207,7 @@ def _unquoted(match: re.Match[str]) -> str:
         return re.sub(r"\\(?:x([0-9a-f]{2})|(.))", lambda hit: chr(int(hit[1], 16)) if hit[1] else hit[2], part[2:-1])
     if part.startswith('"'):
         return re.sub(r'\\(["\\])', r"\1", part[1:-1])
-    return part[1:-1] if part.startswith("'") else part[1:] if part.startswith("\\") else part
+    return part[1:-1] if part.startswith("'") else part.removeprefix("\\")
 
 
 def _quoted(operand: str) -> str:

@@ -22,7 +22,7 @@ from theorex_lab.text.line import one_line
 MOST_STEPS, MOST_BRANCHES, MOST_GOALS, MOST_CONSTRAINTS = 100, 16, 32, 32
 _LEARNT = 0.1  # of its fidelity, what another trajectory adds to the confidence
 _SAID_AGAIN = 0.8  # share of words in common from which a constraint is one that is there
-_READ_CHARACTERS, _CONSTRAINT_CHARACTERS = 2_000, 400
+_READ_CHARACTERS, _CONSTRAINT_CHARACTERS, _READ_STEPS = 2_000, 400, 12
 _CALL = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
 _KEY = re.compile(r"""(?:"(\w+)"\s*:|\b(\w+)=)""")
 _QUOTED = re.compile(r"""(["'])([^"'\n]{0,300})\1(?!\s*:)""")
@@ -94,11 +94,14 @@ def _failed(strategy: Strategy) -> bool:
 
 
 def _rank(strategy: Strategy) -> tuple[object, ...]:
-    """By what the better way is told: success, how real it was, then the fewest steps, of two at least."""
-    length, numbers = len(strategy.steps), re.findall(r"\d+", strategy.isa_version)
+    """By what the better way is told: success, how real it was, then the fewest steps, of two at least; where it is not
+    known to have succeeded, as many steps as are read at once.
+    """
+    length, succeeded = len(strategy.steps), strategy.outcome == Ended.SUCCESS
     return (
-        [*map(int, numbers)], not _failed(strategy), strategy.outcome == Ended.SUCCESS, FIDELITY.get(strategy.origin, 0.5),
-        length >= 2, -length, [step[:3] for step in strategy.steps], strategy.goal, strategy.summary,
+        [int(number) for number in re.findall(r"\d+", strategy.isa_version)], not _failed(strategy), succeeded,
+        FIDELITY.get(strategy.origin, 0.5), min(length, 2 if succeeded else _READ_STEPS), -length,
+        [step[:3] for step in strategy.steps], strategy.goal, strategy.summary,
     )  # fmt: skip
 
 
@@ -118,7 +121,7 @@ def _aligned(best: Strategy, rest: Strategy) -> tuple[tuple[Step, ...], tuple[Br
             steps[main[kind]] = known._replace(seen=known.seen + step.seen, why=known.why or step.why)
         else:
             known_at, known = aside.get(kind, Branch(before, step._replace(seen=0)))
-            chosen = min(known, step, key=lambda each: (each.ok is not True, each[:3]))
+            chosen = min(known, step, key=lambda found: (found.ok is not True, found[:3]))
             aside[kind] = Branch(known_at, chosen._replace(seen=known.seen + step.seen))
     ordered = sorted(aside.values(), key=lambda branch: (-branch.step.seen, branch.step[:3]))
     return tuple(steps), tuple(ordered[:MOST_BRANCHES])
@@ -126,7 +129,7 @@ def _aligned(best: Strategy, rest: Strategy) -> tuple[tuple[Step, ...], tuple[Br
 
 def _kinds(done: Iterable[Step | Action]) -> list[Kind]:
     before, found = Counter[str](), list[Kind]()
-    for kind in (kind_of(each.action) for each in done):
+    for kind in (kind_of(step.action) for step in done):
         found.append((kind, before[kind]))
         before[kind] += 1
     return found

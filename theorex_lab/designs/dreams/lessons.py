@@ -28,7 +28,7 @@ Values = Mapping[tuple[str, int], str]  # by name, and how many of the name came
 Lesson = tuple[str, str, str]  # a sentence, its fault class, and whose words it is told in
 
 
-def has_failed(action: Action) -> bool:
+def went_wrong(action: Action) -> bool:
     """Whether an action failed: it is recorded so, its result states an exit code or, where nothing is known, an error."""
     if action.ok is False or _RE["stated"].match(action.result):
         return True
@@ -40,7 +40,7 @@ def critical_of(actions: Sequence[Action]) -> tuple[int, ...]:
 
     Where none changed anything, those that did their work, the first of the same. Of many, the first and the last 20.
     """
-    sound = [place for place, action in enumerate(actions) if not has_failed(action)]
+    sound = [place for place, action in enumerate(actions) if not went_wrong(action)]
     order = [place for place in sound if actions[place].changed] or sound[::-1]
     kept, half = sorted({actions[place].action: place for place in order}.values()), MOST_STEPS // 2
     return tuple(kept if len(kept) <= MOST_STEPS else kept[:half] + kept[-half:])
@@ -53,7 +53,7 @@ def lessons_of(trajectory: Trajectory) -> tuple[Lesson, ...]:
     """
     failed: dict[tuple[str, str], list[int]] = {}
     for place, action in enumerate(trajectory.actions):
-        if has_failed(action) and (quote := _quote(action)):
+        if went_wrong(action) and (quote := _quote(action)):
             failed.setdefault((action.tool, re.sub(r"\d+", "0", quote)), []).append(place)
     told = [found for places in failed.values() if (found := _lesson(trajectory.actions, places))][-MOST_LESSONS:]
     if not failed and trajectory.outcome is Ended.FAILURE and trajectory.actions:
@@ -63,7 +63,7 @@ def lessons_of(trajectory: Trajectory) -> tuple[Lesson, ...]:
 
 def summary_of(trajectory: Trajectory) -> str:
     """What was done in plain words: the tools in their order, the files, and how it came out."""
-    sound = [action for action in trajectory.actions if not has_failed(action)]
+    sound = [action for action in trajectory.actions if not went_wrong(action)]
     did, looked = (
         _named(_label(action, trajectory.agent) for action in sound if action.changed is changed)
         for changed in (True, False)
@@ -82,7 +82,7 @@ def _lesson(actions: Sequence[Action], places: Sequence[int]) -> Lesson | None:
     """What one kind of failure teaches, which was met at `places`; None where work in between mended it."""
     failed, later, quote = actions[places[-1]], places[-1] + 1, _quote(actions[places[-1]])
     at = next((place for place in range(later, len(actions)) if _replaces(actions[place], failed)), None)
-    if at is not None and any(action.changed and not has_failed(action) for action in actions[later:at]):
+    if at is not None and any(action.changed and not went_wrong(action) for action in actions[later:at]):
         return None
     (name, given), other = _call(failed.action), failed if at is None else actions[at]
     right = {} if at is None else _call(other.action)[1]
@@ -100,7 +100,7 @@ def _replaces(action: Action, failed: Action) -> bool:
     """Whether an action that worked is a failed one done otherwise: of the same tool, with most of its words."""
     words, wanted = (set(_RE["word"].findall(text[:_READ_CHARACTERS])) for text in (action.action, failed.action))
     alike = len(words & wanted) >= _ALIKE * len(words | wanted)
-    return alike and action.tool == failed.tool and not has_failed(action)
+    return alike and action.tool == failed.tool and not went_wrong(action)
 
 
 def _decisive(trajectory: Trajectory) -> Lesson:

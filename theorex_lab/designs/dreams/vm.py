@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
+from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 from theorex_lab.designs.dreams import Edge, Fault
@@ -13,13 +14,19 @@ from theorex_lab.text.line import one_line
 MOST_INSTRUCTIONS = 500
 _LOG_CHARACTERS = 200
 _CLASSES = frozenset(Fault)
+_MADE: dict[str, Callable[[str], Any]] = {"index": int, "confidence": float, "edge": Edge}
 
 
-# What a program asks for, by the list that its opcode adds to, in its order: critical and noise (indices of actions),
-# constraints (text, fault class), parents (goal, summary, confidence), children (node, index, reasoning, action, result),
-# links (two nodes, edge), groups (two nodes), prunes (nodes), reads (opcode, query or node), yields (messages). A node that
-# the program built stands as $0, $1 and so on.
-Effects = dict[str, list[Any]]
+class Effects(SimpleNamespace):
+    """What a program asks for, a list for each that an opcode adds to, in the program's order.
+
+    critical, noise: indices of actions.  constraints: (text, fault class).  parents: (goal, summary, confidence).  children:
+    (node, index, reasoning, action, result).  links: (node, node, edge).  groups: (node, node).  prunes: nodes.  reads:
+    (opcode, query or node).  yields: messages.  A node that the program built is `$0`, `$1` and so on.
+    """
+
+    def __init__(self) -> None:
+        super().__init__(**{opcode.adds_to: [] for opcode in Opcode if opcode.adds_to})
 
 
 class Run(NamedTuple):
@@ -50,27 +57,27 @@ def run(
 
     >>> from theorex_lab.designs.dreams.isa import parse
     >>> done = run(parse("MARK_CRITICAL t 0\\nMARK_CRITICAL t 7\\nHALT\\nMARK_NOISE t 1"), actions=2)
-    >>> done.effects["critical"], done.executed, done.errors
+    >>> done.effects.critical, done.executed, done.errors
     ([0], 3, ["L2: MARK_CRITICAL: got the index '7'; allowed is 0 to 1"])
     """
-    effects: Effects = {opcode.adds_to: [] for opcode in Opcode if opcode.adds_to}
-    errors, log, executed, success = list[str](), list[str](), 0, True
+    effects, executed, success = Effects(), 0, True
+    errors, log = list[str](), list[str]()
     for instruction in program.instructions:
         opcode, where = instruction.opcode, f"L{instruction.line}:"
         if not (success := executed < max_instructions):
             errors.append(f"{where} got more instructions than max_instructions allows, {max_instructions}")
-            effects = {name: [] for name in effects}
+            effects = Effects()
             break
         executed += 1
         if opcode is Opcode.HALT:
             break
         try:
-            values = _values(instruction, len(effects["parents"]), actions, nodes)
+            values = _values(instruction, len(effects.parents), actions, nodes)
         except InvalidInput as error:
             errors.append(f"{where} {opcode.name}: {error}")
             continue
         if opcode.adds_to:
-            effects[opcode.adds_to].append(tuple(values) if len(values) > 1 else values[0])
+            getattr(effects, opcode.adds_to).append(tuple(values) if len(values) > 1 else values[0])
             log.append(f"{where} {instruction}"[:_LOG_CHARACTERS])
     return Run(success, executed, [*program.warnings], errors, log, effects)
 
@@ -84,24 +91,20 @@ def _values(instruction: Instruction, parents: int, actions: int | None, nodes: 
     for place, (kind, operand) in enumerate(zip(opcode.kinds, given, strict=False)):
         if kind == "index" and actions is not None and int(operand) >= actions:
             raise InvalidInput(f"got the index {operand!r}; allowed is {f'0 to {actions - 1}' if actions else 'none'}")
-        if kind == "node" and operand == LAST_PARENT and not parents:
-            raise InvalidInput(f"got {LAST_PARENT} before a BUILD_PARENT; build it first")
-        if kind == "node" and operand != LAST_PARENT and nodes is not None and operand not in nodes:
-            raise InvalidInput(f"got the node {one_line(operand, 40)!r}; allowed are those that were offered")
+        built = operand == LAST_PARENT and parents > 0
+        if kind == "node" and not built and (operand == LAST_PARENT or (nodes is not None and operand not in nodes)):
+            raise InvalidInput(
+                f"got the node {one_line(operand, 40)!r}; allowed are those that were offered, or built before"
+            )
         if kind != "trace":
-            values.append(_value(kind, operand, given[place:], parents))
+            values.append(_value(kind, given[place:], parents))
     return values
 
 
-def _value(kind: str, operand: str, left: Sequence[str], parents: int) -> Any:
-    match kind:
-        case "index" | "confidence" | "edge":
-            return {"index": int, "confidence": float, "edge": Edge}[kind](operand)
-        case "words":
-            return " ".join(left)
-        case "constraint":
-            classed = len(left) > 1 and left[-1] in _CLASSES
-            return " ".join(left[: -1 if classed else None]), Fault(left[-1] if classed else "unknown_failure")
-        case "node" if operand == LAST_PARENT:
-            return f"${parents - 1}"
-    return operand
+def _value(kind: str, left: Sequence[str], parents: int) -> Any:
+    if kind == "constraint":
+        classed = len(left) > 1 and left[-1] in _CLASSES
+        return " ".join(left[: -1 if classed else None]), Fault(left[-1] if classed else "unknown_failure")
+    if kind == "words":
+        return " ".join(left)
+    return f"${parents - 1}" if kind == "node" and left[0] == LAST_PARENT else _MADE.get(kind, str)(left[0])
