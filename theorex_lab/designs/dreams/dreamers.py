@@ -170,14 +170,15 @@ class ModelDreamer:
     def of_provider(cls, provider: Any) -> Self:
         """One that asks an object with `async complete(prompt)`, which may not answer by raising whatever it likes."""
 
+        name = type(provider).__name__
+
         def complete(prompt: str) -> Completion:
             try:
-                text = str(asyncio.run(provider.complete(prompt)))
+                return Completion(str(asyncio.run(provider.complete(prompt))), name, None, None, 0.0)
             except Exception as error:
-                raise ModelUnavailable(f"{type(provider).__name__} did not answer: {error}", "silent") from error
-            return Completion(text, type(provider).__name__, None, None, 0.0)
+                raise ModelUnavailable(f"{name} did not answer: {error}", "silent") from error
 
-        return cls(complete, name=type(provider).__name__)
+        return cls(complete, name=name)
 
     def curate(self, trajectory: Trajectory) -> Curated:
         """What the model's program asks for, as far as it is sound; the summary is the rules' where it has none.
