@@ -19,9 +19,7 @@ _KNOWN = {"thought", "tool", "input", "output", "error"}
 _FINISHED = 0.9  # confidence in a run that answered, and that nobody checked
 _MOST_STEPS, _MOST_CONSTRAINTS = 20, 10
 _CHARACTERS = (300, 600, 120)  # of why, what and what came of it that a step shows
-_ADVICE = (
-    "IMPORTANT: work like this was done before, {how}. Where it fits, follow the steps that worked; avoid what failed."
-)
+_ADVICE = "IMPORTANT: work like this was done before, {how}. Use the steps where they fit; do not repeat what failed."
 
 
 def capture_run(

@@ -47,8 +47,12 @@ class DemoReport(Rows[dict[str, Any]]):
 
     def __str__(self) -> str:
         rows = [("", "without", "with", "change", "document:", "with", "change"), *(row.values() for row in self)]
-        table = "\n".join("".join(f"{'–' if cell is None else cell!s:<12}" for cell in row).rstrip() for row in rows)
+        table = "\n".join("".join(f"{_cell(value):<12}" for value in row).rstrip() for row in rows)
         return "\n".join([table, "", *self.notes, "", "What memory gave:", self.memory or "(nothing)"])
+
+
+def _cell(value: Any) -> str:
+    return "–" if value is None else f"{value:+.0%}" if isinstance(value, float) else str(value)
 
 
 def _row(measure: str, *figures: dict[str, dict[str, Any]]) -> dict[str, Any]:
