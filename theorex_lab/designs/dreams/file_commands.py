@@ -16,7 +16,7 @@ _FILE = click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, p
 
 @command("export-training")
 @tends_project
-@click.option("--outcome", default="success", help="Only of trajectories that came out so; '' for any.")
+@click.option("--outcome", default="success", help="Only trajectories that came out so; '' for any.")
 @click.option("--source", default="", help="Where they were lived, such as real_world; default: anywhere.")
 @click.option("--min-actions", type=click.IntRange(1), default=3, help="Calls of tools that one must have.")
 @click.option("--format", default="messages", help="messages or sharegpt.")
@@ -26,7 +26,7 @@ def dream_export_training(folder: Path, **how: Any) -> None:
     """A chat for each call of a tool, train.jsonl and, a tenth, validation.jsonl, with stats.json: of the same call in a row
     every third, of one tool at most 60 %. Secrets are masked; files that are there are replaced.
 
-    JSON: {trajectories, actions, chats, tools, train, validation, seed, format}
+    JSON: {trajectories, chats, train, validation, seed, format, tools}
     """
     from theorex_lab.designs.dreams.training import export_training
 
@@ -64,5 +64,5 @@ def dream_import(file: Path, **how: Any) -> None:
 
     found = import_sqlite(open_lab().home, file, **how)
     if not found.imported + found.skipped:
-        fail("; ".join(found.problems) or "the file is empty", **asdict(found))
+        fail(found.problems[0] if found.problems else "the file is empty", **asdict(found))
     emit(asdict(found), "\n".join([f"{found.imported:8d} new, {found.skipped} there already", *found.problems]))

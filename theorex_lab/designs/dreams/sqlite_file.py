@@ -133,7 +133,7 @@ def _checked(row: dict[str, bytes | None], columns: Mapping[str, re.Match[str]])
     return checked
 
 
-_READ: Mapping[str, Any] = {"count": int, "level": int, "share": float, "list": json.loads, "time": to_microseconds}
+_READ: Row = {"count": int, "place": int, "level": int, "share": float, "list": json.loads, "time": to_microseconds}
 
 
 class _Reading:
@@ -176,12 +176,9 @@ class _Reading:
         lived, named, session = self.sessions.get(row["session"], {}), row["id"], session_of(row["session"] or None)
         if lived.get("dreamt"):
             self.passed.append([named, 2**53, "dreamt before it was imported"])
-        begun = {
-            **_of(row, "goal level tags isa_version"),
-            "domain": DEFAULT_DOMAIN,
-            "root_goal": lived.get("goal", ""),
-        }
-        told = [("trajectory_started", row["at"], {**begun, "parent_id": row["parent"], "from": row["origin"]})]
+        begun = {**_of(row, "goal level tags isa_version"), "domain": DEFAULT_DOMAIN, "from": row["origin"]}
+        begun |= {"parent_id": row["parent"], "root_goal": lived.get("goal", "")}
+        told = [("trajectory_started", row["at"], begun)]
         done = self.owned["action_entries", named]
         told += [("acted", act["at"], {**_of(act, "reasoning action result"), "ok": None}) for act in done]
         last = max(at for _, at, _ in told)
@@ -212,13 +209,13 @@ class _Reading:
         source, target = (self.ids.get(row[name], "") for name in ("source", "target"))
         if not source or not target:
             raise InvalidInput(
-                f"it links {row['source']!r:.80} to {row['target']!r:.80}; allowed are nodes of the file"
+                f"it leads from {row['source']!r:.40} to {row['target']!r:.40}; allowed are parent nodes"
             )
         body = {"from_id": source, "to_id": target, **_of(row, "type weight")}
         return [self.event("strategy_linked", row["at"], body, row["id"])]
 
     def cycle(self, row: Row) -> list[Event]:
-        told = {
+        about = {
             "dream_id": row["id"],
             "passed": self.passed,
             "held": [],
@@ -227,7 +224,7 @@ class _Reading:
             "tokens": 0,
         }
         self.passed = []
-        return [self.event("dream", row["started_at"], {**row, **told}, row["id"])]
+        return [self.event("dream", row["started_at"], {**row, **about}, row["id"])]
 
 
 def _of(row: Row, names: str) -> Row:
