@@ -24,7 +24,7 @@ from theorex_lab.journal.event import new_event
 __all__ = ["browser", "jupyterlab"]  # fixtures
 pytestmark = pytest.mark.xdist_group("browser")
 needs_data = pytest.mark.skipif(not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder")
-CONTEXTS = ["implement JWT tokens", "add decode and verify the signature", "bake in a covered pot, then uncover"]
+CONTEXTS = ["implement JWT tokens", "add decode and verify the signature", "now bake the sourdough bread"]
 GOLD = ['get_user({"id": "ann"})', 'book({"flights": [{"date": "2024-05-20"}], "nights": 2})']
 
 

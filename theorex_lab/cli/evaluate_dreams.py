@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from theorex_lab.cli.evaluate_facts import Report, reported
 
 
 def strategies(dataset: str | None, seed: int) -> Report:
-    """See `score_taubench`, `score_constraints`, `survivors`, `score_coding` and `hypotheses`, which raise what this does."""
+    """See `score_taubench`, `score_constraints`, `score_coding`, `survivors` and `hypotheses`, which raise what this does."""
     from theorex_lab.experiments.scores import dream_tests
     from theorex_lab.experiments.scores.strategies import score_coding, score_taubench
 
     name = dataset or "taubench_airline"
-    result: dict[str, Any] = {"dataset": name}
-    tables = (
-        {"tests": dream_tests.hypotheses} if name == "document" else {"cycles": lambda: dream_tests.survivors(name)}
-    )
-    scored = [] if name == "document" else [score_coding(name, seed=seed)]
+    if name == "document":
+        tests = dream_tests.hypotheses()
+        return {"dataset": name, "tests": tests.to_dict(orient="records")}, tests.to_string(index=False)
     if name == "taubench_airline":
         scored = [*score_taubench(seed=seed), dream_tests.score_constraints(seed=seed)]
-    frames = {key: make() for key, make in tables.items()}
-    result |= {"scores": scored, **{key: frame.to_dict(orient="records") for key, frame in frames.items()}}
-    texts = [reported(one)[1] for one in scored] + [frame.round(3).to_string(index=False) for frame in frames.values()]
-    return result, "\n\n".join(texts)
+    else:
+        scored = [score_coding(name, seed=seed)]
+    cycles = dream_tests.survivors(name)
+    told = [*(reported(one)[1] for one in scored), f"after each cycle:\n{cycles.round(3).to_string(index=False)}"]
+    return {"dataset": name, "scores": scored, "cycles": cycles.to_dict(orient="records")}, "\n\n".join(told)

@@ -46,8 +46,8 @@ def plot_strategies(strategies: Sequence[Strategy], edges: Sequence[EdgeRow] = (
         nx.add_path(graph, [node for node, _ in ways])
         beside = [(branch.after + 1.5, "done instead") for branch in one.branches]
         beside += [(0.5, "not to be done")] * bool(one.constraints)
-        for number, (place, kind) in enumerate(beside):
-            graph.add_node((one.id, number), at=(min(place, len(kinds)), row - 0.3), kind=kind)
+        for number, (after, kind) in enumerate(beside):
+            graph.add_node((one.id, number), at=(min(after, len(kinds)), row - 0.3), kind=kind)
     places = nx.get_node_attributes(graph, "at")
     leads = nx.DiGraph([edge[1:3] for edge in edges if edge.type == "causal" and ids.issuperset(edge[1:3])])
     colours = [_KINDS[kind] for kind in nx.get_node_attributes(graph, "kind").values()]

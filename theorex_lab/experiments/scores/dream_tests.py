@@ -66,7 +66,8 @@ def _lived(memory: Housed, log: Log, cycles: int) -> Iterator[tuple[float, ...]]
         found = [_holder(known, name).id in top for (_, name), top in zip(goals, near, strict=True)]
         held = [(action, _held(_holder(known, name))) for name, action in steps]
         kept = [kind_of(action) in {*map(kind_of, there)} for action, there in held]
-        shares = (float(np.mean(has or [1.0])) for has in (found, kept, [action in there for action, there in held]))
+        verbatim = [action in there for action, there in held]
+        shares = (sum(has) / max(len(has), 1) for has in (found, kept, verbatim))
         yield cycle, len(goals), sum(one.active for one in known.values()), *shares
 
 

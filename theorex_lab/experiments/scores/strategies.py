@@ -28,7 +28,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import fetch_taubench_airline
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.data.parsing.runs import TauRun
-from theorex_lab.experiments.replay.baselines import Bm25, Files
+from theorex_lab.experiments.replay.baselines import Baseline, Bm25, Files
 from theorex_lab.experiments.replay.memories import Housed
 from theorex_lab.experiments.scores.retrieval import kept_embedder
 from theorex_lab.experiments.scores.session_scores import Scene, scenes, share
@@ -189,13 +189,15 @@ def score_coding(dataset: str | Log = "coding_sessions", *, embedder: Embedder |
     log = dataset if isinstance(dataset, Log) else load_logs(dataset)[0]
     rows: dict[str, list[list[float]]] = defaultdict(list)
     with closing(Housed([DESIGN], embedder=embedder or kept_embedder())) as memory:
-        peers, known, taken = {"BM25 over raw sessions": Bm25(), "recent files": Files(short=True)}, set[str](), 0
+        peers: dict[str, Baseline] = {"BM25 over raw sessions": Bm25(), "recent files": Files(short=True)}
+        known, taken = set[str](), 0
         for scene in scenes(log):
             new = [event for event in log.events[taken:] if event.at < scene.at]
             taken += len(new)
-            for keeps in (memory, *peers.values()):
-                keeps.observe(new)
+            memory.observe(new)
             memory.consolidate(scene.at)
+            for peer in peers.values():
+                peer.observe(new)
             known |= commands_of(new)
             wanted = known & commands_of(event for event in log.events if event.session == scene.session)
             if not (wanted and scene.files):
