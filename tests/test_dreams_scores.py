@@ -18,7 +18,13 @@ from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.draw import dream_plots as plots
 from theorex_lab.experiments.scores.compare import compare
 from theorex_lab.experiments.scores.dream_tests import hypotheses, made_up, score_constraints, survivors
-from theorex_lab.experiments.scores.strategies import commands_of, figures, score_actions, score_coding, score_taubench
+from theorex_lab.experiments.scores.strategies import (
+    beside_peers,
+    commands_of,
+    score_actions,
+    score_coding,
+    score_taubench,
+)
 from theorex_lab.journal.event import new_event
 
 __all__ = ["browser", "jupyterlab"]  # fixtures
@@ -58,7 +64,7 @@ def test_commands_are_programs_with_their_verbs() -> None:
 
 def test_gains_are_paired_and_intervals_drawn_by_group() -> None:
     rows = {"strategies": [[1.0, 0.5, 9.0], [0.0, 0.5, 9.0]], "peer": [[0.5, 0.5, 9.0], [0.0, 0.0, 9.0]]}
-    found = figures(rows, ["name", "order", "tokens"], ["a", "b"], 0, 2)
+    found = beside_peers(rows, ["name", "order", "tokens"], ["a", "b"], 0, 2)
     assert (found["n"], found["metrics"]["name"], found["metrics"]["gain"]) == (2, 0.5, 0.0)
     peer = found["baselines"]["peer"]
     assert (peer["gain"], peer["gain_low"], peer["gain_high"]) == (0.25, 0.25, 0.25)

@@ -62,7 +62,7 @@ def lessons_of(trajectory: Trajectory) -> tuple[Lesson, ...]:
 
 
 def summary_of(trajectory: Trajectory) -> str:
-    """What was done for the goal in plain words: the tools in their order, the files, and how it came out."""
+    """What was done in plain words: the tools in their order, the files, and how it came out."""
     sound = [action for action in trajectory.actions if not has_failed(action)]
     did, looked = (
         _named(_label(action, trajectory.agent) for action in sound if action.changed is changed)
@@ -75,8 +75,7 @@ def summary_of(trajectory: Trajectory) -> str:
         looked and f"{'after' if did else 'Looked up with'} {looked}",
         files and f"in {files}",
     ]
-    done = ", ".join(filter(None, told)) or "Nothing worked"
-    return f"{trajectory.goal}: {done[0].lower()}{done[1:]}; {TEXTS[trajectory.outcome.value]}."
+    return f"{', '.join(filter(None, told)) or 'Nothing worked'}; {TEXTS[trajectory.outcome.value]}."
 
 
 def _lesson(actions: Sequence[Action], places: Sequence[int]) -> Lesson | None:

@@ -105,7 +105,7 @@ def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[R
     """What the strategy recalled for a task's first message foretells: for tasks never seen, and for the same once more.
 
     The first: strategies of the successful trials of 40 tasks, asked for the other 10 by the first message of each trial,
-    five times. The second: of trials 0 to 2 of all tasks, asked by trial 3. A result each, as `figures` makes it.
+    five times. The second: of trials 0 to 2 of all tasks, asked by trial 3. A result each, as `beside_peers` makes it.
     """
     (log,), runs, used = load_logs("taubench_airline"), first_messages(), embedder or kept_embedder()
     by_run: dict[str, list[Event]] = defaultdict(list)
@@ -123,7 +123,7 @@ def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[R
                 for method, scored in chain(*(_foretold(memory, run, query, used) for run, query in asked)):
                     rows[method].append(scored)
         tasks = [run.task for _, asked in trials for run, _ in asked]
-        found = figures(rows, [*ACTION_SCORES, "recalled"], tasks, seed, 3)
+        found = beside_peers(rows, [*ACTION_SCORES, "recalled"], tasks, seed, 3)
         told.append({"dataset": f"taubench_airline, {part}", **found})
     return told
 
@@ -163,7 +163,7 @@ def _frequent(known: Sequence[Trajectory]) -> list[str]:
     return [by_name[name].most_common(1)[0][0] for name, n in runs.most_common() if n >= _OFTEN * len(known)]
 
 
-def figures(
+def beside_peers(
     rows: Mapping[str, Sequence[Sequence[float]]], names: Sequence[str], groups: Sequence[Any], seed: int, first: int
 ) -> Result:
     """{n, metrics, baselines}: the mean of each column with its 95 % interval, drawn by group; `strategies` are the metrics.
@@ -183,7 +183,7 @@ def score_coding(dataset: str | Log = "coding_sessions", *, embedder: Embedder |
     """Does the strategy recalled for the first prompt name the files and commands that the session then uses?
 
     Shares of those known before; what was done before a session's start is remembered, and dreamt. Every method has as many
-    tokens as the strategy takes, 500 at most; per_100: the mean of file and command for a hundred tokens. A result as `figures`
+    tokens as the strategy takes, 500 at most; per_100: the mean of file and command for a hundred tokens. A result as `beside_peers`
     makes it. Raises InvalidInput for a log in which no session can be scored.
     """
     log = dataset if isinstance(dataset, Log) else load_logs(dataset)[0]
@@ -212,7 +212,7 @@ def score_coding(dataset: str | Log = "coding_sessions", *, embedder: Embedder |
         raise InvalidInput(
             f"got {log.name}, whose sessions use nothing known before; give a longer log of coding sessions"
         )
-    found = figures(rows, ["file", "command", "per_100", "tokens"], range(len(rows[STRATEGIES])), seed, 2)
+    found = beside_peers(rows, ["file", "command", "per_100", "tokens"], range(len(rows[STRATEGIES])), seed, 2)
     return {"dataset": log.name, **found}
 
 
