@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol, Self
 
@@ -18,6 +18,7 @@ from theorex_lab.dispatch.llm import Completion, client_for
 from theorex_lab.dispatch.local_model import with_local_model
 from theorex_lab.errors import ConfigError, ModelUnavailable, UnusableAnswer
 from theorex_lab.home import Home
+from theorex_lab.search.endpoint import encodable
 from theorex_lab.text.fence import fence
 from theorex_lab.text.line import count_tokens, one_line
 
@@ -126,9 +127,8 @@ class DreamPromptBuilder:
 def _told(numbered: tuple[int, Action]) -> str:
     index, action = numbered
     words = {"why": action.reasoning, "did": action.action, "failed" if action.ok is False else "came": action.result}
-    return f"{index} | " + " | ".join(
-        f"{name}: {one_line(text, _SHOWN_CHARACTERS)}" for name, text in words.items() if text
-    )
+    parts = [f"{name}: {one_line(text, _SHOWN_CHARACTERS)}" for name, text in words.items() if text]
+    return " | ".join([str(index), *parts])
 
 
 def _listed(strategies: Iterable[Strategy]) -> list[str]:
@@ -147,7 +147,7 @@ class ScriptedModel:
         said = self._answers(prompt) if callable(self._answers) else "".join(self._answers[len(self.asked) - 1 :][:1])
         if not said:
             raise ModelUnavailable("the script has no answer", "silent")
-        return Completion(said, "scripted", count_tokens(prompt), count_tokens(said), 0.0)
+        return Completion(said, "scripted", None, None, 0.0)
 
 
 @dataclass
@@ -170,14 +170,15 @@ class ModelDreamer:
     def of_provider(cls, provider: Any) -> Self:
         """One that asks an object with `async complete(prompt)`, which may not answer by raising whatever it likes."""
 
+        name = type(provider).__name__
+
         def complete(prompt: str) -> Completion:
             try:
-                text = str(asyncio.run(provider.complete(prompt)))
+                return Completion(str(asyncio.run(provider.complete(prompt))), name, None, None, 0.0)
             except Exception as error:
-                raise ModelUnavailable(f"{type(provider).__name__} did not answer: {error}", "silent") from error
-            return Completion(text, type(provider).__name__, None, None, 0.0)
+                raise ModelUnavailable(f"{name} did not answer: {error}", "silent") from error
 
-        return cls(complete, name=type(provider).__name__)
+        return cls(complete, name=name)
 
     def curate(self, trajectory: Trajectory) -> Curated:
         """What the model's program asks for, as far as it is sound; the summary is the rules' where it has none.
@@ -185,25 +186,23 @@ class ModelDreamer:
         Raises UnusableAnswer for a program that did not end within the limit, or that keeps nothing.
         """
         near, before, rules = self.near(trajectory), self.tokens, HeuristicDreamer().curate(trajectory)
-        program = self._ask(self.prompts.curate(trajectory, near))
-        found = self._run(program, len(trajectory.actions), [strategy.id for strategy in near])
+        program, found = self._run(self.prompts.curate(trajectory, near), len(trajectory.actions), near)
         whys = {index: one_line(why, _WHY_CHARACTERS) for _, index, why, *_ in found.children}
         critical = {*found.critical, *whys} - {*found.noise}
-        told = [(one_line(text), fault.value, "model") for text, fault in found.constraints[:MOST_LESSONS] if text]
+        told = [(one_line(text), fault.value, "model") for text, fault in found.constraints if text.strip()]
         if not critical and not told:
             raise UnusableAnswer(f"{self.name} answered {one_line(program, 120)!r}, which keeps nothing")
         _, summary, confidence = found.parents[0] if found.parents else ("", "", rules.confidence)
         summary = one_line(summary, _SUMMARY_CHARACTERS)
         return Curated(
-            tuple(sorted(critical)), tuple(told), summary or rules.summary, min(confidence, CONFIDENCE[trajectory.outcome]),
+            tuple(sorted(critical)), tuple(told[:MOST_LESSONS]), summary or rules.summary, min(confidence, CONFIDENCE[trajectory.outcome]),
             {index: why for index, why in whys.items() if why != _KEPT}, "model" if summary else rules.source,
             tuple(found.groups), tuple(found.prunes), program, self.tokens - before,
         )  # fmt: skip
 
     def links(self, new: Strategy, near: Sequence[Strategy]) -> list[Link]:
         """The causal edges and context jumps between the new strategy and those near it that the model names."""
-        program = self._ask(self.prompts.links(new, near))
-        found = dict.fromkeys(self._run(program, 0, [new.id, *(strategy.id for strategy in near)]).links)
+        found = dict.fromkeys(self._run(self.prompts.links(new, near), 0, [new, *near])[1].links)
         kept = [link for link in found if link[2] in (Edge.CAUSAL, Edge.CONTEXT_JUMP) and link[0] != link[1]]
         return [(first, second, edge.value) for first, second, edge in kept if new.id in (first, second)]
 
@@ -214,17 +213,19 @@ class ModelDreamer:
 
     def _ask(self, prompt: str) -> str:
         if self.most_tokens is not None and self.tokens + count_tokens(prompt) + _ANSWER_TOKENS > self.most_tokens:
-            told = f"{self.name} may spend {self.most_tokens} tokens, of which it has spent {self.tokens}"
+            told = f"{self.name} has spent {self.tokens} of the {self.most_tokens} tokens that it may spend"
             raise ModelUnavailable(f"{told}; set dreams.nightTokens for more")
         done = self.complete(prompt)
-        self.tokens += done.tokens if done.tokens is not None else count_tokens(prompt + done.text)
-        return done.text[:_READ_CHARACTERS]
+        text = encodable(done.text[:_READ_CHARACTERS])
+        self.tokens += count_tokens(prompt + text) if done.tokens is None else done.tokens
+        return text
 
-    def _run(self, program: str, actions: int, nodes: Collection[str]) -> Effects:
+    def _run(self, prompt: str, actions: int, near: Iterable[Strategy]) -> tuple[str, Effects]:
+        nodes, program = {strategy.id for strategy in near}, self._ask(prompt)
         done = run(parse(program, ISA_VERSION), actions=actions, nodes=nodes, max_instructions=self.max_instructions)
         if not done.success:
             raise UnusableAnswer(f"{self.name} answered {one_line(program, 120)!r}: {done.errors[-1]}")
-        return done.effects
+        return program, done.effects
 
 
 def dreamer_for(home: Home, *, night: bool = False) -> Dreamer:
@@ -233,6 +234,7 @@ def dreamer_for(home: Home, *, night: bool = False) -> Dreamer:
     Raises ConfigError for an unknown model.
     """
     settings, every = dream_settings(home), with_local_model(home.settings, home.folder)
+    vectors, most = StrategyVectors(home), settings.isa_max_instructions
     if not (name := settings.dreaming_model):
         return HeuristicDreamer()
     if name not in every.models:
@@ -242,15 +244,9 @@ def dreamer_for(home: Home, *, night: bool = False) -> Dreamer:
         with client_for(name, every) as client:
             return client.complete(prompt, temperature=0.0, max_tokens=_ANSWER_TOKENS)
 
-    vectors = StrategyVectors(home)
-
     def near(trajectory: Trajectory) -> list[Strategy]:
         found = vectors.nearest(vectors_of(home, [trajectory.goal])[0], _NEAR, trajectory.domain)
-        return [
-            strategy_by_id(home, strategy_id) for strategy_id, cosine in found if cosine >= settings.link_similarity
-        ]
+        return [strategy_by_id(home, one) for one, cosine in found if cosine >= settings.link_similarity]
 
     limit = settings.night_tokens if night and every.models[name].cost_per_million_tokens else None
-    return ModelDreamer(
-        complete, name=name, most_tokens=limit, max_instructions=settings.isa_max_instructions, near=near
-    )
+    return ModelDreamer(complete, name=name, most_tokens=limit, max_instructions=most, near=near)

@@ -20,18 +20,14 @@ _VERSION = click.option("--isa", "version", default="latest", metavar="V", help=
 def isa_parse(file: IO[str], version: str) -> None:
     """Nothing is run. Exit code 1 where an instruction will be rejected; what is only passed over is a warning.
 
-    JSON: {version, instructions: [{line, opcode, code, operands}], warnings, errors}
+    JSON: {version, instructions: [{line, opcode, operands}], warnings, errors}
     """
     from theorex_lab.designs.dreams.isa import parse, serialize
 
     found = parse(file.read(), version)
-    names = ("line", "opcode", "code", "operands")
-    rows = [
-        dict(zip(names, (one.line, one.opcode.name, int(one.opcode), one.operands), strict=True))
-        for one in found.instructions
-    ]
+    rows = [{"line": one.line, "opcode": one.opcode.name, "operands": one.operands} for one in found.instructions]
     told = {"version": found.version, "instructions": rows, "warnings": found.warnings, "errors": found.errors}
-    emit(told, serialize(found) + _problems(found.warnings, found.errors))
+    emit(told, "\n".join([*serialize(found).splitlines(), *_problems(found.warnings, found.errors)]))
     sys.exit(bool(found.errors))
 
 
@@ -40,7 +36,8 @@ def isa_parse(file: IO[str], version: str) -> None:
 @_VERSION
 @click.option("--actions", type=click.IntRange(1), metavar="N", help="Reject indices past so many actions.")
 def isa_run(file: IO[str], version: str, actions: int | None) -> None:
-    """The memory is not changed. Exit code 1 where it did not succeed, having more than isaMaxInstructions; not for warnings.
+    """The memory is not changed. What is rejected is an error and the rest runs; exit code 1 where there are more instructions
+    than isaMaxInstructions, 0 otherwise.
 
     JSON: {success, instructions_executed, warnings, errors, side_effects}
     """
@@ -51,7 +48,7 @@ def isa_run(file: IO[str], version: str, actions: int | None) -> None:
     limit = dream_settings(open_lab().home).isa_max_instructions
     done = run(parse(file.read(), version), actions=actions, max_instructions=limit)
     told = [*done.side_effects, f"{done.executed} instructions; {'done' if done.success else 'nothing is applied'}"]
-    emit(done.to_dict(), "\n".join([*told, _problems(done.warnings, done.errors)]))
+    emit(done.to_dict(), "\n".join([*told, *_problems(done.warnings, done.errors)]))
     sys.exit(not done.success)
 
 
@@ -71,8 +68,8 @@ def isa_versions() -> None:
     emit(told, "\n".join([f"current: {current} of {', '.join(known)}", *lines]))
 
 
-def _problems(warnings: Iterable[str], errors: Iterable[str]) -> str:
-    return "\n".join([*(f"warning  {one}" for one in warnings), *(f"ERROR    {one}" for one in errors)])
+def _problems(warnings: Iterable[str], errors: Iterable[str]) -> list[str]:
+    return [*(f"warning  {one}" for one in warnings), *(f"ERROR    {one}" for one in errors)]
 
 
 isa = group("isa", "Programs of the instruction set in which a model dreams.", isa_parse, isa_run, isa_versions)

@@ -16,8 +16,8 @@ from theorex_lab.text.sections import read_sections
 MOST_STEPS, MOST_LESSONS = 40, 8
 CONFIDENCE = {Ended.SUCCESS: 1.0, Ended.PARTIAL: 0.6, Ended.UNKNOWN: 0.5, Ended.ABORTED: 0.3, Ended.FAILURE: 0.2}
 TEXTS = read_sections(__file__, "prompts.txt")
-_MOST_NAMED, _DECISIVE_AMONG, _READ_CHARACTERS = 6, 20, 2_000
-_SHOWN_CHARACTERS, _VALUE_CHARACTERS, _LESSON_CHARACTERS = 130, 60, 400
+_MOST_NAMED, _MOST_KINDS, _DECISIVE_AMONG, _INSTEAD_WITHIN = 6, 40, 20, 200
+_SHOWN_CHARACTERS, _VALUE_CHARACTERS, _LESSON_CHARACTERS, _READ_CHARACTERS = 130, 60, 400, 2_000
 _ALIKE = 0.6  # share of words that an action has in common with the one that worked instead of it
 _TALK = "talking"
 _FAULTS, _RE = (
@@ -28,7 +28,7 @@ Values = Mapping[tuple[str, int], str]  # by name, and how many of the name came
 Lesson = tuple[str, str, str]  # a sentence, its fault class, and whose words it is told in
 
 
-def has_failed(action: Action) -> bool:
+def went_wrong(action: Action) -> bool:
     """Whether an action failed: it is recorded so, its result states an exit code or, where nothing is known, an error."""
     if action.ok is False or _RE["stated"].match(action.result):
         return True
@@ -40,7 +40,7 @@ def critical_of(actions: Sequence[Action]) -> tuple[int, ...]:
 
     Where none changed anything, those that did their work, the first of the same. Of many, the first and the last 20.
     """
-    sound = [place for place, action in enumerate(actions) if not has_failed(action)]
+    sound = [place for place, action in enumerate(actions) if not went_wrong(action)]
     order = [place for place in sound if actions[place].changed] or sound[::-1]
     kept, half = sorted({actions[place].action: place for place in order}.values()), MOST_STEPS // 2
     return tuple(kept if len(kept) <= MOST_STEPS else kept[:half] + kept[-half:])
@@ -53,36 +53,37 @@ def lessons_of(trajectory: Trajectory) -> tuple[Lesson, ...]:
     """
     failed: dict[tuple[str, str], list[int]] = {}
     for place, action in enumerate(trajectory.actions):
-        if has_failed(action) and (quote := _quote(action)):
+        if went_wrong(action) and (quote := _quote(action)):
             failed.setdefault((action.tool, re.sub(r"\d+", "0", quote)), []).append(place)
-    told = [found for places in failed.values() if (found := _lesson(trajectory.actions, places))][-MOST_LESSONS:]
+    latest = list(failed.values())[-_MOST_KINDS:]
+    told = [found for places in latest if (found := _lesson(trajectory.actions, places))][-MOST_LESSONS:]
     if not failed and trajectory.outcome is Ended.FAILURE and trajectory.actions:
         told = [_decisive(trajectory)]
     return tuple(dict.fromkeys(told))
 
 
 def summary_of(trajectory: Trajectory) -> str:
-    """What was done in plain words: the tools in their order, the files, and how it came out."""
-    sound = [action for action in trajectory.actions if not has_failed(action)]
-    did, looked = (
-        _named(_label(action, trajectory.agent) for action in sound if action.changed is changed)
-        for changed in (True, False)
-    )
-    values = (value for action in sound if action.changed for value in _call(action.action)[1].values())
+    """What was done for the goal in plain words: the tools in their order, the files, and how it came out."""
+    sound = [action for action in trajectory.actions if not went_wrong(action)]
+    acts, looks = ([action for action in sound if action.changed is changed] for changed in (True, False))
+    did, looked = (_named(_label(action, trajectory.agent) for action in found) for found in (acts, looks))
+    values = (value for action in acts for value in _call(action.action)[1].values())
     files = _named(value for value in values if _RE["file"].fullmatch(value))
     told = [
         did and f"Done by {did}",
         looked and f"{'after' if did else 'Looked up with'} {looked}",
         files and f"in {files}",
     ]
-    return f"{', '.join(filter(None, told)) or 'Nothing worked'}; {TEXTS[trajectory.outcome.value]}."
+    done = ", ".join(filter(None, told)) or "Nothing worked"
+    return f"{trajectory.goal}: {done[0].lower()}{done[1:]}; {TEXTS[trajectory.outcome.value]}."
 
 
 def _lesson(actions: Sequence[Action], places: Sequence[int]) -> Lesson | None:
     """What one kind of failure teaches, which was met at `places`; None where work in between mended it."""
     failed, later, quote = actions[places[-1]], places[-1] + 1, _quote(actions[places[-1]])
-    at = next((place for place in range(later, len(actions)) if _replaces(actions[place], failed)), None)
-    if at is not None and any(action.changed and not has_failed(action) for action in actions[later:at]):
+    after = range(later, min(len(actions), later + _INSTEAD_WITHIN))
+    at = next((place for place in after if _replaces(actions[place], failed)), None)
+    if at is not None and any(action.changed and not went_wrong(action) for action in actions[later:at]):
         return None
     (name, given), other = _call(failed.action), failed if at is None else actions[at]
     right = {} if at is None else _call(other.action)[1]
@@ -100,7 +101,7 @@ def _replaces(action: Action, failed: Action) -> bool:
     """Whether an action that worked is a failed one done otherwise: of the same tool, with most of its words."""
     words, wanted = (set(_RE["word"].findall(text[:_READ_CHARACTERS])) for text in (action.action, failed.action))
     alike = len(words & wanted) >= _ALIKE * len(words | wanted)
-    return alike and action.tool == failed.tool and not has_failed(action)
+    return alike and action.tool == failed.tool and not went_wrong(action)
 
 
 def _decisive(trajectory: Trajectory) -> Lesson:
@@ -114,7 +115,8 @@ def _decisive(trajectory: Trajectory) -> Lesson:
     kind = "raised" if error else "looked up" if not steps else "talked" if talked else "decided"
     text = TEXTS[kind].format(shown=_shown(*_call(action.action), action), error=error)
     fault = trajectory.fault or (Fault.LOGIC_ERROR if error else Fault.UNKNOWN_FAILURE)
-    return one_line(text, _LESSON_CHARACTERS), str(fault), "tool" if error else "agent"
+    # What an action says may be copied from a tool's answer.
+    return one_line(text, _LESSON_CHARACTERS), str(fault), "agent" if kind in ("looked up", "talked") else "tool"
 
 
 def _quote(action: Action) -> str:
@@ -162,6 +164,7 @@ def _label(action: Action, agent: str) -> str:
 
 def _named(labels: Iterable[str]) -> str:
     """Names in the order in which they first came, and how many more there are."""
-    names = [*dict.fromkeys(labels)]
-    names[_MOST_NAMED:] = [f"{len(names) - _MOST_NAMED} more"] * (len(names) > _MOST_NAMED)
+    found = [*dict.fromkeys(labels)]
+    names = [one_line(name, _SHOWN_CHARACTERS) for name in found[:_MOST_NAMED]]
+    names += [f"{len(found) - _MOST_NAMED} more"] * (len(found) > _MOST_NAMED)
     return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

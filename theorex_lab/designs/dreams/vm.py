@@ -91,10 +91,11 @@ def _values(instruction: Instruction, parents: int, actions: int | None, nodes: 
     for place, (kind, operand) in enumerate(zip(opcode.kinds, given, strict=False)):
         if kind == "index" and actions is not None and int(operand) >= actions:
             raise InvalidInput(f"got the index {operand!r}; allowed is {f'0 to {actions - 1}' if actions else 'none'}")
-        if kind == "node" and operand == LAST_PARENT and not parents:
-            raise InvalidInput(f"got {LAST_PARENT} before a BUILD_PARENT; build it first")
-        if kind == "node" and operand != LAST_PARENT and nodes is not None and operand not in nodes:
-            raise InvalidInput(f"got the node {one_line(operand, 40)!r}; allowed are those that were offered")
+        built = operand == LAST_PARENT and parents > 0
+        if kind == "node" and not built and (operand == LAST_PARENT or (nodes is not None and operand not in nodes)):
+            raise InvalidInput(
+                f"got the node {one_line(operand, 40)!r}; allowed are those that were offered, or built before"
+            )
         if kind != "trace":
             values.append(_value(kind, given[place:], parents))
     return values
