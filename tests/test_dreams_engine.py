@@ -20,7 +20,7 @@ from theorex_lab.designs.dreams.consolidate import Mind, undo_merge
 from theorex_lab.designs.dreams.dreamers import Curated, HeuristicDreamer, ModelDreamer, ScriptedModel
 from theorex_lab.designs.dreams.engine import DreamReport, dream, night_step
 from theorex_lab.designs.dreams.joining import MOST_STEPS, joined, kind_of, strategy_from
-from theorex_lab.designs.dreams.strategies import Step, Strategy, vectors_of
+from theorex_lab.designs.dreams.strategies import Step, Strategy
 from theorex_lab.designs.dreams.trajectories import Trajectory
 from theorex_lab.errors import InvalidInput, ModelUnavailable, UnusableAnswer
 from theorex_lab.evolution.lease import Lease
@@ -229,15 +229,15 @@ def test_a_merge_is_refused_where_past_goals_would_lose_their_strategy(lab: Lab)
     assert len(lab.dreams.strategies()) == 4
     _with(lab, mergeSimilarity=0.5)
     mind, goals = Mind(lab.home), {found.goal: found for found in lab.dreams.strategies()}
-    scope = mind.scope(goals["goal 0"])
-    far = vectors_of(lab.home, ["somewhere else"])[0]
-    asked = [(goals["goal 0"].id, goals["goal 0"].id, mind.vectors("goal 0"))]
-    assert not scope.loses(asked, {goals["goal 1"].id: far})
-    assert scope.loses(asked, {goals["goal 0"].id: far})
-    assert scope.loses(asked, {goals["goal 0"].id: None})
-    nearer = {f"new {number}": mind.vectors("goal 0")[0] for number in range(3)}
-    beyond = [(goals["goal 3"].id, goals["goal 3"].id, mind.vectors("goal 2"))]
-    assert not scope.loses(beyond, nearer), "it was not among the first three before"
+    scope, here, far = mind.scope(goals["goal 0"]), *mind.vectors("goal 0", "somewhere else")
+    first, last = goals["goal 0"].id, goals["goal 3"].id
+    asked = [(first, first, "goal 0")], here[None]
+    assert not scope.loses(*asked, {goals["goal 1"].id: far})
+    assert scope.loses(*asked, {first: far})
+    assert scope.loses(*asked, {first: None})
+    assert scope.loses([("", "new", "")], here[None], {"new": far}), "a new one must be found"
+    beyond = [(last, last, "goal 0")], here[None]
+    assert not scope.loses(*beyond, {f"new {number}": here for number in range(3)}), "it was not found before"
 
 
 def test_what_the_gate_refuses_either_way_waits_with_the_reason(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,14 +246,14 @@ def test_what_the_gate_refuses_either_way_waits_with_the_reason(lab: Lab, monkey
     _put(lab, "deploy")
     before = lab.dreams.strategies()
     with monkeypatch.context() as patch:
-        patch.setattr("theorex_lab.designs.dreams.consolidate.Scope.loses", lambda *_: True)
+        patch.setattr("theorex_lab.designs.dreams.consolidate.Mind._loses", lambda *_: True)
         report = lab.dreams.dream()
         again = night_step(lab.home, None), night_step(lab.home, None)
     assert [why for _, why in report.held] == ["past goals would no longer find their strategies"]
     assert (lab.dreams.strategies(), again[0] == again[1], len(_events(lab.home, "dream"))) == (before, True, 2)
     with monkeypatch.context() as patch:
         refused = iter([True, False])
-        patch.setattr("theorex_lab.designs.dreams.consolidate.Scope.loses", lambda *_: next(refused))
+        patch.setattr("theorex_lab.designs.dreams.consolidate.Mind._loses", lambda *_: next(refused))
         assert lab.dreams.dream().nodes_created == 1, "a merge that is refused gives a strategy of its own"
 
 
@@ -269,7 +269,7 @@ def test_a_merge_is_undone_the_last_first(lab: Lab) -> None:
         undo_merge(lab.home, merges[0].id)
     assert undo_merge(lab.home, merges[1].id).success == 2
     assert undo_merge(lab.home, first.id).state() == first.state()
-    with pytest.raises(InvalidInput, match="allowed is a merge"):
+    with pytest.raises(InvalidInput, match="allowed is what was merged"):
         undo_merge(lab.home, first.id)
     with pytest.raises(InvalidInput, match=first.id):
         undo_merge(lab.home, "st-nothing")
@@ -405,7 +405,7 @@ def test_two_dreams_without_a_lease_take_nothing_twice(lab: Lab) -> None:
             curated = HeuristicDreamer().curate(trajectory)
             new = strategy_from(trajectory, curated)
             mind.vectors(new.text, new.goal)
-            did.append(mind.consolidate(trajectory, curated, new)[0])
+            did.append(mind.consolidate(trajectory, curated, new, ())[0])
     assert did == ["created", "created", "elsewhere"]
     assert second.taken == {named, other}
     assert len(_events(lab.home, "strategy")) == 2
@@ -418,7 +418,7 @@ def test_what_was_erased_while_it_was_read_is_not_told(lab: Lab) -> None:
     new = strategy_from(trajectory, curated)
     mind.vectors(new.text, new.goal)
     lab.erase(ids=[trajectory.actions[0].event])
-    assert mind.consolidate(trajectory, curated, new)[:2] == ("held", "something was erased meanwhile")
+    assert mind.consolidate(trajectory, curated, new, ())[:2] == ("held", "something was erased meanwhile")
     assert lab.dreams.dream().traces_processed == 0, "one action is left"
 
 

@@ -5,13 +5,14 @@ The gate: the past goals of the strategies that are touched find them among the 
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from theorex_lab.designs.dreams import Edge
 from theorex_lab.designs.dreams import strategies as made
@@ -34,10 +35,9 @@ _DECIDED = (*_STATED, "constraint", "dream", "erasure")
 _LINKS = (Edge.CAUSAL, Edge.CONTEXT_JUMP)
 _MERGED: Body = {"trajectory": "", "upto": 0, "absorbed": "", "why": "they are alike", "undo": False}
 Link = tuple[str, str, str]  # from, to, and a type of `Edge`
+Done = tuple[str, str, Mapping[str, int]]
 Append = Callable[..., None]  # appends an event, and takes over the strategy that it tells
-Asked = tuple[
-    str, str, Matrix
-]  # goals (n, dimensions) that found the first ('' for new ones), and must find the second
+Asked = tuple[str, str, str]  # the strategy that a goal found ('' for none), the one that it must find, and the goal
 
 
 class Scope:
@@ -59,28 +59,29 @@ class Scope:
         best = np.argsort(-scores, kind="stable")[:most].tolist()
         return [(ids[place], float(scores[place])) for place in best if scores[place] > _ASLEEP]
 
-    def loses(self, asked: Sequence[Asked], changed: Mapping[str, Matrix | None]) -> bool:
-        """Whether a goal would find its strategy no more once these have other vectors, or None."""
-        goals = np.concatenate([vectors for _, _, vectors in asked])
-        before, places = self._scores(goals), {**self.places}
-        new = sum(name not in places for name in changed)
-        after = np.concatenate([before, np.full((new, len(goals)), _ASLEEP, np.float32)])
+    def loses(self, asked: Sequence[Asked], goals: Matrix, changed: Mapping[str, Matrix | None]) -> bool:
+        """Whether one of the goals, (n, dimensions), would find its strategy no more once these have other vectors, or None."""
+        places = {**self.places}
+        for name in changed:
+            places.setdefault(name, len(places))
+        before = np.full((len(places), len(goals)), _ASLEEP, np.float32)
+        before[: len(self.places)] = self._scores(goals)
+        after = before.copy()
         for name, vector in changed.items():
-            after[places.setdefault(name, len(places))] = _ASLEEP if vector is None else goals @ vector
-        owners = enumerate((old, one) for old, one, vectors in asked for _ in vectors)
-        return any(
-            not _leads(after[:, at], places[one]) and (not old or _leads(before[:, at], places[old]))
-            for at, (old, one) in owners
-        )
+            after[places[name]] = _ASLEEP if vector is None else goals @ vector
+        olds, ones = np.array([(places.get(old, -1), places[one]) for old, one, _ in asked]).T
+        return bool((~_lead(after, ones) & ((olds < 0) | _lead(before, olds))).any())
 
     def _scores(self, vectors: Matrix) -> Matrix:
         found: Matrix = np.where(self.rows["awake"][:, None], self.rows["vector"] @ vectors.T, np.float32(_ASLEEP))
         return found
 
 
-def _leads(scores: Matrix, place: int) -> bool:
-    """Whether the strategy in a place is among the first three."""
-    return bool(scores[place] > _ASLEEP and np.count_nonzero(scores > scores[place] + _NOISE) < _FIRST)
+def _lead(scores: Matrix, places: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Whether the strategy in each place is among the first three of its column."""
+    own = scores[places, np.arange(len(places))]
+    leads: NDArray[np.bool_] = (own > _ASLEEP) & ((scores > own + _NOISE).sum(axis=0) < _FIRST)
+    return leads
 
 
 class Mind:
@@ -93,13 +94,13 @@ class Mind:
         self._load()
 
     def _load(self) -> None:
-        self.seq = self.home.journal.last_seq()
-        self.known = {one.id: one for one in made.strategies_of(self.home)}
-        self.said = {one.id: [found.text for found in one.constraints] for one in self.known.values()}
+        seq, found = self.home.journal.last_seq(), made.strategies_of(self.home)
+        self.vectors(*(text for one in found for text in (one.text, *one.goals)))
+        self.seq, self.known = seq, {one.id: one for one in found}
+        self.said = {one.id: [constraint.text for constraint in one.constraints] for one in found}
         dimensions = self.home.embedder.dimensions
         self.scopes: dict[tuple[str, str], Scope] = defaultdict(lambda: Scope(dimensions))
-        self.vectors(*(text for one in self.known.values() for text in (one.text, *one.goals)))
-        for one in self.known.values():
+        for one in found:
             self.scope(one).put(one.id, self._vectors[one.text])
 
     def scope(self, one: Strategy) -> Scope:
@@ -115,11 +116,6 @@ class Mind:
     def near(self, new: Strategy) -> list[tuple[str, float]]:
         """The nearest strategies of the same project and domain, with their cosines."""
         return self.scope(new).near(self.vectors(new.text)[0])
-
-    def merges_into(self, new: Strategy) -> Strategy | None:
-        """The strategy that is as near as the setting mergeSimilarity asks."""
-        near = self.near(new)[:1]
-        return next((self.known[found] for found, alike in near if alike >= self.settings.merge_similarity), None)
 
     def may_change(self, found: Strategy) -> bool:
         """Whether a strategy is neither used often nor pinned."""
@@ -145,9 +141,7 @@ class Mind:
 
             yield put
 
-    def consolidate(
-        self, trajectory: Trajectory, curated: Curated, new: Strategy, links: Sequence[Link] = ()
-    ) -> tuple[str, str, Mapping[str, int]]:
+    def consolidate(self, trajectory: Trajectory, curated: Curated, new: Strategy, links: Sequence[Link]) -> Done:
         """Take a trajectory in, with all that the dream said, or nothing of it: created or merged, the strategy's id and
         what there is to count; or held, or elsewhere where another dream took it, and why. `vectors` knows the strategy's.
         """
@@ -159,104 +153,98 @@ class Mind:
                 lost = "past goals would no longer find their strategies"
                 return "held", "something was erased meanwhile" if self.erased else lost, {}
             old, one = way
-            body = (_MERGED if old else {}) | {"trajectory": trajectory.id, "upto": trajectory.upto}
+            did, body = ("merged", _MERGED) if old else ("created", {})
+            body = body | {"trajectory": trajectory.id, "upto": trajectory.upto}
             kind, lineage = ("strategy_merged", [old.event, *lineage]) if old else ("strategy", lineage)
-            append(strategy_event(self.home, kind, one, body, lineage), one)
-            counts = Counter(traces_processed=1, nodes_merged=int(old is not None), nodes_created=int(old is None))
-            counts["edges_created"] = max(0, 3 * (len(one.steps) - len(old.steps)) if old else 3 * len(one.steps) - 2)
+            append(_event(self.home, kind, one, body, lineage), one)
+            counts = {"traces_processed": 1, f"nodes_{did}": 1}
+            counts["edges_created"] = 0 if old else max(0, 3 * len(one.steps) - 2)
             counts["constraints_extracted"] = self._warn(one, curated.constraints, trajectory.id, append)
             counts["cross_edges_created"] = 0 if old else self._link(one, links, append)
             self._tidy(one, curated, append)
-        return "merged" if old else "created", one.id, counts
+        return did, one.id, counts
 
     def _through_the_gate(self, new: Strategy) -> tuple[Strategy | None, Strategy] | None:
         """What to write, and in whose place (None for a new one): the first way that leaves memory no worse."""
-        near = [self.known[found] for found, _ in self.near(new)]
-        ways = [(None, new), *((found, joined(found, new)) for found in near[:1])]
-        for old, one in reversed(ways) if self.merges_into(new) else ways:
-            asked = [(found.id, found.id, self.vectors(*found.goals)) for found in ([old] if old else near)]
-            asked += [("", one.id, self.vectors(new.goal))] if old else []
-            if not asked or not self.scope(one).loses(asked, {one.id: self.vectors(one.text)[0]}):
+        alike = self.near(new)
+        near = [self.known[found] for found, _ in alike]
+        merges = bool(alike) and alike[0][1] >= self.settings.merge_similarity
+        for old in (*near[:1], None) if merges else (None, *near[:1]):
+            one = joined(old, new) if old else new
+            asked = [(found.id, found.id, goal) for found in ([old] if old else near) for goal in found.goals]
+            asked += [("", one.id, new.goal)] if old else []
+            if not self._loses(one, asked, {one.id: one.text}):
                 return old, one
         return None
 
+    def _loses(self, one: Strategy, asked: Sequence[Asked], changed: Mapping[str, str | None]) -> bool:
+        """Whether a goal loses its strategy once these of the scope have other texts, or none."""
+        vectors = {name: None if text is None else self._vectors[text] for name, text in changed.items()}
+        goals = self.vectors(*(goal for _, _, goal in asked))
+        return bool(asked) and self.scope(one).loses(asked, goals, vectors)
+
     def _warn(self, one: Strategy, said: Iterable[tuple[str, str, str]], trajectory: str, append: Append) -> int:
         """Append the constraints that a strategy does not have yet; returns how many."""
-        known = self.said.setdefault(one.id, [])
+        known, lineage = self.said.setdefault(one.id, []), [self.known[one.id].event]
         before = len(known)
         for text, fault, source in new_constraints(known, said):
             named = f"co-{derived_event_id('constraint', one.id, text)[-12:]}"
-            body = {"constraint_id": named, "strategy_id": one.id, "text": text, "fault": fault, "source": source}
-            append(_event(self.home, "constraint", one, body | {"trajectory": trajectory}, [self.known[one.id].event]))
+            body = {"constraint_id": named, "text": text, "fault": fault, "trajectory": trajectory, "source": source}
+            append(_event(self.home, "constraint", one, body, lineage))
         return len(known) - before
 
     def _link(self, one: Strategy, links: Sequence[Link], append: Append) -> int:
         """Append the links of a new strategy to others that are there; returns how many."""
-        kept = [
-            link for link in dict.fromkeys(links)
-            if link[2] in _LINKS and one.id in link[:2] and len({*link[:2]} & self.known.keys()) == 2
-        ][: self.settings.most_links]  # fmt: skip
+        known = (link for link in dict.fromkeys(links) if len({*link[:2]} & self.known.keys()) == 2)
+        kept = [link for link in known if one.id in link[:2] and link[2] in _LINKS][: self.settings.most_links]
         for source, target, kind in kept:
-            ends = self.known[source], self.known[target]
-            likeness = float(np.prod(self.vectors(*(end.text for end in ends)), axis=0).sum())
-            body = {
-                "from_id": source,
-                "to_id": target,
-                "type": str(kind),
-                "weight": round(min(1.0, max(0.0, likeness)), 6),
-            }
-            append(_event(self.home, "strategy_linked", one, body, [end.event for end in ends]))
+            one_end, other = self.vectors(self.known[source].text, self.known[target].text)
+            weight = round(min(1.0, max(0.0, float(one_end @ other))), 6)
+            body = {"from_id": source, "to_id": target, "type": str(kind), "weight": weight}
+            append(_event(self.home, "strategy_linked", one, body, [self.known[end].event for end in (source, target)]))
         return len(kept)
 
     def _tidy(self, one: Strategy, curated: Curated, append: Append) -> None:
         """Take strategies into others, and put to sleep what another says too, as the dream asked, where nothing is lost by it."""
-        scope = self.scope(one)
+        scope, same = self.scope(one), self.settings.merge_similarity
         for into, gone in [*curated.groups, *(("", gone) for gone in curated.prunes)]:
             old = self.known.get(gone)
             if old is None or gone in (one.id, into) or self.scope(old) is not scope or not self.may_change(old):
                 continue
-            near = (
-                (other, alike >= self.settings.merge_similarity) for other, alike in self.near(old) if other != gone
-            )
-            heir = self.known.get(into or next((other for other, same in near if same), ""), old)
+            near = [other for other, alike in self.near(old) if other != gone and alike >= same]
+            heir = self.known.get(into or next(iter(near), ""), old)
             whole = joined(heir, old) if into else heir
-            asked = [(each.id, heir.id, self.vectors(*each.goals)) for each in (old, heir)]
-            changed = {heir.id: self.vectors(whole.text)[0], gone: None}
-            if heir is old or self.scope(heir) is not scope or scope.loses(asked, changed):
+            asked = [(each.id, heir.id, goal) for each in (old, heir) for goal in each.goals]
+            changed = {heir.id: whole.text, gone: None}
+            if heir is old or self.scope(heir) is not scope or self._loses(one, asked, changed):
                 continue
             if into:
                 body = _MERGED | {"absorbed": gone, "why": "a dream took them for one"}
-                append(strategy_event(self.home, "strategy_merged", whole, body, [heir.event, old.event]), whole)
+                append(_event(self.home, "strategy_merged", whole, body, [heir.event, old.event]), whole)
                 self._warn(whole, [(said.text, said.fault, said.source) for said in old.constraints], "", append)
             else:
-                append(
-                    strategy_event(self.home, "strategy_compacted", old, {"pruned": True, "undo": False}, [old.event])
-                )
+                append(_event(self.home, "strategy_compacted", old, {"pruned": True, "undo": False}, [old.event]))
             scope.put(gone, None)
             del self.known[gone]
 
     def rewrite(self, kind: str, old: Strategy, one: Strategy, **body: Any) -> str:
         """Put a strategy in other words, where goals still find it and its neighbours; returns why not, or ''."""
-        near = [self.known[found] for found, _ in self.near(one) if found != old.id]
-        self.vectors(*one.goals)
+        self.vectors(one.text, *one.goals)
         with self.writing() as append:
-            if self.known.get(old.id, one).event != old.event:
+            if old.id not in self.known or self.known[old.id].event != old.event:
                 return "it was changed meanwhile"
-            asked = [(found.id, found.id, self.vectors(*found.goals)) for found in (old, *near)]
-            if one.text != old.text and self.scope(old).loses(asked, {old.id: self.vectors(one.text)[0]}):
+            near = [self.known[found] for found, _ in self.near(one) if found != old.id]
+            asked = [(found.id, found.id, goal) for found in (old, *near) for goal in found.goals]
+            if one.text != old.text and self._loses(old, asked, {old.id: one.text}):
                 return "past goals would no longer find their strategies"
-            append(strategy_event(self.home, kind, one, body, [old.event]), one)
+            append(_event(self.home, kind, one, body, [old.event]), one)
         return ""
 
 
-def strategy_event(home: Home, kind: str, one: Strategy, body: Body, lineage: Sequence[str]) -> Event:
-    """The event that tells a strategy as it is now."""
-    told = {"strategy_id": one.id, "state": one.state(), "source": one.source, **body}
-    return _event(home, kind, one, told, lineage)
-
-
 def _event(home: Home, kind: str, one: Strategy, body: Body, lineage: Sequence[str]) -> Event:
-    body = {**body, "project": one.project}
+    """An event of a strategy; those of kinds that tell what it is as a whole do so."""
+    told = {"state": one.state(), "source": one.source} if kind in _STATED else {}
+    body = {"strategy_id": one.id, "project": one.project, **told, **body}
     return new_event(kind, body, agent=one.agent, at=home.clock.now(), lineage=lineage)
 
 
@@ -275,11 +263,8 @@ def undo_merge(home: Home, given: str) -> Strategy:
                 told = told[:-1] if event.body.get("undo") else [*told, event]
         last = told[-1]
         if last.kind not in ("strategy_merged", "strategy_compacted") or (named and last.id != given):
-            allowed = "a merge, or what was told shorter or put to sleep, that no later change stands on"
-            raise InvalidInput(
-                f"got {given!r:.100}; allowed is {allowed}; the last of {one.id} is {last.kind} {last.id}"
-            )
-        body: Body = {name: last.body[name] for name in ("absorbed", "why") if name in last.body}
-        body |= {"undo": True, "pruned": False, "trajectory": "", "upto": 0, "state": told[-2].body["state"]}
-        append(strategy_event(home, last.kind, one, body, [told[-2].id, last.id]))
+            allowed = "what was merged, told shorter or put to sleep, and no later change stands on"
+            raise InvalidInput(f"got {given!r:.100}; allowed is {allowed}; {one.id} ends with {last.kind} {last.id}")
+        body = last.body | {"undo": True, "pruned": False, "trajectory": "", "state": told[-2].body["state"]}
+        append(_event(home, last.kind, one, body, [told[-2].id, last.id]))
     return made.strategy_by_id(home, one.id)

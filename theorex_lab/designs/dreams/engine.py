@@ -47,7 +47,7 @@ class DreamReport:
 
     ran: bool = True
     holder: Holder | None = None
-    told: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0))
+    told: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0) | {"passed": (), "held": ()})
 
     def __getattr__(self, name: str) -> Any:
         if name == "told" or name not in self.told:
@@ -192,11 +192,11 @@ class _Cycle:
         yield one, curated, strategy_from(one, curated)
 
     def _consolidate(self, one: Trajectory, curated: Curated, new: Strategy) -> None:
-        settings, links = self.mind.settings, list[Link]()
-        near = [self.mind.known[found] for found, alike in self.mind.near(new) if alike >= settings.link_similarity]
-        if near and settings.most_links and not self.mind.merges_into(new):
+        settings, links, near = self.mind.settings, list[Link](), self.mind.near(new)
+        if near and near[0][1] < settings.merge_similarity:
+            alike = [self.mind.known[found] for found, cosine in near if cosine >= settings.link_similarity]
             try:
-                links = list(self.dreamer.links(new, near[: settings.most_links]))
+                links = list(self.dreamer.links(new, alike[: settings.most_links])) if alike else []
             except ModelUnavailable as error:
                 self.log.append(f"{new.id} is not linked: {error}")
         did, what, counts = self.mind.consolidate(one, curated, new, links)

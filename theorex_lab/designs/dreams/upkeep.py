@@ -14,6 +14,7 @@ from theorex_lab.designs.dreams.consolidate import Mind
 from theorex_lab.designs.dreams.dreamers import Dreamer
 from theorex_lab.designs.dreams.strategies import Step, Strategy
 from theorex_lab.errors import InvalidInput, ModelUnavailable
+from theorex_lab.journal.event import encode
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.line import one_line
 
@@ -25,7 +26,7 @@ class MigrationTransform(Protocol):
     """Carries a strategy from one version to another; plain or async.
 
     node: with goal, summary, content, confidence, tags and the like, which may be changed.  children: its steps, with
-    reasoning, action and result.  llm: the model that dreams, or None.  It returns both, or None where it changed them in place.
+    reasoning, action and result.  llm: the model that dreams, with `await llm.complete(prompt)`.  It returns both, or None where it changed them in place.
     """
 
     from_version: str
@@ -35,19 +36,6 @@ class MigrationTransform(Protocol):
         """The strategy and its steps as the other version has them."""
 
 
-class _Model:
-    """The model that dreams, as transforms ask it."""
-
-    def __init__(self, dreamer: Dreamer) -> None:
-        self._asked: Any = getattr(dreamer, "complete", None)
-
-    async def complete(self, prompt: str, system: str = "") -> str:
-        """Its answer. Raises ModelUnavailable where rules dream."""
-        if self._asked is None:
-            raise ModelUnavailable("no model dreams here; set designs.dreams.dreamingModel, or dream with one")
-        return str(self._asked(f"{system}\n{prompt}".strip()).text)
-
-
 def migrate(
     mind: Mind, ways: Sequence[MigrationTransform], dreamer: Dreamer, domain: str | None
 ) -> tuple[int, list[str]]:
@@ -55,20 +43,26 @@ def migrate(
 
     One that fails stays at its version with the tag `unassessed`, and is tried again in the next cycle.
     """
+
+    async def complete(prompt: str, system: str = "") -> str:
+        if (asked := getattr(dreamer, "complete", None)) is None:
+            raise ModelUnavailable("no model dreams here; set designs.dreams.dreamingModel, or dream with one")
+        return str(asked(f"{system}\n{prompt}".strip()).text)
+
     by_version, moved, problems = {way.from_version: way for way in ways}, set[str](), list[str]()
-    for strategy_id in [one.id for one in mind.known.values() if domain in (None, one.domain)]:
-        seen, old = set[str](), mind.known[strategy_id]
-        while old.isa_version not in seen and (way := by_version.get(old.isa_version)):
-            seen.add(old.isa_version)
-            one, problem = _transformed(old, way, getattr(dreamer, "llm", None) or _Model(dreamer))
+    for old in [one for one in mind.known.values() if domain in (None, one.domain)] if ways else ():
+        for _ in by_version:
+            if (way := by_version.get(old.isa_version)) is None:
+                break
+            one, problem = _transformed(old, way, SimpleNamespace(complete=complete))
             said = {"from": old.isa_version, "to": way.to_version, "ok": not problem, "problem": problem}
             if one != old:
                 problem = mind.rewrite("strategy_migrated", old, one, **said) or problem
             if problem:
-                problems.append(f"{strategy_id} stays at {old.isa_version}: {problem}")
+                problems.append(f"{old.id} stays at {old.isa_version}: {problem}")
                 break
-            moved.add(strategy_id)
-            old = mind.known[strategy_id]
+            moved.add(old.id)
+            old = mind.known[old.id]
     return len(moved), problems
 
 
@@ -94,12 +88,10 @@ def _transformed(old: Strategy, way: MigrationTransform, llm: Any) -> tuple[Stra
 
 
 def _taken_back(old: Strategy, version: str, node: Any, children: Sequence[Any]) -> Strategy:
-    """What a transform gave back, checked. Raises InvalidInput for what no strategy can hold."""
-    steps = tuple(
-        Step(child.reasoning, child.action, child.result, child.why, child.seen, child.event, child.ok)
-        for child in children
-    )
+    """What a transform gave back, checked: JSON must hold it. Raises InvalidInput for what no strategy can hold."""
+    steps = tuple(Step(*(getattr(child, name) for name in Step._fields)) for child in children)
     texts = [node.goal, node.summary, node.content, *node.tags, *(text for step in steps for text in step[:4])]
+    encode(texts)
     if not node.goal or not all(isinstance(text, str) for text in texts) or not 0 <= node.confidence <= 1:
         raise InvalidInput("got a strategy without a goal, with a text that is none, or a confidence outside 0..1")
     return replace(
@@ -112,12 +104,11 @@ def _taken_back(old: Strategy, version: str, node: Any, children: Sequence[Any])
 def compact(mind: Mind, dreamer: Dreamer, domain: str | None) -> tuple[int, list[str]]:
     """Tell strategies shorter that are told at length, little used and not yet settled; how many, and what went wrong."""
     done, problems, settings = 0, list[str](), mind.settings
-    for old in [*mind.known.values()] if settings.compaction else ():
+    chosen = (one for one in [*mind.known.values()] if settings.compaction and domain in (None, one.domain))
+    for old in chosen:
         long = len(old.summary) > settings.compaction_min_characters and old.version < settings.compaction_max_version
-        if not long or domain not in (None, old.domain) or not mind.may_change(old):
-            continue
         try:
-            shorter = dreamer.shorten(old)
+            shorter = dreamer.shorten(old) if long and mind.may_change(old) else ""
         except ModelUnavailable as error:
             return done, [*problems, str(error)]
         if 0 < len(shorter) < len(old.summary):
