@@ -17,7 +17,8 @@ from theorex_lab.text.line import one_line
 
 _KNOWN = {"thought", "tool", "input", "output", "error"}
 _FINISHED = 0.9  # confidence in a run that answered, and that nobody checked
-_ACTION_CHARACTERS, _RESULT_CHARACTERS, _MOST_STEPS, _MOST_CONSTRAINTS = 600, 120, 20, 10
+_MOST_STEPS, _MOST_CONSTRAINTS = 20, 10
+_CHARACTERS = (300, 600, 120)  # of why, what and what came of it that a step shows
 _ADVICE = (
     "IMPORTANT: work like this was done before, {how}. Where it fits, follow the steps that worked; avoid what failed."
 )
@@ -73,24 +74,14 @@ def section_of(found: Recalled) -> str:
         return ""
     known = strategy.success + strategy.failure
     how = f"and succeeded {strategy.success} of {known} times" if known else "how it came out is not known"
-    lines = [
-        f"Strategy: {strategy.summary}",
-        *(f"Noted: {line}" for line in strategy.content.splitlines() if line.strip()),
-    ]
+    lines = [f"Strategy: {strategy.summary}", *(f"Noted: {line}" for line in strategy.content.splitlines() if line)]
     for number, step in enumerate(strategy.steps[:_MOST_STEPS], start=1):
-        parts = (
-            one_line(step.why or step.reasoning),
-            one_line(step.action, _ACTION_CHARACTERS),
-            one_line(step.result, _RESULT_CHARACTERS),
-        )
-        lines.append(f"{number}. {' → '.join(filter(None, parts))}")
+        texts = zip((step.why or step.reasoning, step.action, step.result), _CHARACTERS, strict=True)
+        lines.append(f"{number}. {' → '.join(filter(None, (one_line(text, most) for text, most in texts)))}")
     told = [_ADVICE.format(how=how), *fence(lines, f"{strategy.source},tools")]
     avoided = strategy.constraints[-_MOST_CONSTRAINTS:]
     for source in dict.fromkeys(constraint.source for constraint in avoided):
-        texts = [one_line(constraint.text, _ACTION_CHARACTERS) for constraint in avoided if constraint.source == source]
-        told += ["CONSTRAINTS, from what failed:", *fence([_forbidden(text) for text in texts], source)]
+        said = [constraint.text for constraint in avoided if constraint.source == source]
+        shown = [text if text.startswith("Do not") else f"DO NOT: {text}" for text in said]
+        told += ["CONSTRAINTS, from what failed:", *fence(shown, source)]
     return "\n".join(told)
-
-
-def _forbidden(text: str) -> str:
-    return text if text.lower().startswith(("do not", "don't", "never")) else f"DO NOT: {text}"

@@ -26,7 +26,7 @@ def dream_export_training(folder: Path, **how: Any) -> None:
     """A chat for each call of a tool, train.jsonl and, a tenth, validation.jsonl, with stats.json: of the same call in a row
     every third, of one tool at most 60 %. Secrets are masked; files that are there are replaced.
 
-    JSON: {trajectories, actions, chats, tools, train, validation, seed, format}
+    JSON: {trajectories, chats, train, validation, seed, format, tools}
     """
     from theorex_lab.designs.dreams.training import export_training
 

@@ -6,13 +6,13 @@ import json
 import re
 import sqlite3
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from theorex_lab.clock import to_iso, to_microseconds
-from theorex_lab.designs.dreams import DEFAULT_DOMAIN, FIDELITY, Edge, Ended, Fault, Level, capture
+from theorex_lab.designs.dreams import DEFAULT_DOMAIN, Level
 from theorex_lab.designs.dreams import strategies as made
 from theorex_lab.designs.dreams.trajectories import Trajectories, Trajectory, trajectories_of
 from theorex_lab.errors import InvalidInput, StorageError
@@ -23,19 +23,16 @@ from theorex_lab.ids import check_agent, derived_event_id, session_of
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.journal.foreign import read_rows
 from theorex_lab.journal.private import make_file
-from theorex_lab.text.doors import kept_text
+from theorex_lab.text.doors import kept_value
 from theorex_lab.text.sections import read_sections
 
 Row = dict[str, Any]
-Placed = list[tuple[int | str, Row]]
+Rows = dict[str, list[tuple[int | str, Row]]]  # by table, with their places
 _FILE = read_sections(__file__, "tables.txt")
-_INDEXES, _MIGRATIONS, _KINDS = (_FILE.pop(name).splitlines() for name in ("indexes", "migrations", "kinds"))
-_ALLOWED = dict(line.split(": ") for line in _KINDS)
-_COLUMN = re.compile(
-    r"(\w+) [A-Z]+(?P<rule>.*?)(?:DEFAULT '?(?P<default>[^',]*)'?)?,? -- (?P<kind>\w+) (?P<member>\w+)"
-)
-TABLES = {name: {found[1]: found for found in map(_COLUMN.match, lines.splitlines()) if found} for name, lines in _FILE.items()}  # fmt: skip
-_WHOLE = 2**53
+# What a column's text must look like, by its kind, and how that is told.
+_KINDS = {kind: (re.compile(form), told) for kind, form, told in (line.split("\t") for line in _FILE["kinds"].splitlines())}  # fmt: skip
+_COLUMN = re.compile(_FILE["column"])
+TABLES = {name: {found[1]: found for found in _COLUMN.finditer(_FILE[name])} for name in _FILE["tables"].split()}
 _SURE = {True: 1.0, None: 0.5, False: 0.1}  # a step's confidence there, by whether it did its work
 _TOLD = {value: ok for ok, value in _SURE.items()}
 
@@ -55,53 +52,44 @@ def export_sqlite(home: Home, path: Path) -> dict[str, int]:
                     connection.execute(f"CREATE TABLE {table} (\n{_FILE[table]}\n)")
                     cells = [[_cell(found, row) for found in columns.values()] for row in rows[table]]
                     connection.executemany(f"INSERT INTO {table} VALUES (?{', ?' * (len(columns) - 1)})", cells)
-                for statement in _INDEXES:
-                    connection.execute(statement)
+                connection.executescript(_FILE["indexes"])
         except sqlite3.OperationalError as error:
             raise StorageError(f"cannot write {path}: {error}; what was there is untouched: make room") from error
     return {table: len(rows[table]) for table in TABLES}
 
 
 def _cell(column: re.Match[str], row: Row) -> Any:
-    value = row.get(column["member"], column["default"])
+    value: Any = row.get(column["member"], column["default"])
     if column["kind"] == "list":
-        return encode([*value])
+        return encode(list(value))
     return to_iso(value) if column["member"].endswith("at") and isinstance(value, int) else value
 
 
 def _rows(home: Home, strategies: list[made.Strategy], found: list[Trajectory]) -> dict[str, list[Row]]:
-    now, known, sessions = home.clock.now(), {one.id for one in strategies}, defaultdict[str, list[Trajectory]](list)
+    now, sessions = home.clock.now(), defaultdict[str, list[Trajectory]](list)
     for trace in found:
         sessions[trace.session or trace.id].append(trace)
-    edges = [
-        edge for edge in made.all_edges(home, strategies) if {node.partition(".")[0] for node in edge[1:3]} <= known
-    ]
-    begun = {
-        name: {"at": of[0].at, "root_goal": of[0].goal, "ended_at": of[-1].ended_at} for name, of in sessions.items()
-    }
-    nodes = {one.id: _children(one) for one in strategies}
-    warned = {one.id: [told.text for told in one.constraints] for one in strategies}
+    nodes, edges = {one.id: _children(one) for one in strategies}, made.all_edges(home, strategies)
     return {
-        "parent_nodes": [{**vars(one), "warnings": warned[one.id], "children": [row["id"] for row in nodes[one.id]]} for one in strategies],
+        "parent_nodes": [{**vars(one), "children": [row["id"] for row in nodes[one.id]], "warnings": [told.text for told in one.constraints]} for one in strategies],
         "child_nodes": [row for rows in nodes.values() for row in rows],
-        "edges": [{**edge._asdict(), "at": now} for edge in edges],
-        "trace_sessions": [{"id": name, **begun[name], "dreamt": all(one.dreamt for one in of)} for name, of in sessions.items()],
+        "edges": [{**edge._asdict(), "id": edge.edge_id, "at": now} for edge in edges if {node.partition(".")[0] for node in edge[1:3]} <= nodes.keys()],
+        "trace_sessions": [{**vars(of[0]), "id": name, "ended_at": of[-1].ended_at, "dreamt": all(one.dreamt for one in of)} for name, of in sessions.items()],
         "trace_entries": [{**vars(one), "session": one.session or one.id} for one in found],
         "action_entries": [{**done._asdict(), "of": one.id} for one in found for done in one.actions],
-        "dream_journal": [event.body for event in home.journal.tail(0, kinds=["dream"], projects=home.projects)],
+        "dream_journal": [{**event.body, "id": event.body["dream_id"]} for event in home.journal.tail(0, kinds=["dream"])],
         "negative_constraints": [{**told._asdict(), "of": one.id} for one in strategies for told in one.constraints],
-        "schema_version": [{"number": number, "told": told, "at": now} for number, told in enumerate(_MIGRATIONS, start=1)],
+        "schema_version": [{"number": number, "told": told, "at": now} for number, told in enumerate(_FILE["migrations"].splitlines(), start=1)],
     }  # fmt: skip
 
 
 def _children(one: made.Strategy) -> list[Row]:
-    placed = [(f"{one.id}.{place}", place, step, 1) for place, step in enumerate(one.steps)]
-    placed += [(f"{one.id}.b{number}", of.after, of.step, 0) for number, of in enumerate(one.branches)]
+    """Its steps, then what was done instead of them, which is not on the critical path."""
+    placed = [(str(place), place, step, 1) for place, step in enumerate(one.steps)]
+    placed += [(f"b{number}", of.after, of.step, 0) for number, of in enumerate(one.branches)]
     about = {"of": one.id, "level": Level.REACTIVE, "at": one.created_at, "updated_at": one.updated_at}
-    return [
-        {**step._asdict(), **about, "id": node_id, "place": place, "critical": critical, "sure": _SURE[step.ok]}
-        for node_id, place, step, critical in placed
-    ]
+    told = [{**step._asdict(), "sure": _SURE[step.ok], "place": place, "critical": on} for _, place, step, on in placed]
+    return [{**row, **about, "id": f"{one.id}.{name}"} for row, (name, *_) in zip(told, placed, strict=True)]
 
 
 def import_sqlite(home: Home, path: Path, *, agent: str = "main", trust_own: bool = False) -> FileReport:
@@ -109,12 +97,10 @@ def import_sqlite(home: Home, path: Path, *, agent: str = "main", trust_own: boo
 
     A row that is damaged is named by its table and number and passed over, with what hangs on it. `agent` has the records,
     their source is `import` unless `trust_own`. Trajectories that were dreamt there are not dreamt here. How often a strategy
-    was given is not taken over. Raises InvalidInput for a file that is no such, StorageError on a full disk.
+    was given is not taken over. Raises InvalidInput for an agent outside the rule, StorageError on a full disk.
     """
     report = FileReport(path.name)
     rows = {table: [*_read(path, table, report.problems)] for table in TABLES}
-    if not any(rows.values()):
-        raise InvalidInput(f"got {path}, in which nothing can be read: {'; '.join(merged(report.problems))}")
     reading = _Reading(home, Importing(home.settings, home.clock.now(), check_agent(agent), trust_own), rows)
     report.imported, known = append_new(home.journal, reading.events(report.problems))
     report.skipped, report.problems = known + reading.there, merged(told.lstrip(": ") for told in report.problems)
@@ -132,36 +118,28 @@ def _read(path: Path, table: str, problems: list[str]) -> Iterator[tuple[int | s
         problems.append(f"{table}: {error}")
 
 
-def _checked(row: dict[str, bytes | None], columns: dict[str, re.Match[str]]) -> Row:
+def _checked(row: dict[str, bytes | None], columns: Mapping[str, re.Match[str]]) -> Row:
     checked = {}
     for name, found in columns.items():
-        given, kind = row.get(name), found["kind"]
+        given, (form, told) = row.get(name), _KINDS[found["kind"]]
         try:
-            checked[found["member"]] = _READ[kind](found["default"] or "" if given is None else given.decode())
-        except (ValueError, RecursionError) as error:
-            raise InvalidInput(f"{name} is {given!r:.80}; allowed is {_ALLOWED[kind]}") from error
+            text = (found["default"] or "") if given is None else given.decode()
+            if not form.fullmatch(text):
+                raise InvalidInput("another form")
+            value = _READ.get(found["kind"], str)(text)
+            checked[found["member"]] = value if found["kind"] == "id" else kept_value(value)
+        except ValueError as error:
+            raise InvalidInput(f"{name} is {given!r:.80}; allowed is {told}") from error
     return checked
 
 
-def _only(is_allowed: bool, value: Any) -> Any:
-    if not is_allowed:
-        raise ValueError
-    return value
-
-
-_READ: dict[str, Callable[[str], Any]] = {
-    "text": kept_text, "words": lambda text: _only(bool(text.strip()), kept_text(text)),
-    "list": lambda text: [_only(isinstance(one, str), one) and kept_text(one) for one in _only(text.startswith("["), json.loads(text))],
-    "count": lambda text: _only(-1 <= int(text) <= _WHOLE, int(text)), "share": lambda text: capture.share("", float(text)),
-    "level": lambda text: int(Level(int(text))), "time": to_microseconds, "outcome": Ended, "edge": Edge,
-    "origin": lambda text: text if text in FIDELITY else "unknown_source", "fault": lambda text: text if text in [*Fault] else "",
-}  # fmt: skip
+_READ: Mapping[str, Any] = {"count": int, "level": int, "share": float, "list": json.loads, "time": to_microseconds}
 
 
 class _Reading:
     """What the rows of a file become. there: how many of them the home has already."""
 
-    def __init__(self, home: Home, how: Importing, rows: dict[str, Placed]) -> None:
+    def __init__(self, home: Home, how: Importing, rows: Rows) -> None:
         self.home, self.how, self.rows, self.there = home, how, rows, 0
         self.about = {"source": "agent" if how.trust_own else "import", "project": home.project}
         self.sessions = {row["id"]: row for _, row in rows["trace_sessions"]}
@@ -172,30 +150,21 @@ class _Reading:
             for _, row in rows[table]:
                 self.owned[table, row["of"]].append(row)
         if not rows["dream_journal"] and any(row["dreamt"] for row in self.sessions.values()):
+            # The original dreams without a note of it where no session is new.
             counts = {found["member"]: 0 for found in TABLES["dream_journal"].values() if found["kind"] == "count"}
-            told = {
-                "dream_id": derived_event_id(*self.sessions),
-                "started_at": how.now,
-                "ended_at": "",
-                "phase_log": [],
-            }
-            rows["dream_journal"] = [("", {**counts, **told})]
+            times = dict.fromkeys(("started_at", "ended_at"), how.now)
+            rows["dream_journal"] = [("", {**counts, **times, "id": derived_event_id(*self.sessions), "phase_log": []})]
 
     def events(self, problems: list[str]) -> Iterator[tuple[Event, int]]:
-        """The events in an order in which they can be read."""
-        self.traces, self.known = self.home.views.get(Trajectories).ids, self.home.views.get(made.Strategies)
-        self.cycles = {event.body["dream_id"] for event in self.home.journal.tail(0, kinds=["dream"])}
-        makers = {
-            "trace_entries": self.trace,
-            "parent_nodes": self.parent,
-            "edges": self.edge,
-            "dream_journal": self.cycle,
-        }
-        for table, make in makers.items():
-            before = len(problems)
-            found = [*each_noted(problems, self.rows[table], make)]
-            self.there += len(self.rows[table]) - len(found) - (len(problems) - before)
-            yield from ((event, 1) for _, events in found for event in events)
+        """The events in an order in which they can be read, of what the home does not have."""
+        traces, strategies = self.home.views.get(Trajectories), self.home.views.get(made.Strategies)
+        cycles = {event.body["dream_id"] for event in self.home.journal.tail(0, kinds=["dream"])}
+        known = (set(traces.ids), set(strategies.ids), set(strategies.link_ids), cycles)
+        makers = (self.trace, self.parent, self.edge, self.cycle)
+        for table, there, make in zip(_FILE["read"].split(), known, makers, strict=True):
+            new = [(place, row) for place, row in self.rows[table] if self.ids.get(row["id"], row["id"]) not in there]
+            self.there += len(self.rows[table]) - len(new)
+            yield from ((event, 1) for _, events in each_noted(problems, new, make) for event in events)
 
     def event(self, kind: str, at: int, body: Body, *key: object, session: str = "") -> Event:
         event_id, at = derived_event_id("evolving memory", kind, *key), min(at, self.how.latest)
@@ -203,85 +172,66 @@ class _Reading:
         self.how.check_size(event)
         return event
 
-    def trace(self, row: Row) -> list[Event] | None:
-        if self.traces.find(row["id"]) is not None:
-            return None
-        lived, named, session = (
-            self.sessions.get(row["session"], {}),
-            {"trajectory_id": row["id"]},
-            session_of(row["session"] or None),
-        )
+    def trace(self, row: Row) -> list[Event]:
+        lived, named, session = self.sessions.get(row["session"], {}), row["id"], session_of(row["session"] or None)
         if lived.get("dreamt"):
-            self.passed.append([row["id"], _WHOLE, "dreamt before it was imported"])
-        begun = {name: row[name] for name in ("goal", "level", "tags", "isa_version")} | {
+            self.passed.append([named, 2**53, "dreamt before it was imported"])
+        begun = {
+            **_of(row, "goal level tags isa_version"),
             "domain": DEFAULT_DOMAIN,
-            "from": row["origin"],
+            "root_goal": lived.get("goal", ""),
         }
-        told = [
-            (
-                "trajectory_started",
-                row["at"],
-                {**begun, "parent_id": row["parent"], "root_goal": lived.get("root_goal", "")},
-            )
-        ]
-        done = self.owned["action_entries", row["id"]]
-        told += [
-            ("acted", act["at"], {"ok": None, **{name: act[name] for name in ("reasoning", "action", "result")}})
-            for act in done
-        ]
-        ended = {name: row[name] for name in ("outcome", "confidence", "fault")} | {"error": ""}
-        told.append(("trajectory_ended", max(at for _, at, _ in told), ended))
-        return [
-            self.event(kind, at, {**body, **named}, row["id"], place, session=session)
-            for place, (kind, at, body) in enumerate(told)
-        ]
+        told = [("trajectory_started", row["at"], {**begun, "parent_id": row["parent"], "from": row["origin"]})]
+        done = self.owned["action_entries", named]
+        told += [("acted", act["at"], {**_of(act, "reasoning action result"), "ok": None}) for act in done]
+        last = max(at for _, at, _ in told)
+        told.append(("trajectory_ended", last, {**_of(row, "outcome confidence fault"), "error": ""}))
+        bodies = enumerate((kind, at, {**body, "trajectory_id": named}) for kind, at, body in told)
+        return [self.event(*one, named, number, session=session) for number, one in bodies]
 
-    def parent(self, row: Row) -> list[Event] | None:
-        named, at = {"strategy_id": self.ids[row["id"]]}, row["created_at"]
-        if self.known.ids.find(named["strategy_id"]) is not None:
-            return None
-        children = sorted(self.owned["child_nodes", row["id"]], key=lambda child: int(child["place"]))
-        state = made.Strategy(
-            **{name: row[name] for name in row.keys() & made.Strategy.__dataclass_fields__.keys()}
-        ).state()
-        state |= {"source": self.about["source"], "origin": self.origins.get(row["goal"], "unknown_source")}
-        state["steps"] = [_step(child) for child in children if child["critical"]]
-        state["branches"] = [
-            {"after": child["place"], "step": _step(child)} for child in children if not child["critical"]
-        ]
-        warned = self.owned["negative_constraints", row["id"]]
-        known = {told["text"] for told in warned}
-        plain = [
-            {"id": text, "text": text, "fault": "", "trajectory": "", "at": at}
-            for text in row["warnings"]
-            if text not in known
-        ]
-        found = [self.event("strategy", at, {**named, "state": state, "trajectory": "", "upto": 0}, row["id"])]
-        for told in warned + plain:
+    def parent(self, row: Row) -> list[Event]:
+        named, at, children = self.ids[row["id"]], row["created_at"], self.owned["child_nodes", row["id"]]
+        state = made.Strategy(**_of(row, " ".join(row.keys() & made.Strategy.__dataclass_fields__.keys()))).state()
+        steps = sorted((child for child in children if child["critical"]), key=lambda child: int(child["place"]))
+        branches = [{"after": child["place"], "step": _step(child)} for child in children if not child["critical"]]
+        lived = {"source": self.about["source"], "origin": self.origins.get(row["goal"], "unknown_source")}
+        state |= {"steps": [_step(child) for child in steps], "branches": branches, **lived}
+        body = {"strategy_id": named, "state": state, "trajectory": "", "upto": 0}
+        found = [self.event("strategy", at, body, row["id"])]
+        warned = {text: {"id": text, "text": text, "fault": "", "trajectory": "", "at": at} for text in row["warnings"]}
+        warned |= {told["text"]: told for told in self.owned["negative_constraints", row["id"]]}
+        for told in warned.values():
             own = told["id"] if self.how.trust_own else derived_event_id("constraint", told["id"])
-            body = {name: told[name] for name in ("text", "fault", "trajectory")} | {"constraint_id": own, **named}
+            body = {**_of(told, "text fault trajectory"), "strategy_id": named, "constraint_id": own}
             found.append(self.event("constraint", told["at"], body, row["id"], told["id"]))
         return found
 
-    def edge(self, row: Row) -> list[Event] | None:
-        if row["type"] not in (Edge.CAUSAL, Edge.CONTEXT_JUMP):
+    def edge(self, row: Row) -> list[Event]:
+        if row["type"] not in ("causal", "context_jump"):
             return []  # the others follow from the steps
-        source, target = (self.ids.get(row[name]) for name in ("source", "target"))
-        if source is None or target is None:
+        source, target = (self.ids.get(row[name], "") for name in ("source", "target"))
+        if not source or not target:
             raise InvalidInput(
                 f"it links {row['source']!r:.80} to {row['target']!r:.80}; allowed are nodes of the file"
             )
-        if self.known.link_ids.find(f"{source}>{target}>{row['type']}") is not None:
-            return None
-        body = {"from_id": source, "to_id": target, "type": row["type"], "weight": row["weight"]}
-        return [self.event("strategy_linked", row["at"], body, row["edge_id"])]
+        body = {"from_id": source, "to_id": target, **_of(row, "type weight")}
+        return [self.event("strategy_linked", row["at"], body, row["id"])]
 
-    def cycle(self, row: Row) -> list[Event] | None:
-        if row["dream_id"] in self.cycles:
-            return None
-        told = {"started_at": to_iso(row["started_at"]), "held": [], "domain": "", "dreamer": "import", "tokens": 0}
-        told["passed"], self.passed = self.passed, []
-        return [self.event("dream", row["started_at"], {**row, **told}, row["dream_id"])]
+    def cycle(self, row: Row) -> list[Event]:
+        told = {
+            "dream_id": row["id"],
+            "passed": self.passed,
+            "held": [],
+            "domain": "",
+            "dreamer": "import",
+            "tokens": 0,
+        }
+        self.passed = []
+        return [self.event("dream", row["started_at"], {**row, **told}, row["id"])]
+
+
+def _of(row: Row, names: str) -> Row:
+    return {name: row[name] for name in names.split()}
 
 
 def _own_id(node_id: str) -> str:
@@ -289,5 +239,5 @@ def _own_id(node_id: str) -> str:
 
 
 def _step(child: Row) -> Row:
-    told = {name: child[name] for name in ("reasoning", "action", "result", "why")}
+    told = _of(child, "reasoning action result why")
     return {**told, "seen": max(1, child["seen"]), "event": "", "ok": _TOLD.get(child["sure"])}

@@ -19,12 +19,12 @@ from theorex_lab.journal.event import encode
 from theorex_lab.text.masking import mask
 
 SYSTEM = "You work towards a goal with tools, one call at a time. Goal: {goal}"
-_KEPT_OF_REPEATS, _MOST_OF_ONE, _HELD_BACK = 3, 0.6, 0.1
 # Format -> the name of a chat's list, of who says a text and of the text, and how the three who speak are called.
 FORMATS = {
     "messages": ("messages", "role", "content", ("system", "user", "assistant")),
     "sharegpt": ("conversations", "from", "value", ("system", "human", "gpt")),
 }
+_EVERY, _HELD_BACK = 3, 0.1
 
 
 def training_data(
@@ -33,10 +33,11 @@ def training_data(
     """Yield a chat for each action that has reasoning: the goal as the system's word, the reasoning as the user's, the action.
 
     outcome: of the trajectories, one of `Ended`.  source: where they were lived, a key of `FIDELITY`.  min_actions: fewer are
-    left out.  format: messages or sharegpt. Secrets are masked. Raises InvalidInput for others.
+    left out.  format: a key of `FORMATS`. Secrets are masked. Raises InvalidInput for others.
     """
-    for trajectory in _chosen(home, outcome, source, min_actions):
-        yield from (_chat(trajectory, action, format) for action in trajectory.actions if _spoken(action))
+    for trajectory, actions in _chosen(home, outcome, source, format):
+        if len(trajectory.actions) >= min_actions:
+            yield from (_chat(trajectory, action, format) for action in actions)
 
 
 def export_training(
@@ -49,55 +50,42 @@ def export_training(
     tool at most 60 % where there are others, drawn by `seed`. A tenth of the chats is held back. Raises as `training_data`,
     StorageError where nothing can be written.
     """
-    drawn, found, stats = random.Random(seed), list[tuple[str, dict[str, Any]]](), Counter[str]()
-    for trajectory in _chosen(home, outcome, source, 1):
-        calls = [action for action in trajectory.actions if action.tool and _spoken(action)]
-        stats["actions"] += len(trajectory.actions)
-        stats["no_call"] += len(trajectory.actions) - len(calls)
-        if len(calls) < min_actions:
-            stats["too_short"] += len(calls)
-            continue
-        kept = [one for _, run in groupby(calls, lambda call: call.action) for one in list(run)[::_KEPT_OF_REPEATS]]
-        stats["repeated"] += len(calls) - len(kept)
-        stats["trajectories"] += 1
-        found += [(action.tool, _chat(trajectory, action, format)) for action in kept]
-    drawn.shuffle(found)
-    (tool, count), *others = Counter(tool for tool, _ in found).most_common() or [("", 0)]
-    most = int(_MOST_OF_ONE / (1 - _MOST_OF_ONE) * sum(number for _, number in others) + 1e-9) if others else count
-    left_out = {place for place, (named, _) in enumerate(found) if named == tool}
-    left_out = set(sorted(left_out)[most:])
-    kept_chats = [pair for place, pair in enumerate(found) if place not in left_out]
-    held = round(_HELD_BACK * len(kept_chats))
-    parts = {"validation": kept_chats[:held], "train": kept_chats[held:]}
-    for name, chats in parts.items():
-        write_lines(folder / f"{name}.jsonl", [encode(chat) for _, chat in chats])
-    told: dict[str, Any] = {
-        **stats,
-        "balanced_away": len(left_out),
-        **{name: len(chats) for name, chats in parts.items()},
-    }
-    told |= {"tools": dict(Counter(named for named, _ in kept_chats).most_common()), "seed": seed, "format": format}
-    write_lines(folder / "stats.json", [encode(told)])
-    return told
+    chats, used = list[tuple[str, dict[str, Any]]](), 0
+    for trajectory, actions in _chosen(home, outcome, source, format):
+        calls = [action for action in actions if action.tool]
+        if len(calls) >= min_actions:
+            kept = [one for _, run in groupby(calls, lambda call: call.action) for one in [*run][::_EVERY]]
+            chats += [(action.tool, _chat(trajectory, action, format)) for action in kept]
+            used += 1
+    random.Random(seed).shuffle(chats)
+    (tool, count), *others = Counter(tool for tool, _ in chats).most_common() or [("", 0)]
+    most = sum(number for _, number in others) * 3 // 2 if others else count  # three fifths of the whole
+    chats = [pair for pair in chats if pair[0] != tool] + [pair for pair in chats if pair[0] == tool][:most]
+    random.Random(seed).shuffle(chats)
+    held = round(_HELD_BACK * len(chats))
+    parts = {"validation": chats[:held], "train": chats[held:]}
+    for name, pairs in parts.items():
+        write_lines(folder / f"{name}.jsonl", [encode(chat) for _, chat in pairs])
+    stats: dict[str, Any] = {"trajectories": used, "chats": len(chats), **{name: len(pairs) for name, pairs in parts.items()}}
+    stats |= {"seed": seed, "format": format, "tools": dict(Counter(tool for tool, _ in chats).most_common())}
+    write_lines(folder / "stats.json", [encode(stats)])
+    return stats
 
 
-def _chosen(home: Home, outcome: str | None, source: str | None, min_actions: int) -> Iterator[Trajectory]:
+def _chosen(
+    home: Home, outcome: str | None, source: str | None, format: str
+) -> Iterator[tuple[Trajectory, list[Action]]]:
+    """Trajectories that came out so and were lived there, with their actions that say why and what."""
     wanted = one_of(Ended, "outcome", outcome) if outcome else None
-    if source and source not in FIDELITY:
-        raise InvalidInput(f"got the source {source!r}; allowed are {', '.join(FIDELITY)}")
+    if (source or "agent") not in FIDELITY or format not in FORMATS:
+        allowed = f"{', '.join(FIDELITY)}; the formats {', '.join(FORMATS)}"
+        raise InvalidInput(f"got the source {source!r} and the format {format!r}; allowed are the sources {allowed}")
     for found in trajectories_of(home):
-        fits = wanted in (None, found.outcome) and source in (None, "", found.origin)
-        if fits and len(found.actions) >= min_actions:
-            yield found
-
-
-def _spoken(action: Action) -> bool:
-    return bool(action.reasoning.strip() and action.action.strip())
+        if wanted in (None, found.outcome) and (source or found.origin) == found.origin:
+            yield found, [action for action in found.actions if action.reasoning.strip() and action.action.strip()]
 
 
 def _chat(trajectory: Trajectory, action: Action, format: str) -> dict[str, Any]:
-    if format not in FORMATS:
-        raise InvalidInput(f"got the format {format!r}; allowed are {', '.join(FORMATS)}")
     chat, speaker, said, names = FORMATS[format]
     texts = SYSTEM.format(goal=trajectory.goal), action.reasoning, action.action
     return {chat: [{speaker: name, said: mask(text)} for name, text in zip(names, texts, strict=True)]}
