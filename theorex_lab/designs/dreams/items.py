@@ -22,7 +22,7 @@ def found_by(goal: str, summary: str, source: str) -> str:
 
 
 def _whole(goal: str, summary: str) -> str:
-    return goal if summary.startswith(goal) or not summary else f"{goal}. {summary}"
+    return summary if summary.startswith(goal) else f"{goal}. {summary}" if summary else goal
 
 
 def _strategy(event: Event) -> Iterable[ItemText]:
