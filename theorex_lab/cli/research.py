@@ -135,10 +135,12 @@ def demo(name: str, model: str) -> None:
     """
     from theorex_lab.config import load_settings
     from theorex_lab.console import named_home, named_preset
+    from theorex_lab.dispatch.local_model import with_local_model
     from theorex_lab.experiments.demos import run_demo
     from theorex_lab.home import CONFIG_FILE
 
-    settings = load_settings(Path(named_home()).expanduser() / CONFIG_FILE, preset=named_preset())
+    home = Path(named_home()).expanduser()
+    settings = with_local_model(load_settings(home / CONFIG_FILE, preset=named_preset()), home)
     found = run_demo(name, model=model, settings=settings)
     emit(found.result(), str(found))
 

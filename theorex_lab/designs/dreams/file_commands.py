@@ -16,7 +16,7 @@ _FILE = click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, p
 
 @command("export-training")
 @tends_project
-@click.option("--outcome", default="success", help="Of which trajectories; '' for any.")
+@click.option("--outcome", default="success", help="Only trajectories that came out so; '' for any.")
 @click.option("--source", default="", help="Where they were lived, such as real_world; default: anywhere.")
 @click.option("--min-actions", type=click.IntRange(1), default=3, help="Calls of tools that one must have.")
 @click.option("--format", default="messages", help="messages or sharegpt.")

@@ -66,13 +66,13 @@ def model_agent(client: ModelClient, tools: list[str]) -> Decide:
     texts["tool"]["enum"] = [*tools, ANSWER]
 
     def decide(messages: list[ChatMessage]) -> tuple[Call, int | None]:
-        said = client.complete(messages, json_schema=schema, temperature=0.0)
+        said = client.complete(messages, json_schema=schema, temperature=0.0, max_tokens=512)
         return said.data, said.tokens
 
     return decide
 
 
-class Known(NamedTuple):
+class Situation(NamedTuple):
     """All that a script knows: the memory in its prompt, its goal, and its calls in this run as (tool, input, what came back)."""
 
     memory: str
@@ -92,7 +92,7 @@ class Known(NamedTuple):
         return next((option for option in options if option not in [given for _, given, _ in self.calls]), "")
 
 
-def scripted(script: Callable[[Known], tuple[str, str]]) -> Decide:
+def scripted(script: Callable[[Situation], tuple[str, str]]) -> Decide:
     """An agent that follows a script: from what it knows to a tool and what that is given."""
 
     def decide(messages: list[ChatMessage]) -> tuple[Call, int | None]:
@@ -100,13 +100,13 @@ def scripted(script: Callable[[Known], tuple[str, str]]) -> Decide:
         made = [json.loads(message["content"]) for message in messages[2::2]]
         seen = [message["content"].removeprefix(_SEEN) for message in messages[3::2]]
         calls = [(said["tool"], said["input"], came) for said, came in zip(made, seen, strict=True)]
-        tool, given = script(Known(memory, goal, calls))
+        tool, given = script(Situation(memory, goal, calls))
         return {"thought": "", "tool": tool, "input": given}, None
 
     return decide
 
 
-def sales_analyst(known: Known) -> tuple[str, str]:
+def sales_analyst(known: Situation) -> tuple[str, str]:
     """Guesses English columns and pandas, unless its memory holds a query by name and a calculation that worked without."""
     tables, printed = [seen for seen in known.came("sales_db_query") if seen.count("\n") > 2], known.came("python_calc")
     if not tables:
@@ -120,7 +120,7 @@ def sales_analyst(known: Known) -> tuple[str, str]:
     return "python_calc", code if is_plain else f"import pandas\n{code}"
 
 
-def _next_query(known: Known) -> str:
+def _next_query(known: Situation) -> str:
     """One that its memory holds, one by the columns that it has seen, or a guess."""
     columns = [name for seen in known.came("sales_db_query") for name in seen.splitlines()[0].split(" | ")]
     found = [name for start in ("semana", "ingresos") for name in columns if name.startswith(start)]
@@ -129,7 +129,7 @@ def _next_query(known: Known) -> str:
     return known.first_new([*named, *[seen] * (len(found) == 2), *DATA["sql"]["guesses"]]) or seen
 
 
-def reconciler(known: Known) -> tuple[str, str]:
+def reconciler(known: Situation) -> tuple[str, str]:
     """Follows a cursor where its memory names both the parameter and the header; else it guesses, and answers with what it has.
 
     As the document's small model it makes nothing of the words of an error.
@@ -150,7 +150,7 @@ def reconciler(known: Known) -> tuple[str, str]:
     return ANSWER, f"{len(charges)} charges, gross ${total / 100:,.2f}, {marked[0]} disputed, {marked[1]} refunded"
 
 
-def refund_clerk(known: Known) -> tuple[str, str]:
+def refund_clerk(known: Situation) -> tuple[str, str]:
     """Looks the charges up and refunds the one, with the level of risk that its memory tells; where it is refused, it gives up."""
     if not known.calls:
         return "stripe_charges_api", "/v1/charges"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -14,7 +15,7 @@ from theorex_lab.designs.dreams.adapter import capture_run, memory_section
 from theorex_lab.dispatch.llm import client_for
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.experiments.demos import agents
-from theorex_lab.experiments.demos.tools import DATA, TOOLS
+from theorex_lab.experiments.demos.tools import DATA, TOOLS, issue_refund
 from theorex_lab.lab import Lab
 from theorex_lab.memory.rows import Rows
 from theorex_lab.search.embed import Embedder
@@ -73,10 +74,7 @@ def run_demo(
     if name not in DEMOS:
         raise InvalidInput(f"got the demo {name!r}; allowed are {', '.join(DEMOS)}")
     about = DATA[name]
-    notes, later = (
-        [*about["notes"], *[DATA["notes"]["scripted"]] * (not model), DATA["notes"]["tokens"]],
-        about.get("later", about["goal"]),
-    )
+    later = about.get("later", about["goal"])
     with ExitStack() as stack:
         folder = stack.enter_context(TemporaryDirectory(prefix="theorex-"))
         lab = stack.enter_context(Lab(folder, settings=settings, embedder=embedder))
@@ -84,16 +82,13 @@ def run_demo(
         if model:
             decide = agents.model_agent(stack.enter_context(client_for(model, lab.settings)), about["tools"])
         first = _play(lab, name, decide, about["goal"], "", rules=1)
-        lab.dreams.dream()
+        notes = [*about["notes"], *[DATA["notes"]["scripted"]] * (not model), DATA["notes"]["tokens"]]
+        notes.append(DATA["notes"]["dreamer"].format(lab.dreams.dream().dreamer))
         if name == "isa":
             first = _play(lab, name, decide, later, given(memory_section(lab.home, later)), rules=2)
             lab.dreams.register_migration(AddRisk())
-            notes += [
-                line
-                for _ in range(2)
-                for line in lab.dreams.dream().phase_log
-                if "stays" in line or "migration" in line
-            ]
+            told = [*lab.dreams.dream().phase_log, *lab.dreams.dream().phase_log]
+            notes += [line for line in told if "stays" in line or "migration" in line]
         memory = given(memory_section(lab.home, later))
         second = _play(lab, name, decide, later, memory, rules=2)
     return DemoReport(name, {"without": first, "with": second}, about["document"], memory, tuple(notes))
@@ -101,7 +96,8 @@ def run_demo(
 
 def _play(lab: Lab, name: str, decide: agents.Decide, goal: str, memory: str, *, rules: int) -> dict[str, Any]:
     """Let the agent work, check its answer, and capture what it did as what it was."""
-    run = agents.run_agent(decide, goal, {tool: TOOLS[tool, rules] for tool in DATA[name]["tools"]}, memory)
+    tools = {**TOOLS, "issue_refund": partial(issue_refund, with_risk=rules > 1)}
+    run = agents.run_agent(decide, goal, {tool: tools[tool] for tool in DATA[name]["tools"]}, memory)
     told = {float(number.replace(",", "")) for number in re.findall(r"\d[\d,]*(?:\.\d+)?", run.answer or "")}
     refunded = any(turn["tool"] == "issue_refund" and not turn["error"] for turn in run.turns)
     success = refunded if name == "isa" else told.issuperset(DATA[name]["expected"])

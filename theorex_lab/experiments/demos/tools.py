@@ -8,14 +8,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
+from theorex_lab.text.sections import read_sections
+
 DATA: dict[str, Any] = json.loads(Path(__file__).with_name("demos.json").read_text(encoding="utf-8"))
-_GUARD = Path(__file__).with_name("calc_guard.txt").read_text(encoding="utf-8")
+_GUARD = read_sections(__file__, "calc_guard.txt")["guard"]
 _MOST_ROWS, _MOST_STEPS, _LONGEST_CHARACTERS, _SECONDS = 50, 1_000_000, 10_000, 5
 _READS = (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE)
 _SALES = "CREATE TABLE ventas_q3 (id INTEGER PRIMARY KEY, categoria TEXT, semana INTEGER, ingresos_centavos INTEGER, unidades_vendidas INTEGER)"
@@ -133,9 +134,6 @@ def _reply(status: int, headers: dict[str, str], body: dict[str, Any]) -> Seen:
     return Seen(json.dumps(shown, indent=1), status < 400)
 
 
-# By name, and by which of the company's rules hold.
-TOOLS: dict[tuple[str, int], Tool] = {
-    **{(tool.__name__, rules): tool for tool in (sales_db_query, python_calc, stripe_charges_api) for rules in (1, 2)},
-    ("issue_refund", 1): partial(issue_refund, with_risk=False),
-    ("issue_refund", 2): issue_refund,
+TOOLS: dict[str, Tool] = {
+    tool.__name__: tool for tool in (sales_db_query, python_calc, stripe_charges_api, issue_refund)
 }
