@@ -82,6 +82,7 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
     growth: {dataset, days, own_days, metrics, document, curve};
+    strategies: {dataset, scores, cycles}, of document {dataset, tests};
     sentences: {dataset, n, methods, types_right}; signals: make too; duplicates and contradictions: thresholds too
     """
     if given["picture"] and part not in ("retrieval", "growth"):
