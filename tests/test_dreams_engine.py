@@ -372,7 +372,7 @@ def test_migrations_chain_and_a_failed_one_is_tagged_and_retried(lab: Lab) -> No
 
 def test_compaction_tells_shorter_with_another_vector(lab: Lab) -> None:
     _put(lab, "deploy")
-    dream(lab.home, Told(curate={"deploy": {"summary": "word " * 60}}))
+    dream(lab.home, Told(curate={"deploy": {"summary": "word " * 60, "source": "model"}}))
     _with(lab, compaction=True)
     report = dream(lab.home, Told(shorten="in short"))
     (found,) = lab.dreams.strategies()

@@ -19,7 +19,7 @@ from theorex_lab.experiments.draw import dream_plots as plots
 from theorex_lab.experiments.scores.compare import compare
 from theorex_lab.experiments.scores.dream_tests import hypotheses, made_up, score_constraints, survivors
 from theorex_lab.experiments.scores.strategies import (
-    columns_scored,
+    beside_peers,
     commands_of,
     score_actions,
     score_coding,
@@ -30,7 +30,7 @@ from theorex_lab.journal.event import new_event
 __all__ = ["browser", "jupyterlab"]  # fixtures
 pytestmark = pytest.mark.xdist_group("browser")
 needs_data = pytest.mark.skipif(not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder")
-CONTEXTS = ["implement JWT tokens", "add decode and verify the signature", "bake in a covered pot, then uncover"]
+CONTEXTS = ["implement JWT tokens", "add decode and verify the signature", "now bake the sourdough bread"]
 GOLD = ['get_user({"id": "ann"})', 'book({"flights": [{"date": "2024-05-20"}], "nights": 2})']
 
 
@@ -64,7 +64,7 @@ def test_commands_are_programs_with_their_verbs() -> None:
 
 def test_gains_are_paired_and_intervals_drawn_by_group() -> None:
     rows = {"strategies": [[1.0, 0.5, 9.0], [0.0, 0.5, 9.0]], "peer": [[0.5, 0.5, 9.0], [0.0, 0.0, 9.0]]}
-    found = columns_scored(rows, ["name", "order", "tokens"], ["a", "b"], 0, 2)
+    found = beside_peers(rows, ["name", "order", "tokens"], ["a", "b"], 0, 2)
     assert (found["n"], found["metrics"]["name"], found["metrics"]["gain"]) == (2, 0.5, 0.0)
     peer = found["baselines"]["peer"]
     assert (peer["gain"], peer["gain_low"], peer["gain_high"]) == (0.25, 0.25, 0.25)

@@ -325,7 +325,9 @@ def test_a_name_that_no_host_header_holds(memory: Lab, name: str) -> None:
 
 def test_whoever_lets_other_machines_in_is_warned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     seen: dict[str, Any] = {}
-    monkeypatch.setattr(listening, "listen", lambda _, make, **options: seen.update(options, **make.keywords, token=make.args[1]))
+    monkeypatch.setattr(
+        listening, "listen", lambda _, make, **options: seen.update(options, **make.keywords, token=make.args[1])
+    )
     (tmp_path / "own").write_text(TOKEN)
     (tmp_path / "own").chmod(0o600)
     monkeypatch.delenv("THEOREX_AGENT", raising=False)

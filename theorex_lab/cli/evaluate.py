@@ -70,6 +70,7 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
     growth: {dataset, days, own_days, metrics, document, curve};
+    strategies: {dataset, scores, cycles}, of document {dataset, tests};
     sentences: {dataset, n, methods, types_right}; signals: make too; duplicates and contradictions: thresholds too
     """
     if given["picture"] and part not in ("retrieval", "growth"):
@@ -162,19 +163,23 @@ def _growth(dataset: str | None, _seed: int, picture: str | None, **_: Any) -> R
 
 
 def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
-    """See `score_taubench`, `score_constraints`, `survivors`, `score_coding` and `hypotheses`, which raise what this does."""
+    """See `score_taubench`, `score_constraints`, `score_coding`, `survivors` and `hypotheses`, which raise what this does."""
     from theorex_lab.experiments.scores import dream_tests
     from theorex_lab.experiments.scores.strategies import score_coding, score_taubench
 
-    name = dataset or "taubench_airline"
-    if name == "document":
-        scored, key, frame = [], "tests", dream_tests.hypotheses()
-    else:
-        scored, key, frame = [score_coding(name, seed=seed)], "cycles", dream_tests.survivors(name)
+    if (name := dataset or "taubench_airline") == "document":
+        tests = dream_tests.hypotheses()
+        return {"dataset": name, "tests": tests.to_dict(orient="records")}, tests.to_string(index=False)
     if name == "taubench_airline":
         scored = [*score_taubench(seed=seed), dream_tests.score_constraints(seed=seed)]
-    texts = [*(_beside_baselines(one)[1] for one in scored), frame.round(3).to_string(index=False)]
-    return {"dataset": name, "scores": scored, key: frame.to_dict(orient="records")}, "\n\n".join(texts)
+    else:
+        scored = [score_coding(name, seed=seed)]
+    cycles = dream_tests.survivors(name)
+    told = [
+        *(_beside_baselines(one)[1] for one in scored),
+        f"after each cycle:\n{cycles.round(3).to_string(index=False)}",
+    ]
+    return {"dataset": name, "scores": scored, "cycles": cycles.to_dict(orient="records")}, "\n\n".join(told)
 
 
 _PARTS: dict[str, Callable[..., Report]] = {

@@ -125,7 +125,6 @@ def demo(name: str, model: str) -> None:
     """
     from theorex_lab.config import load_settings
     from theorex_lab.console import named_home, named_preset
-    from theorex_lab.dispatch.local_model import with_local_model
     from theorex_lab.experiments.demos import run_demo
     from theorex_lab.home import CONFIG_FILE
 

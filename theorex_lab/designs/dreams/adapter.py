@@ -10,10 +10,9 @@ from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.recall import Recollection, recall
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
-from theorex_lab.memory.context import fence
 from theorex_lab.memory.filling import count_tokens
 from theorex_lab.memory.giving import note_recalled
-from theorex_lab.text.line import one_line
+from theorex_lab.text.line import fence, one_line
 
 _KNOWN = {"thought", "tool", "input", "output", "error"}
 _FINISHED = 0.9  # confidence in a run that answered, and that nobody checked

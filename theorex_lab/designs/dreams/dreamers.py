@@ -18,8 +18,7 @@ from theorex_lab.dispatch.llm import Completion, client_for
 from theorex_lab.errors import ConfigError, ModelUnavailable, UnusableAnswer
 from theorex_lab.home import Home
 from theorex_lab.search.endpoint import encodable
-from theorex_lab.text.line import fence
-from theorex_lab.text.line import count_tokens, one_line
+from theorex_lab.text.line import count_tokens, fence, one_line
 
 _SHOWN_ACTIONS, _SHOWN_CHARACTERS, _SUMMARY_CHARACTERS, _WHY_CHARACTERS = 60, 300, 400, 200
 _READ_CHARACTERS, _ANSWER_TOKENS, _NEAR = 200_000, 2_048, 5

@@ -88,7 +88,7 @@ def dream(
         return _Cycle(Mind(home), chosen, domain, limit, progress, lease.renew).run(migrations)
 
 
-def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
+def dream_at_night(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
     """Dream inside the night's lease, cycle by cycle, until nothing waits that a cycle can take."""
     whole, done, report = home.in_project(""), Counter[str](), DreamReport()
     if not trajectories_of(whole, waiting=True, limit=1):

@@ -13,18 +13,21 @@ from theorex_lab.journal.event import Event
 _WRITTEN = ("strategy", "strategy_merged", "strategy_compacted", "strategy_migrated")
 
 
-def strategy_text(goal: str, summary: str) -> str:
-    """The text whose vector stands for a strategy: the goal alone where the summary begins with it.
+def strategy_text(goal: str, summary: str, source: str) -> str:
+    """The text whose vector stands for a strategy: its goal, and what a model summed up.
 
-    Such a summary is made by rules: names of tools and files would make unlike work alike, and like work unlike.
+    What rules sum up are names of tools and files, which make unlike work alike, and like work unlike.
     """
-    return goal if summary.startswith(goal) or not summary else f"{goal}. {summary}"
+    return _whole(goal, summary) if source == "model" else goal
+
+
+def _whole(goal: str, summary: str) -> str:
+    return summary if summary.startswith(goal) else f"{goal}. {summary}" if summary else goal
 
 
 def _strategy(event: Event) -> Iterable[ItemText]:
     if (state := event.body["state"]) and not event.body.get("pruned"):
-        goal, summary = state["goal"], state["summary"]
-        yield ItemText(event.body["strategy_id"], summary if summary.startswith(goal) else f"{goal}. {summary}")
+        yield ItemText(event.body["strategy_id"], _whole(state["goal"], state["summary"]))
 
 
 def _replaced(event: Event) -> Iterable[str]:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from theorex_lab.designs.dreams import FIDELITY, Ended, Fault
 from theorex_lab.designs.dreams.dreamers import Curated
 from theorex_lab.designs.dreams.strategies import Branch, Step, Strategy, new_strategy_id
-from theorex_lab.designs.dreams.trajectories import Action, Trajectory
+from theorex_lab.designs.dreams.trajectories import Act, Trajectory
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.lexical import tokenize
 from theorex_lab.text.line import one_line
@@ -128,7 +128,7 @@ def _aligned(best: Strategy, rest: Strategy) -> tuple[tuple[Step, ...], tuple[Br
     return tuple(steps), tuple(ordered[:MOST_BRANCHES])
 
 
-def _kinds(done: Iterable[Step | Action]) -> list[Kind]:
+def _kinds(done: Iterable[Step | Act]) -> list[Kind]:
     before, found = Counter[str](), list[Kind]()
     for kind in (kind_of(step.action) for step in done):
         found.append((kind, before[kind]))

@@ -118,7 +118,7 @@ class Strategy:
     @property
     def text(self) -> str:
         """The text that it is found by."""
-        return strategy_text(self.goal, self.summary)
+        return strategy_text(self.goal, self.summary, self.source)
 
     def state(self) -> dict[str, Any]:
         """What an event carries of it, as JSON holds it."""
@@ -373,7 +373,9 @@ class StrategyVectors:
             rows = view.chosen(projects=self.home.projects)
             states = [json.loads(view.states[int(view.rows["state"][row])]) for row in rows]
             self.ids, self._domains = [view.ids[row] for row in rows], view.rows["domain"][rows].astype(np.int64)
-        self.matrix = vectors_of(self.home, [strategy_text(state["goal"], state["summary"]) for state in states])
+        self.matrix = vectors_of(
+            self.home, [strategy_text(state["goal"], state["summary"], state["source"]) for state in states]
+        )
         self._known = known
 
     def nearest(self, vector: Matrix, most: int, domain: str | None = None) -> list[tuple[str, float]]:

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.designs.dreams import FIDELITY, Ended
-from theorex_lab.designs.dreams.capture import one_of
-from theorex_lab.designs.dreams.trajectories import Action, Trajectory, trajectories_of
+from theorex_lab.designs.dreams.capture import member_of
+from theorex_lab.designs.dreams.trajectories import Act, Trajectory, trajectories_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.flat_files import write_lines
 from theorex_lab.home import Home
@@ -76,11 +76,9 @@ def export_training(
     return stats
 
 
-def _chosen(
-    home: Home, outcome: str | None, source: str | None, format: str
-) -> Iterator[tuple[Trajectory, list[Action]]]:
+def _chosen(home: Home, outcome: str | None, source: str | None, format: str) -> Iterator[tuple[Trajectory, list[Act]]]:
     """Trajectories that came out so and were lived there, with their actions that say why and what."""
-    wanted = one_of(Ended, "outcome", outcome) if outcome else None
+    wanted = member_of(Ended, "outcome", outcome) if outcome else None
     if (source or "agent") not in FIDELITY or format not in FORMATS:
         allowed = f"{', '.join(FIDELITY)}; the formats {', '.join(FORMATS)}"
         raise InvalidInput(f"got the source {source!r} and the format {format!r}; allowed are the sources {allowed}")
@@ -89,7 +87,7 @@ def _chosen(
             yield found, [action for action in found.actions if action.reasoning.strip() and action.action.strip()]
 
 
-def _chat(trajectory: Trajectory, action: Action, format: str) -> dict[str, Any]:
+def _chat(trajectory: Trajectory, action: Act, format: str) -> dict[str, Any]:
     chat, speaker, said, names = FORMATS[format]
     texts = SYSTEM.format(goal=trajectory.goal), action.reasoning, action.action
     return {chat: [{speaker: name, said: mask(text)} for name, text in zip(names, texts, strict=True)]}

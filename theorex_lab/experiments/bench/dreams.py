@@ -11,7 +11,17 @@ from typing import Any
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.dreams.isa import parse
 from theorex_lab.designs.dreams.vm import run
-from theorex_lab.experiments.bench.measure import NOW, Amounts, GivenVectors, Ground, Round, alternately, elapsed, row, texts
+from theorex_lab.experiments.bench.measure import (
+    NOW,
+    Amounts,
+    GivenVectors,
+    Ground,
+    Round,
+    alternately,
+    elapsed,
+    row,
+    texts,
+)
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import open_journal
 from theorex_lab.lab import Lab

@@ -3,7 +3,6 @@
 import json
 import math
 import sqlite3
-import time
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial

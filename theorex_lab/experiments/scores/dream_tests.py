@@ -33,17 +33,15 @@ _TASK = re.compile(r"task(\d+)")
 _SURVIVED = ["cycle", "dreamt", "strategies", "found", "readable", "verbatim"]
 
 
-def survivors(
-    dataset: str | Log = "simulated_sessions", *, cycles: int = 10, embedder: Embedder | None = None
-) -> pd.DataFrame:
+def survivors(log: str | Log = "simulated_sessions", *, cycles: int = 10, embedder: Embedder | None = None) -> pd.DataFrame:  # fmt: skip
     """A log lived through in so many equal parts, with a night after each; a row a cycle.
 
     dreamt: trajectories so far.  strategies: that hold.  found: share of past goals that find their strategy among the first
-    three.  readable: share of past steps, of ways that did not fail, that their strategy still has in kind, as a step or as a branch; verbatim: word for
-    word, the values of the better run being kept where two did the same. Raises InvalidInput for cycles below 1, and for a log
-    without as many events.
+    three.  readable: share of past steps, of ways that did not fail, that their strategy still has in kind, as a step or as a
+    branch; verbatim: word for word, the values of the better run being kept where two did the same. Raises InvalidInput for
+    cycles below 1, and for a log without as many events.
     """
-    log = dataset if isinstance(dataset, Log) else load_logs(dataset)[0]
+    log = log if isinstance(log, Log) else load_logs(log)[0]
     if not 0 < cycles <= len(log.events):
         raise InvalidInput(f"got {cycles} cycles of {len(log.events)} events; allowed are 1 up to one an event")
     with closing(Housed([DESIGN], embedder=embedder or kept_embedder())) as memory:
@@ -66,7 +64,8 @@ def _lived(memory: Housed, log: Log, cycles: int) -> Iterator[tuple[float, ...]]
         found = [_holder(known, name).id in top for (_, name), top in zip(goals, near, strict=True)]
         held = [(action, _held(_holder(known, name))) for name, action in steps]
         kept = [kind_of(action) in {*map(kind_of, there)} for action, there in held]
-        shares = (float(np.mean(has or [True])) for has in (found, kept, [action in there for action, there in held]))
+        verbatim = [action in there for action, there in held]
+        shares = (sum(has) / max(len(has), 1) for has in (found, kept, verbatim))
         yield cycle, len(goals), sum(one.active for one in known.values()), *shares
 
 
@@ -95,13 +94,9 @@ def score_constraints(*, embedder: Embedder | None = None, seed: int = 0) -> dic
         own = [one for strategy in memory.lab.dreams.strategies() for one in strategy.constraints]
         told = {one.id: int(_TASK.findall(one.trajectory)[0]) for one in own}
         shown = [{told.get(item) for item in memory.lab.context(text).items} for _, text in queries]
-    rows = np.array(
-        [
-            (number, _alike(gold, task, of), task == of, task < 0, of in there)
-            for number, ((task, _), there) in enumerate(zip(queries, shown, strict=True))
-            for of in sorted({*told.values()})
-        ]
-    )
+    pairs = [(number, queries[number][0], of, of in shown[number])
+             for number in range(len(queries)) for of in sorted({*told.values()})]  # fmt: skip
+    rows = np.array([(number, _alike(gold, task, of), task == of, task < 0, has) for number, task, of, has in pairs])
     about = {"dataset": "taubench_airline, constraints", "n": len(rows), "constraints": len(told)}
     everything = _reach(rows[:, :4], np.ones(len(rows)), seed)
     return {**about, "metrics": _reach(rows[:, :4], rows[:, 4], seed), "baselines": {"everything": everything}}
@@ -131,7 +126,7 @@ def hypotheses(*, embedder: Embedder | None = None) -> pd.DataFrame:
     """The document's twelve tests without a paid model: columns test, document, ours, passes.
 
     Goals and queries are the document's, actions are told in our words. A test passes where what it is about holds, whatever
-    the columns_scored.
+    the figures.
     """
     told, used, rows = made_up(), embedder or kept_embedder(), []
     for test in told["tests"]:

@@ -104,7 +104,7 @@ def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[R
     """What the strategy recalled for a task's first message foretells: for tasks never seen, and for the same once more.
 
     The first: strategies of the successful trials of 40 tasks, asked for the other 10 by the first message of each trial,
-    five times. The second: of trials 0 to 2 of all tasks, asked by trial 3. A result each, as `columns_scored` makes it.
+    five times. The second: of trials 0 to 2 of all tasks, asked by trial 3. A result each, as `beside_peers` makes it.
     """
     (log,), runs, used = load_logs("taubench_airline"), first_messages(), embedder or kept_embedder()
     by_run: dict[str, list[Event]] = defaultdict(list)
@@ -122,7 +122,7 @@ def score_taubench(*, embedder: Embedder | None = None, seed: int = 0) -> list[R
                 for method, scored in chain(*(_foretold(memory, run, query, used) for run, query in asked)):
                     rows[method].append(scored)
         tasks = [run.task for _, asked in trials for run, _ in asked]
-        found = columns_scored(rows, [*ACTION_SCORES, "recalled"], tasks, seed, 3)
+        found = beside_peers(rows, [*ACTION_SCORES, "recalled"], tasks, seed, 3)
         told.append({"dataset": f"taubench_airline, {part}", **found})
     return told
 
@@ -155,14 +155,13 @@ def _actions(trajectory: Trajectory) -> list[str]:
 
 def _frequent(known: Sequence[Trajectory]) -> list[str]:
     """The calls that half of the runs make, each as it is made most often."""
-    by_name: dict[str, Counter[str]] = defaultdict(Counter)
+    calls = [(called(action)[0], action) for one in known for action in _actions(one)]
     runs = Counter(name for one in known for name in {called(action)[0] for action in _actions(one)})
-    for action in (action for one in known for action in _actions(one)):
-        by_name[called(action)[0]][action] += 1
-    return [by_name[name].most_common(1)[0][0] for name, n in runs.most_common() if n >= _OFTEN * len(known)]
+    often = [name for name, n in runs.most_common() if n >= _OFTEN * len(known)]
+    return [Counter(action for other, action in calls if other == name).most_common(1)[0][0] for name in often]
 
 
-def columns_scored(
+def beside_peers(
     rows: Mapping[str, Sequence[Sequence[float]]], names: Sequence[str], groups: Sequence[Any], seed: int, first: int
 ) -> Result:
     """{n, metrics, baselines}: the mean of each column with its 95 % interval, drawn by group; `strategies` are the metrics.
@@ -178,14 +177,14 @@ def columns_scored(
     return {"n": len(own), "metrics": told.pop(STRATEGIES), "baselines": told}
 
 
-def score_coding(dataset: str | Log = "coding_sessions", *, embedder: Embedder | None = None, seed: int = 0) -> Result:
+def score_coding(log: str | Log = "coding_sessions", *, embedder: Embedder | None = None, seed: int = 0) -> Result:
     """Does the strategy recalled for the first prompt name the files and commands that the session then uses?
 
     Shares of those known before; what was done before a session's start is remembered, and dreamt. Every method has as many
-    tokens as the strategy takes, 500 at most; per_100: the mean of file and command for a hundred tokens. A result as `columns_scored`
+    tokens as the strategy takes, 500 at most; per_100: the mean of file and command for a hundred tokens. A result as `beside_peers`
     makes it. Raises InvalidInput for a log in which no session can be scored.
     """
-    log = dataset if isinstance(dataset, Log) else load_logs(dataset)[0]
+    log = log if isinstance(log, Log) else load_logs(log)[0]
     rows: dict[str, list[list[float]]] = defaultdict(list)
     with closing(Housed([DESIGN], embedder=embedder or kept_embedder())) as memory:
         peers: dict[str, Baseline] = {"BM25 over raw sessions": Bm25(), "recent files": Files(short=True)}
@@ -194,38 +193,30 @@ def score_coding(dataset: str | Log = "coding_sessions", *, embedder: Embedder |
             new = [event for event in log.events[taken:] if event.at < scene.at]
             taken += len(new)
             memory.observe(new)
+            memory.consolidate(scene.at)
             for peer in peers.values():
                 peer.observe(new)
-            memory.consolidate(scene.at)
             known |= commands_of(new)
             wanted = known & commands_of(event for event in log.events if event.session == scene.session)
             if not (wanted and scene.files):
                 continue
-            text = _text(memory, scene.prompt)
-            tokens = count_tokens(text)
+            found = memory.lab.dreams.query(scene.prompt).entry
+            text = "\n".join([found.summary, *(step.action for step in found.steps)]) if found else ""
+            tokens = min(_TOKENS, count_tokens(text))
             given = {name: peer.items(scene.at, scene.prompt, tokens) for name, peer in peers.items()}
             shown = {name: "\n".join(item.text for item in items) for name, items in given.items()}
             for method, whole in {STRATEGIES: text, **shown}.items():
-                rows[method].append(_named(scene, wanted, _cut(whole, tokens), tokens))
+                rows[method].append(_named(scene, wanted, whole, tokens))
     if not rows:
         raise InvalidInput(
             f"got {log.name}, whose sessions use nothing known before; give a longer log of coding sessions"
         )
-    found = columns_scored(rows, ["file", "command", "per_100", "tokens"], range(len(rows[STRATEGIES])), seed, 2)
-    return {"dataset": log.name, **found}
-
-
-def _text(memory: Housed, prompt: str) -> str:
-    """What the strategy for a prompt says, '' for none."""
-    found = memory.lab.dreams.query(prompt).entry
-    return _cut("\n".join([found.summary, *(step.action for step in found.steps)]), _TOKENS) if found else ""
-
-
-def _cut(text: str, tokens: int) -> str:
-    return text.encode()[: BYTES_PER_TOKEN * tokens].decode(errors="ignore")
+    told = beside_peers(rows, ["file", "command", "per_100", "tokens"], range(len(rows[STRATEGIES])), seed, 2)
+    return {"dataset": log.name, **told}
 
 
 def _named(scene: Scene, wanted: set[str], text: str, tokens: int) -> list[float]:
+    text = text.encode()[: BYTES_PER_TOKEN * tokens].decode(errors="ignore")
     file = share(len(scene.named(text) & scene.files), len(scene.files))
     command = share(sum(command in text for command in wanted), len(wanted))
     return [file, command, 50 * (file + command) / max(tokens, 1), float(tokens)]
