@@ -129,7 +129,7 @@ def demo(name: str, model: str) -> None:
     from theorex_lab.home import CONFIG_FILE
 
     home = Path(named_home()).expanduser()
-    settings = with_local_model(load_settings(home / CONFIG_FILE, preset=named_preset()), home)
+    settings = load_settings(home / CONFIG_FILE, preset=named_preset())
     found = run_demo(name, model=model, settings=settings)
     emit(found.result(), str(found))
 
