@@ -182,6 +182,15 @@ def code_quote(text: str) -> str:
     return next(iter(working or lines), "")
 
 
+def says_failed(text: str) -> bool:
+    """Whether a tool's answer says by itself that the call failed.
+
+    >>> says_failed("ValueError: no number"), says_failed("0 errors")
+    (True, False)
+    """
+    return _says("failed", text)
+
+
 def failure_quote(text: str) -> str:
     """The line that says what failed, the last line of a traceback before all; empty without one."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]

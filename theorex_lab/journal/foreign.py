@@ -49,9 +49,16 @@ def read_file(path: Path) -> bytes:
 
 
 def read_column(path: Path, table: str, columns: tuple[str, ...], wanted: str) -> Iterator[bytes]:
-    """Yield the bytes of the column `wanted` of a SQLite table, in the order of its rows; b'' for NULL.
+    """Yield the bytes of one column of a SQLite table, b'' for NULL; see `read_rows`, which raises what this does."""
+    yield from (row[wanted] or b"" for row in read_rows(path, table, columns, (wanted,)))
 
-    Taken is only a table that has these columns as they are stored: no view, no virtual table, no column that is computed.
+
+def read_rows(
+    path: Path, table: str, columns: tuple[str, ...], wanted: tuple[str, ...]
+) -> Iterator[dict[str, bytes | None]]:
+    """Yield the rows of a SQLite table in their order, the bytes of those `wanted` columns that it has; None for NULL.
+
+    Taken is only a table that has these `columns` as they are stored: no view, no virtual table, no column that is computed.
     Nothing is written, beside the file neither. Raises InvalidInput for a file that is something else or that holds more
     than one of its size can, StorageError for one that cannot be read.
     """
@@ -62,15 +69,17 @@ def read_column(path: Path, table: str, columns: tuple[str, ...], wanted: str) -
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LARGEST_ROW_BYTES)
             for pragma in _PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}").fetchall()
-            _check_table(path, connection, table, columns)
+            stored = _check_table(path, connection, table, columns)
+            names = [name for name in wanted if name in stored]
+            read = ", ".join(f"CAST({name} AS BLOB)" for name in names)
             held = 0
             # NOT INDEXED, for an index may be one of anything; in the order of the rows all the same.
-            for (data,) in connection.execute(f"SELECT CAST({wanted} AS BLOB) FROM main.{table} NOT INDEXED"):
-                held += _SMALLEST_ROW_BYTES + len(data or b"")
+            for row in connection.execute(f"SELECT {read} FROM main.{table} NOT INDEXED"):
+                held += _SMALLEST_ROW_BYTES + sum(len(data or b"") for data in row)
                 if held > 4 * size:  # a number is longer written out than it is stored
                     held_by = f"whose rows hold more than fits into its {size} bytes"
                     raise InvalidInput(f"got {path}, {held_by}; it is damaged")
-                yield data or b""
+                yield dict(zip(names, row, strict=True))
     except sqlite3.DatabaseError as error:
         name = getattr(error, "sqlite_errorname", "")
         if name.startswith(_OUT_OF_REACH):
@@ -93,7 +102,7 @@ def _address(path: Path) -> str:
     return f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
 
 
-def _check_table(path: Path, connection: sqlite3.Connection, table: str, columns: tuple[str, ...]) -> None:
+def _check_table(path: Path, connection: sqlite3.Connection, table: str, columns: tuple[str, ...]) -> set[str]:
     wanted = f"the table {table}({', '.join(columns)})"
     named = "name = ? COLLATE NOCASE AND type IN ('table', 'view')"
     found = connection.execute(f"SELECT type, rootpage FROM main.sqlite_master WHERE {named}", [table]).fetchall()
@@ -105,3 +114,4 @@ def _check_table(path: Path, connection: sqlite3.Connection, table: str, columns
     stored = {str(row[1]).lower() for row in rows if row[6] == 0}
     if len(stored) < len(rows) or not stored.issuperset(columns):
         raise InvalidInput(f"got {path}, in which {table} lacks columns or computes some; allowed is {wanted}")
+    return stored

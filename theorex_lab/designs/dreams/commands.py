@@ -56,7 +56,12 @@ def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
 
     lab = open_lab()
     found = lab.dreams.query(query, domain=domain)
-    told = {"path": found.path, "reasoning": found.reasoning, "confidence": found.confidence, "similarity": found.similarity}
+    told = {
+        "path": found.path,
+        "reasoning": found.reasoning,
+        "confidence": found.confidence,
+        "similarity": found.similarity,
+    }
     if found.entry is None:
         emit({**told, "entry_point": None}, f"zero shot: {found.reasoning}")
         return
@@ -108,7 +113,9 @@ def dream_strategies(strategy: str | None, domain: str | None, everything: bool)
 
 def _row(one: Strategy) -> str:
     gone = "" if one.active else f" [{f'taken into {one.absorbed_by}' if one.absorbed_by else 'asleep'}]"
-    counts = f"{len(one.steps)} steps, {one.success} of {one.success + one.failure} succeeded, {one.confidence:.0%} sure"
+    counts = (
+        f"{len(one.steps)} steps, {one.success} of {one.success + one.failure} succeeded, {one.confidence:.0%} sure"
+    )
     return f"{one.id}  {one_row(one.goal)} ({counts}){gone}"
 
 
@@ -119,7 +126,11 @@ def as_told(one: Strategy) -> dict[str, Any]:
 
 def in_words(one: Strategy) -> str:
     """A strategy for people: what it is for, its steps with what came of them, and what it warns of."""
-    lines = [f"{one.id}  {one_row(one.goal)}", f"  {one_row(one.summary)}", *map(_step, range(1, 1 + len(one.steps)), one.steps)]
+    lines = [
+        f"{one.id}  {one_row(one.goal)}",
+        f"  {one_row(one.summary)}",
+        *map(_step, range(1, 1 + len(one.steps)), one.steps),
+    ]
     lines += [f"     or, after {branch.after + 1}: {one_row(branch.step.action)}" for branch in one.branches]
     lines += [f"  avoid: {one_row(found.text)} ({found.source}'s words)" for found in one.constraints]
     return "\n".join(lines)

@@ -27,10 +27,10 @@ _OUTCOMES = list(Ended)
 _NEAREST_AMONG = 2_000
 # Tools and commands that only look.
 _LOOKS = re.compile(
-    r"(?:get|list|search|read|find|fetch|view|show|look|query|select|grep|glob|ls|cat|check|describe|think|calculate|calc|web|todo|task|ask)"
+    r"(?:get|list|search|read|find|fetch|view|show|look|query|select|grep|glob|ls|cat|check|describe|think|calculate|calc|web|todo|task|ask|agent|exitplan|enterplan|skill)"
 )
 _LOOKING_COMMAND = re.compile(
-    r"(?:cd [^;&|]+(?:&&|;)\s*)*(?:ls|cat|head|tail|grep|rg|find|wc|pwd|which|echo|env|stat|file|tree|sed -n|git (?:status|log|diff|show|branch|blame))\b[^>]*$"
+    r"(?:cd [^;&|]+(?:&&|;)\s*)*(?:ls|cat|head|tail|grep|rg|find|wc|pwd|which|echo|env|stat|file|tree|sed -n|git (?:status|log|diff|show|branch|blame|remote|rev-parse|worktree list)|gh \w+ (?:view|diff|list|checks))\b(?:[^>]|2>)*$"
 )
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code:? [1-9]")
 _PAYLOAD = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")

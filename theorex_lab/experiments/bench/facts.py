@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from itertools import count
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.experiments.bench.made import NOW, texts
-from theorex_lab.experiments.bench.measure import Ground, Round, Timed, alternately, row
+from theorex_lab.experiments.bench.measure import Ground, Round, alternately, elapsed, row
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import fold_into
 from theorex_lab.lab import Lab
@@ -36,13 +35,6 @@ def _laid(ground: Ground) -> Lab:
     return lab
 
 
-def _elapsed(call: Timed) -> float:
-    """Seconds that pass: most of what a durable append takes is waiting for the disk."""
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
-
-
 @row("fact-write", "a fact written to one of 50 entities, time that passes", "a bare durable append", at_most=3)
 def _fact_write(ground: Ground) -> Iterator[Round]:
     new, numbers = texts(5_000, length=8, seed=3), count()
@@ -55,7 +47,7 @@ def _fact_write(ground: Ground) -> Iterator[Round]:
         def bare() -> None:
             lab.journal.append([new_event("flushed", {"upto": 0}, agent="main", at=NOW)])
 
-        yield alternately(ours, bare, calls=50, meter=_elapsed)
+        yield alternately(ours, bare, calls=50, meter=elapsed)
 
 
 @row("fact-as-of", "what was believed at a moment", "a fold of the same facts", at_most=2, target_from=100_000)

@@ -18,7 +18,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.bench.measure import ROWS, BenchRow, Ground
 from theorex_lab.experiments.data import local_runs
 
-FAMILIES = ("computing", "memory", "processes", "facts")
+FAMILIES = ("computing", "memory", "processes", "facts", "dreams")
 SCALES = {"10k": 10_000, "100k": 100_000}
 HEAD = "| row | measured | beside | ours ÷ peer, median [min–max] | target |\n|---|---|---|---|---|"
 _PACKAGES = (

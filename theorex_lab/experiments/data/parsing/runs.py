@@ -52,9 +52,10 @@ class _Turn(BaseModel):
 
 def _actions(messages: Any) -> tuple[Action, ...]:
     turns = TypeAdapter(list[_Turn]).validate_python(messages)
-    results = {turn.tool_call_id: turn.content for turn in turns if turn.tool_call_id}
-    calls = [call for turn in turns for call in turn.tool_calls or ()]
-    return tuple(Action(call.name, call.arguments, results.get(call.id)) for call in calls)
+    # Ids of calls come back within a run: a call's answer is the first after it that bears its id.
+    calls = [(place, call) for place, turn in enumerate(turns) for call in turn.tool_calls or ()]
+    answers = [next((turn.content for turn in turns[k:] if turn.tool_call_id == call.id), None) for k, call in calls]
+    return tuple(Action(call.name, call.arguments, said) for (_, call), said in zip(calls, answers, strict=True))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,250 @@
+"""The instruction set and its machine: text to programs and back, what is rejected, and that nothing is changed."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from theorex_lab import Lab
+from theorex_lab.designs.dreams.isa import (
+    LAST_PARENT,
+    VERSIONS,
+    Instruction,
+    Opcode,
+    Program,
+    Versions,
+    parse,
+    serialize,
+)
+from theorex_lab.designs.dreams.isa_commands import isa
+from theorex_lab.designs.dreams.vm import Effects, run
+from theorex_lab.errors import InvalidInput
+
+CODES = {
+    "MEM_PTR": 0x10, "MEM_READ": 0x11, "MEM_NEXT": 0x12, "MEM_PREV": 0x13, "MEM_PARENT": 0x14, "MEM_JMP": 0x15,
+    "EXTRACT_CONSTRAINT": 0x20, "MARK_CRITICAL": 0x21, "MARK_NOISE": 0x22, "BUILD_PARENT": 0x23, "BUILD_CHILD": 0x24,
+    "LNK_NODE": 0x25, "GRP_NODE": 0x26, "PRN_NODE": 0x27, "NOP": 0xF0, "YIELD": 0xF1, "HALT": 0xF2,
+}  # fmt: skip
+DOCUMENT = """
+# Phase 1: SWS
+EXTRACT_CONSTRAINT trace_001 "Do not retry API calls without exponential backoff" timeout
+MARK_CRITICAL trace_001 0
+// noise
+mark_noise trace_001 1
+BUILD_PARENT "implement JWT auth" "Strategy for JWT with HS256 signing" 0.85
+BUILD_CHILD $LAST_PARENT 0 "Research JWT spec" "Read RFC 7519" "Understood claims and signing"
+HALT
+MARK_CRITICAL trace_001 2
+"""
+TEXTS = st.text(max_size=40) | st.sampled_from(['"', "\\", "'", "$'", "$'\\x0a'", ";", "# no comment", "//", "1.", "```", "", " ", "a\nb", "\r", "\x00"])  # fmt: skip
+INSTRUCTIONS = st.builds(
+    Instruction, st.sampled_from(list(Opcode)), st.lists(TEXTS, max_size=6).map(tuple), st.integers(0, 9)
+)
+PROGRAMS = st.lists(INSTRUCTIONS, max_size=20).map(lambda found: Program(tuple(found)))
+
+
+def test_the_seventeen_opcodes_have_their_values() -> None:
+    assert {opcode.name: opcode.value for opcode in Opcode} == CODES
+
+
+@given(PROGRAMS)
+def test_what_is_written_is_read_as_the_same_program(program: Program) -> None:
+    again = parse(serialize(program))
+    assert again == program
+    assert again.warnings == ()
+
+
+@given(st.text())
+def test_any_text_is_a_program_that_is_read_again_as_the_same(text: str) -> None:
+    found = parse(text)
+    assert parse(serialize(found)) == found
+
+
+@given(st.text(alphabet="ab \"'\\$#;x", max_size=20).filter(lambda line: not line.strip().endswith(";")))
+def test_words_are_split_as_a_posix_shell_does(line: str) -> None:
+    line = f"YIELD {line}".strip()
+    if "$'" in line:
+        return
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        assert parse(line).warnings == ("L1: a quote has no end",)
+        return
+    assert [list(one.operands) for one in parse(line).instructions] == [words[1:]]
+
+
+def test_the_program_of_the_document_runs() -> None:
+    done = run(parse(DOCUMENT), actions=5, nodes=())
+    assert (done.success, done.executed, done.errors, done.warnings) == (True, 6, [], [])
+    assert done.effects.constraints == [("Do not retry API calls without exponential backoff", "timeout")]
+    assert (done.effects.critical, done.effects.noise) == ([0], [1])
+    assert done.effects.parents == [("implement JWT auth", "Strategy for JWT with HS256 signing", 0.85)]
+    assert done.effects.children == [("$0", 0, "Research JWT spec", "Read RFC 7519", "Understood claims and signing")]
+    assert done.side_effects[1] == "L4: MARK_CRITICAL trace_001 0"
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"),
+    [
+        ("```asm\nNOP\n```", ["L1: a Markdown fence was passed over", "L3: a Markdown fence was passed over"]),
+        ("1. NOP\n2) NOP\n- NOP", [f"L{n}: a list mark was passed over" for n in (1, 2, 3)]),
+        ("NOP;", ["L1: a semicolon was passed over"]),
+        ("\n\nDROP_ALL x", ["L3: unknown opcode 'DROP_ALL'"]),
+        ('YIELD "a b', ["L1: a quote has no end"]),
+        ("NOP # no comment", []),
+        ("nop\n\n# NOP\n  // NOP", []),
+    ],
+)
+def test_what_is_no_instruction_is_a_warning_and_the_rest_runs(text: str, warned: list[str]) -> None:
+    done = run(parse(f"{text}\nYIELD end"))
+    assert done.success
+    assert done.warnings == warned
+    assert done.effects.yields[-1] == "end"
+
+
+def test_an_open_quote_leaves_words() -> None:
+    assert parse('YIELD "a b').instructions[0].operands == ('"a', "b")
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("MARK_CRITICAL t", "got 1 operands; allowed are 2 or more: trace index"),
+        ("MARK_CRITICAL t 5", "got the index '5'; allowed is 0 to 4"),
+        ("MARK_NOISE t -1", "got the index '-1'; allowed is a whole number from 0"),
+        ("MARK_NOISE t ²", "got the index '²'; allowed is a whole number from 0"),
+        ('BUILD_PARENT "g" "s" 99', "got the confidence '99'; allowed is a number from 0 to 1"),
+        ('BUILD_PARENT "g" "s" NaN', "got the confidence 'NaN'; allowed is a number from 0 to 1"),
+        ('BUILD_PARENT "g" "s" 1.01', "got the confidence '1.01'; allowed is a number from 0 to 1"),
+        ("BUILD_CHILD $LAST_PARENT 0 a b c", "got the node '$LAST_PARENT'; allowed are those that were offered, or built before"),
+        ("LNK_NODE n1 n2 friend", "got the edge 'friend'; allowed is next_step, previous_step, is_child_of, causal, context_jump"),
+        ("LNK_NODE n1 n3 causal", "got the node 'n3'; allowed are those that were offered, or built before"),
+        ("PRN_NODE *", "got the node '*'; allowed are those that were offered, or built before"),
+        ("MEM_READ", "got 0 operands; allowed are 1 or more: node"),
+    ],
+)  # fmt: skip
+def test_a_wrong_instruction_is_rejected_with_its_line_and_never_stored(line: str, said: str) -> None:
+    done = run(parse(f"\n{line}\nMARK_CRITICAL t 0"), actions=5, nodes=("n1", "n2"))
+    assert done.errors == [f"L2: {line.split()[0]}: {said}"]
+    assert done.success
+    assert vars(done.effects) == {**vars(Effects()), "critical": [0]}
+
+
+@pytest.mark.parametrize("confidence", ["0", "1", "0.5", ".5", "1.0", "0.", "1."])
+def test_confidences_from_0_to_1_are_taken(confidence: str) -> None:
+    assert run(parse(f"BUILD_PARENT g s {confidence}")).effects.parents == [("g", "s", float(confidence))]
+
+
+def test_a_fault_class_counts_only_as_the_last_of_three() -> None:
+    done = run(
+        parse("EXTRACT_CONSTRAINT t timeout\nEXTRACT_CONSTRAINT t a b TIMEOUT\nEXTRACT_CONSTRAINT t a b timeout")
+    )
+    assert done.effects.constraints == [("timeout", "unknown_failure"), ("a b TIMEOUT", "unknown_failure"), ("a b", "timeout")]  # fmt: skip
+
+
+def test_the_last_parent_is_the_latest_and_stands_for_a_node_alone() -> None:
+    text = f"BUILD_PARENT a b 0\nBUILD_PARENT c d 1\nLNK_NODE {LAST_PARENT} n causal\nYIELD {LAST_PARENT}\nMEM_PTR two words"
+    done = run(parse(text))
+    assert done.effects.links == [("$1", "n", "causal")]
+    assert done.effects.yields == [LAST_PARENT]
+    assert done.effects.reads == [(Opcode.MEM_PTR, "two words")]
+
+
+@pytest.mark.parametrize(("lines", "success"), [(500, True), (501, False), (10_000, False)])
+def test_a_program_over_the_limit_asks_for_nothing(lines: int, success: bool) -> None:
+    done = run(parse("PRN_NODE n\n" * lines))
+    assert (done.success, done.executed) == (success, min(lines, 500))
+    assert len(done.effects.prunes) == (500 if success else 0)
+    assert any("max_instructions" in error for error in done.errors) is not success
+
+
+def test_a_halt_counts_and_the_limit_is_the_callers() -> None:
+    assert run(parse("NOP\nHALT\nNOP"), max_instructions=2)[:2] == (True, 2)
+    assert run(parse("NOP\nNOP\nHALT"), max_instructions=2)[:2] == (False, 2)
+
+
+@given(st.text(), st.integers(0, 3))
+def test_garbage_runs_to_its_end_and_repeats_itself(text: str, actions: int) -> None:
+    first, second = (run(parse(text), actions=actions, nodes=()) for _ in range(2))
+    assert first.success
+    assert first == second
+
+
+@given(PROGRAMS, st.integers(0, 5))
+def test_effects_hold_only_what_is_there(program: Program, actions: int) -> None:
+    effects = run(program, actions=actions, nodes=("n",)).effects
+    assert all(
+        0 <= index < actions for index in [*effects.critical, *effects.noise, *(child[1] for child in effects.children)]
+    )
+    assert all(0 <= confidence <= 1 for _, _, confidence in effects.parents)
+    assert all(node == "n" or node.startswith("$") for node in effects.prunes)
+
+
+def test_a_version_restricts_to_its_own_opcodes() -> None:
+    versions = Versions()
+    versions.register("0.9", ["NOP", "HALT"])
+    versions.register("0.10", ["YIELD"])
+    assert versions.all_versions() == ["0.9", "0.10", "1.0"]
+    found = parse("YIELD a\nnop", "0.9", versions=versions)
+    assert ([one.opcode for one in found.instructions], found.version) == ([Opcode.NOP], "0.9")
+    assert found.warnings == ("L1: unknown opcode 'YIELD' in version 0.9",)
+    assert parse("NOP", versions=versions).version == "1.0"
+    versions.register("2.0", ["HALT"])
+    assert parse("NOP", versions=versions).instructions == ()
+    assert VERSIONS.all_versions() == ["1.0"]
+
+
+@pytest.mark.parametrize("version", ["0.1", "", "1", "newest"])
+def test_an_unknown_version_is_refused_with_those_that_are_known(version: str) -> None:
+    with pytest.raises(InvalidInput, match=r"allowed are latest, 1\.0"):
+        parse("NOP", version)
+
+
+def test_a_version_of_no_numbers_or_of_an_unknown_opcode_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="numbers with dots"):
+        Versions().register("two", ["NOP"])
+    with pytest.raises(InvalidInput, match="'JUMP'"):
+        Versions().register("2.0", ["JUMP"])
+
+
+def command(tmp_path: Path, *arguments: str, text: str = "", **settings: Any) -> tuple[int, Any]:
+    (tmp_path / "program.txt").write_text(text, encoding="utf-8")
+    (tmp_path / "config.json").write_text(json.dumps({"designs": {"dreams": settings}}))
+    with Lab(tmp_path) as lab:
+        handed_down = {"as_json": True, "open_lab": lambda: lab}
+        done = CliRunner().invoke(isa, [*arguments], obj=handed_down, catch_exceptions=False)
+        assert lab.journal.last_seq() == 0
+    return done.exit_code, json.loads(done.output)
+
+
+def test_run_tells_what_a_program_asks_for_and_changes_nothing(tmp_path: Path) -> None:
+    code, told = command(tmp_path, "run", str(tmp_path / "program.txt"), text=f"DELETE all\n{DOCUMENT}")
+    assert (code, told["success"], told["instructions_executed"], told["errors"]) == (0, True, 6, [])
+    assert told["warnings"] == ["L1: unknown opcode 'DELETE'"]
+    assert len(told["side_effects"]) == 5
+
+
+def test_run_keeps_to_the_limit_of_the_settings(tmp_path: Path) -> None:
+    code, told = command(tmp_path, "run", str(tmp_path / "program.txt"), text="NOP\n" * 4, isaMaxInstructions=3)
+    assert (code, told["success"], told["instructions_executed"]) == (1, False, 3)
+    assert "max_instructions" in told["errors"][0]
+
+
+def test_parse_tells_what_would_run(tmp_path: Path) -> None:
+    code, told = command(tmp_path, "parse", str(tmp_path / "program.txt"), text="NOP;\nDELETE\nMARK_CRITICAL t")
+    assert (code, told["version"]) == (1, "1.0")
+    assert told["instructions"][1] == {"line": 3, "opcode": "MARK_CRITICAL", "operands": ["t"]}
+    assert (len(told["warnings"]), len(told["errors"])) == (2, 1)
+
+
+def test_versions_tell_the_table(tmp_path: Path) -> None:
+    code, told = command(tmp_path, "versions")
+    assert (code, told["current"], told["supported"]) == (0, "1.0", ["1.0"])
+    assert {row["opcode"]: int(row["code"], 16) for row in told["opcodes"]} == CODES

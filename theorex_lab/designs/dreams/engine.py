@@ -1,0 +1,204 @@
+"""The dream cycle: migration, then each trajectory curated and read, then consolidated one by one, then compaction.
+
+What a cycle cannot take waits for the next. A process that is killed anywhere leaves each trajectory untouched, or
+wholly consolidated.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from theorex_lab.clock import to_iso
+from theorex_lab.designs.dreams import ISA_VERSION
+from theorex_lab.designs.dreams.consolidate import Link, Mind
+from theorex_lab.designs.dreams.dreamers import Curated, Dreamer, dreamer_for
+from theorex_lab.designs.dreams.joining import strategy_from
+from theorex_lab.designs.dreams.strategies import Strategies, Strategy
+from theorex_lab.designs.dreams.trajectories import Trajectory, trajectories_of
+from theorex_lab.designs.dreams.upkeep import MigrationTransform, migrate, shorten_summaries
+from theorex_lab.errors import InvalidInput, ModelUnavailable
+from theorex_lab.evolution.lease import Holder, leased
+from theorex_lab.home import Home
+from theorex_lab.ids import SCANNER, new_event_id
+from theorex_lab.journal.event import Body, new_event
+from theorex_lab.text.line import one_line
+
+Progress = Callable[[dict[str, Any]], object]
+# What a cycle counts, by the names of Evolving Memory's journal, and the tokens that its model took.
+COUNTED = (
+    "traces_processed", "nodes_created", "nodes_merged", "edges_created", "cross_edges_created", "nodes_compacted",
+    "constraints_extracted", "traces_migrated", "nodes_migrated", "tokens",
+)  # fmt: skip
+_MOST_CYCLES = 20  # a night
+
+
+@dataclass(frozen=True)
+class DreamReport:
+    """What one cycle did. ran: False where another process tends the home, the `holder`.
+
+    told: its members, which are attributes too: journal_id, started_at and ended_at (µs UTC), domain, dreamer, each of
+    COUNTED, phase_log (lines), passed [trajectory, seq up to which, why there was nothing to learn], held [trajectory, why it
+    waits on].
+    """
+
+    ran: bool = True
+    holder: Holder | None = None
+    told: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0) | {"passed": (), "held": ()})
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "told" or name not in self.told:
+            raise AttributeError(f"a report of a dream has no {name!r}")
+        return self.told[name]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The report as JSON holds it, times as ISO."""
+        times = {name: to_iso(self.told[name]) for name in ("started_at", "ended_at") if name in self.told}
+        return {"ran": self.ran, **self.told, **times, **(self.holder.to_dict() if self.holder else {})}
+
+
+def dream(
+    home: Home, dreamer: Dreamer | None = None, *, domain: str | None = None, limit: int | None = None,
+    progress: Progress | None = None, migrations: Sequence[MigrationTransform] = (), keep: Callable[[], object] | None = None,
+) -> DreamReport:  # fmt: skip
+    """One cycle over what waits, under the home's lease: `limit` trajectories at most, by default maxTracesPerCycle.
+
+    dreamer: by default the one of the settings.  progress: is told {"event": started, phase, trace or completed, …}.  keep:
+    renews the lease of a caller who holds it already. Raises InvalidInput for a limit below 1, ModelUnavailable where the
+    embedder is silent, LeaseLost where another process has taken over.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     _ = lab.dreams.capture("deploy the site", [{"action": "make all"}, {"action": "rsync out/ host:"}])
+    ...     report = dream(lab.home)
+    >>> report.traces_processed, report.nodes_created
+    (1, 1)
+    """
+    if limit is not None and limit < 1:
+        raise InvalidInput(f"got limit={limit}; allowed is a number from 1")
+    chosen, tell = dreamer or dreamer_for(home), progress or _untold
+    if keep is not None:
+        return _Cycle(Mind(home), chosen, domain, limit, tell, keep).run(migrations)
+    with leased(home, "dream") as lease:
+        if not lease.held:
+            return DreamReport(False, lease.holder)
+        return _Cycle(Mind(home), chosen, domain, limit, tell, lease.renew).run(migrations)
+
+
+def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
+    """Dream inside the night's lease, cycle by cycle, until nothing waits that a cycle can take."""
+    whole, done, report = home.in_project(""), Counter[str](), DreamReport()
+    if not trajectories_of(whole, waiting=True, limit=1):
+        return "nothing waits"
+    mind, dreamer = Mind(whole), dreamer_for(whole, night=True)
+    for _ in range(_MOST_CYCLES):
+        report = _Cycle(mind, dreamer, None, None, _untold, lambda: None).run((), always=False)
+        done.update({name: report.told[name] for name in COUNTED})
+        if not (report.traces_processed or report.passed) or not trajectories_of(whole, waiting=True, limit=1):
+            break
+    waits = "".join(f"; {name} waits on: {why}" for name, why in report.held[:3])
+    return f"{done['nodes_created']} strategies made, {done['nodes_merged']} trajectories taken into one{waits}"
+
+
+def _untold(_told: dict[str, Any]) -> None:
+    """Nobody follows."""
+
+
+class _Cycle:
+    """One cycle, and what it has done so far."""
+
+    def __init__(
+        self, mind: Mind, dreamer: Dreamer, domain: str | None, limit: int | None, tell: Progress, keep: Callable[[], object]
+    ) -> None:  # fmt: skip
+        self.mind, self.home, self.dreamer, self.domain = mind, mind.home, dreamer, domain
+        self.tell, self.keep, self.most = tell, keep, limit or mind.settings.max_traces_per_cycle
+        self.done, self.log = Counter(dict.fromkeys(COUNTED, 0)), list[str]()
+        self.passed, self.held = list[tuple[str, int, str]](), list[tuple[str, str]]()
+
+    def run(self, migrations: Sequence[MigrationTransform], *, always: bool = True) -> DreamReport:
+        """The phases; unless `always`, a cycle that changed nothing is not noted."""
+        started, last = self.home.clock.now(), self.home.views.get(Strategies).cycles["seq"][-1:].tolist()
+        before = {name for event in self.home.journal.read(seqs=last) for name, _ in event.body["held"]}
+        found = trajectories_of(self.home, waiting=True, domain=self.domain, limit=self.most + len(before))
+        waiting = sorted(found, key=lambda one: one.id in before)[: self.most]  # what was held keeps nobody waiting
+        self.tell({"event": "started", "waiting": len(waiting)})
+        self.done["traces_migrated"] = sum(one.isa_version != ISA_VERSION for one in waiting)
+        self.done["nodes_migrated"], problems = migrate(self.mind, migrations, self.dreamer, self.domain)
+        self._phase("migration", f"{self.done['nodes_migrated']} strategies", *problems)
+        # A model's answers cost: what it said of one trajectory is kept before it is asked about the next.
+        at_once = self.most if self.dreamer.name == "heuristic" else 1
+        for start in range(0, len(waiting), at_once):
+            self.keep()
+            self._take(waiting[start : start + at_once])
+        self._phase("curation", f"{len(waiting)} read, {len(self.passed)} passed over, {len(self.held)} wait on")
+        self._phase("consolidation", f"{self.done['nodes_created']} made, {self.done['nodes_merged']} merged")
+        self.keep()
+        self.done["nodes_compacted"], problems = shorten_summaries(self.mind, self.dreamer, self.domain)
+        self._phase("compaction", f"{self.done['nodes_compacted']} strategies", *problems)
+        body: Body = {
+            "dream_id": new_event_id(started), "started_at": started, "ended_at": self.home.clock.now(), **self.done,
+            "domain": self.domain or "", "dreamer": self.dreamer.name, "phase_log": self.log, "passed": self.passed,
+            "held": self.held,
+        }  # fmt: skip
+        if always or any(self.done.values()) or self.passed or {name for name, _ in self.held} != before:
+            self.home.journal.append([new_event("dream", body, agent=SCANNER, at=body["ended_at"])])
+        report = DreamReport(told={"journal_id": body["dream_id"], **body})
+        self.tell({"event": "completed", **report.to_dict()})
+        return report
+
+    def _phase(self, name: str, told: str, *problems: str) -> None:
+        self.log += [f"{name}: {told}", *problems]
+        self.tell({"event": "phase", "phase": name, "told": told})
+
+    def _take(self, waiting: Sequence[Trajectory]) -> None:
+        """Read trajectories, then consolidate one after the other."""
+        read = list[tuple[Trajectory, Curated, Strategy]]()
+        for one in waiting:
+            with self._waits_where_silent(one):
+                read += self._read(one)
+        with self._waits_where_silent(*(one for one, _, _ in read)):
+            self.mind.vectors(*(text for _, _, new in read for text in (new.text, new.goal)))
+            for one, curated, new in read:
+                with self._waits_where_silent(one):
+                    self._consolidate(one, curated, new)
+
+    @contextmanager
+    def _waits_where_silent(self, *trajectories: Trajectory) -> Iterator[None]:
+        try:
+            yield
+        except ModelUnavailable as error:
+            for one in trajectories:
+                self._aside(one, "held", str(error))
+
+    def _aside(self, one: Trajectory, did: str, why: str) -> None:
+        """Note what is passed over for good, or held until the next cycle."""
+        if did == "passed":
+            self.passed.append((one.id, one.upto, why))
+        elif did == "held":
+            self.held.append((one.id, one_line(why)))
+        self.tell({"event": "trace", "trajectory": one.id, "did": did, "told": why})
+
+    def _read(self, one: Trajectory) -> Iterator[tuple[Trajectory, Curated, Strategy]]:
+        """What the dreamer sees in a trajectory; nothing where there is nothing to learn."""
+        if len(one.actions) < (least := self.mind.settings.min_actions):
+            return self._aside(one, "passed", f"{len(one.actions)} actions; {least} are needed")
+        curated = self.dreamer.curate(one)
+        self.done["tokens"] += curated.tokens
+        if not curated.critical and not curated.constraints:
+            return self._aside(one, "passed", "nothing in it is worth keeping")
+        yield one, curated, strategy_from(one, curated)
+
+    def _consolidate(self, one: Trajectory, curated: Curated, new: Strategy) -> None:
+        settings, links, near = self.mind.settings, list[Link](), self.mind.near(new)
+        if near and near[0][1] < settings.merge_similarity:
+            alike = [self.mind.known[found] for found, cosine in near if cosine >= settings.link_similarity]
+            try:
+                links = list(self.dreamer.links(new, alike[: settings.most_links])) if alike else []
+            except ModelUnavailable as error:
+                self.log.append(f"{new.id} is not linked: {error}")
+        did, what, counts = self.mind.consolidate(one, curated, new, links)
+        self.done.update(counts)
+        self._aside(one, did, what)

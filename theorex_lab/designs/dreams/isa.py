@@ -1,0 +1,218 @@
+"""The instruction set in which a model says what of a trajectory is worth keeping: 17 opcodes, one a line, as text.
+
+A program is read line by line. Opcodes may be written in any case; blank lines and those that begin with `#` or `//` are
+skipped. Words are split as a POSIX shell does; where a quote has no end, by quoted or plain words. Written out, an operand
+that holds a line break or another control character stands as `$'…'`, as in bash.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from enum import IntEnum
+from typing import Self
+
+from theorex_lab.designs.dreams import ISA_VERSION, Edge
+from theorex_lab.errors import InvalidInput
+from theorex_lab.text.line import one_line
+
+LAST_PARENT = "$LAST_PARENT"  # as a node: the one that the latest BUILD_PARENT made
+
+
+class Opcode(IntEnum):
+    """What an instruction does: its operands by kind (`words` and `constraint` are all that are left), and what it adds to."""
+
+    kinds: tuple[str, ...]
+    adds_to: str  # a list of `vm.Effects`
+
+    def __new__(cls, code: int, kinds: str = "", adds_to: str = "") -> Self:
+        """A member of the value `code`."""
+        member = int.__new__(cls, code)
+        member._value_, member.kinds, member.adds_to = code, tuple(kinds.split()), adds_to
+        return member
+
+    MEM_PTR = 0x10, "words", "reads"
+    MEM_READ = 0x11, "node", "reads"
+    MEM_NEXT = 0x12, "node", "reads"
+    MEM_PREV = 0x13, "node", "reads"
+    MEM_PARENT = 0x14, "node", "reads"
+    MEM_JMP = 0x15, "node", "reads"
+    EXTRACT_CONSTRAINT = 0x20, "trace constraint", "constraints"
+    MARK_CRITICAL = 0x21, "trace index", "critical"
+    MARK_NOISE = 0x22, "trace index", "noise"
+    BUILD_PARENT = 0x23, "goal summary confidence", "parents"
+    BUILD_CHILD = 0x24, "node index reasoning action result", "children"
+    LNK_NODE = 0x25, "node node edge", "links"
+    GRP_NODE = 0x26, "node node", "groups"
+    PRN_NODE = 0x27, "node", "prunes"
+    NOP = 0xF0
+    YIELD = 0xF1, "words", "yields"
+    HALT = 0xF2
+
+
+# Kind of an operand -> its form, and what an error says of it; the others are any text.
+_FORMS = {
+    "index": (re.compile(r"[0-9]{1,9}"), "a whole number from 0"),
+    "confidence": (re.compile(r"0?\.[0-9]+|[01]\.?|1\.0+"), "a number from 0 to 1"),
+    "edge": (re.compile("|".join(Edge)), ", ".join(Edge)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Instruction:
+    """An opcode and its operands; `line`: where it stood, which makes it no other instruction."""
+
+    opcode: Opcode
+    operands: tuple[str, ...] = ()
+    line: int = field(default=0, compare=False)
+
+    @property
+    def problem(self) -> str:
+        """Why it cannot be run, by its operands alone; '' where it can.
+
+        >>> Instruction(Opcode.BUILD_PARENT, ("deploy", "Deploy it.", "nan")).problem
+        "got the confidence 'nan'; allowed is a number from 0 to 1"
+        """
+        kinds = self.opcode.kinds
+        if len(self.operands) < len(kinds):
+            return f"got {len(self.operands)} operands; allowed are {len(kinds)} or more: {' '.join(kinds)}"
+        for kind, operand in zip(kinds, self.operands, strict=False):
+            if kind in _FORMS and not _FORMS[kind][0].fullmatch(operand):
+                return f"got the {kind} {one_line(operand, 40)!r}; allowed is {_FORMS[kind][1]}"
+        return ""
+
+    def __str__(self) -> str:
+        return " ".join([self.opcode.name, *map(_quoted, self.operands)])
+
+
+@dataclass(frozen=True)
+class Program:
+    """Instructions of a version of the set. warnings: what of the text was passed over or read leniently, by its line."""
+
+    instructions: tuple[Instruction, ...]
+    version: str = ISA_VERSION
+    warnings: tuple[str, ...] = field(default=(), compare=False)
+
+    @property
+    def errors(self) -> tuple[str, ...]:
+        """Instructions that will be rejected whatever the program is run on, with their lines."""
+        return tuple(f"L{one.line}: {one.opcode.name}: {one.problem}" for one in self.instructions if one.problem)
+
+
+class Versions:
+    """The versions of the instruction set that are known, each with the names of its opcodes.
+
+    >>> VERSIONS.current(), len(VERSIONS.get("1.0"))
+    ('1.0', 17)
+    """
+
+    def __init__(self) -> None:
+        self._opcodes = {ISA_VERSION: frozenset(Opcode.__members__)}
+
+    def register(self, version: str, opcodes: Iterable[str]) -> None:
+        """Make a version known. Raises InvalidInput for one that is no numbers with dots, or an opcode that is none."""
+        names = frozenset(opcodes)
+        if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9}){0,3}", version):
+            raise InvalidInput(f"got the version {version!r}; allowed are numbers with dots, such as 2.0")
+        if unknown := sorted(names - set(Opcode.__members__)):
+            raise InvalidInput(f"got the opcode {unknown[0]!r}; allowed are {', '.join(Opcode.__members__)}")
+        self._opcodes[version] = names
+
+    def get(self, version: str) -> frozenset[str]:
+        """The opcodes of a version, by name. Raises InvalidInput for an unknown one."""
+        if not self.supports(version):
+            raise InvalidInput(f"got the version {version!r}; allowed are latest, {', '.join(self.all_versions())}")
+        return self._opcodes[version]
+
+    def current(self) -> str:
+        """The highest version."""
+        return self.all_versions()[-1]
+
+    def all_versions(self) -> list[str]:
+        """All versions, the highest last."""
+        return sorted(self._opcodes, key=lambda version: [int(part) for part in version.split(".")])
+
+    def supports(self, version: str) -> bool:
+        """Whether a version is known."""
+        return version in self._opcodes
+
+
+VERSIONS = Versions()
+# What a word is made of: $'…', "…", '…', an escaped sign, plain signs. A quote without an end is no part of one.
+_PART = re.compile(r"""\$'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|'[^']*'|\\.|\$|[^ \t\r\n"'\\$]+""")
+_WORD = re.compile(rf"(?:{_PART.pattern})++|(?P<open>[\"'\\])")
+_LENIENT = re.compile(r'"([^"]*)"|(\S+)')
+_LIST_MARK = re.compile(r"(?:\d{1,4}[.)]|[-*•])\s+(?=[A-Za-z_])")
+_PLAIN_OPERAND = re.compile(r"[\w$.,:/@%+=-]+")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f'\\]")
+
+
+def parse(text: str, version: str = "latest", *, versions: Versions = VERSIONS) -> Program:
+    """The program in a text; what is no instruction of that version becomes a warning, and the rest stands.
+
+    Markdown fences, list marks before and a semicolon after an instruction are passed over, with a warning. Raises
+    InvalidInput for an unknown version.
+
+    >>> found = parse('1. mark_critical trace_001 0\\nDELETE everything\\nYIELD "all done"')
+    >>> found.instructions[1].operands, found.warnings[1]
+    (('all done',), "L2: unknown opcode 'DELETE'")
+    """
+    stated = versions.current() if version == "latest" else version
+    allowed, found, warnings = versions.get(stated), list[Instruction](), list[str]()
+    for number, line in enumerate(text.split("\n"), 1):
+        if not (bare := line.strip()) or bare.startswith(("#", "//")):
+            continue
+        read, said = _read_line(bare)
+        name = read[0].upper() if read else ""
+        if name in allowed:
+            found.append(Instruction(Opcode[name], tuple(read[1:]), number))
+        elif read:
+            of = f" in version {stated}" if name in Opcode.__members__ else ""
+            said.append(f"unknown opcode {one_line(read[0], 40)!r}{of}")
+        warnings += [f"L{number}: {one}" for one in said]
+    return Program(tuple(found), stated, tuple(warnings))
+
+
+def serialize(program: Program | Iterable[Instruction]) -> str:
+    """A program as text, an instruction a line, which `parse` reads as the same instructions.
+
+    >>> serialize([Instruction(Opcode.YIELD, ('say "hi"', "two" + chr(10) + "lines"))])
+    'YIELD "say \\\\"hi\\\\"" $\\'two\\\\x0alines\\'\\n'
+    """
+    instructions = program.instructions if isinstance(program, Program) else program
+    return "".join(f"{instruction}\n" for instruction in instructions)
+
+
+def _read_line(line: str) -> tuple[list[str], list[str]]:
+    """The words of a line, none where it is to be skipped, and what was passed over."""
+    if line.startswith(("```", "~~~")):
+        return [], ["a Markdown fence was passed over"]
+    said = []
+    if mark := _LIST_MARK.match(line):
+        line = line[mark.end() :]
+        said.append("a list mark was passed over")
+    if line.endswith(";"):
+        line = line.rstrip("; \t")
+        said.append("a semicolon was passed over")
+    words = [*_WORD.finditer(line)]
+    if any(word["open"] for word in words):
+        return [quoted or plain for quoted, plain in _LENIENT.findall(line)], [*said, "a quote has no end"]
+    return [_PART.sub(_unquoted, word[0]) for word in words], said
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    part = match[0]
+    if part.startswith("$'"):
+        return re.sub(r"\\(?:x([0-9a-f]{2})|(.))", lambda hit: chr(int(hit[1], 16)) if hit[1] else hit[2], part[2:-1])
+    if part.startswith('"'):
+        return re.sub(r'\\(["\\])', r"\1", part[1:-1])
+    return part[1:-1] if part.startswith("'") else part.removeprefix("\\")
+
+
+def _quoted(operand: str) -> str:
+    if _PLAIN_OPERAND.fullmatch(operand):
+        return operand
+    if not re.search(r"[\x00-\x1f\x7f]", operand):
+        return '"' + re.sub(r'(["\\])', r"\\\1", operand) + '"'
+    return "$'" + _CONTROL.sub(lambda hit: f"\\x{ord(hit[0]):02x}", operand) + "'"

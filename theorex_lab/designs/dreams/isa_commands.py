@@ -1,0 +1,75 @@
+"""The commands of the instruction set: `theorex dream isa parse|run|versions`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from typing import IO
+
+import click
+
+from theorex_lab.console import command, emit, group, open_lab
+
+_FILE = click.argument("file", type=click.File("r", "utf-8-sig", "replace"))
+_VERSION = click.option("--isa", "version", default="latest", metavar="V", help="Version of the set; default latest.")
+
+
+@command("parse", "Read a program, FILE or - for standard input, and say what of it would run.")
+@_FILE
+@_VERSION
+def isa_parse(file: IO[str], version: str) -> None:
+    """Nothing is run. Exit code 1 where an instruction will be rejected; what is only passed over is a warning.
+
+    JSON: {version, instructions: [{line, opcode, operands}], warnings, errors}
+    """
+    from theorex_lab.designs.dreams.isa import parse, serialize
+
+    found = parse(file.read(), version)
+    rows = [{"line": one.line, "opcode": one.opcode.name, "operands": one.operands} for one in found.instructions]
+    told = {"version": found.version, "instructions": rows, "warnings": found.warnings, "errors": found.errors}
+    emit(told, "\n".join([*serialize(found).splitlines(), *_problems(found.warnings, found.errors)]))
+    sys.exit(bool(found.errors))
+
+
+@command("run", "Run a program, FILE or - for standard input, and say what it asks for.")
+@_FILE
+@_VERSION
+@click.option("--actions", type=click.IntRange(1), metavar="N", help="Reject indices past so many actions.")
+def isa_run(file: IO[str], version: str, actions: int | None) -> None:
+    """The memory is not changed. What is rejected is an error and the rest runs; exit code 1 where there are more instructions
+    than isaMaxInstructions, 0 otherwise.
+
+    JSON: {success, instructions_executed, warnings, errors, side_effects}
+    """
+    from theorex_lab.designs.dreams.isa import parse
+    from theorex_lab.designs.dreams.items import dream_settings
+    from theorex_lab.designs.dreams.vm import run
+
+    limit = dream_settings(open_lab().home).isa_max_instructions
+    done = run(parse(file.read(), version), actions=actions, max_instructions=limit)
+    told = [*done.side_effects, f"{done.executed} instructions; {'done' if done.success else 'nothing is applied'}"]
+    emit(done.to_dict(), "\n".join([*told, *_problems(done.warnings, done.errors)]))
+    sys.exit(not done.success)
+
+
+@command("versions", "Show the versions of the instruction set, and the opcodes of the highest.")
+def isa_versions() -> None:
+    """`words` are one or more; a constraint's may end with its fault class.
+
+    JSON: {current, supported, opcodes: [{opcode, code, operands}]}
+    """
+    from theorex_lab.designs.dreams.isa import VERSIONS, Opcode
+
+    current, known = VERSIONS.current(), VERSIONS.all_versions()
+    found = [opcode for opcode in Opcode if opcode.name in VERSIONS.get(current)]
+    rows = [{"opcode": opcode.name, "code": f"0x{opcode:02X}", "operands": opcode.kinds} for opcode in found]
+    lines = [f"0x{opcode:02X}  {opcode.name} {' '.join(opcode.kinds)}" for opcode in found]
+    told = {"current": current, "supported": known, "opcodes": rows}
+    emit(told, "\n".join([f"current: {current} of {', '.join(known)}", *lines]))
+
+
+def _problems(warnings: Iterable[str], errors: Iterable[str]) -> list[str]:
+    return [*(f"warning  {one}" for one in warnings), *(f"ERROR    {one}" for one in errors)]
+
+
+isa = group("isa", "Programs of the instruction set in which a model dreams.", isa_parse, isa_run, isa_versions)

@@ -1,0 +1,67 @@
+"""Dreams: programs of the instruction set, a cycle over what waits, and an action captured."""
+
+from __future__ import annotations
+
+import shlex
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import cycle
+from typing import Any
+
+from theorex_lab.clock import FixedClock
+from theorex_lab.designs.dreams.isa import parse
+from theorex_lab.designs.dreams.vm import run
+from theorex_lab.experiments.bench.made import NOW, GivenVectors, texts
+from theorex_lab.experiments.bench.measure import Amounts, Ground, Round, alternately, elapsed, row
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.sqlite.store import open_journal
+from theorex_lab.lab import Lab
+
+_A_CYCLE = 50  # trajectories
+
+
+@row("isa", "a program read and run, processor time", "shlex.split of the same lines", at_most=2)
+def _isa(ground: Ground) -> Iterator[Round]:
+    lines = [
+        f'BUILD_CHILD node {place} "{text}" "{text}" done' for place, text in enumerate(texts(ground.rows, length=4))
+    ]
+    program = "\n".join(lines)
+    yield alternately(
+        lambda: run(parse(program), max_instructions=len(lines)), lambda: [shlex.split(line) for line in lines]
+    )
+
+
+@row("dream", "50 trajectories dreamt by rules, time that passes", "bare durable appends of what it writes", at_most=2)
+def _dream(ground: Ground) -> Iterator[Round]:
+    goals, bare = cycle(texts(1_000, length=8)), open_journal(ground.folder)
+    actions = [{"reasoning": text, "action": f"run(what='{text}')", "result": text, "ok": True} for text in texts(5)]
+    with Lab(ground.folder / "home", clock=FixedClock(NOW), embedder=GivenVectors()) as lab:
+
+        def one_round() -> Iterator[Amounts]:
+            for _ in range(_A_CYCLE):
+                lab.dreams.capture(next(goals), actions)
+            before = lab.journal.last_seq()
+            ours = elapsed(lambda: lab.dreams.dream(limit=_A_CYCLE))
+            written = defaultdict[str, list[Event]](list)
+            for event in lab.journal.tail(before, kinds=["strategy", "strategy_merged", "constraint"]):
+                written[event.body["trajectory"]].append(event)
+            yield Amounts(ours, elapsed(lambda: [bare.append(events) for events in written.values()]))
+
+        yield one_round
+    bare.close()
+
+
+@row("capture", "an action captured, time that passes", "a bare durable append", at_most=2)
+def _capture(ground: Ground) -> Iterator[Round]:
+    given: dict[str, Any] = {"reasoning": "why", "action": "run(what='it')", "result": "done", "ok": True}
+    with (
+        Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab,
+        lab.dreams.session("go") as log,
+        log.trace() as trace,
+    ):
+        body = {"trajectory_id": trace.id, **given}
+
+        def bare() -> None:
+            lab.journal.append([new_event("acted", body, agent="main", at=NOW)])
+
+        yield alternately(lambda: trace.action(**given), bare, calls=50, meter=elapsed)
