@@ -171,6 +171,7 @@ REFUSED: list[tuple[int, str, str, dict[str, Any], str]] = [
     (422, "POST", "/traces", {"content": b"\xff\xfe", "headers": {"Content-Type": "application/json"}}, "JSON"),
     (422, "POST", "/traces", {"json": [1]}, "body: Input should be an object"),
     (422, "POST", "/traces", {}, "goal: Field required"),
+    (422, "POST", "/traces", {"params": {"goal": "x"}}, "goal: Field required"),
     (422, "POST", "/traces", {"json": {"goal": " "}}, "got the goal ' '"),
     (422, "POST", "/traces", {"json": GOOD | {"outcome": "great"}}, "outcome: Input should be 'success', 'failure', 'partial', 'aborted' or 'unknown' (got 'great')"),
     (422, "POST", "/traces", {"json": GOOD | {"source": "moon"}}, "real_world|sim_3d"),

@@ -1,1 +1,1 @@
-"""The memory for other programs: MCP."""
+"""The memory for other programs: MCP, REST and web sockets."""

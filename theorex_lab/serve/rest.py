@@ -64,9 +64,9 @@ class _Endpoint:
 
     async def answer(self, request: requests.Request) -> responses.Response:
         """The response to a request."""
-        strings, body = {**request.query_params, **request.path_params}, None
-        if request.method == "POST":
-            body = await auth.read_body(request.headers, request.receive, MOST_BYTES, optional=True)
+        has_body = request.method == "POST"
+        strings = {**({} if has_body else request.query_params), **request.path_params}
+        body = await auth.read_body(request.headers, request.receive, MOST_BYTES, optional=True) if has_body else None
         found = await to_thread.run_sync(self._encoded, body, strings)
         return responses.Response(found, headers=_PRIVATE, media_type=self._media)
 

@@ -28,15 +28,16 @@ _EVERY, _HELD_BACK = 3, 0.1
 
 
 def training_data(
-    home: Home, *, outcome: str | None = None, source: str | None = None, min_actions: int = 1, format: str = "messages"
-) -> Iterator[dict[str, Any]]:
+    home: Home, *, outcome: str | None = None, source: str | None = None, min_actions: int = 1, format: str = "messages",
+    agent: str | None = None,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield a chat for each action that has reasoning: the goal as the system's word, the reasoning as the user's, the action.
 
     outcome: of the trajectories, one of `Ended`.  source: where they were lived, a key of `FIDELITY`.  min_actions: fewer are
-    left out.  format: a key of `FORMATS`. Secrets are masked. Raises InvalidInput for others.
+    left out.  format: a key of `FORMATS`.  agent: whose they are, None for all's. Secrets are masked. Raises InvalidInput for others.
     """
     for trajectory, actions in _chosen(home, outcome, source, format):
-        if len(trajectory.actions) >= min_actions:
+        if len(trajectory.actions) >= min_actions and agent in (None, trajectory.agent):
             yield from (_chat(trajectory, action, format) for action in actions)
 
 
