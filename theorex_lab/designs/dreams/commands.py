@@ -10,10 +10,12 @@ import click
 from theorex_lab.console import command, emit, one_row, open_lab, reads_project, tends_project
 from theorex_lab.console.agents import own_agent
 from theorex_lab.console.options import OWN_AGENT
+from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
     from theorex_lab.designs.dreams.strategies import Step, Strategy
 
+_GOAL_CHARACTERS = 120
 _DOMAIN = click.option("--domain", metavar="D", help="Only of this domain.")
 
 
@@ -113,10 +115,9 @@ def dream_strategies(strategy: str | None, domain: str | None, everything: bool)
 
 def _row(one: Strategy) -> str:
     gone = "" if one.active else f" [{f'taken into {one.absorbed_by}' if one.absorbed_by else 'asleep'}]"
-    counts = (
-        f"{len(one.steps)} steps, {one.success} of {one.success + one.failure} succeeded, {one.confidence:.0%} sure"
-    )
-    return f"{one.id}  {one_row(one.goal)} ({counts}){gone}"
+    known, goal = one.success + one.failure, one_line(one.goal, _GOAL_CHARACTERS)
+    rate = f"{one.success} of {known} succeeded" if known else "no outcome known"
+    return f"{one.id}  {goal} ({len(one.steps)} steps, {rate}, {one.confidence:.0%} sure){gone}"
 
 
 def as_told(one: Strategy) -> dict[str, Any]:

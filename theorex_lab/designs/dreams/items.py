@@ -70,7 +70,7 @@ class DreamSettings(SettingsRecord):
     recall_similarity: float = tunable(0.5, "weight of likeness in a recall", ge=0, le=1)
     recall_confidence: float = tunable(0.3, "weight of a strategy's confidence", ge=0, le=1)
     recall_success: float = tunable(0.2, "weight of how often it succeeded, where that is known", ge=0, le=1)
-    recall_threshold: float = tunable(0.4, "sum from which a strategy answers", ge=0, le=1)
+    recall_threshold: float = tunable(0.25, "sum from which a strategy answers", ge=0, le=1)
     recall_floor: float | None = tunable(
         None, "cosine below which nothing answers; null: that of unrelated tasks with the embedder", ge=-1, le=1
     )  # fmt: skip

@@ -67,7 +67,7 @@ def summary_of(trajectory: Trajectory) -> str:
     sound = [action for action in trajectory.actions if not went_wrong(action)]
     acts, looks = ([action for action in sound if action.changed is changed] for changed in (True, False))
     did, looked = (_named(_label(action, trajectory.agent) for action in found) for found in (acts, looks))
-    values = (value for action in acts for value in _call(action.action)[1].values())
+    values = (value for action in acts for value in (*_call(action.action)[1].values(), *action.action.split()[1:]))
     files = _named(value for value in values if _RE["file"].fullmatch(value))
     told = [
         did and f"Done by {did}",
@@ -88,9 +88,11 @@ def _lesson(actions: Sequence[Act], places: Sequence[int]) -> Lesson | None:
     (name, given), other = _call(failed.action), failed if at is None else actions[at]
     right = {} if at is None else _call(other.action)[1]
     shown, worked = _shown(name, _apart(given, right) or given, failed), _shown("", _apart(right, given), other)
+    if shown == name or _RE["friction"].search(quote):
+        return None  # it teaches nothing of the task
     same = other.action == failed.action and not failed.action.endswith("…)")  # what is cut may differ in the rest
     text = TEXTS["repeat" if at is None else "again" if same else "instead"].format(
-        shown=f"{shown} as it was called" if shown == name else shown, quote=quote,
+        shown=shown, quote=quote,
         times=f" {len(places)} times" if len(places) > 1 else "", worked="other values" if name and worked[0] == "`" else worked,
     )  # fmt: skip
     fault = next((kind for kind, words in _FAULTS.items() if words.search(quote)), Fault.LOGIC_ERROR)
@@ -113,7 +115,8 @@ def _decisive(trajectory: Trajectory) -> Lesson:
     action = trajectory.actions[find_decisive(steps, task=trajectory.goal).step if steps else -1]
     talked = _label(action, trajectory.agent) == _TALK
     kind = "raised" if error else "looked up" if not steps else "talked" if talked else "decided"
-    text = TEXTS[kind].format(shown=_shown(*_call(action.action), action), error=error)
+    shown = _label(action, trajectory.agent) if kind == "decided" else _shown(*_call(action.action), action)
+    text = TEXTS[kind].format(shown=shown, error=error)
     fault = trajectory.fault or (Fault.LOGIC_ERROR if error else Fault.UNKNOWN_FAILURE)
     # What an action says may be copied from a tool's answer.
     return one_line(text, _LESSON_CHARACTERS), str(fault), "agent" if kind in ("looked up", "talked") else "tool"
@@ -156,7 +159,7 @@ def _shown(name: str, values: Values, action: Act) -> str:
 
 def _label(action: Act, agent: str) -> str:
     """What an action is called in a summary: its tool, a command by its program."""
-    if not action.tool or action.action.startswith(f"{action.tool}("):
+    if not action.tool or action.action.startswith((f"{action.tool}(", f"{action.tool} ")):
         return action.tool or "a step"
     program = _RE["program"].search(action.action[:_READ_CHARACTERS])
     return _TALK if action.tool == agent else program[1] if program else "a script"

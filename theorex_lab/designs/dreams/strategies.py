@@ -287,6 +287,10 @@ def strategy_by_id(home: Home, strategy_id: str) -> Strategy:
         row = view.ids.find(strategy_id) if isinstance(strategy_id, str) else None
         if row is not None and ((found := view.strategy(row)).project in ("", home.project) or not home.project):
             return found
+        if row is not None:
+            raise InvalidInput(
+                f"got the strategy {strategy_id}, of project {found.project}; allowed are those of this one"
+            )
         near = get_close_matches(str(strategy_id), list(view.ids)[-_NEAREST_AMONG:], 1, 0)
     told = f"the nearest is {near[0]}" if near else "there are none yet: dream first"
     raise InvalidInput(f"got the strategy {strategy_id!r}; allowed is the id of one: {told}")

@@ -32,6 +32,7 @@ _LOOKS = re.compile(
 _LOOKING_COMMAND = re.compile(
     r"(?:cd [^;&|]+(?:&&|;)\s*)*(?:ls|cat|head|tail|grep|rg|find|wc|pwd|which|echo|env|stat|file|tree|sed -n|git (?:status|log|diff|show|branch|blame|remote|rev-parse|worktree list)|gh \w+ (?:view|diff|list|checks))\b(?:[^>]|2>)*$"
 )
+_BLANK = re.compile(r'\{(?:"\w+": *""(?:, *)?)+\}')  # what a tool was given was not recorded
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code:? [1-9]")
 _PAYLOAD = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
 
@@ -134,7 +135,7 @@ class Trajectories(View):
         self._open[key] = self.rows.add(
             goal=event.seq, last=event.seq, at=event.at, last_at=event.at, agent=self.agents.number(event.agent),
             key=self.keys.number(key), domain=self.domains.number(body.get("domain", DEFAULT_DOMAIN)), by_hand=by_hand,
-            project=self.projects.number(body.get("project", "")), outcome=_OUTCOMES.index(Ended.UNKNOWN), confidence=0.5,
+            project=self.projects.number(body.get("project", "")), outcome=_OUTCOMES.index(Ended.UNKNOWN), confidence=1.0,
         )  # fmt: skip
         return self._open[key]
 
@@ -346,7 +347,7 @@ def _actions(events: Sequence[Event]) -> Iterator[Act]:
             texts = body["reasoning"], body["action"], body["result"]
             yield Act(event.id, event.at, *texts, body["ok"], tool, changed)
         elif event.kind == "tool_used":
-            done = body["command"] or f"{body['tool']}({body['input']})"
+            done = body["command"] or _call_of(body)
             failed = body["ok"] is False or bool(body["command"] and _EXIT_CODE.match(body["response"]))
             came = False if failed else body["ok"], body["tool"], not failed and _has_changed(body)
             yield Act(event.id, event.at, said, done, body["response"], *came)
@@ -357,11 +358,17 @@ def _actions(events: Sequence[Event]) -> Iterator[Act]:
             said = body["message"]
 
 
+def _call_of(body: dict[str, Any]) -> str:
+    """A tool call in short: with the files that it names, else with what it was given."""
+    files = ", ".join(body["paths"]["edited"] or body["paths"]["read"])
+    return f"{body['tool']} {files}" if files else f"{body['tool']}({body['input']})"
+
+
 def _has_changed(body: dict[str, Any]) -> bool:
     """Whether a tool call did more than look: it edited a file, ran a command, or has a name that says so."""
     if body["command"]:
         return _LOOKING_COMMAND.match(body["command"].strip()) is None
-    return bool(body["paths"]["edited"]) or not _looks(body["tool"])
+    return bool(body["paths"]["edited"]) or not (_looks(body["tool"]) or _BLANK.fullmatch(body["input"]))
 
 
 def _looks(tool: str) -> bool:
