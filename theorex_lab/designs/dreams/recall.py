@@ -11,14 +11,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from theorex_lab.designs.dreams.items import DreamSettings, dream_settings
-from theorex_lab.designs.dreams.strategies import (
-    Step,
-    Strategies,
-    Strategy,
-    StrategyVectors,
-    strategy_by_id,
-    vectors_of,
-)
+from theorex_lab.designs.dreams.strategies import Step, Strategies, Strategy, StrategyVectors, strategy_by_id
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.search.embed import Embedder
@@ -108,10 +101,11 @@ def ranking(
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput(f"got the query {query!r:.100}; allowed is a text that says what is to be done")
     settings, known = dream_settings(home), vectors or StrategyVectors(home)
-    vector = vectors_of(home, [one_line(query, _QUERY_CHARACTERS)], keep=False)[0]
     found = []
     with home.views.reading(Strategies) as view:
-        for strategy_id, similarity in known.nearest(vector, top or settings.recall_top, domain):
+        for strategy_id, similarity in known.nearest(
+            one_line(query, _QUERY_CHARACTERS), top or settings.recall_top, domain
+        ):
             strategy = view.strategy(view.ids.number(strategy_id))
             total = weighed(settings, similarity, strategy.confidence, strategy.success_rate)
             told = f"alike {similarity:.2f}, {strategy.confidence:.0%} sure, {_success(strategy)}"
@@ -157,7 +151,7 @@ def _fits(home: Home, strategy: Strategy, context: str) -> bool:
     settings = dream_settings(home)
     limit = floor_of(home) if settings.drift_threshold is None else settings.drift_threshold
     texts = [strategy.text, *strategy.goals, *(step.action for step in strategy.steps)]
-    vectors = vectors_of(home, [one_line(text, _QUERY_CHARACTERS) for text in (context, *texts)], keep=False)
+    vectors = StrategyVectors(home).made([one_line(text, _QUERY_CHARACTERS) for text in (context, *texts)])
     return float((vectors[1:] @ vectors[0]).max()) >= limit
 
 

@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import cached_property
 from itertools import pairwise
+from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,6 +23,7 @@ from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
+from theorex_lab.search.fuse import best_first
 from theorex_lab.search.vectors import VectorCache, text_key
 
 Matrix = NDArray[np.float32]
@@ -333,62 +336,74 @@ def _links(home: Home, strategy_id: str) -> list[EdgeRow]:
         ]  # fmt: skip
 
 
-def vectors_of(home: Home, texts: Sequence[str], *, keep: bool = True) -> Matrix:
-    """Vectors of these texts by the home's embedder, (len(texts), dimensions); with `keep` beside those of search.
+def vectors_of(home: Home, texts: Sequence[str]) -> Matrix:
+    """Vectors of these texts by the home's embedder, (len(texts), dimensions), kept beside those of search.
 
     Raises ModelUnavailable where the embedder does not answer with vectors.
     """
-    embedder = home.embedder
-    if not texts:
-        return np.zeros((0, embedder.dimensions), np.float32)
-    cache = VectorCache(home.folder / "vectors", embedder.id, embedder.dimensions)
-    once = list(dict.fromkeys(texts))
-    keys = [text_key(text) for text in once]
-    held, matrix = cache.get(keys)
-    if lacking := np.flatnonzero(~held).tolist():
-        made = np.asarray(embedder.embed([once[place] for place in lacking]), np.float32)
-        if made.shape != (len(lacking), embedder.dimensions) or not np.isfinite(made).all():
-            told = f"{embedder.id} gave vectors of the shape {made.shape}"
-            raise ModelUnavailable(f"{told}; allowed is one a text, finite")
-        matrix[lacking] = made
-        if keep:
-            cache.add([keys[place] for place in lacking], made)
-    places = {text: place for place, text in enumerate(once)}
-    found: Matrix = matrix[[places[text] for text in texts]]
-    return found
+    return StrategyVectors(home).of(texts)
 
 
 class StrategyVectors:
-    """The vectors of the active strategies of a home's project, or of none, as one matrix; what changed is read again."""
+    """The vectors of the active strategies of a home's project, or of none; what changed is looked up again."""
 
     def __init__(self, home: Home) -> None:
-        self.home = home
-        self._known: tuple[int, int] | None = None
+        self.home, self._lock = home, RLock()
+        self._known: tuple[int, ...] = ()
+        self._asked: tuple[str, Matrix] | None = None
         self.ids: list[str] = []
-        self.matrix: Matrix = np.zeros((0, 0), np.float32)
-        self._domains: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._domains = self._records = np.zeros(0, np.int64)
+
+    @cached_property
+    def cache(self) -> VectorCache:
+        """Vectors on disk."""
+        return VectorCache(self.home.folder / "vectors", self.home.embedder.id, self.home.embedder.dimensions)
+
+    def of(self, texts: Sequence[str]) -> Matrix:
+        """As `vectors_of`."""
+        with self._lock:
+            keys = [text_key(text) for text in texts]
+            held, matrix = self.cache.get(keys)
+            lacking = {keys[place]: texts[place] for place in np.flatnonzero(~held).tolist()}
+            if lacking:
+                self.cache.add(list(lacking), self.made([*lacking.values()]))
+                matrix = self.cache.get(keys)[1]
+            return matrix
+
+    def made(self, texts: Sequence[str]) -> Matrix:
+        """Vectors that are computed and not kept. Raises ModelUnavailable where what comes is not one a text, finite."""
+        found, embedder = np.asarray(self.home.embedder.embed(texts), np.float32), self.home.embedder
+        if found.shape != (len(texts), embedder.dimensions) or not np.isfinite(found).all():
+            told = f"{embedder.id} gave vectors of the shape {found.shape}"
+            raise ModelUnavailable(f"{told}; allowed is one a text, finite")
+        return found
 
     def follow(self) -> None:
         """Take over what was made or changed meanwhile. Raises ModelUnavailable as `vectors_of`."""
         with self.home.views.reading(Strategies) as view:
-            known = (len(view.states), int(view.rows["asleep"].sum() + (view.rows["absorbed_by"] > 0).sum()))
+            gone = int(view.rows["asleep"].sum() + (view.rows["absorbed_by"] > 0).sum())
+            self.cache.refresh()
+            known = (len(view.states), gone, self.cache.generation)
             if known == self._known:
                 return
             rows = view.chosen(projects=self.home.projects)
             states = [json.loads(view.states[int(view.rows["state"][row])]) for row in rows]
             self.ids, self._domains = [view.ids[row] for row in rows], view.rows["domain"][rows].astype(np.int64)
-        self.matrix = vectors_of(
-            self.home, [strategy_text(state["goal"], state["summary"], state["source"]) for state in states]
-        )
-        self._known = known
+        texts = [strategy_text(state["goal"], state["summary"], state["source"]) for state in states]
+        self.of(texts)
+        self._records, self._known = self.cache.find([text_key(text) for text in texts]), known
 
-    def nearest(self, vector: Matrix, most: int, domain: str | None = None) -> list[tuple[str, float]]:
-        """Ids of the strategies nearest to a vector (dimensions,), of a domain or of all, with their cosines, best first."""
-        self.follow()
-        scores = self.matrix @ vector if len(self.ids) else np.zeros(0, np.float32)
-        if domain is not None:
-            number = self.home.views.get(Strategies).domains.find(domain)
-            scores = np.where(self._domains == (-1 if number is None else number), scores, -2.0)
-        best = np.argpartition(-scores, most)[:most] if len(scores) > most else np.arange(len(scores))
-        best = best[np.argsort(-scores[best], kind="stable")]
-        return [(self.ids[place], float(scores[place])) for place in best.tolist() if scores[place] > -2.0]
+    def nearest(self, text: str | Matrix, most: int, domain: str | None = None) -> list[tuple[str, float]]:
+        """Ids of the strategies nearest to a text or vector, of a domain or of all, with their cosines, best first."""
+        with self._lock:
+            self.follow()
+            if isinstance(text, str) and (self._asked is None or self._asked[0] != text):
+                self._asked = text, self.made([text])[0]
+            vector = self._asked[1] if isinstance(text, str) and self._asked else np.asarray(text, np.float32)
+            rows = np.arange(len(self.ids))
+            if domain is not None:
+                number = self.home.views.get(Strategies).domains.find(domain)
+                rows = np.flatnonzero(self._domains == (-1 if number is None else number))
+            rows = rows[self.cache.likely(self._records[rows], vector, most)]
+            found, scores = best_first(rows, self.cache.read(self._records[rows])[1] @ vector, most)
+        return [(self.ids[place], score) for place, score in zip(found.tolist(), scores.tolist(), strict=True)]

@@ -10,6 +10,7 @@ from typing import Any
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.dreams.isa import parse
+from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.dreams.vm import run
 from theorex_lab.experiments.bench.measure import (
     NOW,
@@ -74,3 +75,19 @@ def _capture(ground: Ground) -> Iterator[Round]:
             lab.journal.append([new_event("acted", body, agent="main", at=NOW)])
 
         yield alternately(lambda: trace.action(**given), bare, calls=50, meter=elapsed)
+
+
+@row(
+    "recall", "a recall among strategies, vectors given, processor time", "the product of all vectors alone", at_most=3
+)
+def _recall(ground: Ground) -> Iterator[Round]:
+    goals, embedder = texts(ground.rows, length=8), GivenVectors()
+    with Lab(ground.folder / "home", clock=FixedClock(NOW), embedder=embedder) as lab:
+        made = [Strategy(f"st-{place:012x}", goal, goal, goals=(goal,)) for place, goal in enumerate(goals)]
+        known = {"trajectory": "", "upto": 0, "source": "agent", "project": ""}
+        _ = lab.home.designs  # whose kinds are known from then on
+        told = ({"strategy_id": one.id, "state": one.state(), **known} for one in made)
+        lab.journal.append([new_event("strategy", body, agent="main", at=NOW) for body in told])
+        matrix, asked = embedder.embed(goals), cycle(goals)
+        vector = matrix[0]
+        yield alternately(lambda: lab.dreams.query(next(asked)), lambda: matrix @ vector, calls=50)
