@@ -88,11 +88,11 @@ def _lesson(actions: Sequence[Act], places: Sequence[int]) -> Lesson | None:
     (name, given), other = _call(failed.action), failed if at is None else actions[at]
     right = {} if at is None else _call(other.action)[1]
     shown, worked = _shown(name, _apart(given, right) or given, failed), _shown("", _apart(right, given), other)
-    if shown == name or _RE["friction"].search(quote):
+    if _RE["friction"].search(quote) or (shown == name and (at is None or worked[0] == "`")):
         return None  # it teaches nothing of the task
     same = other.action == failed.action and not failed.action.endswith("…)")  # what is cut may differ in the rest
     text = TEXTS["repeat" if at is None else "again" if same else "instead"].format(
-        shown=shown, quote=quote,
+        shown=f"{shown} as it was called" if shown == name else shown, quote=quote,
         times=f" {len(places)} times" if len(places) > 1 else "", worked="other values" if name and worked[0] == "`" else worked,
     )  # fmt: skip
     fault = next((kind for kind, words in _FAULTS.items() if words.search(quote)), Fault.LOGIC_ERROR)
