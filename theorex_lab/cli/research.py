@@ -1,4 +1,4 @@
-"""Commands of the lab: tune, tour, lab, gallery, compare, bench."""
+"""Commands of the lab: tune, tour, lab, compare, bench."""
 
 from __future__ import annotations
 
@@ -195,23 +195,6 @@ def _packaged_notebooks() -> Path:
     package = Path(__file__).parents[1]
     checkout = package.parent / "notebooks"
     return checkout if checkout.is_dir() else package / "_share" / "notebooks"
-
-
-@command("gallery")
-@click.argument("folder", metavar="DIR")
-@click.option("--notebook", "names", metavar="NAME", multiple=True, help="One notebook, such as 00; again for more.")
-def gallery(folder: str, names: tuple[str, ...]) -> None:
-    """Executes the numbered notebooks and writes each as an HTML page into DIR, with an index.html. One that fails is named
-    with its cell and error, and the others are still written; the exit code is then 1.
-
-    JSON: {folder, pages: [{name, title, problem}]}
-    """
-    from theorex_lab.experiments.gallery import chosen_notebooks, write_gallery
-
-    pages = write_gallery(chosen_notebooks(_packaged_notebooks(), names), Path(folder))
-    lines = [*(f"{page.name}: {page.problem or 'written'}" for page in pages), f"index: {Path(folder) / 'index.html'}"]
-    emit({"folder": folder, "pages": [page._asdict() for page in pages]}, "\n".join(lines))
-    sys.exit(any(page.problem for page in pages))
 
 
 def _table(tuning: Any) -> str:
