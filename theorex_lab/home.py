@@ -156,7 +156,10 @@ class Home:
     def taken_in(self) -> dict[tuple[str, str], int]:
         """By agent and session, the seq up to which every design has taken in what was captured."""
         found = [design.consolidated(self) for design in self.designs if design.consolidated is not None]
-        return {key: min(taken[key] for taken in found) for key in set.intersection(*map(set, found))} if found else {}
+        taken = {key: min(upto[key] for upto in found) for key in set.intersection(*map(set, found))} if found else {}
+        for needed in (design.needs(self) for design in self.designs if design.needs is not None):
+            taken |= {key: min(taken[key], first - 1) for key, first in needed.items() if key in taken}
+        return taken
 
     @property
     def embedder(self) -> Embedder:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from theorex_lab.designs.dreams.strategies import Strategies
 from theorex_lab.designs.dreams.trajectories import Trajectories
 from theorex_lab.home import Home
@@ -24,16 +26,9 @@ def agents_of(home: Home) -> list[str]:
         return list(view.agents)
 
 
-def consolidated(home: Home) -> dict[tuple[str, str], int]:
-    """By agent and session, the seq up to which every trajectory was dreamt: nothing that waits is archived."""
+def needs(home: Home) -> dict[tuple[str, str], int]:
+    """By agent and session, the first seq of what was not dreamt yet: nothing that waits is archived."""
     with home.views.reading(Trajectories) as view:
-        names = [view.keys[key] for key in view.rows["key"].tolist()]
-        columns = (view.rows[name].tolist() for name in ("goal", "last", "dreamt"))
-        taken: dict[tuple[str, str], int] = {}
-        waits: set[tuple[str, str]] = set()
-        for name, goal, last, dreamt in zip(names, *columns, strict=True):
-            agent, _, session = name.partition("/")
-            if (key := (agent, session)) not in waits:
-                taken[key] = last if dreamt else min(goal - 1, taken.get(key, goal))
-                waits |= set() if dreamt else {key}
-        return taken
+        waits = np.flatnonzero(~view.rows["dreamt"])[::-1].tolist()
+        keys = ((view.keys[int(view.rows["key"][row])].partition("/"), int(view.rows["goal"][row])) for row in waits)
+        return {(agent, session): seq for (agent, _, session), seq in keys}
