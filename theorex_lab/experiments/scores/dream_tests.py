@@ -119,7 +119,7 @@ def _reach(rows: Any, given: Any, seed: int) -> dict[str, float]:
 
 def made_up() -> dict[str, Any]:
     """traces: of an agent's work in twelve fields, made up after the document's, by name; tests: the document's, with them."""
-    return dict(json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8")))
+    return dict(json.loads(Path(__file__).with_name("dream_tests.json").read_text(encoding="utf-8")))
 
 
 def hypotheses(*, embedder: Embedder | None = None) -> pd.DataFrame:
