@@ -8,7 +8,6 @@ from typing import Any
 from theorex_lab.design import FileLayout
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import history
-from theorex_lab.exchange.events import narrowed
 from theorex_lab.exchange.files import Exported, Reports, refuse_to_replace
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
@@ -48,11 +47,8 @@ def export_home(
     A trace that was erased, or the outcome, has no file; one of an earlier export stays in the folder. It is no backup:
     tasks, policies, reviews, what the night decided, the prompts and the like are not in it. Raises FilesThere,
     with nothing written, for a folder that is not empty, or where a file would be replaced at those places, unless
-    `replace` is given. In a home of a project only what is of it is written; see `exchange.events.narrowed`.
+    `replace` is given. What is of any project is written.
     """
-    if home.project:
-        with narrowed(home) as own:
-            return export_home(own, Searcher(own), folder, agent=agent, replace=replace)
     if folder is None:
         placed = [(write, layout.in_places) for layout in layouts(home) if (write := layout.export_places) is not None]
         if not replace:
