@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from theorex_lab.dispatch.bus import End, Start
-from theorex_lab.dispatch.traces import Traces, open_traces
+from theorex_lab.dispatch.traces import Traces
 from theorex_lab.errors import StorageError
 from theorex_lab.ids import derived_event_id, new_event_id
 from theorex_lab.journal.base import Journal, append_once
@@ -109,7 +109,7 @@ def close_lost(views: Views, folder: Path, at: int) -> list[str]:
     `folder`: where the owners' lock files are; those of this place that nobody holds are removed. `at`: µs UTC.
     """
     with views.reading(Traces) as view:
-        trace_ids = open_traces(view)
+        trace_ids = list(view.open)
     starts = views.journal.read(ids=[derived_event_id("trace started", trace_id) for trace_id in trace_ids])
     closed = []
     for start in starts:
