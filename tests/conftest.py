@@ -15,6 +15,7 @@ import pytest
 from theorex_lab.clock import FixedClock
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import UPCASTERS, VERSIONS, Event, new_event
+from theorex_lab.journal.snapshot import drop_snapshots
 from theorex_lab.journal.sqlite import erase as erasing
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.search.embed import HashedNgramEmbedder
@@ -162,3 +163,9 @@ def erase(journal: SqliteJournal, ids: Sequence[str], *, agent: str, at: int) ->
     with journal.writing() as connection:
         erasing._erase(connection, ids, agent=agent, at=at)
     erasing.wipe(journal)
+
+
+def drop_views(lab: Any) -> None:
+    """Let a lab forget every view and its snapshots."""
+    lab.views._open.clear()
+    drop_snapshots(lab.views.folder)

@@ -181,7 +181,7 @@ def test_a_dispatched_task_is_sent_as_it_is_kept(lab: Lab, keep: bool) -> None:
     lab.settings = lab.settings.model_copy(update={"models": {k: v.model_copy(update={"url": "http://127.0.0.1:9/v1"}) for k, v in lab.settings.models.items()}})  # fmt: skip
     dispatcher = Dispatcher(lab.home, ask=ask)
     dispatcher.dispatch(DispatchTask("1", "main", SENTENCE, keep_secrets=keep))
-    dispatcher.submit(DispatchTask("2", "main", SENTENCE, keep_secrets=keep)).wait(60)
+    dispatcher.dispatch(DispatchTask("2", "main", SENTENCE, keep_secrets=keep))
     dispatcher.close()
     assert sent == [SENTENCE if keep else CLEAN] * 2
     assert (KEY in stored(lab)) is keep

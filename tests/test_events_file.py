@@ -19,7 +19,6 @@ from theorex_lab.dispatch.bus import End, Start, ToolUse
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import FilesThere, StorageError
 from theorex_lab.evolution.policy import snapshot
-from theorex_lab.exchange.events import narrowed
 from theorex_lab.ids import concept_id, derived_event_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.recalled import recalled_event
@@ -116,26 +115,6 @@ def test_every_event_is_a_line_and_the_same_events_give_the_same_bytes(lived: La
     ]
     assert told == shown
     assert any(row["body"] == {"erased": 1} for row in told), "what was erased keeps its place"
-
-
-def test_a_home_narrowed_to_a_project_holds_its_events_where_they_stood(tmp_path: Path) -> None:
-    with lab_at(tmp_path / "home") as lab:
-        shop, mill = lab.in_project("shop-01234567"), lab.in_project("mill-01234567")
-        for number in range(3):
-            shop.agent("main").write(f"The till holds {number} coins")
-            mill.agent("main").write(f"The mill grinds {number} sacks")
-        lab.theorex.scan()
-        with narrowed(shop.home) as own:
-            here = {event.seq: event for event in own.journal.tail(0, kinds=["observation"])}
-            assert here == {
-                event.seq: event
-                for event in lab.journal.tail(0, projects=["shop-01234567"])
-                if event.kind == "observation"
-            }
-            assert own.journal.last_seq() == lab.journal.last_seq()
-            assert "mill" not in Path(own.journal.path).read_bytes().decode(errors="replace")
-            folder = own.folder
-        assert not folder.exists()
 
 
 def test_tables_read_it_as_it_is(lived: Lab, tmp_path: Path) -> None:

@@ -13,20 +13,20 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import NOW
 from faults import VIEWS, Boundaries, forked, opened, quick_folder
-from hostile_server import FAILURES, HostileServer, after, completion, hang, slowly
+from hostile_server import FAILURES, HostileServer, after, completion, hang
 
 from theorex_lab import Lab
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.dispatch import owner as owners
 from theorex_lab.dispatch.bus import Start
-from theorex_lab.dispatch.owner import LOST, OUT_OF_SIGHT, Owner, close_lost
-from theorex_lab.dispatch.process import this_process
+from theorex_lab.dispatch.owner import LOST, OUT_OF_SIGHT, Owner, close_lost, this_place
 from theorex_lab.errors import StorageError
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
@@ -209,57 +209,39 @@ def test_two_that_close_a_lost_trace_at_once_write_one_end(home: Path, monkeypat
 def test_a_trace_of_a_living_dispatcher_of_this_process_is_left_alone(home: Path) -> None:
     looked = threading.Event()
     replies = after(looked, completion("late"))
-    with HostileServer(replies) as server, at_server(home, server.url, modelTimeoutSeconds=120) as lab:
-        pending = lab.dispatcher.submit(_task("mine"))
+    with HostileServer(replies) as server, at_server(home, server.url, modelTimeoutSeconds=120) as lab, ThreadPoolExecutor(1) as pool:  # fmt: skip
+        pending = pool.submit(lab.dispatcher.dispatch, _task("mine"))
         until(lambda: server.requests)
         with opened(home) as other:
             assert other.dispatcher.close_lost() == []
         assert lab.dispatcher.close_lost() == []
         looked.set()
-        assert pending.wait(60).success
+        assert pending.result(60).success
         check(lab)
 
 
-@needs_flock
-@pytest.mark.parametrize("lock", [None, "", 7, "../../etc/passwd", "a" * 53, "/tmp/x"])
-def test_an_owner_that_names_no_lock_is_dead_and_names_no_file(home: Path, lock: object) -> None:
+@pytest.mark.parametrize("lock", ["", 7, "../../etc/passwd", "a" * 53, "/tmp/x"])
+def test_an_owner_that_names_no_lock_is_waited_for_and_names_no_file(home: Path, lock: object) -> None:
     with opened(home) as lab:
-        owner = None if lock is None else {**this_process()._asdict(), "lock": lock}
         before = sorted(home.parent.rglob("*"))
-        lab.journal.append([Start("t", "main", NOW, "a task", "general", owner=owner).event()])
-        assert close_lost(lab.views, home / "calls", NOW) == ["t"]
+        for trace_id, owner in (("t", {"lock": lock}), ("nobody", None)):
+            lab.journal.append([Start(trace_id, "main", NOW, "a task", "general", owner=owner).event()])
+        assert close_lost(lab.views, home / "calls", NOW) == ["nobody"]
+        assert close_lost(lab.views, home / "calls", NOW + 1) == ["t"]
         assert {path for path in {*home.parent.rglob("*")} - {*before} if "calls" not in path.parts} == set()
         assert [path for path in (home / "calls").rglob("*") if path.is_file()] == []
 
 
-def call_of(lab: Lab, trace_id: str, **changed: object) -> None:
-    """A START whose owner differs from this process in what is given, and whose lock nobody holds."""
-    owner = {**this_process()._asdict(), "lock": f"{'0' * 16}-{trace_id:0>36}", **changed}
-    start = Start(trace_id, "main", NOW, "a task", "general", owner=owner, lost_after_seconds=3_600.0)
-    lab.journal.append([start.event()])
-
-
-@needs_flock
-@pytest.mark.parametrize(
-    ("changed", "lost"),
-    [
-        ({}, True),
-        ({"machine": "another", "pid": 2**22 + 1}, False),
-        ({"machine": "another", "boot": "of another"}, False),
-        ({"container": "another", "pid": 2**22 + 1}, False),
-        ({"container": "another", "boot": "an earlier one"}, True),
-        ({"boot": "an earlier one"}, True),
-        ({"pid": 2**22 + 1}, True),
-        ({"started": "before"}, True),
-        ({"pid": "7"}, False),
-        ({"pid": 2**80}, True),
-    ],
-)
-def test_only_a_call_whose_process_can_be_seen_is_closed_before_its_time(
-    home: Path, changed: dict[str, object], lost: bool
+@pytest.mark.parametrize(("place", "lost"), [pytest.param(this_place(), True, marks=needs_flock), ("0" * 16, False)])
+@pytest.mark.parametrize("more", [{}, {"machine": "m", "container": "c", "boot": "b", "pid": 1, "started": "s"}])
+def test_only_a_call_whose_lock_can_be_seen_is_closed_before_its_time(
+    home: Path, place: str, lost: bool, more: dict[str, object]
 ) -> None:
+    """Journals of earlier releases name more of an owner than its lock."""
     with opened(home) as lab:
-        call_of(lab, "t", **changed)
+        owner = {**more, "lock": f"{place}-{1:0>36}"}
+        start = Start("t", "main", NOW, "a task", "general", owner=owner, lost_after_seconds=3_600.0)
+        lab.journal.append([start.event()])
         assert lab.dispatcher.close_lost() == []
         assert lab.trace("t").lost == lost, "opening it has closed the lost one"
         lab.clock.advance(seconds=3_600)  # type: ignore[attr-defined]
@@ -271,15 +253,16 @@ def test_only_a_call_whose_process_can_be_seen_is_closed_before_its_time(
 
 
 @needs_flock
-def test_a_process_that_is_gone_has_lost_its_call_though_a_child_holds_its_lock(home: Path) -> None:
+def test_a_call_whose_lock_is_held_is_not_lost(home: Path) -> None:
     with opened(home) as lab, Owner(home / "calls").alive(NOW) as owner:
-        call_of(lab, "mine", **owner)
-        call_of(lab, "gone", **{**owner, "pid": 2**22 + 1})
-        assert close_lost(lab.views, home / "calls", NOW) == ["gone"]
+        lab.journal.append([Start("mine", "main", NOW, "a task", "general", owner=owner).event()])
+        assert close_lost(lab.views, home / "calls", NOW) == []
+    with opened(home) as lab:
+        assert close_lost(lab.views, home / "calls", NOW) == ["mine"]
 
 
 def test_a_lock_file_of_another_place_is_left_alone(home: Path) -> None:
-    theirs, mine = (f"{place}-{0:0>36}.lock" for place in ("0" * 16, this_process().place))
+    theirs, mine = (f"{place}-{0:0>36}.lock" for place in ("0" * 16, this_place()))
     (home / "calls").mkdir(parents=True)
     for name in (theirs, mine):
         (home / "calls" / name).touch()
@@ -368,23 +351,6 @@ def test_killed_at_any_boundary_a_call_has_no_trace_or_one_with_one_end(home: Pa
     assert outcomes.keys() == {"lost", "answered", "not started"}
 
 
-def test_a_process_that_ends_without_waiting_has_written_its_traces(home: Path) -> None:
-    with HostileServer(slowly(0.2, completion("late"))) as server:
-        rest = (
-            "from theorex_lab.dispatch.worker import DispatchTask\n"
-            "for number in range(12):\n"
-            "    lab.dispatcher.submit(DispatchTask(str(number), 'main', 'add 2 and 2', trace_id=f'{trace_id}{number}'))\n"
-            "print('submitted')"
-        )
-        process = started(home, server.url, "t", rest)
-        assert process.communicate()[0] == "submitted\n"
-        assert process.returncode == 0
-    with opened(home) as lab:
-        assert {event.body["trace_id"] for event in events(lab, "trace_ended")} == {f"t{n}" for n in range(12)}
-        assert lab.dispatcher.close_lost() == []
-        check(lab)
-
-
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
 def test_an_interrupted_command_has_written_its_trace(home: Path) -> None:
     with HostileServer(hang) as server:
@@ -441,18 +407,17 @@ def test_a_command_that_is_to_outlive_its_terminal_does(home: Path) -> None:
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_process_has_a_thread_and_an_owner_of_its_own(home: Path) -> None:
+def test_a_forked_process_has_an_owner_of_its_own(home: Path) -> None:
     with opened(home, models={"only": {"tier": "medium", "url": "http://localhost:9"}}, roles=[]) as lab:
         lab.dispatcher._given_ask = _answered
-        assert lab.dispatcher.submit(_task("parent")).wait(60).success, "its thread stays for the next task"
+        assert lab.dispatcher.dispatch(_task("parent")).success
 
         def child() -> None:
-            assert lab.dispatcher.submit(_task("child")).wait(60).success
+            assert lab.dispatcher.dispatch(_task("child")).success
             lab.dispatcher.close()
 
         assert forked(child) == 0
-        pids = {event.body["owner"]["pid"] for event in events(lab, "trace_started")}
-        assert len(pids) == 2
+        assert len({event.body["owner"]["lock"] for event in events(lab, "trace_started")}) == 2
         assert list((home / "calls").iterdir()) == []
         check(lab)
 
@@ -500,15 +465,15 @@ def test_an_answer_to_a_trace_that_was_closed_meanwhile_is_given_and_not_kept(ho
     """Somebody has removed the lock file of a living process."""
     answer = threading.Event()
     replies = after(answer, completion("late"))
-    with HostileServer(replies) as server, at_server(home, server.url, modelTimeoutSeconds=120) as lab:
-        pending = lab.dispatcher.submit(_task("mine"))
+    with HostileServer(replies) as server, at_server(home, server.url, modelTimeoutSeconds=120) as lab, ThreadPoolExecutor(1) as pool:  # fmt: skip
+        pending = pool.submit(lab.dispatcher.dispatch, _task("mine"))
         until(lambda: server.requests)
         for path in (home / "calls").iterdir():
             path.unlink()
         with opened(home) as other:
             other.dispatcher.close()
         answer.set()
-        result = pending.wait(60)
+        result = pending.result(60)
         assert (result.success, result.response, result.written_to_axon) == (True, "late", False)
         assert lab.trace("mine").lost
         check(lab)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import DAY, NOW, observation
+from conftest import DAY, NOW, drop_views, observation
 from faults import (
     STEPS,
     VIEWS,
@@ -102,7 +102,7 @@ def test_snapshots_that_were_killed_are_written_when_repeated(homes: dict[str, P
     home = shutil.copytree(homes["snapshot"], tmp_path / "template")
     folder = home / "views" / Flash.name
     with documented(home) as lab:
-        lab.views.drop()
+        drop_views(lab)
         assert lab.views.snapshot(lab.views.get(Flash))
         for seq in (1, 2):
             event_id = lab.journal.read(seqs=[seq])[0].id
@@ -137,7 +137,7 @@ def test_snapshots_that_were_killed_are_written_when_repeated(homes: dict[str, P
 def with_snapshots(homes: dict[str, Path], module_path: Path) -> Path:
     home = shutil.copytree(homes["end"], module_path / "snapshots")
     with documented(home) as lab:
-        lab.views.drop()
+        drop_views(lab)
         for kind in VIEWS:
             assert lab.views.snapshot(lab.views.get(kind))
     return home

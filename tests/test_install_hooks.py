@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.cli import hooks
-from theorex_lab.cli.hooks import EVENTS, hook_command, install, install_server, uninstall, uninstall_server
+from theorex_lab.cli.hooks import EVENTS, hook_command, install, install_server
 from theorex_lab.errors import InvalidInput
 
 HOOK = "'/opt/my env/bin/theorex-hook'"
@@ -60,7 +60,7 @@ def test_what_is_there_keeps_its_place_and_the_file_its_indentation(indent: Any)
     found = json.loads(after)
     assert list(found) == list(value)
     assert (found["hooks"]["Stop"][0], found["last"]) == (value["hooks"]["Stop"][0], value["last"])
-    assert uninstall(after) == before
+    assert install(after, None) == before
 
 
 STYLES = [
@@ -75,7 +75,7 @@ def test_installing_twice_is_installing_once_and_uninstalling_gives_back_the_dat
     after = install(before, HOOK)
     assert ours(after) == {event: [HOOK] for event in EVENTS}
     assert install(after, HOOK) == after
-    assert ordered(uninstall(after)) == ordered(before)
+    assert ordered(install(after, None)) == ordered(before)
     assert after[len(after.rstrip()) :] == before[len(before.rstrip()) :]
     assert ("\r\n" in before) == ("\r\n" in after)
     assert after.replace("\r\n", "").count("\r") == 0
@@ -114,7 +114,7 @@ def test_random_settings_keep_all_they_hold(value: Any, indent: Any, plain: bool
         assert groups[: len(former.get(event, []))] == former.get(event, [])
         assert len(groups) == len(former.get(event, [])) + (event in EVENTS)
     assert install(after, HOOK) == after
-    gone = uninstall(after)
+    gone = install(after, None)
     # Containers that were empty before go too; all else is there again.
     assert (
         ordered(gone) == ordered(before) or any(former.get(event) == [] for event in EVENTS) or value.get("hooks") == {}
@@ -127,7 +127,7 @@ def test_another_home_replaces_the_entry_of_before() -> None:
     second = install(first, f"THEOREX_HOME=/tmp/x {HOOK}")
     assert ours(second) == {event: [f"THEOREX_HOME=/tmp/x {HOOK}"] for event in EVENTS}
     assert json.loads(second)["hooks"]["Stop"][0] == OTHER
-    assert uninstall(second) == uninstall(first)
+    assert install(second, None) == install(first, None)
 
 
 def test_our_entry_in_a_group_of_others_goes_alone() -> None:
@@ -136,7 +136,7 @@ def test_our_entry_in_a_group_of_others_goes_alone() -> None:
         "hooks": [OTHER["hooks"][0], {"type": "command", "command": "/v/bin/theorex-hook"}, {"type": "x"}],
     }
     before = json.dumps({"hooks": {"PostToolUse": [shared], "SessionEnd": [{"hooks": []}]}})
-    assert json.loads(uninstall(before))["hooks"] == {
+    assert json.loads(install(before, None))["hooks"] == {
         "PostToolUse": [{"matcher": "*", "hooks": [OTHER["hooks"][0], {"type": "x"}]}],
         "SessionEnd": [{"hooks": []}],
     }
@@ -151,7 +151,7 @@ def test_settings_of_another_form_are_refused(text: str) -> None:
     with pytest.raises(InvalidInput):
         install(text, HOOK)
     with pytest.raises(InvalidInput):
-        uninstall(text)
+        install(text, None)
 
 
 @pytest.mark.parametrize("value", ['"\\ud800"', "1e999", "NaN"])
@@ -159,7 +159,7 @@ def test_a_value_that_cannot_be_written_again_is_refused(value: str) -> None:
     text = f'{{\n"a": {value}}}'
     with pytest.raises(InvalidInput, match="cannot be written again"):
         install(text, HOOK)
-    assert uninstall(text) == text
+    assert install(text, None) == text
 
 
 def test_the_command_is_found_beside_this_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -227,7 +227,7 @@ def test_a_later_change_is_kept_when_the_hooks_go(tmp_path: Path) -> None:
     hooks._replace(file, file.read_text(), text)
     changed = text.replace('"a": 1', '"a": 2')
     file.write_text(changed)
-    assert hooks._without(uninstall, changed) == '{"a": 2}'
+    assert install(changed, None) == '{"a": 2}'
 
 
 def test_a_file_that_was_not_there_is_gone_again(tmp_path: Path) -> None:
@@ -326,15 +326,15 @@ def test_a_list_of_servers_keeps_all_it_holds(value: Any, servers: Any, indent: 
     after = install_server(before, ENTRY)
     assert json.loads(after) == {**value, "mcpServers": {**(servers or {}), "theorex": ENTRY}}
     assert install_server(after, ENTRY) == after
-    assert ordered(uninstall_server(after)) == ordered(before) or servers == {}
+    assert ordered(install_server(after, None)) == ordered(before) or servers == {}
     other = install_server(after, {**ENTRY, "args": []})
     assert json.loads(other)["mcpServers"]["theorex"]["args"] == []
-    assert uninstall_server(other) == uninstall_server(after)
+    assert install_server(other, None) == install_server(after, None)
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{", '{"mcpServers": []}', '{"mcpServers": null}', "[" * 100_000])
 def test_a_list_of_servers_of_another_form_is_refused(text: str) -> None:
-    for change in (lambda: install_server(text, ENTRY), lambda: uninstall_server(text)):
+    for change in (lambda: install_server(text, ENTRY), lambda: install_server(text, None)):
         with pytest.raises(InvalidInput):
             change()
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.project import check_project, project_of, project_root
+from theorex_lab.project import _repository_root, check_project, checkout_root, project_of
 
 
 def git(folder: Path, *words: str) -> None:
@@ -24,7 +24,7 @@ def shop(tmp_path: Path) -> Path:
 
 
 def test_a_folder_below_a_git_root_belongs_to_it(shop: Path) -> None:
-    assert project_root(str(shop / "src" / "deep")) == str(shop)
+    assert _repository_root(checkout_root(str(shop / "src" / "deep"))) == str(shop)
     assert project_of(str(shop / "src" / "gone")) == project_of(str(shop))
     assert project_of(str(shop)).startswith("shop-")
 
@@ -38,13 +38,13 @@ def test_a_submodule_is_a_project_of_its_own(shop: Path) -> None:
     part = shop / "part"
     part.mkdir()
     (part / ".git").write_text("gitdir: ../.git/modules/part\n")
-    assert project_root(str(part)) == str(part)
+    assert _repository_root(checkout_root(str(part))) == str(part)
 
 
 @pytest.mark.parametrize("content", [b"", b"gitdir:", b"gitdir: \0/.git/worktrees/x", b"\xff\xfe"])
 def test_a_broken_git_file_marks_a_root_all_the_same(tmp_path: Path, content: bytes) -> None:
     (tmp_path / ".git").write_bytes(content)
-    assert project_root(str(tmp_path)) == str(tmp_path.resolve())
+    assert _repository_root(checkout_root(str(tmp_path))) == str(tmp_path.resolve())
 
 
 def test_a_folder_without_git_is_its_own_project_and_a_link_leads_to_it(tmp_path: Path) -> None:

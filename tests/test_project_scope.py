@@ -6,7 +6,6 @@ import asyncio
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -441,34 +440,3 @@ def test_a_folder_that_is_gone_is_of_no_project(run: Run, tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     with Lab(tmp_path / "home") as lab:
         assert [event.body["project"] for event in kept(lab, "observation")] == [""], json.dumps(ended.out)
-
-
-def test_an_export_of_a_project_holds_what_is_of_it_alone(lab: Lab, shop: Lab, mill: Lab, tmp_path: Path) -> None:
-    shop.agent("main").write("The till rounds prices up")
-    mill.agent("main").write("The miller rounds prices down")
-    lab.agent("main").write("Everybody rounds prices somehow")
-    lab.journal.append([raw(number, SHOP, session="s") for number in range(3)])
-    lab.theorex.flush("s")
-    erased = shop.agent("main").write("The walrus is a secret").event_id
-    lab.erase(ids=[erased])
-    homes = {*Path(tempfile.gettempdir()).glob("theorex-*/theorex.db")}  # of others who run meanwhile
-    shop.export_events(tmp_path / "shop.jsonl")
-    shop.export_files(tmp_path / "shop")
-    written = "".join(file.read_text(encoding="utf-8") for file in sorted((tmp_path / "shop").rglob("*.json*")))
-    for text in (written, (tmp_path / "shop.jsonl").read_text(encoding="utf-8")):
-        assert "rounds prices up" in text
-        assert not [word for word in ("miller", "somehow", "walrus") if word in text]
-    assert len((tmp_path / "shop" / "stm.jsonl").read_text(encoding="utf-8").splitlines()) == len(
-        kept(lab, "short_term")
-    )
-    assert lab.views.folder.exists()
-    assert not {*Path(tempfile.gettempdir()).glob("theorex-*/theorex.db")} - homes
-
-
-def test_the_command_exports_a_project_by_name(run: Run, lab: Lab, shop: Lab, mill: Lab, tmp_path: Path) -> None:
-    shop.agent("main").write("The till rounds prices up")
-    mill.agent("main").write("The miller rounds prices down")
-    run("export", "--project", "mill", str(tmp_path / "out"))
-    assert "miller" in (found := (tmp_path / "out" / "observations.jsonl").read_text(encoding="utf-8"))
-    assert "till" not in found.replace("\\u", "")
-    assert run("export", "--json", "--project", "mill", "--events", str(tmp_path / "m.jsonl")).json["events"] == 1

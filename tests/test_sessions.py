@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from conftest import DAY, NOW, Run, observation
+from conftest import DAY, NOW, Run, drop_views, observation
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -572,7 +572,7 @@ def test_a_life_is_verified_and_read_again_from_snapshots(lab: Lab) -> None:
     with Lab(lab.folder, clock=FixedClock(NOW), project=SHOP) as later:
         add(later, asks(RULE, days=0.1, session="later"))
         assert later.verify().ok
-        lab.views.drop()
+        drop_views(lab)
         assert shown(later) == shown(lab)
         assert (later.sessions.rules(), later.sessions.files()) == (lab.sessions.rules(), before[2])
 

@@ -17,11 +17,6 @@ _LARGEST_GIT_FILE_BYTES = 8_192
 _WORKTREES = "/.git/worktrees/"
 
 
-def project_root(folder: str) -> str:
-    """The nearest git root at or above a folder, of a worktree its main repository's; the folder itself without one."""
-    return _repository_root(checkout_root(folder))
-
-
 def _repository_root(place: str) -> str:
     git = os.path.join(place, ".git")
     return (_main_repository(git) if os.path.isfile(git) else "") or place
@@ -43,7 +38,7 @@ def checkout_root(folder: str) -> str:
 def project_of(folder: object) -> str:
     """The project of an agent's working folder; '' where that is no absolute path.
 
-    It is the name of the folder's `project_root` and, after a dash, eight digits of the hash of its path: two
+    It is the name of the nearest git root (of a worktree its main repository's; else of the folder) and, after a dash, eight digits of the hash of its path: two
     repositories of one name are two projects.
 
     >>> project_of("/srv/no such shop")

@@ -139,13 +139,12 @@ def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: b
 
 
 @command("export")
-@tends_project
 @agent_option("Only this agent's memory; default: all agents.")
 @click.option("--replace", is_flag=True, help="Do not ask before files that are there are replaced.")
 @click.option("--events", metavar="FILE", type=_PATH, help="Write every event into this file, .jsonl.gz or .jsonl.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
 def export(folder: Path | None, agent: str | None, replace: bool, events: Path | None) -> None:
-    """Graphs, sentences, short-term records, vectors, the context, tasks, policies, reviews, and a file for each trace and
+    """Graphs, sentences, short-term records, vectors, the context, and a file for each task, policy, trace and
     outcome: axon.json, stm.jsonl, observations.jsonl, traces/ID.json, … Each is replaced whole.
 
     This is for other programs and no backup: that is made by `theorex backup FILE`, with the whole history.
@@ -164,10 +163,10 @@ def export(folder: Path | None, agent: str | None, replace: bool, events: Path |
     if events is not None:
         if folder is not None:
             raise click.UsageError("got a DIR and --events FILE; give one of them")
-        count = open_lab().export_events(events, agent=agent, replace=replace)
+        count = open_lab(all_projects=True).export_events(events, agent=agent, replace=replace)
         emit({"file": str(events), "events": count}, f"{count:8d}  {events}")
         return
-    write = partial(open_lab().export_files, folder, agent=agent)
+    write = partial(open_lab(all_projects=True).export_files, folder, agent=agent)
     try:
         done = write(replace=replace)
     except FilesThere as error:

@@ -50,10 +50,9 @@ def install_hooks(settings: str, servers: str | None, agent: str | None, remove:
     given = given_options()
     as_json, home = bool(given.get("as_json")), given.get("home")
     hook, entry = hook_command(home, agent), server_entry(home, agent)
-    plans = [_plan(settings, partial(_without, uninstall) if remove else partial(install, hook=hook))]
+    plans = [_plan(settings, install, None if remove else hook)]
     if servers is not None:
-        enter = partial(_without, uninstall_server) if remove else partial(install_server, entry=entry)
-        plans.append(_plan(servers, enter))
+        plans.append(_plan(servers, install_server, None if remove else entry))
         if plans[0].path == plans[1].path:
             raise InvalidInput(f"got the settings file {servers!r} for --mcp; allowed is another file")
     if not (changed := [plan for plan in plans if plan.after != plan.before]):
@@ -85,12 +84,14 @@ class _Plan(NamedTuple):
         return "".join(f"{line}\n" for line in unified_diff(lines[0], lines[1], names[0], names[1], lineterm=""))
 
 
-def _plan(file: str, change: Callable[[str | None], str | None]) -> _Plan:
+def _plan(file: str, change: Callable[[str | None, Any], str], ours: object) -> _Plan:
+    """`change` enters what is ours, or takes it out where that is None: then no file stays in which nothing else stood."""
     # The file itself where the name is a link, so that the link stays one.
     path = Path(file).expanduser().resolve()
     before = _read(path)
     try:
-        return _Plan(path, before, change(before))
+        after = change(before, ours)
+        return _Plan(path, before, None if ours is None and after != before and not _object(after) else after)
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from error
 
@@ -139,67 +140,48 @@ def _program(name: str) -> str:
     return str(program) if program.is_file() else name
 
 
-def install(text: str | None, hook: str) -> str:
+def install(text: str | None, hook: str | None) -> str:
     """The settings with the command `hook` in each of the events; `text` is None where there is no file.
 
-    What is there already keeps its value and its place; an entry of ours with another command is replaced. Raises
+    What is there already keeps its value and its place; an entry of ours with another command is replaced. Without a
+    hook any entry of ours is taken out, and the containers that this empties. Raises
     InvalidInput for a text that is not a JSON object or has a key twice, and for hooks of another form.
 
     >>> install('{"model": "x"}', "theorex-hook")[:53]
     '{"model": "x", "hooks": {"PostToolUse": [{"matcher": '
+    >>> install(install('{"model": "x"}', "theorex-hook"), None)
+    '{"model": "x"}'
     """
     settings = _settings(text)
     for event in EVENTS:
         if _ours(settings, event) == [hook]:
             continue
         _strip(settings, event)
-        entry = {"type": "command", "command": hook, "timeout": _TIMEOUT_SECONDS}
-        group = {**({"matcher": "*"} if event in _WITH_MATCHER else {}), "hooks": [entry]}
-        settings.setdefault("hooks", {}).setdefault(event, []).append(group)
-    return _written(settings, text)
-
-
-def uninstall(text: str | None) -> str:
-    """The settings without any entry of ours, and without the containers that this empties.
-
-    >>> uninstall(install('{"model": "x"}', "theorex-hook"))
-    '{"model": "x"}'
-    """
-    settings = _settings(text)
-    for event in EVENTS:
-        _strip(settings, event)
+        if hook is not None:
+            entry = {"type": "command", "command": hook, "timeout": _TIMEOUT_SECONDS}
+            group = {**({"matcher": "*"} if event in _WITH_MATCHER else {}), "hooks": [entry]}
+            settings.setdefault("hooks", {}).setdefault(event, []).append(group)
     return _written(settings, text)
 
 
 def install_server(text: str | None, entry: object) -> str:
     """The list of servers with ours, `entry`, in place of one of its name; `text` is None where there is no file.
 
-    Raises InvalidInput for a text that is not a JSON object or has a key twice, and where its servers are none.
+    Without an entry ours is taken out, and the object that this empties. Raises InvalidInput for a text that is not a
+    JSON object or has a key twice, and where its servers are none.
 
     >>> install_server('{"mcpServers": {}}', {"command": "theorex"})
     '{"mcpServers": {"theorex": {"command": "theorex"}}}'
-    """
-    found = _object(text)
-    return _written({**found, _SERVERS: {**_servers(found), _SERVER: entry}}, text)
-
-
-def uninstall_server(text: str | None) -> str:
-    """The list of servers without ours, and without the object that this empties.
-
-    >>> uninstall_server('{"a": 1, "mcpServers": {"theorex": {"command": "theorex"}}}')
+    >>> install_server('{"a": 1, "mcpServers": {"theorex": {"command": "theorex"}}}', None)
     '{"a": 1}'
     """
     found = _object(text)
-    servers = _servers(found)
-    if _SERVER in servers:
-        del servers[_SERVER]
-        if not servers:
-            del found[_SERVERS]
+    servers = dict(_checked(found.get(_SERVERS, {}), dict, f"`{_SERVERS}` in the file"))
+    if entry is not None:
+        return _written({**found, _SERVERS: {**servers, _SERVER: entry}}, text)
+    if servers.pop(_SERVER, found) is not found:
+        found = {**found, _SERVERS: servers} if servers else {key: found[key] for key in found if key != _SERVERS}
     return _written(found, text)
-
-
-def _servers(found: dict[str, Any]) -> dict[str, Any]:
-    return cast(dict[str, Any], _checked(found.get(_SERVERS, {}), dict, f"`{_SERVERS}` in the file"))
 
 
 def _checked(value: Any, kind: type, where: str) -> Any:
@@ -289,12 +271,6 @@ def _read(path: Path) -> str | None:
         raise InvalidInput(f"{path} is not JSON in UTF-8 ({error.reason}); nothing was changed") from error
     except OSError as error:
         raise StorageError(f"{path} cannot be read: {error.strerror}; name another file with --settings") from error
-
-
-def _without(take: Callable[[str | None], str], text: str | None) -> str | None:
-    """The file's text without our entries, which `take` takes out; None, for no file, where nothing else stood there."""
-    left = take(text)
-    return left if left == text or _object(left) else None
 
 
 def _next_backup(path: Path) -> Path:

@@ -1,24 +1,27 @@
 """Whose a running call is, and when a call that has no END is given up as lost.
 
-A START names its owner: machine, container, boot, process, and a lock file that is held while the process has calls.
+A START names its owner by a lock file, which its process holds while it has calls; in the name is the place, a hash of machine and container.
 
-- The owner is of this machine and an earlier boot, or of this container and its process is gone, or another has its
-  number now, or nobody holds its lock: the call is lost.
-- The owner is of another machine or container, whose processes nobody can see from here: the call is lost once
+- The lock is of this place and nobody holds it: the call is lost. The system gives a lock back when a process dies; a
+  child that was forked during a call holds it too.
+- The lock is of another place, or the system has no such locks: the call is lost once
   `lost_after_seconds` have passed since its START. The START states them: ten times what the call may take at most,
   and an hour at least, since clocks differ and machines sleep.
 - Nobody is named, as in a trace that was imported: the call is lost.
 """
 
+import hashlib
 import re
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 
 from theorex_lab.dispatch.bus import End, Start
-from theorex_lab.dispatch.process import lives, this_process
-from theorex_lab.dispatch.traces import Traces, open_traces
+from theorex_lab.dispatch.traces import Traces
 from theorex_lab.errors import StorageError
 from theorex_lab.ids import derived_event_id, new_event_id
 from theorex_lab.journal.base import Journal, append_once
@@ -30,6 +33,10 @@ LOST = "the process ended during the call"
 OUT_OF_SIGHT = "no end came, and nobody here can see the process that made the call"
 _LOCK = re.compile(r"[0-9a-f]{16}-[0-9a-f-]{36}")
 _LONGEST_TIMES, _SHORTEST_SECONDS = 10.0, 3_600.0
+# Containers often have no number of their machine, and may be given one name on several: then a boot tells them apart.
+_MACHINE_FILES = ("/etc/machine-id", "/var/lib/dbus/machine-id", "/proc/sys/kernel/random/boot_id")
+_HAS_FLOCK = find_spec("fcntl") is not None
+_PID_NAMESPACE = Path("/proc/self/ns/pid")
 
 
 def lost_after_seconds(longest_seconds: float) -> float:
@@ -68,7 +75,7 @@ class Owner:
             if self._calls == 0:
                 self._take(at)
             self._calls += 1
-            owner = {**this_process()._asdict(), "lock": self._lock}
+            owner = {"lock": self._lock}
         try:
             yield owner
         finally:
@@ -78,7 +85,7 @@ class Owner:
                     self._give_back()
 
     def _take(self, at: int) -> None:
-        self._lock = f"{this_process().place}-{new_event_id(at)}"
+        self._lock = f"{this_place()}-{new_event_id(at)}"
         draft = self._folder / f".{self._lock}"
         try:
             self._held.enter_context(exclusive(draft, wait=True))
@@ -99,17 +106,17 @@ class Owner:
 def close_lost(views: Views, folder: Path, at: int) -> list[str]:
     """Close the open traces that are lost by the rule above; returns their ids, in the order of their STARTs.
 
-    `folder`: where the owners' lock files are; those of this container that nobody holds are removed. `at`: µs UTC.
+    `folder`: where the owners' lock files are; those of this place that nobody holds are removed. `at`: µs UTC.
     """
     with views.reading(Traces) as view:
-        trace_ids = open_traces(view)
+        trace_ids = list(view.open)
     starts = views.journal.read(ids=[derived_event_id("trace started", trace_id) for trace_id in trace_ids])
     closed = []
     for start in starts:
         with _given_up(start, folder, at) as problem:
             if problem and _close(views.journal, start, at, problem):
                 closed.append(start.body["trace_id"])
-    for path in folder.glob(f"{this_process().place}-*.lock"):
+    for path in folder.glob(f"{this_place()}-*.lock"):
         with _is_free(folder, path.stem):
             pass
     return closed
@@ -122,19 +129,17 @@ def _given_up(start: Event, folder: Path, at: int) -> Iterator[str]:
     if not isinstance(owner, dict):
         yield LOST
         return
-    if (alive := lives(owner)) is None:
+    lock = owner.get("lock")
+    if not isinstance(lock, str) or not _LOCK.fullmatch(lock) or not lock.startswith(this_place()) or not _HAS_FLOCK:
         yield OUT_OF_SIGHT if (at - start.at) / 1e6 > start.body["lost_after_seconds"] else ""
         return
-    with _is_free(folder, owner.get("lock")) as free:
-        yield LOST if free or not alive else ""
+    with _is_free(folder, lock) as free:
+        yield LOST if free else ""
 
 
 @contextmanager
-def _is_free(folder: Path, lock: object) -> Iterator[bool]:
+def _is_free(folder: Path, lock: str) -> Iterator[bool]:
     """Whether nobody holds the lock; it is held meanwhile, and its file is removed."""
-    if not isinstance(lock, str) or not _LOCK.fullmatch(lock):  # it names no file, so that nobody can hold it
-        yield True
-        return
     path = _lock_file(folder, lock)
     with ExitStack() as held:
         try:
@@ -157,3 +162,21 @@ def _close(journal: Journal, started: Event, at: int, problem: str) -> bool:
 
 def _lock_file(folder: Path, lock: str) -> Path:
     return folder / f"{lock}.lock"
+
+
+@cache
+def this_place() -> str:
+    """A hash of the machine and the container, in which the locks of processes are seen.
+
+    >>> len(this_place()), this_place() == this_place()
+    (16, True)
+    """
+    machine = next(
+        (text for file in map(Path, _MACHINE_FILES) if file.is_file() and (text := file.read_text().strip())), ""
+    )
+    container = str(_PID_NAMESPACE.stat().st_ino) if _PID_NAMESPACE.exists() else ""
+    return _hashed(_hashed(machine, socket.gethostname()), container)
+
+
+def _hashed(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]

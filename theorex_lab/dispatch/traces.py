@@ -188,11 +188,6 @@ def outcome_id_of(trace_id: str) -> str:
     return derived_event_id("outcome of a trace", trace_id)
 
 
-def open_traces(view: Traces) -> list[str]:
-    """Ids of the traces without END, in the order of their STARTs."""
-    return list(view.open)
-
-
 class Statistic(NamedTuple):
     """How the calls of a model on a type of query went.
 

@@ -1,9 +1,7 @@
 """The dispatcher: a task is routed, a model is asked, and what came of it is on disk before the call returns."""
 
 import os
-import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +22,6 @@ from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.visible import visible
 
 LARGEST_TASK_BYTES = 1 << 20
-WORKERS = 8
 URGENT = "urgent"
 Ask = Callable[[Sequence[str], str, Settings], ChainAnswer]
 
@@ -68,22 +65,6 @@ class DispatchResult:
     reasons: tuple[str, ...] = ()
 
 
-class Pending:
-    """A task that is under way; `trace_id` is None where nothing is called."""
-
-    def __init__(self, trace_id: str | None, future: Future[DispatchResult]) -> None:
-        self.trace_id = trace_id
-        self._future = future
-
-    def done(self) -> bool:
-        """Whether `wait` would return at once."""
-        return self._future.done()
-
-    def wait(self, timeout_seconds: float | None = None) -> DispatchResult:
-        """The result. Raises TimeoutError where it is not there in time, and whatever broke in the call."""
-        return self._future.result(timeout_seconds)
-
-
 class Dispatcher:
     """Hands tasks to models and keeps a trace of each call; threads may share it.
 
@@ -96,8 +77,6 @@ class Dispatcher:
     >>> result.success, result.trace_id, result.error
     (False, None, 'nothing was called: 20 % of the context is in use, dispatchContextPct is 50')
     """
-
-    _pool: ThreadPoolExecutor | None
 
     def __init__(self, home: Home, *, power: Power | None = None, ask: Ask | None = None) -> None:
         self.home = home
@@ -112,41 +91,22 @@ class Dispatcher:
         without success; whatever else is raised during the call (KeyboardInterrupt too) stands in the trace and is
         raised on. Raises InvalidInput for a task outside the rules, StorageError where the trace cannot be written.
         """
-        return self._run(self._check(task))
-
-    def submit(self, task: DispatchTask) -> Pending:
-        """Start `dispatch` in a thread and return at once; a process that ends finishes its calls first.
-
-        Raises InvalidInput for a task outside the rules.
-        """
         checked = self._check(task)
-        with self._lock:
-            if self._pool is None:
-                self._pool = ThreadPoolExecutor(WORKERS, thread_name_prefix="theorex-dispatch")
-            future = self._pool.submit(self._run, checked)
-        return Pending(checked.trace_id if self._is_due(checked) else None, future)
+        with door(keep_secrets=checked.keep_secrets):
+            return self._run(checked)
 
     def close_lost(self) -> list[str]:
         """Close the open traces whose process has died; returns their ids. See `theorex_lab.dispatch.owner`."""
         return close_lost(self.home.views, self._calls, self.home.clock.now())
 
     def close(self) -> None:
-        """Wait for what was submitted, then close the connections; a later call opens new ones."""
-        if self._pid != os.getpid():
-            return
-        with self._lock:
-            pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(wait=True)
-        with self._lock:
-            for client in self._clients.values():
-                client.close()
-            self._clients.clear()
+        """Close the connections; a later call opens new ones."""
+        if self._pid == os.getpid():
+            while self._clients:
+                self._clients.popitem()[1].close()
 
     def _begin(self) -> None:
         self._pid = os.getpid()
-        self._lock = threading.Lock()
-        self._pool = None
         self._clients: dict[str, ModelClient] = {}
         self._owner = Owner(self._calls)
         self.bus = EventBus()
@@ -155,7 +115,7 @@ class Dispatcher:
     def _check(self, task: DispatchTask) -> DispatchTask:
         """The task with a trace id, once every rule holds that its trace and its answer must meet."""
         if self._pid != os.getpid():
-            self._begin()  # after a fork threads, sockets and locks are the parent's
+            self._begin()  # after a fork sockets and locks are the parent's
         now = self.home.clock.now()
         _check_numbers(task)
         _check_words(task)
@@ -174,16 +134,8 @@ class Dispatcher:
             raise InvalidInput(f"got the trace id {task.trace_id!r}, which is there already; every call needs its own")
         return task
 
-    def _is_due(self, task: DispatchTask) -> bool:
-        return task.context_pct >= self.home.settings.dispatch_context_pct
-
     def _run(self, task: DispatchTask) -> DispatchResult:
-        with door(keep_secrets=task.keep_secrets):
-            return self._run_checked(task)
-
-    def _run_checked(self, task: DispatchTask) -> DispatchResult:
-        if not self._is_due(task):
-            limit = self.home.settings.dispatch_context_pct
+        if task.context_pct < (limit := self.home.settings.dispatch_context_pct):
             used = f"{task.context_pct:g} % of the context is in use"
             error = f"nothing was called: {used}, dispatchContextPct is {limit:g}"
             return DispatchResult(task.id, "", "", None, False, False, None, error)

@@ -13,21 +13,16 @@ It is not read back: `theorex backup` moves a journal, an exported folder what a
 import gzip
 import os
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, nullcontext
+from contextlib import nullcontext
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from typing import Any
 
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.exchange.files import refuse_to_replace
 from theorex_lab.exchange.flat_files import draft_of
 from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, derived_event_id
+from theorex_lab.ids import check_agent
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.files import open_private
-from theorex_lab.journal.sqlite.opening import DATABASE_FILE
-from theorex_lab.journal.sqlite.replace import make_database
-from theorex_lab.journal.sqlite.store import stored_row
 
 ENDINGS = (".jsonl", ".jsonl.gz")
 Progress = Callable[[int], None]
@@ -38,8 +33,7 @@ def export_events(
 ) -> int:
     """Write all events of the journal, or an agent's, into one file; returns how many. What was erased has no body.
 
-    In a home of a project those of it, and what they alone led to; what was erased is left out there. The same events give
-    the same bytes.
+    The same events give the same bytes.
 
     progress: called with the number of events done.  Raises FilesThere where the file is there, unless `replace` is given,
     InvalidInput for a name that ends otherwise than in .jsonl or .jsonl.gz, StorageError where it cannot be written, or
@@ -65,45 +59,10 @@ def _stored(home: Home, agent: str | None, progress: Progress | None) -> Iterato
     """The events as the file has them."""
     journal = home.journal
     last = journal.last_seq()
-    is_wanted = _of_project(home.project)
     for event in journal.tail(0, upto=last, erased=True):
-        if is_wanted(event) and agent in (None, event.agent):
+        if agent in (None, event.agent):
             yield event._replace(session="", body={"erased": 1}) if event.erased else event
         if progress:
             progress(event.seq)
     if any(journal.tail(last, kinds=["erasure"], erased=True)):
         raise StorageError("something was erased while it was exported; nothing was written: export again")
-
-
-def _of_project(project: str) -> Callable[[Event], bool]:
-    """Whether an event, asked of in journal order, is of the project: it says so, or all that it was derived from is. Of '' all are."""
-    if not project:
-        return lambda _: True
-    kept: set[str] = set()
-
-    def is_wanted(event: Event) -> bool:
-        derived = "project" not in event.body and bool(event.lineage) and kept.issuperset(event.lineage)
-        if event.erased or not (derived or event.body.get("project") == project):
-            return False
-        kept.add(event.id)
-        return True
-
-    return is_wanted
-
-
-@contextmanager
-def narrowed(home: Home) -> Iterator[Home]:
-    """A home of its own, gone afterwards, that holds only what is of the project of this one, each event at its seq."""
-    is_wanted = _of_project(home.project)
-    events = (event if is_wanted(event) else _gap(event) for event in home.journal.tail(0, erased=True))
-    with TemporaryDirectory(prefix="theorex-") as folder:
-        make_database(Path(folder) / DATABASE_FILE, map(stored_row, events))
-        given: Any = {name: getattr(home, name) for name in ("settings", "clock", "embedder")}
-        other = Home(Path(folder), **given, designs=lambda: home.designs)
-        with closing(other.journal):
-            yield other
-
-
-def _gap(event: Event) -> Event:
-    """What stands in the place of an event that is left out: no view takes it in."""
-    return Event(event.seq, derived_event_id("left out", event.id), event.at, "theorex", "", "lost", (), {"v": 1})

@@ -87,10 +87,6 @@ class Views:
         with view.lock:
             yield view
 
-    def opened(self) -> list[str]:
-        """Names of the views that were opened."""
-        return [view.name for view in self._open.values()]
-
     def snapshot(self, view: View) -> bool:
         """Write a snapshot unless another process is at it; False where none was written.
 
@@ -108,12 +104,6 @@ class Views:
     def outdated(self, view: View) -> bool:
         """Whether something that was folded into the view was erased since."""
         return Erasures.after(self.journal, view.seq).reach(view.kinds, view.seq)
-
-    def drop(self) -> None:
-        """Forget every view and remove every snapshot."""
-        with self._lock:
-            self._open.clear()
-        drop_snapshots(self.folder)
 
     def _is_due(self, view: View) -> bool:
         """Whether so much was folded since the newest snapshot that another is worth its bytes."""
@@ -148,8 +138,8 @@ class Views:
         for found in snapshots.open_snapshots(self.folder / kind.name, kind.code):
             # The journal may have been replaced, by an older backup for instance.
             if self.journal.event_id(found.seq) == found.event_id:
-                erasures = Erasures.after(self.journal, found.seq)
-                if not erasures.reach(kind.kinds, found.seq) and self._is_as_read_now(kind, found):
+                reached = Erasures.after(self.journal, found.seq).reach(kind.kinds, found.seq)
+                if not reached and self._is_as_read_now(kind, found):
                     return found
         return None
 

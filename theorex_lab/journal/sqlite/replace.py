@@ -6,7 +6,7 @@ import secrets
 import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +46,7 @@ def replacing(home: Path) -> Iterator[Path]:
 def make_database(path: Path, rows: Iterable[tuple[Any, ...]]) -> None:
     """Write a journal's file with these rows, `seq` to `crc`, in one transaction; it is on disk when this returns.
 
-    Of two rows with one seq or id the first stays, unless the second is its erased form.
+    Of two rows with one seq or id the first stays.
     """
     make_file(str(path))
     with explained(str(path)):
@@ -55,11 +55,8 @@ def make_database(path: Path, rows: Iterable[tuple[Any, ...]]) -> None:
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("BEGIN")
             for row in rows:
-                try:
-                    connection.execute(INSERT, tuple(row))
-                except sqlite3.IntegrityError:
-                    if row[7].startswith('{"erased":'):
-                        connection.execute("UPDATE events SET body = ?, crc = ? WHERE id = ?", [row[7], row[8], row[1]])
+                with suppress(sqlite3.IntegrityError):
+                    connection.execute(INSERT, row)
             connection.execute("COMMIT")
 
 

@@ -1,11 +1,13 @@
 """The way out of a damaged home without a backup: what is sound is kept, what is lost is written down."""
 
 import json
+import shutil
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import NamedTuple
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
 
 from theorex_lab.errors import CorruptJournal, InvalidInput
 from theorex_lab.journal.event import RAW_KINDS, Event, new_event, segment_of
@@ -14,11 +16,12 @@ from theorex_lab.journal.segments import ARCHIVE_FOLDER, body_hash, read_segment
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.connection import explained, log_size
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, newest_snapshot
-from theorex_lab.journal.sqlite.pages import Pages, StoredRow
 from theorex_lab.journal.sqlite.replace import make_database, put_in_place, replacing
-from theorex_lab.journal.sqlite.store import SqliteJournal, insert
+from theorex_lab.journal.sqlite.store import COLUMNS, SqliteJournal, checksum, insert
 
 Gap = tuple[int, int]  # the first and the last seq that are lost
+Row = tuple[Any, ...]  # seq to crc
+_LEAST_ROW_BYTES = 32
 _KEEPER = "theorex"  # the agent of the events that a salvage writes
 
 
@@ -37,8 +40,10 @@ class Salvaged(NamedTuple):
 def salvage(home: Path, *, aside: str, at: int) -> Salvaged:
     """Make a home usable again whose journal is damaged, cut, or behind its snapshots, or whose restore was interrupted.
 
-    Every event that has its checksum stays, with its seq; each one that is lost leaves an event of the kind `lost` in
-    its place, and one event `salvaged` lists them. The damaged files, snapshots and vectors are moved into the folder
+    Every event that has its checksum and that SQLite still finds stays, with its seq; each one that is lost leaves an
+    event of the kind `lost` in its place, and one event `salvaged` lists them. SQLite finds nothing where the first page
+    of the file is damaged, nor what hangs on a damaged page of the tree, nor what stands behind a damaged frame of the
+    write-ahead log, of which opening a home does not tell: of that there are only the files set aside. The damaged files, snapshots and vectors are moved into the folder
     `aside` of the home. Raises InvalidInput where there is no memory, StorageError where files cannot be read or written.
     """
     if not home.is_dir():
@@ -50,10 +55,11 @@ def salvage(home: Path, *, aside: str, at: int) -> Salvaged:
         archive, database = drafts / ARCHIVE_FOLDER, drafts / DATABASE_FILE
         archive.mkdir(mode=FOLDER_MODE)
         segments = _SoundSegments(home / ARCHIVE_FOLDER)
-        pages = Pages(home / DATABASE_FILE)
-        make_database(database, segments.without_lost(pages.rows()))
+        with TemporaryDirectory(dir=drafts) as copies:
+            found = _Found(home / DATABASE_FILE, Path(copies))
+            make_database(database, segments.without_lost(found.rows()))
         segments.write(archive)
-        last = max(pages.last_seq, newest_snapshot(str(home)))
+        last = max(found.last_seq, newest_snapshot(str(home)))
         kept, lost = _note_losses(database, last, at, {"set_aside": aside, "problems": problems})
         return Salvaged(kept, lost, str(put_in_place(home, drafts, aside)), problems)
 
@@ -71,6 +77,46 @@ def _problems(home: Path) -> tuple[list[str], int]:
     return problems, sum(counts.values())
 
 
+class _Found:
+    """What SQLite finds in a copy of a damaged file and of the log beside it, which stay as they are."""
+
+    def __init__(self, path: Path, folder: Path) -> None:
+        for name in (path.name, f"{path.name}-wal"):
+            if path.with_name(name).is_file():
+                shutil.copyfile(path.with_name(name), folder / name)
+        self._path = folder / path.name
+        self._most = sum(copy.stat().st_size for copy in folder.iterdir()) // _LEAST_ROW_BYTES
+        self.last_seq = 0  # by the number of ids, else by the table's end; 0 where neither can be read
+
+    def rows(self) -> Iterator[Row]:
+        """The rows of the table of events that have their checksum."""
+        told: list[int] = []
+        with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(self._path)) as connection:
+            connection.execute("PRAGMA writable_schema = ON")  # else SQLite reads nothing of a file that was cut
+            for query in ("SELECT count(*) FROM events", "SELECT max(seq) FROM events"):
+                with suppress(sqlite3.DatabaseError):
+                    told.append(min(connection.execute(query).fetchone()[0] or 0, self._most))
+            self.last_seq = told[0] if told else 0
+            yield from _sound_rows(connection, max(told, default=self._most))
+
+
+def _sound_rows(connection: sqlite3.Connection, last: int) -> Iterator[Row]:
+    """The rows in order, from behind each one that cannot be read; a seq that breaks the order is looked up by its id."""
+    seq, query = 0, f"SELECT {COLUMNS}, crc FROM events WHERE seq > ? ORDER BY seq"
+    while seq <= last:
+        try:
+            for row in connection.execute(query, [seq]):
+                at = row[0]
+                if at != seq + 1:
+                    (at,) = connection.execute("SELECT seq FROM events WHERE id = ?", row[1:2]).fetchone() or [at]
+                seq = at if seq < at <= last else seq + 1
+                if 0 < at <= last and checksum(*row[1:-1]) == row[-1]:
+                    yield (at, *row[1:])
+            return
+        except (sqlite3.DatabaseError, UnicodeDecodeError):
+            seq += 1
+
+
 class _SoundSegments:
     """The archived bodies that can still be read."""
 
@@ -78,12 +124,12 @@ class _SoundSegments:
         self._folder = folder
         self._segments: dict[str, dict[str, Event]] = {}
 
-    def without_lost(self, rows: Iterable[StoredRow]) -> Iterator[StoredRow]:
+    def without_lost(self, rows: Iterable[Row]) -> Iterator[Row]:
         """The rows, without those that stand for a body which cannot be read."""
         for row in rows:
-            stub = json.loads(row.body) if row.kind in RAW_KINDS and '"archived":' in row.body else {}
+            stub = json.loads(row[7]) if row[5] in RAW_KINDS and '"archived":' in row[7] else {}
             segment = segment_of(stub)
-            if segment is None or self._holds(segment, row.id, stub):
+            if segment is None or self._holds(segment, row[1], stub):
                 yield row
 
     def write(self, folder: Path) -> None:

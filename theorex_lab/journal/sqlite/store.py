@@ -300,10 +300,5 @@ def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None)
 
     Raises InvalidInput for a bad body.
     """
-    return int(connection.execute(INSERT, (seq, *stored_row(event)[1:])).lastrowid or 0)
-
-
-def stored_row(event: Event) -> tuple[object, ...]:
-    """The row of an event, `seq` to `crc`. Raises InvalidInput for a bad body."""
     fields = (*event[1:6], encode(list(event.lineage)), encode(event.body))
-    return event.seq, *fields, checksum(*fields)
+    return int(connection.execute(INSERT, (seq, *fields, checksum(*fields))).lastrowid or 0)
