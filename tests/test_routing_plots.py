@@ -43,8 +43,6 @@ from theorex_lab.experiments.scores.routing_runs import (
     local_runs,
     run_sources,
     set_runs,
-    simulated_runs,
-    success_by_window,
     trade_off,
 )
 from theorex_lab.ids import derived_event_id
@@ -85,7 +83,6 @@ FLIPPED = MatrixSettings(success_weight=0.95)
 DRAWINGS: dict[str, Callable[..., Axes]] = {
     "matrix": lambda **to: plots.plot_matrix(RUNS.matrix(), choices=RUNS.choices(), **to),
     "choices": lambda **to: plots.plot_choices(RUNS.matrix(FLIPPED), RUNS.choices(), RUNS.choices(FLIPPED), **to),
-    "drift": lambda **to: plots.plot_drift(success_by_window(RUNS), **to),
     "trade_off": lambda **to: plots.plot_trade_off(COSTS, **to),
     "policies": lambda **to: plots.plot_policies(
         SCORES, {"oracle": "the best of each query", "luck": "at random"}, **to
@@ -95,7 +92,6 @@ DRAWINGS: dict[str, Callable[..., Axes]] = {
 EMPTY: dict[str, Callable[..., Axes]] = {
     "matrix": lambda **to: plots.plot_matrix(NO_RUNS.matrix(), **to),
     "choices": lambda **to: plots.plot_choices(NO_RUNS.matrix(), {}, {}, **to),
-    "drift": lambda **to: plots.plot_drift(success_by_window(NO_RUNS), **to),
     "trade_off": lambda **to: plots.plot_trade_off(COSTS[:0], **to),
     "policies": lambda **to: plots.plot_policies(SCORES, {}, **to),
     "evidence": lambda **to: plots.plot_evidence(RUNS.matrix(), "safety", **to),
@@ -111,7 +107,6 @@ class TestEveryPlot(PictureContract):
     [
         (plots.plot_matrix, RUNS.matrix().frame.drop(columns=["low", "usable"]), "low, usable"),
         (lambda table: plots.plot_choices(table, {}, {}), RUNS.matrix().frame.drop(columns="score"), "score"),
-        (plots.plot_drift, success_by_window(RUNS).drop(columns="n"), "n"),
         (plots.plot_trade_off, COSTS.drop(columns="kind"), "kind"),
         (lambda table: plots.plot_evidence(table, "code"), RUNS.matrix().frame.drop(columns="n"), "n"),
     ],
@@ -162,38 +157,6 @@ class TestChoices:
     def test_a_model_that_the_settings_do_not_know_is_not_chosen(self) -> None:
         known = made_runs(settings=Settings(models={"careful": MODELS["careful"]}, roles=[]))
         assert known.choices() == {"code": "careful", "math": None}
-
-
-class TestDrift:
-    def test_windows_hold_every_run_once_and_their_intervals(self) -> None:
-        table = success_by_window(simulated_runs(), windows=6)
-        assert table["n"].sum() == len(simulated_runs().frame)
-        assert ((table["low"] <= table["success_rate"]) & (table["success_rate"] <= table["high"])).all()
-        rates = table.set_index(["model", table["start_days"].round()])["success_rate"]
-        assert rates["drifting"].iloc[:3].min() > rates["drifting"].iloc[3:].max() + 0.2
-        assert set(table.loc[table["model"] == "veteran", "start_days"].round()) == {0, 15, 30}
-
-    def test_golden_windows(self) -> None:
-        table = success_by_window(RUNS, windows=2)
-        found = table[["model", "start_days", "n", "success_rate"]].to_numpy().tolist()
-        assert found == [
-            ["careful", 1.0, 10, 0.9], ["quick", 0.0, 3, pytest.approx(2 / 3)], ["quick", 1.0, 10, pytest.approx(0.8)],
-        ]  # fmt: skip
-
-    @pytest.mark.parametrize(("days", "unit"), [(5.0, "Days"), (0.5, "Hours"), (0.01, "Minutes")])
-    def test_the_unit_of_time_follows_the_span(self, days: float, unit: str) -> None:
-        frame = RUNS.frame.assign(at=np.linspace(NOW, NOW + days * DAY, len(RUNS.frame)).astype(np.int64))
-        ax = plots.plot_drift(success_by_window(Runs(frame, RUNS.settings, NOW)), ax=own_axes())
-        assert ax.get_xlabel() == f"{unit} since the first run"
-
-    def test_no_window_is_refused(self) -> None:
-        with pytest.raises(InvalidInput, match="allowed is 1 or more"):
-            success_by_window(RUNS, windows=0)
-
-    def test_runs_of_one_moment_are_one_window(self) -> None:
-        table = success_by_window(Runs(RUNS.frame.assign(at=NOW), RUNS.settings, NOW))
-        assert table["n"].tolist() == [10, 13]
-        assert plots.plot_drift(table, ax=own_axes()).has_data()
 
 
 def test_policies_are_named_with_their_scores_best_first_and_unknown_ones_refused() -> None:
@@ -278,8 +241,7 @@ class TestRuns:
     ) -> None:
         Lab(tmp_path / "empty").close()
         monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "none"))
-        expected = ["recorded local runs", "simulation: models that change"]
-        assert list(run_sources(tmp_path / "empty")) == list(run_sources()) == expected
+        assert list(run_sources(tmp_path / "empty")) == list(run_sources()) == ["recorded local runs"]
         assert not (tmp_path / "none").exists()
 
 
@@ -322,7 +284,7 @@ class TestMatrixExplorer:
         samples.value = 1
         assert "Flipped: math: heuristic → quick." in status.value
 
-    @pytest.mark.parametrize("read", [local_runs, simulated_runs, lambda: RUNS])
+    @pytest.mark.parametrize("read", [local_runs, lambda: RUNS])
     def test_each_stop_of_the_runs_that_a_cell_needs_takes_in_other_cells(self, read: Callable[[], Runs]) -> None:
         runs = read()
         usable = [
@@ -333,19 +295,20 @@ class TestMatrixExplorer:
 
     def test_controls_that_would_change_nothing_are_hidden(self) -> None:
         source, success, _, half_life, _, _ = self._explorer(
-            day=local_runs, months=simulated_runs, silent=lambda: set_runs(LOCAL_SET), none=lambda: NO_RUNS
+            day=local_runs, days=lambda: RUNS, silent=lambda: set_runs(LOCAL_SET), none=lambda: NO_RUNS
         )
         shown = {}
         for name in source.options:
             source.value = name
             shown[name] = (success.layout.display, half_life.layout.display)
-        assert shown == {"day": ("", "none"), "months": ("", ""), "silent": ("none",) * 2, "none": ("none",) * 2}
+        assert shown == {"day": ("", "none"), "days": ("", ""), "silent": ("none",) * 2, "none": ("none",) * 2}
 
     def test_the_half_life_ages_what_was_not_used_for_long(self) -> None:
-        _, _, _, half_life, status, _ = self._explorer(simulation=simulated_runs)
+        left = RUNS.frame.assign(at=RUNS.frame["at"].where(RUNS.frame["model"] == "careful", NOW - 30 * DAY))
+        _, _, _, half_life, status, _ = self._explorer(made=lambda: Runs(left, RUNS.settings, NOW))
         assert half_life.value == math.inf
         half_life.value = 7.0
-        assert "code: veteran → drifting" in status.value
+        assert "code: quick → careful" in status.value
 
     def test_the_controls_take_up_the_settings_of_a_source(self) -> None:
         own = Settings(

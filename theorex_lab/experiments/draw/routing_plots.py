@@ -20,7 +20,6 @@ HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 _UNUSABLE: dict[str, Any] = {"facecolor": "#F2F2F2", "edgecolor": "#DDDDDD", "hatch": "///"}
 _CHOSEN: dict[str, Any] = {"fill": False, "edgecolor": CHOSEN_COLOUR, "linewidth": 3}
 _KIND_MARKERS = {"one model": "s", "matrix": "o", "bound": "D"}
-_UNITS_OF_TIME = (("Days", 1.0), ("Hours", 24.0), ("Minutes", 1_440.0))  # how many make a day
 
 Choices = Mapping[str, str | None]
 
@@ -93,33 +92,6 @@ def plot_choices(cells: Any, before: Choices, after: Choices, *, ax: Axes | None
     ax.set_title(f"Which model is chosen: {flipped} of {len(kinds)} flipped", fontsize=11)
     axes.legend_below(ax)
     return axes.finish_axes(ax)
-
-
-def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
-    """Success of each model by window of time, with 95 % Wilson intervals.
-
-    `table` (of `success_by_window`) has the columns model, start_days, end_days, n, success_rate, low and high. Time is
-    shown in days, hours or minutes. Raises InvalidInput where a column is missing.
-    """
-    frame = axes.frame_of(table, "model", "start_days", "end_days", "n", "success_rate", "low", "high")
-    ax = axes.new_axes(ax)
-    if frame.empty:
-        return axes.say(ax, "No runs yet: nothing changes")
-    days = float(frame["end_days"].max())  # in the unit in which they read best
-    unit, factor = next((unit for unit in _UNITS_OF_TIME if days * unit[1] >= 2), _UNITS_OF_TIME[-1])
-    models = sorted(set(frame["model"]))
-    for number, model in enumerate(models):
-        rows = frame[frame["model"] == model]
-        width = ((rows["end_days"] - rows["start_days"]) * factor).replace(0.0, 1.0)
-        # Side by side, so that no interval hides another.
-        middle = rows["start_days"] * factor + width * (0.5 + 0.12 * (number - (len(models) - 1) / 2))
-        look = axes.look_of(number, markersize=6, linewidth=1.4, label=f"{model} ({_range(rows['n'])} runs a window)")
-        axes.draw_interval(ax, middle, rows["success_rate"], rows["low"], rows["high"], **look)
-    for edge in np.unique(frame[["start_days", "end_days"]].to_numpy().round(9)) * factor:
-        ax.axvline(edge, color="#EEEEEE", linewidth=0.8, zorder=0)
-    ax.set(ylim=(-0.03, 1.03), xlabel=f"{unit} since the first run", ylabel="Share of successes (0 to 1)")
-    axes.legend_below(ax)
-    return axes.finish_axes(ax, title="Success over time (bars: 95 % intervals)")
 
 
 def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:
@@ -215,8 +187,3 @@ def _in_words(policies: Sequence[str]) -> str:
     if weights:
         names.append(f"matrix, weight{'s' if len(weights) > 1 else ''} {', '.join(weights)}")
     return "\n= ".join(names)
-
-
-def _range(numbers: Any) -> str:
-    low, high = int(numbers.min()), int(numbers.max())
-    return f"{low}" if low == high else f"{low}–{high}"
