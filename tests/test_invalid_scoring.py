@@ -9,7 +9,7 @@ import pytest
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import load_routing_set
-from theorex_lab.experiments.scores.routing import Heuristic, Queries, Training, achieved
+from theorex_lab.experiments.scores.routing import Queries, Training, achieved
 from theorex_lab.experiments.scores.routing_curves import cost_quality, cost_quality_curve
 from theorex_lab.memory.intervals import bootstrap_means
 
@@ -34,7 +34,6 @@ QUERIES = Queries(["a", "b"], ["x", "x"])
         (lambda: Training(Queries([], []), np.zeros((0, 3))), r"scores \(0, 3\)"),
         (lambda: Training(QUERIES, np.full((2, 2), np.nan)), "from 0 to 1"),
         (lambda: Training(QUERIES, np.full((2, 2), 1.5)), "from 0 to 1"),
-        (lambda: Heuristic([1, 2, 3, 4], str).fit(Training(QUERIES, SCORES)), "scores of 3 models"),
         (lambda: load_routing_set("nowhere"), "'nowhere'"),
     ],
 )
