@@ -24,15 +24,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import load_local_runs
 from theorex_lab.experiments.draw import routing_plots as plots
 from theorex_lab.experiments.draw.explorer import to_png
-from theorex_lab.experiments.draw.routing_widgets import (
-    describe_choices,
-    draw_matrix,
-    draw_route,
-    explore_decision,
-    matrix_explorer,
-    route_explorer,
-    sample_stops,
-)
+from theorex_lab.experiments.draw.routing_widgets import describe_choices, draw_matrix, matrix_explorer, sample_stops
 from theorex_lab.experiments.scores.routing import PolicyScore
 from theorex_lab.experiments.scores.routing_runs import (
     COLUMNS,
@@ -87,14 +79,12 @@ DRAWINGS: dict[str, Callable[..., Axes]] = {
     "policies": lambda **to: plots.plot_policies(
         SCORES, {"oracle": "the best of each query", "luck": "at random"}, **to
     ),
-    "evidence": lambda **to: plots.plot_evidence(RUNS.matrix(), "code", chosen="quick", **to),
 }
 EMPTY: dict[str, Callable[..., Axes]] = {
     "matrix": lambda **to: plots.plot_matrix(NO_RUNS.matrix(), **to),
     "choices": lambda **to: plots.plot_choices(NO_RUNS.matrix(), {}, {}, **to),
     "trade_off": lambda **to: plots.plot_trade_off(COSTS[:0], **to),
     "policies": lambda **to: plots.plot_policies(SCORES, {}, **to),
-    "evidence": lambda **to: plots.plot_evidence(RUNS.matrix(), "safety", **to),
 }
 
 
@@ -108,7 +98,6 @@ class TestEveryPlot(PictureContract):
         (plots.plot_matrix, RUNS.matrix().frame.drop(columns=["low", "usable"]), "low, usable"),
         (lambda table: plots.plot_choices(table, {}, {}), RUNS.matrix().frame.drop(columns="score"), "score"),
         (plots.plot_trade_off, COSTS.drop(columns="kind"), "kind"),
-        (lambda table: plots.plot_evidence(table, "code"), RUNS.matrix().frame.drop(columns="n"), "n"),
     ],
 )
 def test_a_missing_column_is_named(draw: Callable[..., Axes], table: pd.DataFrame, missing: str) -> None:
@@ -330,33 +319,5 @@ class TestMatrixExplorer:
         assert bytes(picture.value).startswith(b"\x89PNG")
 
     def test_no_source_is_refused(self) -> None:
-        for explorer in (matrix_explorer, route_explorer):
-            with pytest.raises(InvalidInput, match="got no source"):
-                explorer({})
-
-
-class TestRouteExplorer:
-    def test_a_task_urgency_and_context_change_the_reasons(self) -> None:
-        _, task, urgent, context, status, picture = route_explorer({"made": lambda: RUNS}).children
-        assert "code → quick" in status.value
-        assert picture.value == to_png(draw_route(RUNS, task.value))
-        task.value = "What is 17 * 23?"
-        reasons = explore_decision(RUNS, task.value).reasons
-        assert all(f"<li>{reason}</li>" in status.value for reason in reasons if "'" not in reason)
-        assert "no cell for math has the 5 runs" in status.value
-        assert "math → careful (large" in status.value
-        urgent.value = True
-        assert "math → quick (small" in status.value
-        urgent.value, context.value = False, 80.0
-        assert "80 % of the context is in use" in status.value
-
-    def test_a_blank_task_says_what_is_allowed(self) -> None:
-        _, task, _, _, status, picture = route_explorer({"made": lambda: RUNS}).children
-        task.value = " "
-        assert "allowed is a text that is not blank" in status.value
-        assert picture.value == b""
-
-    def test_what_was_typed_is_never_markup(self) -> None:
-        _, task, *_, status, _ = route_explorer({"made": lambda: RUNS}).children
-        task.value = "debug <script>alert(1)</script> $x_"
-        assert "<script>" not in status.value
+        with pytest.raises(InvalidInput, match="got no source"):
+            matrix_explorer({})

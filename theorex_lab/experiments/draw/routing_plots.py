@@ -143,37 +143,6 @@ def plot_policies(scores: Sequence[Any], names: Mapping[str, str], *, ax: Axes |
     return axes.finish_axes(ax, xlim=(0, 1), xlabel="Mean score of the held-back queries (0 to 1)", title=title)
 
 
-def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax: Axes | None = None) -> Axes:
-    """What is known of each model on one type of query: its success with the 95 % interval, runs, latency and score.
-
-    `cells` (a MatrixResult, or its frame) has its columns; the `chosen` model is a coloured diamond, cells without enough
-    runs are hollow. Raises InvalidInput where a column is missing.
-    """
-    frame = axes.frame_of(cells, *"query_type model n success_rate low high latency_ms score usable".split())
-    rows = frame[frame["query_type"] == query_type].sort_values("model")
-    ax = axes.new_axes(ax, width=8.5, height=1.5 + 0.45 * max(len(rows), 2))
-    if rows.empty:
-        return axes.say(ax, f"No runs of {query_type} yet: the heuristic decides")
-    for place, row in enumerate(rows.itertuples()):
-        is_chosen = row.model == chosen
-        colour = CHOSEN_COLOUR if is_chosen else axes.LINE_COLOURS[0]
-        axes.draw_interval(ax, row.success_rate, place, row.low, row.high, level=True, fmt="D" if is_chosen else "o",
-                           color=colour, markerfacecolor=colour if row.usable else "white", markersize=8)  # fmt: skip
-        axes.note(ax, _facts(row), (1, place), 10, in_width=True, color=colour if is_chosen else "black")
-    axes.name_rows(ax, rows["model"])
-    ax.set(xlim=(-0.03, 1.03), xlabel="Share of successes (bars: 95 % intervals)")
-    goes = f"; the task goes to {chosen}" if chosen else ""
-    ax.set_title(f"What is known of {query_type}{goes}", parse_math=False)
-    return axes.finish_axes(ax)
-
-
-def _facts(row: Any) -> str:
-    """Runs, latency and score of a cell."""
-    digits = 0 if row.latency_ms >= 10 else 1
-    latency = "latency unknown" if np.isnan(row.latency_ms) else f"{row.latency_ms:,.{digits}f} ms"
-    return f"n {_runs(row.n)}, {latency}, " + (f"score {row.score:.2f}" if row.usable else "too few runs")
-
-
 def _runs(n: float) -> str:
     """A number of runs, which is a fraction where evidence has aged."""
     return f"{n:.0f}" if n >= 10 or n == int(n) else f"{n:.1f}"
