@@ -23,7 +23,7 @@ from theorex_lab.config import Settings, check_settings
 from theorex_lab.config_record import to_camel
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.errors import ConfigError, InvalidInput
-from theorex_lab.experiments.replay.event_log import EventLog, tier_counts
+from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay_all
 from theorex_lab.experiments.replay.resume import run_all
 from theorex_lab.memory.decay import Floats
@@ -46,12 +46,6 @@ def summaries(recorded: EventLog, settings: Sequence[Settings], *, every_days: f
               now: int | None = None) -> list[Metrics]:  # fmt: skip
     """The metric by default: `Replay.summary` of each setting. `partial(summaries, every_days=7)` scans weekly."""
     return [each.summary() for each in replay_all(recorded, settings, every_days=every_days, now=now)]
-
-
-def final_tiers(recorded: EventLog, settings: Sequence[Settings], *, at: int | None = None) -> list[Metrics]:
-    """A metric for big recordings: items by tier after one scan at `at`, as `tier_counts` has them."""
-    names = ("active", "mild", "less", "sleeping")
-    return [dict(zip(names, row, strict=True)) for row in tier_counts(recorded, settings, at).tolist()]
 
 
 def settings_of(changes: Sequence[Changes], base: Settings | None = None) -> list[Settings]:
@@ -109,7 +103,7 @@ def sweep(recorded: EventLog, grid: Mapping[str, Sequence[Any]] | Sequence[Chang
 
     >>> from theorex_lab.experiments.scores.access_log import AccessLog
     >>> log = AccessLog.of([(day * 86_400_000_000, f"f{day % 7}", None, False) for day in range(30)])
-    >>> done = sweep(EventLog.of(log), {"halfLifeDays": [1, 10]}, metric=final_tiers)
+    >>> done = sweep(EventLog.of(log), {"halfLifeDays": [1, 10]})
     >>> done.frame["active"].tolist()
     [2, 7]
     """
