@@ -127,16 +127,6 @@ def test_threads_and_processes_give_the_same_rows() -> None:
         assert same(sweep(LOG, GRID, metric=WEEKLY, executor=processes, chunk_size=3), alone)
 
 
-def test_a_cluster_gives_the_same_rows() -> None:
-    distributed = pytest.importorskip("distributed", reason="the executor of a cluster is tested where distributed is")
-    with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        done = sweep(LOG, GRID, metric=WEEKLY, executor=client.get_executor(), chunk_size=4)
-    assert same(done, sweep(LOG, GRID, metric=WEEKLY))
-
-
 class CountingExecutor(Executor):
     """Runs tasks at once and counts them."""
 

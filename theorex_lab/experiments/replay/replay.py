@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,9 +23,6 @@ from theorex_lab.memory.counts import Integers
 from theorex_lab.memory.decay import Floats, Tier, rank_order, tiers
 from theorex_lab.memory.filling import CONCEPT_HEADING_TOKENS, HEADING_TOKENS, Room, count_tokens
 from theorex_lab.memory.rows import Rows
-
-if TYPE_CHECKING:
-    pass
 
 MAX_STEPS = 100_000
 _TOLD = "Replay({items} items, {sleeping} asleep; {mean_context_tokens:.0f} tokens a context; asked again {asked_again}, asleep then {asleep_rate:.1%})"

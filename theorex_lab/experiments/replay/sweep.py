@@ -1,18 +1,11 @@
-"""Sweeps: the same recording under many settings, in process or on any executor, and what to choose of it.
-
-The way past one machine is an executor of the standard protocol (`concurrent.futures.Executor`): a process pool, or that
-of a cluster, such as `distributed.Client(...).get_executor()`. The recording is pickled once, sent with each of at most
-32 tasks unless `chunk_size` says otherwise, and unpickled once in each worker.
-"""
+"""Sweeps: the same recording under many settings, in process or on a pool of `concurrent.futures`, and what to choose of it."""
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -95,7 +88,7 @@ def sweep(recorded: EventLog, grid: Mapping[str, Sequence[Any]] | Sequence[Chang
 
     grid: values for each setting (snake_case or camelCase), combined; or a list of changes.
     base: the settings that are changed.  metric: for a recording and some settings, a dictionary of numbers for each; with
-    a process pool or a cluster a function of a module.  progress: a bar (None: in a terminal or notebook).
+    a process pool a function of a module.  progress: a bar (None: in a terminal or notebook).
     chunk_size: settings a task (16, or a 32nd of all on an executor); what they share is computed once a task.
 
     Raises ConfigError naming every setting that is refused, before anything is run; InvalidInput for a grid
@@ -114,27 +107,16 @@ def sweep(recorded: EventLog, grid: Mapping[str, Sequence[Any]] | Sequence[Chang
     done: dict[str, Metrics] = {}
     size = chunk_size or (CHUNK if executor is None else max(1, -(-len(settings) // MAX_TASKS)))
     chunks = [range(start, min(start + size, len(settings))) for start in range(0, len(settings), size)]
-    shipped = recorded if executor is None else pickle.dumps(recorded, protocol=pickle.HIGHEST_PROTOCOL)
-    tasks = [([*map(str, chunk)], (shipped, settings[chunk.start : chunk.stop], metric)) for chunk in chunks]
-    try:
-        run_all(_measure, tasks, done, kept=None, executor=executor, progress=progress, unit="settings", what="sweep")
-    finally:
-        _unpickled.cache_clear()
+    tasks = [([*map(str, chunk)], (recorded, settings[chunk.start : chunk.stop], metric)) for chunk in chunks]
+    run_all(_measure, tasks, done, kept=None, executor=executor, progress=progress, unit="settings", what="sweep")
     metrics = tuple(done[str(number)] for number in range(len(settings)))
     if len({frozenset(row) for row in metrics}) > 1:
         raise InvalidInput("the metric gave figures of other names for other settings; allowed are the same for each")
     return Sweep(tuple(changes), tuple(settings), metrics)
 
 
-@lru_cache(maxsize=1)
-def _unpickled(shipped: bytes) -> EventLog:
-    recorded: EventLog = pickle.loads(shipped)
-    return recorded
-
-
-def _measure(shipped: EventLog | bytes, settings: Sequence[Settings], metric: Metric) -> list[Metrics]:
+def _measure(recorded: EventLog, settings: Sequence[Settings], metric: Metric) -> list[Metrics]:
     """The metric's rows as plain numbers. Raises InvalidInput where it gives anything else."""
-    recorded = _unpickled(shipped) if isinstance(shipped, bytes) else shipped
     rows = [{name: _plain(value) for name, value in row.items()} for row in metric(recorded, settings)]
     if len(rows) != len(settings) or any(not isinstance(value, int | float) for row in rows for value in row.values()):
         n = len(settings)
