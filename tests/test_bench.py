@@ -26,7 +26,7 @@ ROWS = table.rows()
 def _halves(ground: Ground) -> Iterator[Round]:
     """Ours takes 1 and 2, the peer 4."""
     amounts = iter([1.0, 1.0, 2.0])
-    yield lambda: (Amounts(next(amounts), 4.0),)
+    yield lambda: Amounts(next(amounts), 4.0)
 
 
 def row_of(**more: Any) -> BenchRow:
@@ -46,13 +46,13 @@ def test_every_row_runs_or_says_what_to_install(name: str) -> None:
     row = ROWS[name]
     line = table.measure(row, scale=TINY, rounds=1)
     if row.needs and line.skipped:
-        assert line.skipped == f"pip install 'theorex-lab[{row.extra}]'"
+        assert line.skipped == "pip install 'theorex-lab[bench]'"
     else:
         assert min(line.ratios) > 0
 
 
 def test_a_peer_that_is_not_installed_skips_the_row() -> None:
-    row = row_of(needs=("json", "no_such_module"), extra="bench")
+    row = row_of(needs=("json", "no_such_module"))
     line = table.measure(row, scale=TINY, rounds=2)
     assert "skipped: pip install 'theorex-lab[bench]'" in str(line)
     assert line.result()["skipped"]
@@ -95,7 +95,7 @@ def test_no_figure_of_a_line_is_typed_by_hand() -> None:
 
 def test_the_command_imports_no_peer() -> None:
     """Listing, and collecting doctests, load none of what may not be installed."""
-    modules = sorted({name.split(".")[0] for row in ROWS.values() if row.extra == "bench" for name in row.needs})
+    modules = sorted({name.split(".")[0] for row in ROWS.values() for name in row.needs})
     code = "from theorex_lab.experiments.bench import table; table.rows(); import sys; print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert modules

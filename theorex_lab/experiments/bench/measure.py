@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -121,7 +121,7 @@ class Amounts(NamedTuple):
     peer: float
 
 
-Round = Callable[[], Iterable[Amounts]]
+Round = Callable[[], Amounts]
 
 
 class Ground(NamedTuple):
@@ -141,7 +141,7 @@ class BenchRow:
     """A row of the table. `prepare` lays its data and gives the function that measures one round.
 
     at_most: the target for ours ÷ peer, from so many rows of data as `target_from` says.  needs: modules of the peer that may
-    not be installed, by the extra that brings them.
+    not be installed; the extra `bench` brings them.
     """
 
     name: str
@@ -151,7 +151,6 @@ class BenchRow:
     at_most: float | None = None
     target_from: int = 10_000
     needs: Sequence[str] = field(default=())
-    extra: str = "bench"
 
 
 ROWS: dict[str, BenchRow] = {}  # by name, as the modules of FAMILIES are imported
@@ -196,9 +195,9 @@ def alternately(ours: Timed, peer: Timed, *, calls: int = 1, meter: Meter = proc
     def measured(call: Timed) -> float:
         return meter(lambda: [call() for _ in range(calls)])
 
-    def one_round() -> Iterator[Amounts]:
+    def one_round() -> Amounts:
         peers = measured(peer)
-        yield Amounts(measured(ours), peers)
+        return Amounts(measured(ours), peers)
 
     return one_round
 

@@ -75,15 +75,15 @@ def measure(row: BenchRow, *, scale: int, rounds: int) -> BenchLine:
     if scale < row.target_from:
         row = replace(row, at_most=None)
     if any(find_spec(module) is None for module in row.needs):
-        return BenchLine(row, skipped=f"pip install 'theorex-lab[{row.extra}]'")
+        return BenchLine(row, skipped="pip install 'theorex-lab[bench]'")
     with (
         tempfile.TemporaryDirectory(prefix="theorex-bench-", ignore_cleanup_errors=True) as folder,
         row.prepare(Ground(Path(folder), scale)) as one_round,
     ):
-        list(one_round())
+        one_round()
         gc.collect()
         gc.freeze()  # what was laid is no business of the collector while either side is measured
-        ratios = [amounts.ours / amounts.peer for _ in range(rounds) for amounts in one_round()]
+        ratios = [ours / peer for ours, peer in (one_round() for _ in range(rounds))]
         gc.unfreeze()
     return BenchLine(row, ratios)
 
