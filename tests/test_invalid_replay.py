@@ -89,11 +89,6 @@ def test_grids(grid: Any, says: str) -> None:
         sweep(LOG, grid)
 
 
-def test_chunk_size() -> None:
-    with pytest.raises(InvalidInput, match="chunk_size"):
-        sweep(LOG, {"half_life_days": [1.0]}, chunk_size=0)
-
-
 def test_resume_files_of_other_work(tmp_path: Path) -> None:
     file = tmp_path / "kept.jsonl"
     ResumeFile(file, "one", "comparison").write({"a": {"found": 1.0}})

@@ -188,11 +188,6 @@ class TestTradeOff:
         assert matrices["latency_ms"].iloc[0] < matrices["latency_ms"].iloc[-1]
         assert trade_off(recorded).equals(trade_off(recorded))
 
-    @pytest.mark.parametrize("folds", [1, 10_000])
-    def test_folds_that_leave_nothing_to_learn_or_score_are_refused(self, folds: int) -> None:
-        with pytest.raises(InvalidInput, match="folds of 164 tasks"):
-            trade_off(load_local_runs(), folds=folds)
-
     def test_the_recording_is_split_in_halves(self) -> None:
         found = local_routing_set(load_local_runs(), seed=3)
         assert (len(found.train.scores), len(found.test.scores)) == (82, 82)

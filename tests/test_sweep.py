@@ -114,17 +114,12 @@ def test_base_settings_are_kept() -> None:
     assert done.metrics[0]["less"] < sweep(LOG, {"half_life_days": [3.0]}, metric=LAST).metrics[0]["less"]
 
 
-@pytest.mark.parametrize("chunk_size", [1, 5, 100])
-def test_chunks_change_nothing(chunk_size: int) -> None:
-    assert same(sweep(LOG, GRID, metric=WEEKLY, chunk_size=chunk_size), sweep(LOG, GRID, metric=WEEKLY))
-
-
 def test_threads_and_processes_give_the_same_rows() -> None:
     alone = sweep(LOG, GRID, metric=WEEKLY)
     with ThreadPoolExecutor(2) as threads:
         assert same(sweep(LOG, GRID, metric=WEEKLY, executor=threads), alone)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
-        assert same(sweep(LOG, GRID, metric=WEEKLY, executor=processes, chunk_size=3), alone)
+        assert same(sweep(LOG, GRID, metric=WEEKLY, executor=processes), alone)
 
 
 class CountingExecutor(Executor):

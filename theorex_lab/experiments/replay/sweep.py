@@ -82,14 +82,14 @@ def _plain(value: Any) -> Any:
 
 
 def sweep(recorded: EventLog, grid: Mapping[str, Sequence[Any]] | Sequence[Changes], *, base: Settings | None = None,
-          metric: Metric = summaries, executor: Executor | None = None, chunk_size: int | None = None,
+          metric: Metric = summaries, executor: Executor | None = None,
           progress: bool | None = None) -> Sweep:  # fmt: skip
-    """What a metric says of the recording under many settings; the same whatever the executor and the chunks.
+    """What a metric says of the recording under many settings; the same whatever the executor.
 
     grid: values for each setting (snake_case or camelCase), combined; or a list of changes.
     base: the settings that are changed.  metric: for a recording and some settings, a dictionary of numbers for each; with
     a process pool a function of a module.  progress: a bar (None: in a terminal or notebook).
-    chunk_size: settings a task (16, or a 32nd of all on an executor); what they share is computed once a task.
+    What 16 settings share, or a 32nd of all on an executor, is computed once.
 
     Raises ConfigError naming every setting that is refused, before anything is run; InvalidInput for a grid
     or metric that does not fit.
@@ -100,16 +100,13 @@ def sweep(recorded: EventLog, grid: Mapping[str, Sequence[Any]] | Sequence[Chang
     >>> done.frame["active"].tolist()
     [2, 7]
     """
-    if chunk_size is not None and chunk_size < 1:
-        raise InvalidInput(f"got chunk_size {chunk_size!r}; allowed is a whole number from 1")
     changes = _changes(grid)
-    settings = settings_of(changes, base)
-    done: dict[str, Metrics] = {}
-    size = chunk_size or (CHUNK if executor is None else max(1, -(-len(settings) // MAX_TASKS)))
-    chunks = [range(start, min(start + size, len(settings))) for start in range(0, len(settings), size)]
-    tasks = [([*map(str, chunk)], (recorded, settings[chunk.start : chunk.stop], metric)) for chunk in chunks]
+    settings, done = settings_of(changes, base), dict[str, Metrics]()
+    keys, size = [*map(str, range(len(settings)))], CHUNK if executor is None else -(-len(settings) // MAX_TASKS)
+    chunks = [slice(start, start + size) for start in range(0, len(settings), size)]
+    tasks = [(keys[chunk], (recorded, settings[chunk], metric)) for chunk in chunks]
     run_all(_measure, tasks, done, kept=None, executor=executor, progress=progress, unit="settings", what="sweep")
-    metrics = tuple(done[str(number)] for number in range(len(settings)))
+    metrics = tuple(done[key] for key in keys)
     if len({frozenset(row) for row in metrics}) > 1:
         raise InvalidInput("the metric gave figures of other names for other settings; allowed are the same for each")
     return Sweep(tuple(changes), tuple(settings), metrics)

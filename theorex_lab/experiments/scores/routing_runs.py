@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import repeat
@@ -14,7 +14,6 @@ import pandas as pd
 
 from theorex_lab.clock import to_microseconds
 from theorex_lab.config import ModelSettings, ModelTier, Settings
-from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import LocalRuns, load_local_runs, prompts
 from theorex_lab.experiments.data.routing_sets import TEST_SHARE, Queries, RoutingSet, Training
 from theorex_lab.experiments.scores.routing import SUCCESS_FROM, models_of
@@ -29,6 +28,7 @@ COLUMNS = ("query_type", "model", "success", "at", "latency_ms")
 HOME_VARIABLE = "THEOREX_HOME"
 # Of one small model and a set of rules none is large; the sizes stand for what a call takes.
 LOCAL_SIZES: dict[str, ModelTier] = {"rules": "small", "smollm2-135m greedy": "medium", "smollm2-135m sampled": "large"}
+_FOLDS = 5
 SUCCESS_WEIGHTS = (0.0, 0.3, 0.6, 0.8, 0.9, 1.0)
 
 
@@ -170,24 +170,21 @@ def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
     return RoutingSet("recorded local runs", tuple(scores.columns), costs, "ms, mean", sizes, train, test, {}, licence)
 
 
-def trade_off(recorded: LocalRuns, success_weights: Sequence[float] = SUCCESS_WEIGHTS, *, folds: int = 5,
-              seed: int = 0) -> pd.DataFrame:  # fmt: skip
+def trade_off(recorded: LocalRuns, *, seed: int = 0) -> pd.DataFrame:
     """What each way of choosing costs and brings on the recorded tasks, each of which every model answered.
 
     Columns policy, kind (`one model`, `matrix`, `bound`), latency_ms (mean), success_rate, low and high (95 % Wilson).
-    The matrix chooses for a task by the runs of the other folds alone. The bounds: a model drawn at random (expected),
-    and the quickest that succeeds on each task. Raises InvalidInput for fewer than two folds or more than tasks.
+    The matrix chooses for a task by the runs of the other four fifths alone. The bounds: a model drawn at random (expected),
+    and the quickest that succeeds on each task.
     """
     scores, latencies = (_by_task(recorded, column) for column in ("success", "latency_ms"))
-    if not 2 <= folds <= len(scores):
-        raise InvalidInput(f"got {folds!r} folds of {len(scores)} tasks; allowed is 2 to that many")
-    fold_of = dict(zip(scores.index, np.random.default_rng(seed).permutation(len(scores)) % folds, strict=True))
+    fold_of = dict(zip(scores.index, np.random.default_rng(seed).permutation(len(scores)) % _FOLDS, strict=True))
     runs = local_runs(recorded)
     held_out = recorded.frame["task_id"].map(fold_of)
     kinds = recorded.frame.groupby("task_id")["query_type"].first()
-    trained = [Runs(runs.frame[held_out != fold], runs.settings, runs.now) for fold in range(folds)]
+    trained = [Runs(runs.frame[held_out != fold], runs.settings, runs.now) for fold in range(_FOLDS)]
     found = [(f"always {model}", "one model", scores[model], latencies[model]) for model in scores]
-    for weight in success_weights:
+    for weight in SUCCESS_WEIGHTS:
         choices = [each.choices(MatrixSettings(success_weight=weight)) for each in trained]
         picked = [list(scores.columns).index(choices[fold_of[task]][kinds[task]]) for task in scores.index]
         chosen = np.arange(len(scores)), np.array(picked)
