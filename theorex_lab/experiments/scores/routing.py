@@ -30,20 +30,6 @@ _AT = 0
 _TIERS: tuple[ModelTier, ...] = ("small", "medium", "large")
 
 
-def achieved(scores: Floats, choices: Ints) -> Floats:
-    """What the chosen model scored on each query, (queries,). Raises InvalidInput for shapes or choices that do not fit.
-
-    >>> achieved(np.array([[0.0, 1.0], [0.5, 0.25]]), np.array([1, 0]))
-    array([1. , 0.5])
-    """
-    if scores.ndim != 2 or choices.shape != scores.shape[:1]:
-        shapes = f"scores {scores.shape} and choices {choices.shape}"
-        raise InvalidInput(f"got {shapes}; allowed are (queries, models), (queries,)")
-    if len(choices) and not 0 <= choices.min() <= choices.max() < scores.shape[1]:
-        raise InvalidInput(f"got choices {choices.min()} to {choices.max()}; allowed are 0 to {scores.shape[1] - 1}")
-    return np.asarray(scores[np.arange(len(scores)), choices])
-
-
 class TaskMatrix:
     """Mean scores by (task, model); an unknown task gets the models' overall means. Of equal models the first is chosen.
 
@@ -175,7 +161,8 @@ def _scored(found: RoutingSet, training: Training, calls: Sequence[tuple[Event, 
     recorded = [event for call in calls for event in call]
     chosen = {**own, OURS: shipped_choices(recorded, found.test.queries, found.models, found.sizes)}
     chosen |= {each.name: each.fit(training).choose(found.test.queries) for each in (BestSingle(), TaskMatrix())}
-    values |= {name: (achieved(scores, each), float(found.costs[each].mean())) for name, each in chosen.items()}
+    rows = np.arange(len(scores))
+    values |= {name: (scores[rows, each], float(found.costs[each].mean())) for name, each in chosen.items()}
     return _policy_scores(values, scores.max(axis=1), seed)
 
 
