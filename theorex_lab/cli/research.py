@@ -315,9 +315,9 @@ def bench(names: tuple[str, ...], rounds: int, scale: str) -> None:
     click.echo(table.HEAD, err=as_json)
     try:
         for row in picked:
-            for line in table.measure(row, scale=table.SCALES[scale], rounds=rounds):
-                told["lines"].append(line.result())
-                click.echo(str(line), err=as_json)
+            line = table.measure(row, scale=table.SCALES[scale], rounds=rounds)
+            told["lines"].append(line.result())
+            click.echo(str(line), err=as_json)
     except KeyboardInterrupt:
         told["error"] = "interrupted"
     emit(told, f"\n{about}")

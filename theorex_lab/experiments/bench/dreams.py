@@ -47,7 +47,7 @@ def _dream(ground: Ground) -> Iterator[Round]:
     actions = [{"reasoning": text, "action": f"run(what='{text}')", "result": text, "ok": True} for text in texts(5)]
     with Lab(ground.folder / "home", clock=FixedClock(NOW), embedder=GivenVectors()) as lab:
 
-        def one_round() -> Iterator[Amounts]:
+        def one_round() -> Amounts:
             for _ in range(_A_CYCLE):
                 lab.dreams.capture(next(goals), actions)
             before = lab.journal.last_seq()
@@ -55,7 +55,7 @@ def _dream(ground: Ground) -> Iterator[Round]:
             written = defaultdict[str, list[Event]](list)
             for event in lab.journal.tail(before, kinds=["strategy", "strategy_merged", "constraint"]):
                 written[event.body["trajectory"]].append(event)
-            yield Amounts(ours, elapsed(lambda: [bare.append(events) for events in written.values()]))
+            return Amounts(ours, elapsed(lambda: [bare.append(events) for events in written.values()]))
 
         yield one_round
     bare.close()
