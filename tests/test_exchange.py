@@ -230,8 +230,8 @@ def without_sources(folder: Path) -> dict[str, Any]:
             return {key: strip(each) for key, each in value.items() if key not in WITHOUT_SOURCE}
         return [strip(each) for each in value] if isinstance(value, list) else value
 
-    # What is heard of a flash is made anew, with a score that follows from who said it; a stranger's history is left out.
-    left = (CONTEXT, "embeddings.jsonl", "tasks.jsonl", "policies.jsonl", "reviews.jsonl", "evolution.jsonl")
+    # What is heard of a flash is made anew, with a score that follows from who said it; tasks and policies are not read.
+    left = (CONTEXT, "embeddings.jsonl")
     files = {name: text for name, text in contents(folder).items() if name not in left}
     files = {name: text for name, text in files.items() if not name.startswith(("flash", "a2a", "policy-snapshots"))}
     return {
@@ -264,10 +264,9 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 def test_the_layout_and_the_fields(team: Path) -> None:
     assert sorted(contents(team)) == [
-        CONTEXT, "agents/main/axon.json", "agents/sage/axon.json", "embeddings.jsonl", "evolution.jsonl",
-        "observations.jsonl", "outcomes.jsonl", "policies.jsonl", "reviews.jsonl", "shared-axon.json",
-        "short-term/2026-02-14.jsonl", "short-term/2026-02-15.jsonl", "short-term/2026-02-28.jsonl", "stm.jsonl",
-        "tasks.jsonl",
+        CONTEXT, "agents/main/axon.json", "agents/sage/axon.json", "embeddings.jsonl",
+        "observations.jsonl", "outcomes.jsonl", "shared-axon.json", "short-term/2026-02-14.jsonl",
+        "short-term/2026-02-15.jsonl", "short-term/2026-02-28.jsonl", "stm.jsonl",
     ]  # fmt: skip
     axon = json.loads((team / "agents/main/axon.json").read_text())
     assert axon["options"] == {"type": "undirected", "multi": False, "allowSelfLoops": False}

@@ -182,8 +182,8 @@ class TaskBoard:
         What looks like a secret is masked, unless `keep_secrets` is given. Raises InvalidInput for anything outside the
         rules, and then nothing was written.
         """
-        check_type(task_type)
-        self._check_json(payload, "payload")
+        check_name(task_type, _TYPE, "task type", "1 to 32 of a-z 0-9 _ starting with a letter")
+        _check_json(payload, "payload", self.home.settings.max_text_bytes)
         with door(keep_secrets=keep_secrets):
             payload = kept_value(payload)
         now = self.home.clock.now()
@@ -214,7 +214,7 @@ class TaskBoard:
         may finish what another holds.  lease_seconds: above 0 up to 864,000, by default the setting taskLeaseSeconds;
         when it is over the task may be claimed again.  Raises InvalidInput for anything outside the rules.
         """
-        name = check_agent(agent) if worker is None else check_worker(worker)
+        name = check_agent(agent) if worker is None else _check_worker(worker)
         lease = _lease_microseconds(self.home.settings.task_lease_seconds if lease_seconds is None else lease_seconds)
         lost: set[str] = set()  # steps that others took, or that were erased
         while True:
@@ -245,14 +245,14 @@ class TaskBoard:
         to refuse it would only have it done twice. Raises InvalidInput for an unknown id, or where the worker does not
         hold the task; then nothing was written.
         """
-        self._check_json(result, "result")
+        _check_json(result, "result", self.home.settings.max_text_bytes)
         return self._end(task_id, worker, "completed", result, keep_secrets)
 
     def fail(self, task_id: str, reason: str, *, worker: str | None = None, keep_secrets: bool = False) -> Task:
         """Report a task as failed; the reason is its result. Otherwise as `complete`."""
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidInput(f"got the reason {reason!r}; allowed is a text that says why the task failed")
-        self._check_json(reason, "reason")
+        _check_json(reason, "reason", self.home.settings.max_text_bytes)
         return self._end(task_id, worker, "failed", reason, keep_secrets)
 
     def _end(self, task_id: str, worker: str | None, state: str, result: Any, keep_secrets: bool) -> Task:
@@ -295,7 +295,7 @@ class TaskBoard:
         if not (found := self.home.journal.read(seqs=[standing.step_seq])):
             raise _unknown(task_id)
         claim = found[0]
-        name = claim.agent if worker is None else check_worker(worker)
+        name = claim.agent if worker is None else _check_worker(worker)
         if claim.body["worker"] != name:
             what = "claim it first" if standing.state == SUBMITTED else "leave it to that worker"
             holds = f"the task {task_id} was claimed by {claim.body['worker']!r}"
@@ -324,15 +324,9 @@ class TaskBoard:
         there = [standing for standing in found if standing.seq in events and standing.step_seq in events]
         return [_as_task(standing, events[standing.seq], events[standing.step_seq]) for standing in there]
 
-    def _check_json(self, value: Any, what: str) -> None:
-        check_json(value, what, self.home.settings.max_text_bytes)
 
-
-def check_json(value: Any, what: str, allowed: int) -> None:
-    """Raise InvalidInput for what is no JSON, has more than `allowed` bytes, or is nested too deeply to be read everywhere.
-
-    >>> check_json({"of": "the week"}, "payload", 100)
-    """
+def _check_json(value: Any, what: str, allowed: int) -> None:
+    """Raise InvalidInput for what is no JSON, has more than `allowed` bytes, or is nested too deeply to be read everywhere."""
     if (size := len(encode(value).encode())) > allowed:
         limit = f"allowed are up to {allowed} (setting maxTextBytes): shorten it, or name a file in it"
         raise InvalidInput(f"got a {what} of {size} bytes as JSON; {limit}")
@@ -343,15 +337,6 @@ def check_json(value: Any, what: str, allowed: int) -> None:
         if not level:
             return
     raise InvalidInput(f"got a {what} nested deeper than {_MAX_NESTING} lists and objects; make it flatter")
-
-
-def check_type(task_type: str) -> str:
-    """Return the type of a task, or raise InvalidInput where it is outside the rule.
-
-    >>> check_type("summary")
-    'summary'
-    """
-    return check_name(task_type, _TYPE, "task type", "1 to 32 of a-z 0-9 _ starting with a letter")
 
 
 def _step(kind: str, task_id: str, step: int, body: Body, *, agent: str, at: int) -> Event:
@@ -373,12 +358,8 @@ def _as_task(standing: _Standing, sent: Event, last: Event) -> Task:
     return replace(task, lease_until=standing.lease_until) if held else task
 
 
-def check_worker(worker: str) -> str:
-    """Return the name of a worker, or raise InvalidInput where it is outside the rule.
-
-    >>> check_worker("sage-1")
-    'sage-1'
-    """
+def _check_worker(worker: str) -> str:
+    """Return the name of a worker, or raise InvalidInput where it is outside the rule."""
     return check_name(worker, _WORKER, "worker", "1 to 128 of A-Z a-z 0-9 . _ : -")
 
 

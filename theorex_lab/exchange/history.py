@@ -1,26 +1,13 @@
-"""What a home did, in files beside those of the memory: runs (traces and outcomes), tasks, policies and reviews.
+"""What a home did, in files beside those of the memory: its runs, which are traces and outcomes.
 
 traces/<name>.json      a call of a model from its START to its END, with its tool events
 outcomes/<name>.json    how a decision went, with the scores as they stand now
 outcomes.jsonl          the same outcomes, a line each
-tasks.jsonl             steps of tasks (task_submitted, task_claimed, task_ended), task by task in the order they were sent
-policies.jsonl          policies that were kept (policy), by their numbers
-evolution.jsonl         nights (nightly): their steps, the fixes that they wrote, what the gate said
-reviews.jsonl           failures that were reviewed (reviewed), and what no reviewer could say of others (review_failed)
 
 A name is the id, or a hash of it where the id is no plain file name; reading takes nothing from it. Whatever is
 imported keeps its times and has the source `import`; traces of that source are evidence that is shown, by which nothing
-is routed: that takes `trust_own`. What the journal holds already stays as it is. Whether a failure was reviewed stands in
-reviews.jsonl.
-
-A line of the last four is a JSON object: id, kind, timestamp (ISO 8601), agent_id, session_id, lineage, and the members of the event's
-body with its version v. No file holds what was erased, a task with an erased step, or a task from or to an agent that
-was erased as a whole. An export of one agent holds its reviews and the tasks sent to it.
-
-The last four are imported with `trust_own` alone, and then are what they were: a task that waits can be claimed, a policy
-can be restored (none comes into force by being imported), a failure that was reviewed waits no more; ids stay, so that
-repeating it adds nothing, and an event that is there already under the same id stays as it is. A stranger's tasks and
-policies are left out; the fixes of his reviews come with observations.jsonl as hearsay.
+is routed: that takes `trust_own`. What the journal holds already stays as it is. No file holds what was erased. Tasks,
+policies, reviews and nights are in no file: `theorex backup` and `theorex restore` move a home as a whole.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -33,15 +20,13 @@ from theorex_lab.config import Settings
 from theorex_lab.dispatch.traces import Traces, trace, trace_events
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.evolution.outcomes import OutcomeLog
-from theorex_lab.evolution.policy import numbered_events
 from theorex_lab.exchange import flat_files as flat
-from theorex_lab.exchange.files import Exported, Importing, Read, Reports, each_file, file_name, read_group
+from theorex_lab.exchange.files import Exported, Importing, Read, Reports, file_name, read_group
 from theorex_lab.home import Home
-from theorex_lab.ids import check_agent, derived_event_id
-from theorex_lab.journal.base import Journal
+from theorex_lab.ids import check_agent
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.foreign import read_file
-from theorex_lab.journal.view import ERASURE, Views
+from theorex_lab.journal.view import Views
 from theorex_lab.text.doors import kept_value
 
 TRACES, OUTCOMES, OUTCOME_LINES = "traces", "outcomes", "outcomes.jsonl"
@@ -192,110 +177,3 @@ def _settled(home: Home, steps: list[Event]) -> list[Event]:
         return []
     asked = (design.events.settled for design in home.designs)
     return [event for settled in asked if settled is not None for event in settled(tools)]
-
-
-# Name of a file -> the kinds of its events. Tasks and policies first: a review names outcomes and sentences alone.
-FILES = {
-    "tasks.jsonl": ("task_submitted", "task_claimed", "task_ended"), "policies.jsonl": ("policy",),
-    "reviews.jsonl": ("reviewed", "review_failed"), "evolution.jsonl": ("nightly",),
-}  # fmt: skip
-_KINDS = frozenset(kind for kinds in FILES.values() for kind in kinds)
-_TRUST = "tasks, policies, reviews and nights are taken in with --trust-own alone, and only your own"
-
-
-def export_history(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
-    """Write the files of history into `folder`, each replaced as a whole. Raises StorageError where one cannot be written."""
-    done = Exported(folder)
-    for name in FILES:
-        done.write(name, (line_of(event) for steps in own_events(home.journal, name, agent) for event in steps))
-    return done
-
-
-def own_events(journal: Journal, name: str, agent: str | None) -> Iterator[list[Event]]:
-    """The home's own events of a file, those of one task together; of all agents, or of one as an export has it."""
-    gone = _gone(journal)
-    return (steps for steps in _own(journal, name, FILES[name]) if _is_wanted(steps, agent, gone))
-
-
-def history_files(path: Path) -> list[Path]:
-    """The files of history in a folder, or the file itself where its name or its first line says that it is one."""
-    if path.is_file():
-        return [path] if path.name in FILES or str(flat.first_record(path).get("kind")) in _KINDS else []
-    return [path / name for name in FILES if (path / name).exists()]
-
-
-def import_history(home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
-    """Import files of history; each is one transaction, and what is damaged is reported by line. Raises StorageError."""
-    how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
-
-    def take(file: Path, problems: list[str]) -> tuple[int, int]:
-        return flat.append_new(home.journal, taken(home.journal, how, flat.read_lines(file, problems), problems))
-
-    return each_file(path, history_files(path), take)
-
-
-def line_of(event: Event) -> flat.FlatRecord:
-    """An event as a line of a file."""
-    head = {"id": event.id, "kind": event.kind, "timestamp": to_iso(event.at), "agent_id": event.agent}
-    if event.kind == "nightly":  # the document's name of it
-        head["time"] = head["timestamp"]
-    return {**head, "session_id": event.session, "lineage": list(event.lineage), **event.body}
-
-
-def _own(journal: Journal, name: str, kinds: tuple[str, ...]) -> Iterator[list[Event]]:
-    """The events of a file, grouped by task; tasks with an erased step are left out."""
-    events = journal.tail(0, kinds=kinds)
-    if name != "tasks.jsonl":
-        yield from ([event] for event in events)
-        return
-    tasks: dict[str, list[Event]] = {}
-    for event in events:
-        tasks.setdefault(event.body["task_id"], []).append(event)
-    after = [derived_event_id("task", task_id, len(steps)) for task_id, steps in tasks.items()]
-    there = {event.id for event in journal.read(ids=after, erased=True)}
-    for next_id, steps in zip(after, tasks.values(), strict=True):
-        if next_id not in there and [event.body["step"] for event in steps] == [*range(len(steps))]:
-            yield steps
-
-
-def _is_wanted(steps: list[Event], agent: str | None, gone: set[str]) -> bool:
-    """Whether these events of one thing are the agent's, a task that of whom it was sent to, and name nobody who is gone."""
-    body = steps[0].body
-    named = {*(event.agent for event in steps), *(body[name] for name in ("from", "to") if name in body)}
-    return gone.isdisjoint(named) and agent in (None, body.get("to", steps[0].agent))
-
-
-def _gone(journal: Journal) -> set[str]:
-    """Agents of whom events were erased and nothing is left."""
-    ids = [event_id for event in journal.tail(0, kinds=[ERASURE]) for event_id in event.body["ids"]]
-    gone = {event.agent for event in journal.read(ids=ids, erased=True)}
-    for event in journal.tail(0) if gone else ():
-        gone -= {event.agent} if event.kind != ERASURE else set()
-        if not gone:
-            break
-    return gone
-
-
-def _event(record: flat.FlatRecord, how: Importing, journal: Journal) -> Event:
-    from theorex_lab.exchange.records import read_event
-
-    event = read_event(record, how)
-    known = journal.read(ids=[event.id])
-    if known and known[0].body != event.body:
-        raise InvalidInput(f"another {event.kind} is here under the id {event.id}; it stays")
-    return event
-
-
-def taken(journal: Journal, how: Importing, lines: flat.Lines, problems: list[str]) -> Read:
-    """What lines become, each given with its place; what is wrong with one is noted, and all are where they are not one's own."""
-    if not how.trust_own:
-        problems += [f": {_TRUST}"] if any(True for _ in lines) else []
-        return
-    policies = len([*numbered_events(journal, "policy")])
-    for place, event in flat.each_noted(problems, lines, _event, how, journal):
-        number = event.body["number"] if event.kind == "policy" else 0
-        if number > policies + 1:
-            problems.append(f":{place}: policy {number} follows none; policies are numbered without a gap")
-            continue
-        policies = max(policies, number)
-        yield how.believed(event, problems, place), 1

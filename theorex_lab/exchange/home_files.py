@@ -15,25 +15,21 @@ from theorex_lab.ids import check_agent
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.doors import door
 
-# In the order in which a folder is read: a review rests on outcomes and traces.
-OWN = (
-    FileLayout(
-        "traces/*.json, outcomes/*.json, outcomes.jsonl", history.export_runs, history.run_files, history.import_runs,
-        places=history.places, export_places=history.export_outcomes, in_places=history.outcomes_in_places,
-    ),
-    FileLayout(", ".join(history.FILES), history.export_history, history.history_files, history.import_history),
+OWN = FileLayout(
+    "traces/*.json, outcomes/*.json, outcomes.jsonl", history.export_runs, history.run_files, history.import_runs,
+    places=history.places, export_places=history.export_outcomes, in_places=history.outcomes_in_places,
 )  # fmt: skip
 
 
 def layouts(home: Home) -> list[FileLayout]:
     """The designs' layouts, then the home's own."""
-    return [*(layout for design in home.designs for layout in design.files), *OWN]
+    return [*(layout for design in home.designs for layout in design.files), OWN]
 
 
 def layouts_of(home: Home, path: Path) -> list[FileLayout]:
     """Those that have files at the path: of a folder all. Of a file one: the home's own, else the last design that knows it."""
     last_first = [layout for design in reversed(home.designs) for layout in design.files]
-    found = layouts(home) if path.is_dir() else [*OWN, *last_first]
+    found = layouts(home) if path.is_dir() else [OWN, *last_first]
     return [layout for layout in found if layout.files_of(path)][: None if path.is_dir() else 1]
 
 
@@ -50,7 +46,7 @@ def export_home(
 
     Without a folder to the original system's places, and outcomes to the setting outcomesDir.
     A trace that was erased, or the outcome, has no file; one of an earlier export stays in the folder. It is no backup:
-    what the night decided and the prompts, tool calls outside of traces and the like are not in it. Raises FilesThere,
+    tasks, policies, reviews, what the night decided, the prompts and the like are not in it. Raises FilesThere,
     with nothing written, for a folder that is not empty, or where a file would be replaced at those places, unless
     `replace` is given. In a home of a project only what is of it is written; see `exchange.events.narrowed`.
     """
@@ -71,7 +67,7 @@ def export_home(
 
 def import_home(home: Home, searcher: Callable[[], Searcher], path: Path | None, *, agent: str = "main",
                 trust_own: bool = False, keep_secrets: bool = False) -> Reports:  # fmt: skip
-    """Import the files that any layout has at the path, a folder or one file: memory first, then runs, then history.
+    """Import the files that any layout has at the path, a folder or one file: memory first, then runs.
 
     Without a path from those of the original system's places, the settings agentAxonDir, sharedAxonPath,
     coldStorePath and outcomesDir, that are there; InvalidInput where none is.

@@ -15,7 +15,6 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import CONCEPT_BITS, UUID, check_agent, check_session, derived_event_id
 
 LARGEST = 2**62
-LARGEST_STEP = 2**31 - 1  # what a column of 32 bits holds
 _DIGITS = re.compile(r"[0-9]{1,16}")
 
 
@@ -63,7 +62,6 @@ Text = Annotated[str, Field(description="text")]
 Truth = Annotated[bool, Field(description="true or false")]
 Items = Annotated[list[Any], Field(default_factory=list, description="a list")]  # empty where it is missing
 Share = Annotated[int | float, within(0, 1)]
-StepNumber = Annotated[int, whole(0, LARGEST_STEP)]
 _ISO = Field(description="an ISO 8601 time with an offset, of the years 1 to 9999")
 Time = Annotated[int, BeforeValidator(_time), _ISO]
 TimeOrEarliest = Annotated[int, BeforeValidator(_time_or_earliest)]

@@ -49,8 +49,7 @@ DESIGN = parts.Design(
     ),
     files=(
         parts.FileLayout(
-            "flash/*.json, a2a/*/*.json, policy-snapshots/*.json",
-            *_several("exchange_documents", "export_documents", "document_files", "import_documents"),
+            "flash/*.json", *_several("exchange_documents", "export_documents", "document_files", "import_documents")
         ),
         parts.FileLayout(
             "axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments/*.json, short-term/*.jsonl, "
