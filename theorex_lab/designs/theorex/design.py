@@ -49,9 +49,6 @@ DESIGN = parts.Design(
     ),
     files=(
         parts.FileLayout(
-            "flash/*.json", *_several("exchange_documents", "export_documents", "document_files", "import_documents")
-        ),
-        parts.FileLayout(
             "axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments/*.json, short-term/*.jsonl, "
             "stm.jsonl, cold-store.db",
             *_several("exchange", "export_files", "files_of", "import_files", "places", "export_places", "in_places"),

@@ -17,17 +17,16 @@ from pydantic import AfterValidator, Field
 from theorex_lab.clock import EARLIEST
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import NODE_TYPE
-from theorex_lab.designs.theorex.exchange_documents import PREVIEWS
 from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import records, schema
-from theorex_lab.exchange.files import Importing, Read, heard_id, upcast_of_file
+from theorex_lab.exchange.files import Importing, Read
 from theorex_lab.exchange.flat_files import FlatRecord, Lines, each_noted, without_nulls
-from theorex_lab.ids import UUID, check_agent, check_session, derived_event_id
-from theorex_lab.journal.event import VERSIONS, Body, Event, encode, new_event
+from theorex_lab.ids import UUID, check_agent, derived_event_id
+from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
 from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, new_observation
-from theorex_lab.text.doors import kept_text, kept_value
+from theorex_lab.text.doors import kept_text
 
 _ANY_SEQ = 2**62
 AT_ONCE = 1_000  # links, or contributions, of one event
@@ -108,34 +107,6 @@ class _Sentence(schema.Stamped, records.Sentence):
     faded: schema.ConceptIds
 
 
-class _Captured(schema.Stamped):
-    kind: Annotated[Literal["tool_used", "prompt"], Field(description="tool_used or prompt")] = "tool_used"
-    body: Annotated[dict[str, Any], Field(description="a JSON object")] = Field(default={})
-
-
-class _Paths(schema.FileRecord):
-    read: list[str] = Field(default=[])
-    edited: list[str] = Field(default=[])
-
-
-class _Prompt(schema.FileRecord):
-    text: schema.Text
-    project: records.Project = ""
-
-
-class _ToolUsed(schema.FileRecord):
-    tool: schema.Text
-    input: schema.Text
-    response: schema.Text
-    ok: bool | None = Field(None, description="true, false or null")
-    paths: _Paths = Field(_Paths(), description="an object with the lists of texts read and edited")
-    command: schema.Text = ""
-    project: records.Project = ""
-
-
-_BODIES: dict[str, type[schema.FileRecord]] = {"prompt": _Prompt, "tool_used": _ToolUsed}
-
-
 class _Kept(schema.Stamped):
     """A record of the short-term memory."""
 
@@ -213,23 +184,6 @@ def observation_events(lines: Lines, stated: Collection[str], how: Importing, pr
     """Whole sentences. Those of agents in `stated`, whose axon was imported too, are not counted a second time."""
     for number, event in each_noted(problems, lines, _observation, stated, how):
         yield how.believed(event, problems, number), 1
-
-
-def captured(record: Any, session: str, how: Importing) -> Event:
-    """What waits in a session's flash, as heard; with `trust_own` under its own id and source. Raises InvalidInput, NewerVersion."""
-    stated = schema.checked(_Captured, record)
-    body = {**stated.body, **{name: record[member] for member, name in PREVIEWS.items() if member in record}}
-    kind = stated.given("kind", "tool_used" if "tool" in body else "prompt")
-    at, agent = min(stated.timestamp, how.latest), stated.given("agent_id", how.agent)
-    event_id = schema.event_id_of(stated.id, kind, agent, session, at, encode(body))
-    # Without a version it is of the original system, which states no more than the previews.
-    version = {"v": VERSIONS[kind]}
-    whole = upcast_of_file(Event(0, event_id, at, agent, check_session(session), kind, (), version | body))
-    checked = schema.checked(_BODIES[kind], without_nulls(whole.body)).model_dump()
-    held = whole.body if how.trust_own and "v" in body else version | checked
-    event = whole._replace(body={**kept_value(held), "source": how.source(body, "source", "tool")})
-    how.check_size(event)
-    return event if how.trust_own else event._replace(id=heard_id(event_id))
 
 
 def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read:
