@@ -1,4 +1,4 @@
-"""Embedders behind one protocol: an endpoint, a local ONNX model, the bundled one, hashed n-grams.
+"""Embedders behind one protocol: an endpoint, the bundled ONNX model, hashed n-grams.
 
 Nothing is loaded, called or downloaded before the first `embed`. Vectors of embedders with different
 ids are never compared.
@@ -279,9 +279,8 @@ def bundled_embedder(*, threads: int = 1) -> OnnxEmbedder | None:
 
 
 def choose_embedder(*, url: str | None = None, model: str | None = None, api_key_env: str | None = None,
-                    onnx_model: Path | str | None = None, onnx_tokenizer: Path | str | None = None,
                     allow_remote: bool = False, threads: int = 1) -> tuple[Embedder, str]:  # fmt: skip
-    """The first that is configured or installed, and why: endpoint, local ONNX model, bundled model, n-grams.
+    """The first that is configured or installed, and why: endpoint, bundled model, n-grams.
 
     `threads`: how many a model in this process may take. Nothing is loaded or called yet. Raises ConfigError where half of a pair of settings is missing.
 
@@ -294,10 +293,6 @@ def choose_embedder(*, url: str | None = None, model: str | None = None, api_key
             raise ConfigError(f"got the embedding url {url!r} and model {model!r}; set both or neither")
         endpoint = HttpEmbedder(url, model, allow_remote=allow_remote, api_key_env=api_key_env)
         return endpoint, f"configured endpoint {endpoint.url}"
-    if onnx_model or onnx_tokenizer:
-        if not (onnx_model and onnx_tokenizer):
-            raise ConfigError(f"got the ONNX model {onnx_model} and tokenizer {onnx_tokenizer}; set both or neither")
-        return OnnxEmbedder(onnx_model, onnx_tokenizer, threads=threads), f"configured ONNX model {onnx_model}"
     if (bundled := bundled_embedder(threads=threads)) is not None:
         return bundled, "bundled MiniLM of the embeddings extra"
     return HashedNgramEmbedder(), "hashed character n-grams (lexical): the embeddings extra is not installed"
