@@ -94,11 +94,9 @@ class Searcher:
         self._passages: tuple[Table, int, Passages] | None = None
         self._echoed: tuple[Table, int, Ids] | None = None
 
-    def search(
-        self, query: str, *, agents: Sequence[str] | None = None, limit: int = 10, cold: bool = False,
-        tag: str | None = None, spread: bool = False, kinds: Sequence[str] | None = None,
-        projects: Sequence[str] | None = None, vectors: Use = None,
-    ) -> Hits:  # fmt: skip
+    def search(self, query: str, *, agents: Sequence[str] | None = None, limit: int = 10, cold: bool = False,
+               tag: str | None = None, spread: bool = False, kinds: Sequence[str] | None = None,
+               projects: Sequence[str] | None = None, vectors: Use = None) -> Hits:  # fmt: skip
         """The items that answer the query best: of these agents and what they share (or of all), with this tag (or any).
 
         Texts of all kinds, or only items of these `kinds`; labels, such as concepts, and what echoes another text are found
@@ -134,9 +132,8 @@ class Searcher:
             found.append(self.search_among(query, among, limit=limit, labels=True))
         return found[0] if len(found) == 1 else _merged(found[0], found[1], limit)
 
-    def search_among(
-        self, query: str, among: Among, *, limit: int, spread: bool = False, labels: bool = False, vectors: Use = None
-    ) -> Hits:
+    def search_among(self, query: str, among: Among, *, limit: int, spread: bool = False, labels: bool = False,
+                     vectors: Use = None) -> Hits:  # fmt: skip
         """The texts, or the labels, that answer the query best, of the documents in a mask; hidden ones never.
 
         Raises as `search` does.
@@ -196,9 +193,8 @@ class Searcher:
         ids = {event.seq: event.id for event in self.home.journal.read(seqs=sorted(set(seqs)))}
         return [ids[seq] for seq in seqs], columns
 
-    def _candidates(
-        self, index: ItemIndex, query: str, vector: Vector, allowed: Mask, wanted: int
-    ) -> tuple[Ids, dict[str, Scores], Scores]:
+    def _candidates(self, index: ItemIndex, query: str, vector: Vector, allowed: Mask,
+                    wanted: int) -> tuple[Ids, dict[str, Scores], Scores]:  # fmt: skip
         """The documents that one of the signals puts among the first, their signals, and the share of the words they hold."""
         passages = self._passages_of(index)
         scored = word_scores(index.lexical, tokenize(query), passages, index.documents["echo"] != 0)
@@ -209,9 +205,8 @@ class Searcher:
         columns = self._signals(index, query, vector, documents, passages, scored) if len(documents) else {}
         return documents, columns, scored.held[documents]
 
-    def _signals(
-        self, index: ItemIndex, query: str, vector: Vector, documents: Ids, passages: Passages, scored: WordScores
-    ) -> dict[str, Scores]:
+    def _signals(self, index: ItemIndex, query: str, vector: Vector, documents: Ids, passages: Passages,
+                 scored: WordScores) -> dict[str, Scores]:  # fmt: skip
         """By signal, a value a candidate."""
         sides = [passages.before(documents), passages.after(documents)] if passages.any else []
         around = sum((np.where(side >= 0, scored.words[side], 0.0) for side in sides), np.zeros(len(documents)))

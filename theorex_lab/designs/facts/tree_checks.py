@@ -25,8 +25,7 @@ _MENDS: Mapping[str, Callable[[Any], Any]] = {
     "category": lambda given: given.lower() if str(given).lower() in CATEGORIES else "context",
     "abstractionLevel": lambda given: given.lower() if str(given).lower() in ABSTRACTIONS else "episode",
     "tags": lambda given: [tag.strip() for tag in given if isinstance(tag, str) and 0 < len(tag.strip()) <= 64][:32] if isinstance(given, list) else [],
-    "accessCount": lambda _: 0,
-}  # fmt: skip
+    "accessCount": lambda _: 0}  # fmt: skip
 
 
 @dataclass
@@ -122,9 +121,8 @@ def _each_file(folder: Path, mends: Mapping[str, Callable[[Any], Any]], *, write
     return done
 
 
-def _mended_file(
-    file: Path, name: str, done: TreeCheck, links: dict[str, str], mends: Mapping[str, Callable[[Any], Any]], said: list[str]
-) -> dict[str, Any]:  # fmt: skip
+def _mended_file(file: Path, name: str, done: TreeCheck, links: dict[str, str],
+                 mends: Mapping[str, Callable[[Any], Any]], said: list[str]) -> dict[str, Any]:  # fmt: skip
     """The document of a file as it is to be; what is mended is noted in `said`, what cannot be in the problems."""
     document, marked = tree_records.read_marked_json(file)
     records, bare = tree_records.facts_in(document)
@@ -142,9 +140,8 @@ def _mended_file(
     return {**kept, **tree_write.wrapped(tree_read.entity_of(file, document), newer)}
 
 
-def _mended(
-    record: dict[str, Any], links: dict[str, str], taken: set[str], mends: Mapping[str, Callable[[Any], Any]]
-) -> tuple[dict[str, Any], list[str], list[str]]:
+def _mended(record: dict[str, Any], links: dict[str, str], taken: set[str],
+            mends: Mapping[str, Callable[[Any], Any]]) -> tuple[dict[str, Any], list[str], list[str]]:  # fmt: skip
     """A record with what could be mended of it, what that was, and what could not; its link is taken down."""
     found = tree_records.upgraded(record)
     lacked = [key for key in found if record.get(key) is None and found[key] is not None]

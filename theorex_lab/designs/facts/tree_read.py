@@ -156,8 +156,7 @@ class _Taking:
             "confidence": float(record.confidence), "abstraction": record.abstraction_level, "tags": record.tags,
             "source": raw["trust"], "origin": record.source[:200],
             "supersedes": [*map(self._now, record.supersedes)], "valid_from": record.valid_from,
-            "valid_to": record.valid_to, "project": record.project or self.home.project,
-        }  # fmt: skip
+            "valid_to": record.valid_to, "project": record.project or self.home.project}  # fmt: skip
 
     def _note(self, file: Path, _problems: list[str]) -> Events:
         raw = without_nulls(tree_records.read_marked_json(file)[0])

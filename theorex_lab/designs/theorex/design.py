@@ -11,8 +11,7 @@ from theorex_lab.search.items import OBSERVATION
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
 READ_FROM = {
     "tier_change": ("imported", "prune", "scan"), "graduation": ("graduated",), "prune": ("prune",),
-    "moment_capture": ("observation",),
-}  # fmt: skip
+    "moment_capture": ("observation",)}  # fmt: skip
 MEMORY_SETTINGS = (
     "decayLaw", "decayParams", "halfLifeDays", "fixHalfLifeDays", "activeThreshold", "mildThreshold", "contextTokens",
 )  # fmt: skip

@@ -224,8 +224,7 @@ def _stated(attributes: FlatRecord, how: Importing) -> Body:
         "source_weight": stated.given("source_weight", how.settings.source_weight(how.agent)), "sentiment_sum": total,
         # Where the file has none, every mention counts as the last one.
         "decayed": stated.given("decayed_counts", [float(count)] * _HALF_LIVES),
-        **(_said(attributes["said"], count) if how.trust_own and attributes.get("said") else {}),
-    }  # fmt: skip
+        **(_said(attributes["said"], count) if how.trust_own and attributes.get("said") else {})}  # fmt: skip
 
 
 def _said(stated: Any, count: int) -> Body:
@@ -313,8 +312,7 @@ def _kept(record: FlatRecord, how: Importing) -> tuple[str, Body, str, str, int]
     body = {
         "concepts": [[*concept, stated.frequency_count]], "score": stated.composite_score,
         "source": how.source(record, "source"),
-        "weight": stated.given("source_weight", how.settings.source_weight(agent)),
-    }  # fmt: skip
+        "weight": stated.given("source_weight", how.settings.source_weight(agent))}  # fmt: skip
     event = new_event("short_term", body, agent=agent, session=stated.session_id, at=stated.timestamp)
     own = str(stated.id).rpartition(":")[0]
     return own if re.fullmatch(UUID, own) else "", event.body, agent, event.session, event.at
