@@ -118,8 +118,6 @@ def test_settings_of_embedders_are_checked() -> None:
         HttpEmbedder(LOCAL, "model", timeout_seconds=0)
     with pytest.raises(ConfigError, match="limit"):
         HttpEmbedder(LOCAL, "model", response_limit_bytes=0)
-    with pytest.raises(InvalidInput, match="0 threads"):
-        OnnxEmbedder("model.onnx", "tokenizer.json", threads=0)
 
 
 @pytest.mark.parametrize("half", [{"url": LOCAL}, {"model": "m"}])
@@ -129,6 +127,6 @@ def test_half_of_a_pair_of_settings_is_refused(half: dict[str, str]) -> None:
 
 
 def test_a_string_is_not_a_list_of_texts() -> None:
-    for embedder in (HashedNgramEmbedder(), HttpEmbedder(LOCAL, "m"), OnnxEmbedder("m", "t")):
+    for embedder in (HashedNgramEmbedder(), HttpEmbedder(LOCAL, "m"), OnnxEmbedder(Path("m"), Path("t"))):
         with pytest.raises(InvalidInput, match="one string"):
             embedder.embed("text")
