@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -150,8 +149,7 @@ def _mended(record: dict[str, Any], links: dict[str, str], taken: set[str],
         found |= {key: mends[key](found[key])} if key in mends else {}
         (mended if key in mends else left).append(sentence)
     if (fact_id := str(found.get("id"))) in links:
-        numbered = (tree_records.numbered_like(fact_id, number) for number in count(1))
-        new = next(id for id in numbered if id not in taken | links.keys())
+        new = tree_records.free_like(fact_id, taken, links)
         (mended if mends else left).append(f"the id {fact_id} is there twice; this one is to be {new}")
         found["id"] = new if mends else fact_id
     links[str(found.get("id"))] = str(found.get("supersededBy") or "")
