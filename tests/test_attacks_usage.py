@@ -210,12 +210,12 @@ def test_a_setting_is_set_and_unset(run: Run, tmp_path: Path) -> None:
     )  # fmt: skip
     for key, value in (
         ("decayLaw", "power"), ("decayParams", '{"exponent": 0.4}'), ("reviewers", '["claude-sonnet"]'), ("lmStudioUrl", "http://localhost:9"),
-        ("matrixHalfLifeDays", "null"), ("onnxModelPath", '"a b"'), ("lmStudioEmbedModel", "123"),
+        ("matrixHalfLifeDays", "null"), ("sharedAxonPath", '"a b"'), ("lmStudioEmbedModel", "123"),
     ):  # fmt: skip
         assert run("config", "set", key, value).code == 0
     assert json.loads(file.read_text()) == {
         "halfLifeDays": 7, "decayLaw": "power", "decayParams": {"exponent": 0.4}, "reviewers": ["claude-sonnet"], "lmStudioUrl": "http://localhost:9",
-        "matrixHalfLifeDays": None, "onnxModelPath": "a b", "lmStudioEmbedModel": "123",
+        "matrixHalfLifeDays": None, "sharedAxonPath": "a b", "lmStudioEmbedModel": "123",
     }  # fmt: skip
     shown = run("config", "--json").json
     assert shown.keys() == {"file", "settings"}

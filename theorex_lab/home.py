@@ -177,8 +177,6 @@ class Home:
         how: dict[str, Any] = {"api_key_env": settings.lm_studio_api_key_env, "threads": settings.embed_threads}
         if settings.is_set("lm_studio_url"):  # naming a host in the config is the consent
             how |= {"url": settings.lm_studio_url, "model": settings.lm_studio_embed_model, "allow_remote": True}
-        for name in ("onnx_model", "onnx_tokenizer"):
-            how[name] = settings.path(f"{name}_path") if getattr(settings, f"{name}_path") else None
         return choose_embedder(**how)
 
     def __repr__(self) -> str:

@@ -23,9 +23,8 @@ MARGIN, MIN_SAMPLES = 0.02, 5
 TOLERANCE = 1e-9
 
 
-def decide(
-    before: float, after: float, n: int, *, margin: float = MARGIN, min_samples: int = MIN_SAMPLES
-) -> GateVerdict:
+def decide(before: float, after: float, n: int, *, margin: float = MARGIN,
+           min_samples: int = MIN_SAMPLES) -> GateVerdict:  # fmt: skip
     """Whether a policy that scored `after` replaces one that scored `before`, on `n` samples.
 
     accept where after ≥ before · (1 + margin) within a relative 1e-9, and from 0 only where it is above 0; hold below
@@ -143,8 +142,7 @@ class _Gate:
             "number": self.number, "part": self.name, "decision": decision, "before": proposal.before,
             "after": proposal.after, "n": proposal.n, "proposed": proposal.changes, "margin": margin, "policy": number,
             "evidence": evidence, "against": now,
-            "result": digest(with_changes(self.home.settings, proposal.changes), self.part.settings),
-        }  # fmt: skip
+            "result": digest(with_changes(self.home.settings, proposal.changes), self.part.settings)}  # fmt: skip
         made, at = derived_event_id("gated", self.number), self.home.clock.now()
         event = new_event("gated", body, agent=SCANNER, at=at, lineage=lineage, event_id=made)
         self.journal.append([event], allow_future=True)
