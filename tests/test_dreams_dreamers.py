@@ -79,6 +79,19 @@ def test_of_the_same_change_the_last_counts() -> None:
     assert HeuristicDreamer().curate(lived(did("make"), did("vi a"), did("make"))).critical == (1, 2)
 
 
+def test_a_look_up_that_tells_what_a_later_change_is_given_stays_before_it() -> None:
+    looks = [did('get_user({"user": "mia_3"})', "has booking HX_41", changed=False), did("list_rooms({})", "none", changed=False)]
+    change = did('update_booking({"booking": "HX_41", "nights": 2})')
+    assert HeuristicDreamer().curate(lived(*looks, change)).critical == (0, 2)
+    assert HeuristicDreamer().curate(lived(*looks, change, goal="change HX_41")).critical == (2,)
+
+
+def test_a_change_that_the_user_refused_is_a_failure() -> None:
+    said = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    found = HeuristicDreamer().curate(lived(did("make all"), did("rm -r out", said)))
+    assert (found.critical, "rm -r out" in found.constraints[0][0]) == ((0,), True)
+
+
 def test_a_failure_that_was_corrected_names_what_worked() -> None:
     [(text, fault, source)] = HeuristicDreamer().curate(lived(*RUN)).constraints
     assert text == 'Do not repeat book with paid=255: it failed with "the price is 305, but paid 255"; paid=305 worked.'

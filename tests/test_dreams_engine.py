@@ -499,6 +499,8 @@ def test_a_better_way_replaces_and_others_are_kept_aside() -> None:
     assert joined(found, way("a()", origin="real_world")).steps[0] == Step("", "a()", "", seen=3)
     assert [step.action for step in joined(way("a()", outcome="failure"), long).steps] == ["a()", "b()", "c()"]
     assert [step.action for step in joined(short, way("z()", "a()", "c()", outcome="unknown")).steps] == ["a()", "d()"]
+    gave_up = way("a()", "transfer_to_human_agents({})")
+    assert [step.action for step in joined(gave_up, long).steps] == ["a()", "b()", "c()"]
 
 
 def test_a_report_of_nothing_has_no_counts() -> None:

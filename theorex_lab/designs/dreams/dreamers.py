@@ -67,7 +67,7 @@ class HeuristicDreamer:
 
     def curate(self, trajectory: Trajectory) -> Curated:
         """The actions that changed something, a sentence of what was done, and one for each kind of failure."""
-        kept = critical_of(trajectory.actions), lessons_of(trajectory), summary_of(trajectory)
+        kept = critical_of(trajectory.actions, trajectory.goal), lessons_of(trajectory), summary_of(trajectory)
         return Curated(*kept, CONFIDENCE[trajectory.outcome] * trajectory.confidence, {}, "agent")
 
     def links(self, new: Strategy, near: Sequence[Strategy]) -> list[Link]:  # noqa: ARG002

@@ -19,14 +19,13 @@ _FILE = click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, p
 @click.option("--outcome", default="success", help="Only trajectories that came out so; '' for any.")
 @click.option("--source", default="", help="Where they were lived, such as real_world; default: anywhere.")
 @click.option("--min-actions", type=click.IntRange(1), default=3, help="Calls of tools that one must have.")
-@click.option("--format", default="messages", help="messages or sharegpt.")
 @click.option("--seed", type=click.IntRange(0), default=42, help="Seed of what is drawn.")
 @click.argument("folder", metavar="OUT", type=click.Path(file_okay=False, path_type=Path))
 def dream_export_training(folder: Path, **how: Any) -> None:
     """A chat for each call of a tool, train.jsonl and, a tenth, validation.jsonl, with stats.json: of the same call in a row
     every third, of one tool at most 60 %. Secrets are masked; files that are there are replaced.
 
-    JSON: {trajectories, chats, train, validation, seed, format, tools}
+    JSON: {trajectories, chats, train, validation, seed, tools}
     """
     from theorex_lab.designs.dreams.training import export_training
 
@@ -56,7 +55,7 @@ def dream_export(file: Path) -> None:
 @keeps_secrets
 def dream_import(file: Path, **how: Any) -> None:
     """Evolving Memory's SQLite file, of any version. Importing twice imports once; a strategy that is here stays as it is.
-    Rows that are damaged are named. Exit code 1 where nothing could be taken in.
+    Links between strategies and notes of dreams are not taken in. Rows that are damaged are named. Exit code 1 where nothing could be taken in.
 
     JSON: {file, imported, skipped, problems}
     """

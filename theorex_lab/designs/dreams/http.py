@@ -112,11 +112,10 @@ def traverse(dreams: Dreams, node_id: str) -> dict[str, Any]:
 
 def training_data(
     dreams: Dreams, outcome: Ended | None = None, source: _Origin | None = None, min_actions: _Many = 1,
-    format: Literal["jsonl", "messages", "sharegpt"] = "jsonl", agent_id: str = "",
+    format: Literal["jsonl", "messages"] = "jsonl", agent_id: str = "",  # noqa: ARG001 - Evolving Memory takes it too
 ) -> list[Any]:  # fmt: skip
     """The actions of an agent's trajectories, as lines for training."""
-    how = {"outcome": outcome, "source": source, "min_actions": min_actions, "agent": agent_id}
-    return list(dreams.training_data(format=format.replace("jsonl", "messages"), **how))
+    return list(dreams.training_data(outcome=outcome, source=source, min_actions=min_actions, agent=agent_id))
 
 
 def _nodes(dreams: Dreams, node_id: str) -> dict[str, dict[str, Any]]:

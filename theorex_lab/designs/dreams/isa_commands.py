@@ -34,8 +34,7 @@ def isa_parse(file: IO[str], version: str) -> None:
 @command("run", "Run a program, FILE or - for standard input, and say what it asks for.")
 @_FILE
 @_VERSION
-@click.option("--actions", type=click.IntRange(1), metavar="N", help="Reject indices past so many actions.")
-def isa_run(file: IO[str], version: str, actions: int | None) -> None:
+def isa_run(file: IO[str], version: str) -> None:
     """The memory is not changed. What is rejected is an error and the rest runs; exit code 1 where there are more instructions
     than isaMaxInstructions, 0 otherwise.
 
@@ -46,26 +45,22 @@ def isa_run(file: IO[str], version: str, actions: int | None) -> None:
     from theorex_lab.designs.dreams.vm import run
 
     limit = dream_settings(open_lab().home).isa_max_instructions
-    done = run(parse(file.read(), version), actions=actions, max_instructions=limit)
+    done = run(parse(file.read(), version), max_instructions=limit)
     told = [*done.side_effects, f"{done.executed} instructions; {'done' if done.success else 'nothing is applied'}"]
     emit(done.to_dict(), "\n".join([*told, *_problems(done.warnings, done.errors)]))
     sys.exit(not done.success)
 
 
-@command("versions", "Show the versions of the instruction set, and the opcodes of the highest.")
+@command("versions", "Show the versions of the instruction set.")
 def isa_versions() -> None:
-    """`words` are one or more; a constraint's may end with its fault class.
+    """The highest is the one that programs are read as where they do not say another.
 
-    JSON: {current, supported, opcodes: [{opcode, code, operands}]}
+    JSON: {current, supported}
     """
-    from theorex_lab.designs.dreams.isa import VERSIONS, Opcode
+    from theorex_lab.designs.dreams.isa import VERSIONS
 
     current, known = VERSIONS.current(), VERSIONS.all_versions()
-    found = [opcode for opcode in Opcode if opcode.name in VERSIONS.get(current)]
-    rows = [{"opcode": opcode.name, "code": f"0x{opcode:02X}", "operands": opcode.kinds} for opcode in found]
-    lines = [f"0x{opcode:02X}  {opcode.name} {' '.join(opcode.kinds)}" for opcode in found]
-    told = {"current": current, "supported": known, "opcodes": rows}
-    emit(told, "\n".join([f"current: {current} of {', '.join(known)}", *lines]))
+    emit({"current": current, "supported": known}, f"current: {current} of {', '.join(known)}")
 
 
 def _problems(warnings: Iterable[str], errors: Iterable[str]) -> list[str]:

@@ -22,8 +22,9 @@ from theorex_lab.text.line import one_line
 MOST_STEPS, MOST_BRANCHES, MOST_GOALS, MOST_CONSTRAINTS = 100, 16, 32, 32
 _LEARNT = 0.1  # of its fidelity, what another trajectory adds to the confidence
 _SAID_AGAIN = 0.8  # share of words in common from which a constraint is one that is there
-_READ_CHARACTERS, _CONSTRAINT_CHARACTERS, _READ_STEPS = 2_000, 400, 12
+_READ_CHARACTERS, _CONSTRAINT_CHARACTERS, _READ_STEPS = 2_000, 400, 10
 _CALL = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
+_HANDED_OVER = re.compile(r"(?i)\s*\w*(?:transfer_to|hand_?over|hand_?off|escalate|abort|give_?up)\w*\(")
 _KEY = re.compile(r"""(?:"(\w+)"\s*:|\b(\w+)=)""")
 _QUOTED = re.compile(r"""(["'])([^"'\n]{0,300})\1(?!\s*:)""")
 _PLACE = re.compile(r"/|\.\w{1,5}$")
@@ -95,10 +96,13 @@ def _failed(strategy: Strategy) -> bool:
 
 
 def _rank(strategy: Strategy) -> tuple[object, ...]:
-    """By what the better way is told: success, how real it was, then the fewest steps, of two at least; where it is not
-    known to have succeeded, as many steps as are read at once.
+    """By what the better way is told: success, how real it was, then the fewest steps, of two at least beside those that
+    hand the work over; where it is not known to have succeeded, as many steps as are read at once.
     """
-    length, succeeded = len(strategy.steps), strategy.outcome == Ended.SUCCESS
+    length, succeeded = (
+        sum(not _HANDED_OVER.match(step.action) for step in strategy.steps),
+        strategy.outcome == Ended.SUCCESS,
+    )
     return (
         [int(number) for number in re.findall(r"\d+", strategy.isa_version)], not _failed(strategy), succeeded,
         FIDELITY.get(strategy.origin, 0.5), min(length, 2 if succeeded else _READ_STEPS), -length,

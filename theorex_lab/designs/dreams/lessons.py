@@ -29,19 +29,40 @@ Lesson = tuple[str, str, str]  # a sentence, its fault class, and whose words it
 
 
 def went_wrong(action: Act) -> bool:
-    """Whether an action failed: it is recorded so, its result states an exit code or, where nothing is known, an error."""
-    if action.ok is False or _RE["stated"].match(action.result):
+    """Whether an action failed: it is recorded so, its result states an exit code or, where nothing is known, an error.
+
+    A change that the user refused is one too; a question or a plan that they refused still tells what was meant.
+    """
+    if (
+        action.ok is False
+        or _RE["stated"].match(action.result)
+        or (action.changed and _RE["refused"].match(action.result))
+    ):
         return True
     return action.ok is None and says_failed(action.result[:_SHOWN_CHARACTERS].strip().partition("\n")[0])
 
 
-def critical_of(actions: Sequence[Act]) -> tuple[int, ...]:
+def critical_of(actions: Sequence[Act], goal: str = "") -> tuple[int, ...]:
     """Indices of the actions that did their work and changed something, the last of those that are the same.
 
-    Where none changed anything, those that did their work, the first of the same. Of many, the first and the last 20.
+    A call that only looked is among them where it tells or asks with an id that a later change was given, and the goal does
+    not name. Where none changed anything, those that did their work, the first of the same. Of many, the first and the last 20.
     """
     sound = [place for place, action in enumerate(actions) if not went_wrong(action)]
-    order = [place for place in sound if actions[place].changed] or sound[::-1]
+    order, needed = list[int](), set[str]()
+    for place in sound[::-1]:
+        name, values = _call(actions[place].action)
+        given = {value for value in values.values() if _RE["id"].fullmatch(value)}
+        if actions[place].changed:
+            needed |= given - _ids(goal)
+        elif not (name and needed & (given | _ids(actions[place].result))):
+            continue
+        order.insert(0, place)
+    order = (
+        order
+        if any(actions[place].changed for place in order)
+        else sound[::-1]
+    )
     kept, half = sorted({actions[place].action: place for place in order}.values()), MOST_STEPS // 2
     return tuple(kept if len(kept) <= MOST_STEPS else kept[:half] + kept[-half:])
 
@@ -140,6 +161,10 @@ def _call(action: str) -> tuple[str, Values]:
             values[name, met[name]] = text or plain
             met[name] += 1
     return found[1], values
+
+
+def _ids(text: str) -> set[str]:
+    return {*_RE["id"].findall(text[:_READ_CHARACTERS])}
 
 
 def _apart(values: Values, others: Values) -> Values:
