@@ -81,8 +81,8 @@ def answering(
 
 def _told(found: Any, **scores: float) -> dict[str, Any]:
     told = {"path": found.path, "reasoning": found.reasoning, "confidence": found.confidence}
-    if found.entry is not None:
-        entry = found.entry.to_dict()
+    if found.entry_point is not None:
+        entry = found.entry_point.to_dict()
         told["entry_point"] = {name: entry[name] for name in ("node_id", "goal", "summary")} | scores
     return told
 

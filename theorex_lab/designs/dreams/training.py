@@ -60,13 +60,8 @@ def export_training(
     parts = {"validation": chats[:held], "train": chats[held:]}
     for name, pairs in parts.items():
         write_lines(folder / f"{name}.jsonl", [encode(chat) for _, chat in pairs])
-    stats = {
-        "trajectories": used,
-        "chats": len(chats),
-        **{name: len(pairs) for name, pairs in parts.items()},
-        "seed": seed,
-    }
-    stats |= {"tools": dict(Counter(tool for tool, _ in chats).most_common())}
+    stats: dict[str, Any] = {"trajectories": used, "chats": len(chats), **{name: len(parts[name]) for name in parts}}
+    stats |= {"seed": seed, "tools": dict(Counter(tool for tool, _ in chats).most_common())}
     write_lines(folder / "stats.json", [encode(stats)])
     return stats
 
