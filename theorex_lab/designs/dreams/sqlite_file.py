@@ -153,9 +153,9 @@ class _Reading:
 
     def events(self, problems: list[str]) -> Iterator[tuple[Event, int]]:
         """The events in an order in which they can be read, of what the home does not have."""
-        tables = (("trace_entries", Trajectories, self.trace), ("parent_nodes", made.Strategies, self.parent))
-        for table, view, make in tables:
-            there = {*self.home.views.get(view).ids}
+        traces, strategies = self.home.views.get(Trajectories).ids, self.home.views.get(made.Strategies).ids
+        for table, known, make in (("trace_entries", traces, self.trace), ("parent_nodes", strategies, self.parent)):
+            there = {*known}
             new = [(place, row) for place, row in self.rows[table] if self.ids.get(row["id"], row["id"]) not in there]
             self.there += len(self.rows[table]) - len(new)
             yield from ((event, 1) for _, events in each_noted(problems, new, make) for event in events)
