@@ -80,7 +80,10 @@ def test_of_the_same_change_the_last_counts() -> None:
 
 
 def test_a_look_up_that_tells_what_a_later_change_is_given_stays_before_it() -> None:
-    looks = [did('get_user({"user": "mia_3"})', "has booking HX_41", changed=False), did("list_rooms({})", "none", changed=False)]
+    looks = [
+        did('get_user({"user": "mia_3"})', "has booking HX_41", changed=False),
+        did("list_rooms({})", "none", changed=False),
+    ]
     change = did('update_booking({"booking": "HX_41", "nights": 2})')
     assert HeuristicDreamer().curate(lived(*looks, change)).critical == (0, 2)
     assert HeuristicDreamer().curate(lived(*looks, change, goal="change HX_41")).critical == (2,)

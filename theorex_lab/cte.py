@@ -6,10 +6,10 @@ taken in and given out by `theorex dream import` and `export`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 from theorex_lab.config import load_settings
 from theorex_lab.designs.dreams import ISA_VERSION, Level
@@ -18,7 +18,7 @@ from theorex_lab.designs.dreams.isa import VERSIONS, Program, parse
 from theorex_lab.designs.dreams.recall import Recollection, TraversalState
 from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.dreams.upkeep import MigrationTransform
-from theorex_lab.designs.dreams.vm import run
+from theorex_lab.designs.dreams.vm import Run, run
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import CONFIG_FILE
 from theorex_lab.lab import Lab
@@ -64,24 +64,6 @@ class CTEConfig:
         self.db_path, self.settings = db_path, {_SETTINGS[name]: value for name, value in named.items()}
 
 
-class Child(NamedTuple):
-    """A step of a strategy."""
-
-    step_index: int
-    reasoning: str
-    action: str
-    result: str
-
-
-class RouterDecision(NamedTuple):
-    """What a query leads to, and the strategy to begin with."""
-
-    path: RouterPath
-    reasoning: str
-    confidence: float
-    entry_point: Strategy | None
-
-
 class BaseLLMProvider:
     """What a model of your own may be derived from; it needs `async complete(prompt, system="")`."""
 
@@ -111,21 +93,20 @@ class CognitiveTrajectoryEngine:
         dreamer = None if self.llm is None else ModelDreamer.of_provider(self.llm)
         return await self.lab.dreams.adream(dreamer, domain=domain)
 
-    def query(self, text: str) -> RouterDecision:
+    def query(self, text: str) -> Recollection:
         """What a task leads to."""
         found: Recollection = self.lab.dreams.query(text)
-        return RouterDecision(RouterPath(found.path), found.reasoning, found.confidence, found.entry)
+        return found
 
     def begin_traversal(self, entry_point: Strategy) -> TraversalState:
         """Begin to follow a strategy."""
         state: TraversalState = self.lab.dreams.begin_traversal(entry_point.id)
         return state
 
-    def next_step(self, state: TraversalState, context: str = "") -> tuple[Child | None, TraversalState]:
+    def next_step(self, state: TraversalState, context: str = "") -> tuple[SimpleNamespace | None, TraversalState]:
         """The next step, None at the end or where the context fits no more; the state goes on with it."""
         found = self.lab.dreams.next_step(state, context)
-        step = found.step
-        return (None if step is None else Child(found.number, step.reasoning, step.action, step.result)), state
+        return found.step and SimpleNamespace(step_index=found.number, **found.step._asdict()), state
 
     def close(self) -> None:
         """Close the home."""
@@ -140,29 +121,15 @@ class InstructionParser:
         return parse(text, isa_version)
 
 
-@dataclass(frozen=True)
-class VMResult:
-    """What came of a program."""
-
-    success: bool
-    instructions_executed: int
-    built_parents: list[Any]
-    built_children: list[Any]
-    errors: list[str]
-    side_effects: list[str]
-
-
 class CognitiveVM:
     """Runs programs, and changes nothing."""
 
     def __init__(self, max_instructions: int = 500) -> None:
         self.max_instructions = max_instructions
 
-    def execute(self, program: Program) -> VMResult:
+    def execute(self, program: Program) -> Run:
         """What a program asks for."""
-        done = run(program, max_instructions=self.max_instructions)
-        built = done.effects.parents, done.effects.children
-        return VMResult(done.success, done.executed, *built, done.errors, done.side_effects)
+        return run(program, max_instructions=self.max_instructions)
 
 
 def get_registry() -> Any:

@@ -37,18 +37,11 @@ class Edge(StrEnum):
     CONTEXT_JUMP = "context_jump"
 
 
-class Fault(StrEnum):
-    """Why something failed, as far as that is known."""
-
-    PHYSICAL_SLIP = "physical_slip"
-    MECHANICAL_STALL = "mechanical_stall"
-    VLM_HALLUCINATION = "vlm_hallucination"
-    LIGHTING_GLARE = "lighting_glare"
-    COMMAND_LOST = "command_lost"
-    SENSOR_OCCLUSION = "sensor_occlusion"
-    TIMEOUT = "timeout"
-    LOGIC_ERROR = "logic_error"
-    UNKNOWN_FAILURE = "unknown_failure"
+# Why something failed, as far as that is known; a value is the name in lower case.
+Fault = StrEnum(
+    "Fault",
+    "PHYSICAL_SLIP MECHANICAL_STALL VLM_HALLUCINATION LIGHTING_GLARE COMMAND_LOST SENSOR_OCCLUSION TIMEOUT LOGIC_ERROR UNKNOWN_FAILURE",
+)
 
 
 # How far what was lived there holds in the world, by where a trajectory is from.

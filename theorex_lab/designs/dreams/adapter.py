@@ -58,16 +58,16 @@ def memory_section(home: Home, goal: str, *, domain: str | None = None, agent: s
     That it was given is noted, for `agent`. Raises as `recall.recall`.
     """
     found = recall(home, goal, domain=domain)
-    if found.entry is None:
+    if found.entry_point is None:
         return ""
     text = section_of(found)
-    note_recalled(home, "prompt", query=goal, items=[found.entry.id], tokens=count_tokens(text), agent=agent)
+    note_recalled(home, "prompt", query=goal, items=[found.entry_point.id], tokens=count_tokens(text), agent=agent)
     return text
 
 
 def section_of(found: Recollection) -> str:
     """A recalled strategy as a section of a prompt: advice of our own, and what was recorded in fences that name whose words it is."""
-    if (strategy := found.entry) is None:
+    if (strategy := found.entry_point) is None:
         return ""
     known = strategy.success + strategy.failure
     how = f"and succeeded {strategy.success} of {known} times" if known else "how it came out is not known"

@@ -56,17 +56,15 @@ def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
 
     lab = open_lab()
     found = lab.dreams.query(query, domain=domain)
-    told = {
-        "path": found.path,
-        "reasoning": found.reasoning,
-        "confidence": found.confidence,
-        "similarity": found.similarity,
-    }
-    if found.entry is None:
-        emit({**told, "entry_point": None}, f"zero shot: {found.reasoning}")
+    told = found._asdict()
+    if found.entry_point is None:
+        emit(told, f"zero shot: {found.reasoning}")
         return
-    note_recalled(lab.home, "dream_recall", query=query, items=[found.entry.id], agent=own_agent(agent))
-    emit({**told, "entry_point": as_told(found.entry)}, f"{found.reasoning}\n{strategy_in_words(found.entry)}")
+    note_recalled(lab.home, "dream_recall", query=query, items=[found.entry_point.id], agent=own_agent(agent))
+    emit(
+        {**told, "entry_point": as_told(found.entry_point)},
+        f"{found.reasoning}\n{strategy_in_words(found.entry_point)}",
+    )
 
 
 @command("traverse")
@@ -102,10 +100,8 @@ def dream_strategies(strategy: str | None, domain: str | None, everything: bool)
     from theorex_lab.designs.dreams.recall import floor_of
 
     dreams = open_lab().dreams
-    if strategy is not None:
-        found = [dreams.strategy(strategy)]
-    else:
-        found = dreams.strategies(domain=domain, active=None if everything else True)
+    every = None if everything else True
+    found = [dreams.strategy(strategy)] if strategy else dreams.strategies(domain=domain, active=every)
     told = {"strategies": [as_told(one) for one in found], "recall_floor": floor_of(dreams.home)}
     shown = [strategy_in_words(one) for one in found] if strategy else [_row(one) for one in found]
     emit(told, "\n".join(shown) or "no strategies yet: theorex dream run makes them of what was done")
@@ -113,10 +109,8 @@ def dream_strategies(strategy: str | None, domain: str | None, everything: bool)
 
 def _row(one: Strategy) -> str:
     gone = "" if one.active else f" [{f'taken into {one.absorbed_by}' if one.absorbed_by else 'asleep'}]"
-    counts = (
-        f"{len(one.steps)} steps, {one.success} of {one.success + one.failure} succeeded, {one.confidence:.0%} sure"
-    )
-    return f"{one.id}  {one_row(one.goal)} ({counts}){gone}"
+    known = f"{one.success} of {one.success + one.failure} succeeded"
+    return f"{one.id}  {one_row(one.goal)} ({len(one.steps)} steps, {known}, {one.confidence:.0%} sure){gone}"
 
 
 def as_told(one: Strategy) -> dict[str, Any]:
@@ -126,11 +120,7 @@ def as_told(one: Strategy) -> dict[str, Any]:
 
 def strategy_in_words(one: Strategy) -> str:
     """A strategy for people: what it is for, its steps with what came of them, and what it warns of."""
-    lines = [
-        f"{one.id}  {one_row(one.goal)}",
-        f"  {one_row(one.summary)}",
-        *map(_step, range(1, 1 + len(one.steps)), one.steps),
-    ]
+    lines = [f"{one.id}  {one_row(one.goal)}", f"  {one_row(one.summary)}", *map(_step, range(1, 101), one.steps)]
     lines += [f"     or, after {branch.after + 1}: {one_row(branch.step.action)}" for branch in one.branches]
     lines += [f"  avoid: {one_row(found.text)} ({found.source}'s words)" for found in one.constraints]
     return "\n".join(lines)

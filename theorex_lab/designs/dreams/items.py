@@ -10,7 +10,7 @@ from theorex_lab.design import ItemKind, ItemText
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 
-_WRITTEN = ("strategy", "strategy_merged", "strategy_compacted", "strategy_migrated")
+STATED = ("strategy", "strategy_merged", "strategy_compacted", "strategy_migrated")
 
 
 def strategy_text(goal: str, summary: str, source: str) -> str:
@@ -47,7 +47,7 @@ def _awake(event: Event) -> Iterable[str]:
 
 
 STRATEGY = ItemKind(
-    "strategy", dict.fromkeys(_WRITTEN, _strategy), hides=dict.fromkeys(_WRITTEN[1:], _replaced),
+    "strategy", dict.fromkeys(STATED, _strategy), hides=dict.fromkeys(STATED[1:], _replaced),
     sleeps={"strategy_merged": _asleep, "strategy_compacted": _asleep}, wakes={"strategy_merged": _awake},
 )  # fmt: skip
 CONSTRAINT = ItemKind(

@@ -22,7 +22,7 @@ from theorex_lab.text.line import one_line
 MOST_STEPS, MOST_BRANCHES, MOST_GOALS, MOST_CONSTRAINTS = 100, 16, 32, 32
 _LEARNT = 0.1  # of its fidelity, what another trajectory adds to the confidence
 _SAID_AGAIN = 0.8  # share of words in common from which a constraint is one that is there
-_READ_CHARACTERS, _CONSTRAINT_CHARACTERS, _READ_STEPS = 2_000, 400, 10
+_READ_CHARACTERS, _CONSTRAINT_CHARACTERS, _READ_STEPS = 2_000, 400, 12
 _CALL = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
 _HANDED_OVER = re.compile(r"(?i)\s*\w*(?:transfer_to|hand_?over|hand_?off|escalate|abort|give_?up)\w*\(")
 _KEY = re.compile(r"""(?:"(\w+)"\s*:|\b(\w+)=)""")

@@ -58,11 +58,7 @@ def critical_of(actions: Sequence[Act], goal: str = "") -> tuple[int, ...]:
         elif not (name and needed & (given | _ids(actions[place].result))):
             continue
         order.insert(0, place)
-    order = (
-        order
-        if any(actions[place].changed for place in order)
-        else sound[::-1]
-    )
+    order = order if any(actions[place].changed for place in order) else sound[::-1]
     kept, half = sorted({actions[place].action: place for place in order}.values()), MOST_STEPS // 2
     return tuple(kept if len(kept) <= MOST_STEPS else kept[:half] + kept[-half:])
 

@@ -10,15 +10,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
+from theorex_lab.designs.dreams import strategies as made
 from theorex_lab.designs.dreams.items import DreamSettings, dream_settings
-from theorex_lab.designs.dreams.strategies import (
-    Step,
-    Strategies,
-    Strategy,
-    StrategyVectors,
-    strategy_by_id,
-    vectors_of,
-)
+from theorex_lab.designs.dreams.strategies import Step, Strategy, StrategyVectors
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.search.embed import Embedder
@@ -31,7 +25,7 @@ _QUERY_CHARACTERS = 2_000
 
 
 class Recollection(NamedTuple):
-    """What a recall gave. entry: the strategy to begin with, None for zero_shot.  confidence: the weighted sum, 0..1.
+    """What a recall gave. entry_point: the strategy to begin with, None for zero_shot.  confidence: the weighted sum, 0..1.
 
     similarity: the cosine with the strategy.  reasoning: why, in words.
     """
@@ -39,7 +33,7 @@ class Recollection(NamedTuple):
     path: Path
     reasoning: str
     confidence: float = 0.0
-    entry: Strategy | None = None
+    entry_point: Strategy | None = None
     similarity: float | None = None
 
 
@@ -108,9 +102,9 @@ def ranking(
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput(f"got the query {query!r:.100}; allowed is a text that says what is to be done")
     settings, known = dream_settings(home), vectors or StrategyVectors(home)
-    vector = vectors_of(home, [one_line(query, _QUERY_CHARACTERS)], keep=False)[0]
+    vector = made.vectors_of(home, [one_line(query, _QUERY_CHARACTERS)], keep=False)[0]
     found = []
-    with home.views.reading(Strategies) as view:
+    with home.views.reading(made.Strategies) as view:
         for strategy_id, similarity in known.nearest(vector, top or settings.recall_top, domain):
             strategy = view.strategy(view.ids.number(strategy_id))
             total = weighed(settings, similarity, strategy.confidence, strategy.success_rate)
@@ -120,15 +114,13 @@ def ranking(
 
 
 def _success(strategy: Strategy) -> str:
-    rate = strategy.success_rate
-    return (
-        "no success known" if rate is None else f"{strategy.success} of {strategy.success + strategy.failure} succeeded"
-    )
+    known = strategy.success + strategy.failure
+    return f"{strategy.success} of {known} succeeded" if known else "no success known"
 
 
 def begin_traversal(home: Home, strategy_id: str, goal: str = "") -> TraversalState:
     """Begin to follow a strategy. Raises InvalidInput for an unknown one."""
-    strategy = strategy_by_id(home, strategy_id)
+    strategy = made.strategy_by_id(home, strategy_id)
     return TraversalState(strategy.id, goal or strategy.goal, total_steps=len(strategy.steps))
 
 
@@ -137,15 +129,15 @@ def next_step(home: Home, state: TraversalState, context: str = "") -> Next:
 
     context: what is going on, in words; '' asks nothing. The state goes on with it.
     """
-    strategy = strategy_by_id(home, state.node_id)
+    strategy = made.strategy_by_id(home, state.node_id)
     state.drifted = bool(context.strip()) and not _fits(home, strategy, context)
     if state.drifted:
         found = recall(home, context, domain=strategy.domain)
-        if found.entry is None or found.entry.id in (strategy.id, *state.jumps):
+        if found.entry_point is None or found.entry_point.id in (strategy.id, *state.jumps):
             return Next("zero_shot", reasoning=f"it no longer fits {strategy.id}; {found.reasoning}")
         state.jumps.append(state.node_id)
-        state.node_id, state.index, state.total_steps = found.entry.id, 0, len(found.entry.steps)
-        return Next("context_jump", None, 0, found.entry, f"it no longer fits {strategy.id}; {found.reasoning}")
+        state.node_id, state.index, state.total_steps = found.entry_point.id, 0, len(found.entry_point.steps)
+        return Next("context_jump", None, 0, found.entry_point, f"it no longer fits {strategy.id}; {found.reasoning}")
     if state.index >= len(strategy.steps):
         return Next("memory_traversal", None, state.index)
     state.index += 1
@@ -157,7 +149,7 @@ def _fits(home: Home, strategy: Strategy, context: str) -> bool:
     settings = dream_settings(home)
     limit = floor_of(home) if settings.drift_threshold is None else settings.drift_threshold
     texts = [strategy.text, *strategy.goals, *(step.action for step in strategy.steps)]
-    vectors = vectors_of(home, [one_line(text, _QUERY_CHARACTERS) for text in (context, *texts)], keep=False)
+    vectors = made.vectors_of(home, [one_line(text, _QUERY_CHARACTERS) for text in (context, *texts)], keep=False)
     return float((vectors[1:] @ vectors[0]).max()) >= limit
 
 

@@ -38,7 +38,7 @@ def alike(home: Home, query: str) -> list[tuple[Strategy, float]]:
         found = ranking(home, query, top=_MOST_SHOWN)
     except ModelUnavailable:  # words alone find what they find
         return []
-    pairs = [(one.entry, one.similarity or 0.0) for one in found if one.entry is not None]
+    pairs = [(one.entry_point, one.similarity or 0.0) for one in found if one.entry_point is not None]
     return [(strategy, similarity) for strategy, similarity in pairs if similarity >= floor]
 
 

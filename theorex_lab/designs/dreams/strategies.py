@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -14,8 +13,9 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, Edge, Level
-from theorex_lab.designs.dreams.items import strategy_text
-from theorex_lab.errors import InvalidInput, ModelUnavailable
+from theorex_lab.designs.dreams.items import STATED, strategy_text
+from theorex_lab.designs.dreams.trajectories import unknown_id
+from theorex_lab.errors import ModelUnavailable
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.columns import Names, Strings, Table
@@ -24,7 +24,6 @@ from theorex_lab.journal.view import View
 from theorex_lab.search.vectors import VectorCache, text_key
 
 Matrix = NDArray[np.float32]
-_NEAREST_AMONG = 2_000
 
 
 class Step(NamedTuple):
@@ -163,11 +162,8 @@ class Strategies(View):
     """
 
     name = "strategies"
-    code = 1
-    kinds = (
-        "strategy", "strategy_merged", "strategy_compacted", "strategy_migrated", "strategy_linked", "constraint", "dream",
-        "recalled",
-    )  # fmt: skip
+    code = 2
+    kinds = (*STATED, "strategy_linked", "constraint", "dream", "recalled")
 
     def __init__(self) -> None:
         super().__init__()
@@ -177,7 +173,7 @@ class Strategies(View):
             created_at="i8", updated_at="i8", agent="i4", project="i4", domain="i4", state="i4", accesses="i8", asleep="?",
             absorbed_by="i4",
         )  # fmt: skip
-        self.links = Table(source="i4", target="i4", type="i1", weight="f4")
+        self.links, self.edges = Table(source="i4", target="i4"), Strings()
         self.constraints = Table(row="i4")
         self.cycles = Table(seq="i8", traces="i8")
 
@@ -216,13 +212,12 @@ class Strategies(View):
             self.rows.put(row, asleep=event.body["pruned"] and not event.body["undo"])
 
     def _strategy_linked(self, event: Event) -> None:
-        body = event.body
-        ends = [self.ids.find(body[name]) for name in ("from_id", "to_id")]
-        named = f"{body['from_id']}>{body['to_id']}>{body['type']}"
-        if None not in ends and self.link_ids.find(named) is None:
-            self.link_ids.number(named)
-            kind = list(Edge).index(Edge(body["type"]))
-            self.links.add(source=ends[0], target=ends[1], type=kind, weight=body["weight"])
+        edge = _edge(*(event.body[name] for name in ("from_id", "to_id", "type", "weight")))
+        source, target = map(self.ids.find, edge[1:3])
+        if None not in (source, target) and self.link_ids.find(edge.edge_id) is None:
+            self.link_ids.number(edge.edge_id)
+            self.links.add(source=source, target=target)
+            self.edges.append(json.dumps(edge))
 
     def _constraint(self, event: Event) -> None:
         body = event.body
@@ -287,9 +282,7 @@ def strategy_by_id(home: Home, strategy_id: str) -> Strategy:
         row = view.ids.find(strategy_id) if isinstance(strategy_id, str) else None
         if row is not None and ((found := view.strategy(row)).project in ("", home.project) or not home.project):
             return found
-        near = get_close_matches(str(strategy_id), list(view.ids)[-_NEAREST_AMONG:], 1, 0)
-    told = f"the nearest is {near[0]}" if near else "there are none yet: dream first"
-    raise InvalidInput(f"got the strategy {strategy_id!r}; allowed is the id of one: {told}")
+        raise unknown_id("strategy", strategy_id, view.ids)
 
 
 def edges_of(home: Home, node_id: str) -> tuple[list[EdgeRow], list[EdgeRow]]:
@@ -297,15 +290,13 @@ def edges_of(home: Home, node_id: str) -> tuple[list[EdgeRow], list[EdgeRow]]:
 
     Raises InvalidInput as `strategy_by_id`.
     """
-    strategy = strategy_by_id(home, node_id.partition(".")[0])
-    edges = [*_own_edges(strategy), *_links(home, strategy.id)]
+    edges = all_edges(home, [strategy_by_id(home, node_id.partition(".")[0])])
     return [edge for edge in edges if edge.source == node_id], [edge for edge in edges if edge.target == node_id]
 
 
 def all_edges(home: Home, strategies: Iterable[Strategy]) -> list[EdgeRow]:
     """Every edge of these strategies."""
-    found = {edge.edge_id: edge for one in strategies for edge in (*_own_edges(one), *_links(home, one.id))}
-    return [*found.values()]
+    return [*dict.fromkeys(edge for one in strategies for edge in (*_own_edges(one), *_links(home, one.id)))]
 
 
 def _own_edges(strategy: Strategy) -> list[EdgeRow]:
@@ -313,20 +304,18 @@ def _own_edges(strategy: Strategy) -> list[EdgeRow]:
     pairs = [(node, strategy.id, Edge.IS_CHILD_OF) for node in nodes]
     for one, after in pairwise(nodes):
         pairs += [(one, after, Edge.NEXT_STEP), (after, one, Edge.PREVIOUS_STEP)]
-    return [EdgeRow(f"{source}>{target}>{kind.value}", source, target, kind.value) for source, target, kind in pairs]
+    return [_edge(*pair) for pair in pairs]
+
+
+def _edge(source: str, target: str, kind: str, weight: float = 1.0) -> EdgeRow:
+    return EdgeRow(f"{source}>{target}>{kind}", source, target, str(kind), weight)
 
 
 def _links(home: Home, strategy_id: str) -> list[EdgeRow]:
     with home.views.reading(Strategies) as view:
         row, links = view.ids.find(strategy_id), view.links
         found = np.flatnonzero((links["source"] == row) | (links["target"] == row)).tolist()
-        return [
-            EdgeRow(
-                view.link_ids[at], view.ids[int(links["source"][at])], view.ids[int(links["target"][at])],
-                list(Edge)[int(links["type"][at])].value, round(float(links["weight"][at]), 6),
-            )
-            for at in found
-        ]  # fmt: skip
+        return [EdgeRow(*json.loads(view.edges[at])) for at in found]
 
 
 def vectors_of(home: Home, texts: Sequence[str], *, keep: bool = True) -> Matrix:

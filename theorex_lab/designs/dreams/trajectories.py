@@ -292,9 +292,14 @@ def trajectory_by_id(home: Home, trajectory_id: str) -> Trajectory:
     with home.views.reading(Trajectories) as view:
         if (row := view.ids.find(trajectory_id)) is not None and (found := _read(home, view, [row])):
             return found[0]
-        near = get_close_matches(str(trajectory_id), list(view.ids)[-_NEAREST_AMONG:], 1, 0)
-    told = f"the nearest is {near[0]}" if near else "there are none yet"
-    raise InvalidInput(f"got the trajectory {trajectory_id!r}; allowed is the id of one: {told}")
+        raise unknown_id("trajectory", trajectory_id, view.ids)
+
+
+def unknown_id(what: str, given: object, known: Iterable[str]) -> InvalidInput:
+    """That an id is none of those that are known, naming the nearest."""
+    near = get_close_matches(str(given), [*known][-_NEAREST_AMONG:], 1, 0)
+    told = f"the nearest is {near[0]}" if near else "there are none yet: capture, and dream first"
+    return InvalidInput(f"got the {what} {given!r:.200}; allowed is the id of one: {told}")
 
 
 def _read(home: Home, view: Trajectories, rows: Sequence[int]) -> list[Trajectory]:

@@ -95,7 +95,7 @@ def dreamt(
         for trace in traces.values():
             lab.dreams.capture(**trace)
             lab.dreams.dream()
-        found, entry = lab.dreams.strategies(), lab.dreams.query(contexts[0]).entry
+        found, entry = lab.dreams.strategies(), lab.dreams.query(contexts[0]).entry_point
         way: Way = []
         if entry is not None:
             own_texts = [entry.text, *entry.goals, *(step.action for step in entry.steps)]

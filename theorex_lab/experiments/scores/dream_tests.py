@@ -151,7 +151,10 @@ def _tried(embedder: Embedder, test: Mapping[str, Any], traces: Mapping[str, Any
             ours.update({key: value for key, value in lab.dreams.dream().to_dict().items() if type(value) is int})
         for query, name in test.get("queries", {}).items():
             found = lab.dreams.query(query)
-            if found.entry is not None and traces[name]["goal"] in found.entry.goals:
+            if found.entry_point is not None and traces[name]["goal"] in found.entry_point.goals:
                 ours["right"] += 1
-                ours["confidence"], ours["steps"] = max(ours["confidence"], found.confidence), len(found.entry.steps)
+                ours["confidence"], ours["steps"] = (
+                    max(ours["confidence"], found.confidence),
+                    len(found.entry_point.steps),
+                )
     return ours

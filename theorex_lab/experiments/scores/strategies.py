@@ -135,7 +135,7 @@ def _foretold(memory: Housed, run: TauRun, query: str, embedder: Embedder) -> It
     vectors = embedder.embed([query, *texts])
     likest = known[int(np.argmax(vectors[1:] @ vectors[0]))]
     best = max(known, key=lambda trajectory: sum(score_actions(_actions(trajectory), gold)))
-    found = memory.lab.dreams.query(query).entry
+    found = memory.lab.dreams.query(query).entry_point
     methods = {
         STRATEGIES: [step.action for step in found.steps] if found else [],
         "nearest run by BM25": _actions(known[int(np.argmax(Bm25().rank(query, texts)))]),
@@ -200,7 +200,7 @@ def score_coding(log: str | Log = "coding_sessions", *, embedder: Embedder | Non
             wanted = known & commands_of(event for event in log.events if event.session == scene.session)
             if not (wanted and scene.files):
                 continue
-            found = memory.lab.dreams.query(scene.prompt).entry
+            found = memory.lab.dreams.query(scene.prompt).entry_point
             text = "\n".join([found.summary, *(step.action for step in found.steps)]) if found else ""
             tokens = min(_TOKENS, count_tokens(text))
             given = {name: peer.items(scene.at, scene.prompt, tokens) for name, peer in peers.items()}
