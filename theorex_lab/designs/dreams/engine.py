@@ -15,7 +15,7 @@ from typing import Any
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.dreams import ISA_VERSION
 from theorex_lab.designs.dreams.consolidate import Link, Mind
-from theorex_lab.designs.dreams.dreamers import Curated, Dreamer, dreamer_for
+from theorex_lab.designs.dreams.dreamers import Curated, HeuristicDreamer, dreamer_for
 from theorex_lab.designs.dreams.joining import strategy_from
 from theorex_lab.designs.dreams.strategies import Strategies, Strategy
 from theorex_lab.designs.dreams.trajectories import Trajectory, trajectories_of
@@ -61,7 +61,7 @@ class DreamReport:
 
 
 def dream(
-    home: Home, dreamer: Dreamer | None = None, *, domain: str | None = None, limit: int | None = None,
+    home: Home, dreamer: HeuristicDreamer | None = None, *, domain: str | None = None, limit: int | None = None,
     progress: Progress | None = None, migrations: Sequence[MigrationTransform] = (), keep: Callable[[], object] | None = None,
 ) -> DreamReport:  # fmt: skip
     """One cycle over what waits, under the home's lease: `limit` trajectories at most, by default maxTracesPerCycle.
@@ -107,7 +107,7 @@ class _Cycle:
     """One cycle, and what it has done so far."""
 
     def __init__(
-        self, mind: Mind, dreamer: Dreamer, domain: str | None, limit: int | None, tell: Progress | None,
+        self, mind: Mind, dreamer: HeuristicDreamer, domain: str | None, limit: int | None, tell: Progress | None,
         keep: Callable[[], object],
     ) -> None:  # fmt: skip
         self.mind, self.home, self.dreamer, self.domain = mind, mind.home, dreamer, domain

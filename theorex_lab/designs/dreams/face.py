@@ -28,7 +28,7 @@ class Dreams(Face):
     What is no method of its own does what the function that it names does, in the face's home.
     """
 
-    session = on_home(captured.session)
+    session = on_home(captured.SessionLog)
     capture = on_home(captured.capture)
     traced = on_home(captured.traced)
     trajectories = on_home(trajectories_of)
