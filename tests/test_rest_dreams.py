@@ -116,4 +116,4 @@ def test_training_data_is_lines_of_the_agents_own(lab: Lab, client: httpx.Client
     assert [[part["role"] for part in line["messages"]] for line in lines] == [["system", "user", "assistant"]] * 2
     assert [line["messages"][2]["content"] for line in lines] == STEPS
     everything = client.get("/export/training-data", params={"format": "messages"}).text
-    assert (everything.count('"messages"'), "sage" in everything) == (4, False)
+    assert (everything.count('"messages"'), "sage knows" in everything) == (4, False)

@@ -14,7 +14,7 @@ from functools import lru_cache
 from theorex_lab.designs.dreams import FIDELITY, Ended, Fault
 from theorex_lab.designs.dreams.dreamers import Curated
 from theorex_lab.designs.dreams.strategies import Branch, Step, Strategy, new_strategy_id
-from theorex_lab.designs.dreams.trajectories import Act, Trajectory
+from theorex_lab.designs.dreams.trajectories import CALL, Act, Trajectory
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.lexical import tokenize
 from theorex_lab.text.line import one_line
@@ -23,7 +23,6 @@ MOST_STEPS, MOST_BRANCHES, MOST_GOALS, MOST_CONSTRAINTS = 100, 16, 32, 32
 _LEARNT = 0.1  # of its fidelity, what another trajectory adds to the confidence
 _SAID_AGAIN = 0.8  # share of words in common from which a constraint is one that is there
 _READ_CHARACTERS, _CONSTRAINT_CHARACTERS, _READ_STEPS = 2_000, 400, 12
-_CALL = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
 _HANDED_OVER = re.compile(r"(?i)\s*\w*(?:transfer_to|hand_?over|hand_?off|escalate|abort|give_?up)\w*\(")
 _KEY = re.compile(r"""(?:"(\w+)"\s*:|\b(\w+)=)""")
 _QUOTED = re.compile(r"""(["'])([^"'\n]{0,300})\1(?!\s*:)""")
@@ -41,7 +40,7 @@ def kind_of(action: str) -> str:
     False
     """
     text = action[:_READ_CHARACTERS]
-    if called := _CALL.match(text):
+    if called := CALL.match(text):
         places = {quoted for _, quoted in _QUOTED.findall(text) if _PLACE.search(quoted)}
         return " ".join([called[1], *sorted(places | {one or other for one, other in _KEY.findall(text)})])
     plain = _QUOTED.sub(lambda found: found[0] if _PLACE.search(found[2]) else '""', text)
@@ -144,17 +143,11 @@ def new_constraints(known: list[str], said: Iterable[tuple[str, str, str]]) -> I
     """Text, fault and source of those that no known one says already in nearly the same words; they are known from then on."""
     for text, fault, source in said:
         line = one_line(text, _CONSTRAINT_CHARACTERS)
-        if (
-            line
-            and len(known) < MOST_CONSTRAINTS
-            and not any(_alike({*tokenize(line)}, {*tokenize(old)}) for old in known)
-        ):
+        is_known = any(_alike({*tokenize(line)}, {*tokenize(old)}) for old in known)
+        if line and len(known) < MOST_CONSTRAINTS and not is_known:
             known.append(line)
-            yield (
-                line,
-                fault if fault in [*Fault] else Fault.UNKNOWN_FAILURE.value,
-                source if source in TRUST else "tool",
-            )
+            fault = fault if fault in [*Fault] else Fault.UNKNOWN_FAILURE.value
+            yield line, fault, source if source in TRUST else "tool"
 
 
 def _alike(one: set[str], other: set[str]) -> bool:

@@ -86,12 +86,8 @@ def summary_of(trajectory: Trajectory) -> str:
     did, looked = (_named(_label(action, trajectory.agent) for action in found) for found in (acts, looks))
     values = (value for action in acts for value in _call(action.action)[1].values())
     files = _named(value for value in values if _RE["file"].fullmatch(value))
-    told = [
-        did and f"Done by {did}",
-        looked and f"{'after' if did else 'Looked up with'} {looked}",
-        files and f"in {files}",
-    ]
-    done = ", ".join(filter(None, told)) or "Nothing worked"
+    sought = looked and f"{'after' if did else 'Looked up with'} {looked}"
+    done = ", ".join(filter(None, [did and f"Done by {did}", sought, files and f"in {files}"])) or "Nothing worked"
     return f"{trajectory.goal}: {done[0].lower()}{done[1:]}; {TEXTS[trajectory.outcome.value]}."
 
 

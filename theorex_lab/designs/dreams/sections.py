@@ -31,15 +31,13 @@ def strategy_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
         yield from _lines(strategy, wanted.now, f"alike {similarity:.2f}")
 
 
-def alike(home: Home, query: str) -> list[tuple[Strategy, float]]:
+def alike(home: Home, query: str) -> list[tuple[Strategy, float | None]]:
     """The strategies as near to a query as the floor asks, best first, with their cosines; none where the embedder is silent."""
     try:
-        floor = floor_of(home)
-        found = ranking(home, query, top=_MOST_SHOWN)
+        floor, found = floor_of(home), ranking(home, query, top=_MOST_SHOWN)
     except ModelUnavailable:  # words alone find what they find
         return []
-    pairs = [(one.entry_point, one.similarity or 0.0) for one in found if one.entry_point is not None]
-    return [(strategy, similarity) for strategy, similarity in pairs if similarity >= floor]
+    return [(one.entry_point, one.similarity) for one in found if one.entry_point and (one.similarity or 0.0) >= floor]
 
 
 def _lines(strategy: Strategy, now: int, why: str) -> Iterator[Line]:

@@ -33,7 +33,7 @@ _LOOKING_COMMAND = re.compile(
     r"(?:cd [^;&|]+(?:&&|;)\s*)*(?:ls|cat|head|tail|grep|rg|find|wc|pwd|which|echo|env|stat|file|tree|sed -n|git (?:status|log|diff|show|branch|blame|remote|rev-parse|worktree list)|gh \w+ (?:view|diff|list|checks))\b(?:[^>]|2>)*$"
 )
 _EXIT_CODE = re.compile(r"(?:Error: )?Exit code:? [1-9]")
-_PAYLOAD = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
+CALL = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
 
 
 class Act(NamedTuple):
@@ -100,10 +100,10 @@ class Trajectories(View):
 
     name = "trajectories"
     code = 1
-    kinds = (
-        "trajectory_started", "acted", "trajectory_ended", "prompt", "tool_used", "turn_ended", "turn_message",
-        "session_ended", "outcome", "trace_started", "trace_ended", "strategy", "strategy_merged", "dream",
-    )  # fmt: skip
+    kinds = tuple(
+        "trajectory_started acted trajectory_ended prompt tool_used turn_ended turn_message session_ended outcome trace_started "
+        "trace_ended strategy strategy_merged dream".split()
+    )
 
     def __init__(self) -> None:
         super().__init__()
@@ -189,8 +189,7 @@ class Trajectories(View):
             self.actions.add(row=self._touch(row, event), seq=event.seq)
 
     def _again(self, event: Event) -> int | None:
-        key = f"{event.agent}/{event.session}"
-        if (before := self._open.get(key)) is None:
+        if (before := self._open.get(key := f"{event.agent}/{event.session}")) is None:
             return None
         row = self._begin(key, event)
         self.rows.put(row, goal=self.rows["goal"][before])
@@ -211,14 +210,11 @@ class Trajectories(View):
             self._end(row, event, "success" if event.body["success"] else "failure")
 
     def _trace_started(self, event: Event) -> None:
-        if event.session and self._row_of(event) is not None:
-            return
-        key = f"session/{event.session}" if event.session else f"trace/{event.body['trace_id']}"
-        self._begin(key, event)
+        if not event.session or self._row_of(event) is None:
+            self._begin(_shared(event), event)
 
     def _trace_ended(self, event: Event) -> None:
-        row = self._row(f"session/{event.session}" if event.session else f"trace/{event.body['trace_id']}")
-        if row is None:
+        if (row := self._row(_shared(event))) is None:
             return
         known = not (event.body["lost"] or event.body.get("unavailable"))
         self._touch(row, event)
@@ -241,16 +237,15 @@ class Trajectories(View):
         if row is None or self.rows["dreamt"][row]:
             return
         self.rows.put(row, dreamt=True)
-        late = np.flatnonzero((self.actions["row"] == row) & (self.actions["seq"] > upto))
-        if not len(late):
+        if not len(late := np.flatnonzero((self.actions["row"] == row) & (self.actions["seq"] > upto))):
             return
         # It went on while it was dreamt: what came since is a trajectory of its own.
         key, last = self.keys[int(self.rows["key"][row])], {name: self.rows[name][row] for name in _CARRIED}
-        self.ids.number(again := f"{named}#{self.rows['last'][row]}")
+        self.ids.number(f"{named}#{self.rows['last'][row]}")
         self.parents.append(named)
-        self._open[key] = self.rows.add(**last, at=last["last_at"], key=self.rows["key"][row])
-        self.actions["row"][late] = self._open[key]
-        assert self.ids.find(again) == self._open[key]
+        self.actions["row"][late] = self._open[key] = self.rows.add(
+            **last, at=last["last_at"], key=self.rows["key"][row]
+        )
 
     def chosen(
         self, *, waiting: bool | None, domain: str | None, projects: Sequence[str] | None, idle: int
@@ -269,9 +264,11 @@ class Trajectories(View):
         return found
 
 
-_CARRIED = (
-    "goal", "end", "last", "last_at", "ended_at", "agent", "domain", "project", "outcome", "confidence", "by_hand",
-)  # fmt: skip
+_CARRIED = "goal end last last_at ended_at agent domain project outcome confidence by_hand".split()
+
+
+def _shared(event: Event) -> str:
+    return f"session/{event.session}" if event.session else f"trace/{event.body['trace_id']}"
 
 
 def trajectories_of(
@@ -345,7 +342,7 @@ def _actions(events: Sequence[Event]) -> Iterator[Act]:
     for event in events:
         body = event.body
         if event.kind == "acted":
-            named = _PAYLOAD.match(body["action"])
+            named = CALL.match(body["action"])
             tool = named[1] if named else ""
             changed = not (tool and _looks(tool)) and body["ok"] is not False
             texts = body["reasoning"], body["action"], body["result"]

@@ -5,23 +5,16 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from itertools import cycle
 from typing import Any
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.dreams.isa import parse
 from theorex_lab.designs.dreams.vm import run
-from theorex_lab.experiments.bench.measure import (
-    NOW,
-    Amounts,
-    GivenVectors,
-    Ground,
-    Round,
-    alternately,
-    elapsed,
-    row,
-    texts,
-)
+from theorex_lab.experiments.bench.measure import NOW, Amounts, GivenVectors, Ground, Round
+
+from theorex_lab.experiments.bench.measure import alternately, elapsed, row, texts  # isort: skip
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import open_journal
 from theorex_lab.lab import Lab
@@ -31,13 +24,10 @@ _A_CYCLE = 50  # trajectories
 
 @row("isa", "a program read and run, processor time", "shlex.split of the same lines", at_most=2)
 def _isa(ground: Ground) -> Iterator[Round]:
-    lines = [
-        f'BUILD_CHILD node {place} "{text}" "{text}" done' for place, text in enumerate(texts(ground.rows, length=4))
-    ]
-    program = "\n".join(lines)
-    yield alternately(
-        lambda: run(parse(program), max_instructions=len(lines)), lambda: [shlex.split(line) for line in lines]
-    )
+    said = enumerate(texts(ground.rows, length=4))
+    lines = [f'BUILD_CHILD node {place} "{text}" "{text}" done' for place, text in said]
+    ours = partial(lambda program: run(parse(program), max_instructions=len(lines)), "\n".join(lines))
+    yield alternately(ours, lambda: [shlex.split(line) for line in lines])
 
 
 @row("dream", "50 trajectories dreamt by rules, time that passes", "bare durable appends of what it writes", at_most=2)
@@ -63,11 +53,8 @@ def _dream(ground: Ground) -> Iterator[Round]:
 @row("capture", "an action captured, time that passes", "a bare durable append", at_most=2)
 def _capture(ground: Ground) -> Iterator[Round]:
     given: dict[str, Any] = {"reasoning": "why", "action": "run(what='it')", "result": "done", "ok": True}
-    with (
-        Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab,
-        lab.dreams.session("go") as log,
-        log.trace() as trace,
-    ):
+    home = ground.folder / "home"
+    with Lab(home, clock=FixedClock(NOW)) as lab, lab.dreams.session("go") as log, log.trace() as trace:
         body = {"trajectory_id": trace.id, **given}
 
         def bare() -> None:

@@ -23,7 +23,7 @@ import numpy as np
 
 from theorex_lab.design import Log
 from theorex_lab.designs.dreams.design import DESIGN
-from theorex_lab.designs.dreams.trajectories import Trajectory
+from theorex_lab.designs.dreams.trajectories import CALL, Trajectory
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import fetch_taubench_airline
 from theorex_lab.experiments.data.logs import load_logs
@@ -44,7 +44,6 @@ LATE = 1_000_000  # µs after an event, when it is over
 _TOKENS, _OFTEN = 500, 0.5
 _COMMAND = re.compile(r"(?:^|&&|\|\|?|;|\n)\s*(?:\w+=\S*\s+)*([\w./-]+(?: [a-z][a-z-]+)?)")
 _LEAF = re.compile(r'"(\w+)": ?("(?:[^"\\]|\\.)*"|-?\d[\d.]*|true|false|null)')
-_CALLED = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*\(")
 
 
 def called(action: str) -> tuple[str, frozenset[tuple[str, str]]]:
@@ -53,7 +52,7 @@ def called(action: str) -> tuple[str, frozenset[tuple[str, str]]]:
     >>> called('book({"flights":[{"date":"2024-05-20"}],"nights": 2})')[1] == {("date", '"2024-05-20"'), ("nights", "2")}
     True
     """
-    name = _CALLED.match(action)
+    name = CALL.match(action)
     return (name[1] if name else action.split(maxsplit=1)[0]), frozenset(_LEAF.findall(action))
 
 
@@ -140,9 +139,7 @@ def _foretold(memory: Housed, run: TauRun, query: str, embedder: Embedder) -> It
         STRATEGIES: [step.action for step in found.steps] if found else [],
         "nearest run by BM25": _actions(known[int(np.argmax(Bm25().rank(query, texts)))]),
         "nearest run by cosine": _actions(likest),
-        "its changes alone": [action.action for action in likest.actions if action.changed],
         "most frequent actions": _frequent(known),
-        "nothing": [],
         "best run, chosen by the gold": _actions(best),
     }
     for method, actions in methods.items():
@@ -208,9 +205,7 @@ def score_coding(log: str | Log = "coding_sessions", *, embedder: Embedder | Non
             for method, whole in {STRATEGIES: text, **shown}.items():
                 rows[method].append(_named(scene, wanted, whole, tokens))
     if not rows:
-        raise InvalidInput(
-            f"got {log.name}, whose sessions use nothing known before; give a longer log of coding sessions"
-        )
+        raise InvalidInput(f"got {log.name}, whose sessions use nothing known before; give a longer log of coding")
     told = beside_peers(rows, ["file", "command", "per_100", "tokens"], range(len(rows[STRATEGIES])), seed, 2)
     return {"dataset": log.name, **told}
 
