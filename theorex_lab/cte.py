@@ -30,14 +30,8 @@ __all__ = [
 HierarchyLevel = Level
 
 
-class RouterPath(StrEnum):
-    """What a query leads to."""
-
-    ZERO_SHOT = "zero_shot"
-    MEMORY_TRAVERSAL = "memory_traversal"
-    CONTEXT_JUMP = "context_jump"
-
-
+# What a query leads to.
+RouterPath = StrEnum("RouterPath", "ZERO_SHOT MEMORY_TRAVERSAL CONTEXT_JUMP")
 _SETTINGS = {
     "merge_similarity_threshold": "mergeSimilarity", "max_traces_per_cycle": "maxTracesPerCycle",
     "min_actions_for_trace": "minActions", "enable_compaction": "compaction", "compaction_min_access": "compactionMaxUses",

@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.designs.dreams import Edge
+from theorex_lab.designs.dreams import STATED, Edge
 from theorex_lab.designs.dreams import strategies as made
 from theorex_lab.designs.dreams.dreamers import Curated
-from theorex_lab.designs.dreams.items import STATED, dream_settings
+from theorex_lab.designs.dreams.items import dream_settings
 from theorex_lab.designs.dreams.joining import joined, new_constraints
 from theorex_lab.designs.dreams.strategies import Matrix, Strategy
 from theorex_lab.designs.dreams.trajectories import Trajectory

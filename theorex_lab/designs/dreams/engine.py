@@ -30,9 +30,9 @@ from theorex_lab.text.line import one_line
 Progress = Callable[[dict[str, Any]], object]
 # What a cycle counts, by the names of Evolving Memory's journal, and the tokens that its model took.
 COUNTED = (
-    "traces_processed", "nodes_created", "nodes_merged", "edges_created", "cross_edges_created", "nodes_compacted",
-    "constraints_extracted", "traces_migrated", "nodes_migrated", "tokens",
-)  # fmt: skip
+    "traces_processed nodes_created nodes_merged edges_created cross_edges_created nodes_compacted constraints_extracted "
+    "traces_migrated nodes_migrated tokens".split()
+)
 _MOST_CYCLES = 20  # a night
 
 
@@ -62,13 +62,13 @@ class DreamReport:
 
 def dream(
     home: Home, dreamer: HeuristicDreamer | None = None, *, domain: str | None = None, limit: int | None = None,
-    progress: Progress | None = None, migrations: Sequence[MigrationTransform] = (), keep: Callable[[], object] | None = None,
+    progress: Progress | None = None, migrations: Sequence[MigrationTransform] = (),
 ) -> DreamReport:  # fmt: skip
     """One cycle over what waits, under the home's lease: `limit` trajectories at most, by default maxTracesPerCycle.
 
-    dreamer: by default the one of the settings.  progress: is told {"event": started, phase, trace or completed, …}.  keep:
-    renews the lease of a caller who holds it already. Raises InvalidInput for a limit below 1, ModelUnavailable where the
-    embedder is silent, LeaseLost where another process has taken over.
+    dreamer: by default the one of the settings.  progress: is told {"event": started, phase, trace or completed, …}.  Raises
+    InvalidInput for a limit below 1, ModelUnavailable where the embedder is silent, LeaseLost where another process has taken
+    over.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -80,8 +80,6 @@ def dream(
     if limit is not None and limit < 1:
         raise InvalidInput(f"got limit={limit}; allowed is a number from 1")
     chosen = dreamer or dreamer_for(home)
-    if keep is not None:
-        return _Cycle(Mind(home), chosen, domain, limit, progress, keep).run(migrations)
     with leased(home, "dream") as lease:
         if not lease.held:
             return DreamReport(False, lease.holder)

@@ -27,9 +27,7 @@ class ActionBody(BaseModel, extra="forbid"):
     ok: bool | None = None
 
 
-def stats(dreams: Dreams) -> dict[str, Any]:
-    """How much there is."""
-    return dreams.stats()
+stats = Dreams.stats
 
 
 def domains(dreams: Dreams) -> dict[str, Any]:

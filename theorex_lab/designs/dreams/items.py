@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from theorex_lab.config import part_of
 from theorex_lab.config_record import SettingsRecord, tunable
 from theorex_lab.design import ItemKind, ItemText
+from theorex_lab.designs.dreams import STATED
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
-
-STATED = ("strategy", "strategy_merged", "strategy_compacted", "strategy_migrated")
 
 
 def strategy_text(goal: str, summary: str, source: str) -> str:

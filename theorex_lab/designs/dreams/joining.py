@@ -14,7 +14,7 @@ from functools import lru_cache
 from theorex_lab.designs.dreams import FIDELITY, Ended, Fault
 from theorex_lab.designs.dreams.dreamers import Curated
 from theorex_lab.designs.dreams.strategies import Branch, Step, Strategy, new_strategy_id
-from theorex_lab.designs.dreams.trajectories import CALL, Act, Trajectory
+from theorex_lab.designs.dreams.trajectories import PATTERNS, Act, Trajectory
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.lexical import tokenize
 from theorex_lab.text.line import one_line
@@ -23,10 +23,6 @@ MOST_STEPS, MOST_BRANCHES, MOST_GOALS, MOST_CONSTRAINTS = 100, 16, 32, 32
 _LEARNT = 0.1  # of its fidelity, what another trajectory adds to the confidence
 _SAID_AGAIN = 0.8  # share of words in common from which a constraint is one that is there
 _READ_CHARACTERS, _CONSTRAINT_CHARACTERS, _READ_STEPS = 2_000, 400, 12
-_HANDED_OVER = re.compile(r"(?i)\s*\w*(?:transfer_to|hand_?over|hand_?off|escalate|abort|give_?up)\w*\(")
-_KEY = re.compile(r"""(?:"(\w+)"\s*:|\b(\w+)=)""")
-_QUOTED = re.compile(r"""(["'])([^"'\n]{0,300})\1(?!\s*:)""")
-_PLACE = re.compile(r"/|\.\w{1,5}$")
 Kind = tuple[str, int]  # what a step is in kind, and the how manieth of its kind it is
 
 
@@ -40,10 +36,10 @@ def kind_of(action: str) -> str:
     False
     """
     text = action[:_READ_CHARACTERS]
-    if called := CALL.match(text):
-        places = {quoted for _, quoted in _QUOTED.findall(text) if _PLACE.search(quoted)}
-        return " ".join([called[1], *sorted(places | {one or other for one, other in _KEY.findall(text)})])
-    plain = _QUOTED.sub(lambda found: found[0] if _PLACE.search(found[2]) else '""', text)
+    if called := PATTERNS["named"].match(text):
+        places = {quoted for _, quoted in PATTERNS["quoted"].findall(text) if PATTERNS["place"].search(quoted)}
+        return " ".join([called[1], *sorted(places | {one or other for one, other in PATTERNS["key"].findall(text)})])
+    plain = PATTERNS["quoted"].sub(lambda found: found[0] if PATTERNS["place"].search(found[2]) else '""', text)
     return one_line(re.sub(r"\d+", "0", plain).lower(), _READ_CHARACTERS)
 
 
@@ -99,7 +95,7 @@ def _rank(strategy: Strategy) -> tuple[object, ...]:
     hand the work over; where it is not known to have succeeded, as many steps as are read at once.
     """
     length, succeeded = (
-        sum(not _HANDED_OVER.match(step.action) for step in strategy.steps),
+        sum(not PATTERNS["handed"].match(step.action) for step in strategy.steps),
         strategy.outcome == Ended.SUCCESS,
     )
     return (

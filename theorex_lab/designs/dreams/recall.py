@@ -52,9 +52,7 @@ class TraversalState:
     """Where one is on a strategy. node_id: the strategy.  index: of the step that comes next.  jumps: strategies left behind."""
 
     node_id: str
-    goal: str
     index: int = 0
-    total_steps: int = 0
     drifted: bool = False
     jumps: list[str] = field(default_factory=list)
 
@@ -118,10 +116,9 @@ def _success(strategy: Strategy) -> str:
     return f"{strategy.success} of {known} succeeded" if known else "no success known"
 
 
-def begin_traversal(home: Home, strategy_id: str, goal: str = "") -> TraversalState:
+def begin_traversal(home: Home, strategy_id: str) -> TraversalState:
     """Begin to follow a strategy. Raises InvalidInput for an unknown one."""
-    strategy = made.strategy_by_id(home, strategy_id)
-    return TraversalState(strategy.id, goal or strategy.goal, total_steps=len(strategy.steps))
+    return TraversalState(made.strategy_by_id(home, strategy_id).id)
 
 
 def next_step(home: Home, state: TraversalState, context: str = "") -> Next:
@@ -136,7 +133,7 @@ def next_step(home: Home, state: TraversalState, context: str = "") -> Next:
         if found.entry_point is None or found.entry_point.id in (strategy.id, *state.jumps):
             return Next("zero_shot", reasoning=f"it no longer fits {strategy.id}; {found.reasoning}")
         state.jumps.append(state.node_id)
-        state.node_id, state.index, state.total_steps = found.entry_point.id, 0, len(found.entry_point.steps)
+        state.node_id, state.index = found.entry_point.id, 0
         return Next("context_jump", None, 0, found.entry_point, f"it no longer fits {strategy.id}; {found.reasoning}")
     if state.index >= len(strategy.steps):
         return Next("memory_traversal", None, state.index)

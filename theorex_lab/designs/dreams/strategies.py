@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import to_iso
-from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, Edge, Level
-from theorex_lab.designs.dreams.items import STATED, strategy_text
-from theorex_lab.designs.dreams.trajectories import unknown_id
+from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, STATED, Edge, Level
+from theorex_lab.designs.dreams.items import strategy_text
+from theorex_lab.designs.dreams.trajectories import rows_in, unknown_id
 from theorex_lab.errors import ModelUnavailable
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
@@ -139,9 +139,8 @@ class Strategy:
 
 
 _STATE = (
-    "goal", "summary", "confidence", "outcome", "level", "domain", "origin", "success", "failure", "version",
-    "isa_version", "content", "source",
-)  # fmt: skip
+    "goal summary confidence outcome level domain origin success failure version isa_version content source".split()
+)
 
 
 def strategy_of(state: dict[str, Any], **known: Any) -> Strategy:
@@ -241,12 +240,7 @@ class Strategies(View):
         mask = np.ones(len(self.rows), np.bool_)
         if active is not None:
             mask = ((self.rows["absorbed_by"] == 0) & ~self.rows["asleep"]) == active
-        if domain is not None:
-            mask &= self.rows["domain"] == self.domains.find(domain)
-        if projects is not None:
-            mask &= np.isin(self.rows["project"], self.projects.numbers("", *projects))
-        found: list[int] = np.flatnonzero(mask).tolist()
-        return found
+        return rows_in(self, mask, domain, projects)
 
     def strategy(self, row: int) -> Strategy:
         """The strategy in a row."""

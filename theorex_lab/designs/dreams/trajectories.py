@@ -20,20 +20,14 @@ from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, tool_key
 from theorex_lab.journal.view import View
 from theorex_lab.text.line import one_line
+from theorex_lab.text.sections import read_sections
 
 GOAL_CHARACTERS = 400
 _HOUR = 3_600_000_000  # µs
 _OUTCOMES = list(Ended)
 _NEAREST_AMONG = 2_000
-# Tools and commands that only look.
-_LOOKS = re.compile(
-    r"(?:get|list|search|read|find|fetch|view|show|look|query|select|grep|glob|ls|cat|check|describe|think|calculate|calc|web|todo|task|ask|agent|exitplan|enterplan|skill)"
-)
-_LOOKING_COMMAND = re.compile(
-    r"(?:cd [^;&|]+(?:&&|;)\s*)*(?:ls|cat|head|tail|grep|rg|find|wc|pwd|which|echo|env|stat|file|tree|sed -n|git (?:status|log|diff|show|branch|blame|remote|rev-parse|worktree list)|gh \w+ (?:view|diff|list|checks))\b(?:[^>]|2>)*$"
-)
-_EXIT_CODE = re.compile(r"(?:Error: )?Exit code:? [1-9]")
-CALL = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
+TEXTS = read_sections(__file__, "prompts.txt")
+PATTERNS = {name: re.compile(form) for name, form in (line.split(" ", 1) for line in TEXTS["patterns"].splitlines())}
 
 
 class Act(NamedTuple):
@@ -256,12 +250,17 @@ class Trajectories(View):
         if waiting is not None:
             over = (rows["ended_at"] > 0) | (rows["last_at"] <= idle)
             mask = (~rows["dreamt"] & over) if waiting else rows["dreamt"] | ~over
-        if domain is not None:
-            mask &= rows["domain"] == self.domains.find(domain)
-        if projects is not None:
-            mask &= np.isin(rows["project"], self.projects.numbers("", *projects))
-        found: list[int] = np.flatnonzero(mask).tolist()
-        return found
+        return rows_in(self, mask, domain, projects)
+
+
+def rows_in(view: Any, mask: Any, domain: str | None, projects: Sequence[str] | None) -> list[int]:
+    """Rows of a view that a mask chooses, of a domain, and of these projects or of none."""
+    if domain is not None:
+        mask &= view.rows["domain"] == view.domains.find(domain)
+    if projects is not None:
+        mask &= np.isin(view.rows["project"], view.projects.numbers("", *projects))
+    found: list[int] = np.flatnonzero(mask).tolist()
+    return found
 
 
 _CARRIED = "goal end last last_at ended_at agent domain project outcome confidence by_hand".split()
@@ -342,14 +341,14 @@ def _actions(events: Sequence[Event]) -> Iterator[Act]:
     for event in events:
         body = event.body
         if event.kind == "acted":
-            named = CALL.match(body["action"])
+            named = PATTERNS["named"].match(body["action"])
             tool = named[1] if named else ""
             changed = not (tool and _looks(tool)) and body["ok"] is not False
             texts = body["reasoning"], body["action"], body["result"]
             yield Act(event.id, event.at, *texts, body["ok"], tool, changed)
         elif event.kind == "tool_used":
             done = body["command"] or f"{body['tool']}({body['input']})"
-            failed = body["ok"] is False or bool(body["command"] and _EXIT_CODE.match(body["response"]))
+            failed = body["ok"] is False or bool(body["command"] and PATTERNS["exit"].match(body["response"]))
             came = False if failed else body["ok"], body["tool"], not failed and _has_changed(body)
             yield Act(event.id, event.at, said, done, body["response"], *came)
             said = ""
@@ -362,9 +361,9 @@ def _actions(events: Sequence[Event]) -> Iterator[Act]:
 def _has_changed(body: dict[str, Any]) -> bool:
     """Whether a tool call did more than look: it edited a file, ran a command, or has a name that says so."""
     if body["command"]:
-        return _LOOKING_COMMAND.match(body["command"].strip()) is None
+        return PATTERNS["looking"].match(body["command"].strip()) is None
     return bool(body["paths"]["edited"]) or not _looks(body["tool"])
 
 
 def _looks(tool: str) -> bool:
-    return _LOOKS.match(tool_key(tool)) is not None
+    return PATTERNS["looks"].match(tool_key(tool)) is not None

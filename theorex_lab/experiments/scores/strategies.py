@@ -23,7 +23,8 @@ import numpy as np
 
 from theorex_lab.design import Log
 from theorex_lab.designs.dreams.design import DESIGN
-from theorex_lab.designs.dreams.trajectories import CALL, Trajectory
+from theorex_lab.designs.dreams.lessons import call_of
+from theorex_lab.designs.dreams.trajectories import Trajectory
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import fetch_taubench_airline
 from theorex_lab.experiments.data.logs import load_logs
@@ -43,17 +44,17 @@ STRATEGIES = "strategies"  # the row that the others stand beside
 LATE = 1_000_000  # µs after an event, when it is over
 _TOKENS, _OFTEN = 500, 0.5
 _COMMAND = re.compile(r"(?:^|&&|\|\|?|;|\n)\s*(?:\w+=\S*\s+)*([\w./-]+(?: [a-z][a-z-]+)?)")
-_LEAF = re.compile(r'"(\w+)": ?("(?:[^"\\]|\\.)*"|-?\d[\d.]*|true|false|null)')
 
 
 def called(action: str) -> tuple[str, frozenset[tuple[str, str]]]:
     """The name and the arguments (key, value) of a recorded call.
 
-    >>> called('book({"flights":[{"date":"2024-05-20"}],"nights": 2})')[1] == {("date", '"2024-05-20"'), ("nights", "2")}
+    >>> called('book({"flights":[{"date":"2024-05-20"}],"nights": 2})')[1] == {("date", "2024-05-20"), ("nights", "2")}
     True
     """
-    name = CALL.match(action)
-    return (name[1] if name else action.split(maxsplit=1)[0]), frozenset(_LEAF.findall(action))
+    name, values = call_of(action)
+    name = name or action.split(maxsplit=1)[0].partition("(")[0]
+    return name, frozenset((key, value) for (key, _), value in values.items())
 
 
 def score_actions(predicted: Sequence[str], gold: Sequence[str]) -> list[float]:
