@@ -61,10 +61,8 @@ def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
         emit(told, f"zero shot: {found.reasoning}")
         return
     note_recalled(lab.home, "dream_recall", query=query, items=[found.entry_point.id], agent=own_agent(agent))
-    emit(
-        {**told, "entry_point": as_told(found.entry_point)},
-        f"{found.reasoning}\n{strategy_in_words(found.entry_point)}",
-    )
+    told["entry_point"] = as_told(found.entry_point)
+    emit(told, f"{found.reasoning}\n{strategy_in_words(found.entry_point)}")
 
 
 @command("traverse")

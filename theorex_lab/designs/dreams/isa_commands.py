@@ -46,10 +46,8 @@ def isa_run(file: IO[str], version: str) -> None:
 
     limit = dream_settings(open_lab().home).isa_max_instructions
     done = run(parse(file.read(), version), max_instructions=limit)
-    told = [
-        *done.side_effects,
-        f"{done.instructions_executed} instructions; {'done' if done.success else 'nothing is applied'}",
-    ]
+    ended = "done" if done.success else "nothing is applied"
+    told = [*done.side_effects, f"{done.instructions_executed} instructions; {ended}"]
     emit(done.to_dict(), "\n".join([*told, *_problems(done.warnings, done.errors)]))
     sys.exit(not done.success)
 

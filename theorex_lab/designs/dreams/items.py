@@ -49,9 +49,8 @@ STRATEGY = ItemKind(
     "strategy", dict.fromkeys(STATED, _strategy), hides=dict.fromkeys(STATED[1:], _replaced),
     sleeps={"strategy_merged": _asleep, "strategy_compacted": _asleep}, wakes={"strategy_merged": _awake},
 )  # fmt: skip
-CONSTRAINT = ItemKind(
-    "constraint", {"constraint": lambda event: (ItemText(event.body["constraint_id"], event.body["text"]),)}
-)
+_TOLD = {"constraint": lambda event: (ItemText(event.body["constraint_id"], event.body["text"]),)}
+CONSTRAINT = ItemKind("constraint", _TOLD)
 
 
 class DreamSettings(SettingsRecord):

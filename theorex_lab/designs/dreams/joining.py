@@ -94,10 +94,8 @@ def _rank(strategy: Strategy) -> tuple[object, ...]:
     """By what the better way is told: success, how real it was, then the fewest steps, of two at least beside those that
     hand the work over; where it is not known to have succeeded, as many steps as are read at once.
     """
-    length, succeeded = (
-        sum(not PATTERNS["handed"].match(step.action) for step in strategy.steps),
-        strategy.outcome == Ended.SUCCESS,
-    )
+    length = sum(not PATTERNS["handed"].match(step.action) for step in strategy.steps)
+    succeeded = strategy.outcome == Ended.SUCCESS
     return (
         [int(number) for number in re.findall(r"\d+", strategy.isa_version)], not _failed(strategy), succeeded,
         FIDELITY.get(strategy.origin, 0.5), min(length, 2 if succeeded else _READ_STEPS), -length,

@@ -28,11 +28,8 @@ def went_wrong(action: Act) -> bool:
 
     A change that the user refused is one too; a question or a plan that they refused still tells what was meant.
     """
-    if (
-        action.ok is False
-        or PATTERNS["stated"].match(action.result)
-        or (action.changed and PATTERNS["refused"].match(action.result))
-    ):
+    refused = action.changed and PATTERNS["refused"].match(action.result)
+    if action.ok is False or refused or PATTERNS["stated"].match(action.result):
         return True
     return action.ok is None and says_failed(action.result[:_SHOWN_CHARACTERS].strip().partition("\n")[0])
 

@@ -64,9 +64,8 @@ def told(strategy: Strategy) -> str:
 
     What tools answered is no part of it.
     """
-    steps = "; ".join(
-        f"{number}. {one_line(step.action, _ACTION_CHARACTERS)}" for number, step in enumerate(strategy.steps, 1)
-    )
+    actions = [one_line(step.action, _ACTION_CHARACTERS) for step in strategy.steps]
+    steps = "; ".join(f"{number}. {action}" for number, action in enumerate(actions, 1))
     known = strategy.success + strategy.failure
     rate = f" Worked {strategy.success} of {known} times." if known else ""
     return f"{one_line(strategy.goal, 200)}: {steps}.{rate}"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, STATED, Edge, Level
 from theorex_lab.designs.dreams.items import strategy_text
-from theorex_lab.designs.dreams.trajectories import rows_in, unknown_id
+from theorex_lab.designs.dreams.trajectories import Projects, rows_in, unknown_id
 from theorex_lab.errors import ModelUnavailable
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
@@ -121,7 +121,7 @@ class Strategy:
 
     def state(self) -> dict[str, Any]:
         """What an event carries of it, as JSON holds it."""
-        return {name: getattr(self, name) for name in _STATE} | {
+        return {name: getattr(self, name) for name in _STATE.split()} | {
             "steps": [step._asdict() for step in self.steps], "goals": [*self.goals], "tags": [*self.tags],
             "branches": [{"after": branch.after, "step": branch.step._asdict()} for branch in self.branches],
         }  # fmt: skip
@@ -138,14 +138,12 @@ class Strategy:
         }  # fmt: skip
 
 
-_STATE = (
-    "goal summary confidence outcome level domain origin success failure version isa_version content source".split()
-)
+_STATE = "goal summary confidence outcome level domain origin success failure version isa_version content source"
 
 
 def strategy_of(state: dict[str, Any], **known: Any) -> Strategy:
     """The strategy that an event's `state` tells, with what is `known` of it beside."""
-    given: dict[str, Any] = {name: state[name] for name in _STATE}
+    given: dict[str, Any] = {name: state[name] for name in _STATE.split()}
     branches = tuple(Branch(branch["after"], Step(**branch["step"])) for branch in state["branches"])
     steps = tuple(Step(**step) for step in state["steps"])
     given |= {name: tuple(state[name]) for name in ("goals", "tags")}
@@ -233,9 +231,7 @@ class Strategies(View):
             if (row := self.ids.find(item)) is not None:
                 self.rows["accesses"][row] += 1
 
-    def chosen(
-        self, *, domain: str | None = None, active: bool | None = True, projects: Sequence[str] | None = None
-    ) -> list[int]:
+    def chosen(self, *, domain: str | None = None, active: bool | None = True, projects: Projects = None) -> list[int]:
         """Rows in their order; active: neither pruned nor taken into another."""
         mask = np.ones(len(self.rows), np.bool_)
         if active is not None:
@@ -356,9 +352,8 @@ class StrategyVectors:
             rows = view.chosen(projects=self.home.projects)
             states = [json.loads(view.states[int(view.rows["state"][row])]) for row in rows]
             self.ids, self._domains = [view.ids[row] for row in rows], view.rows["domain"][rows].astype(np.int64)
-        self.matrix = vectors_of(
-            self.home, [strategy_text(state["goal"], state["summary"], state["source"]) for state in states]
-        )
+        texts = [strategy_text(state["goal"], state["summary"], state["source"]) for state in states]
+        self.matrix = vectors_of(self.home, texts)
         self._known = known
 
     def nearest(self, vector: Matrix, most: int, domain: str | None = None) -> list[tuple[str, float]]:

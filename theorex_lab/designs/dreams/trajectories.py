@@ -26,6 +26,7 @@ GOAL_CHARACTERS = 400
 _HOUR = 3_600_000_000  # µs
 _OUTCOMES = list(Ended)
 _NEAREST_AMONG = 2_000
+Projects = Sequence[str] | None
 TEXTS = read_sections(__file__, "prompts.txt")
 PATTERNS = {name: re.compile(form) for name, form in (line.split(" ", 1) for line in TEXTS["patterns"].splitlines())}
 
@@ -237,13 +238,10 @@ class Trajectories(View):
         key, last = self.keys[int(self.rows["key"][row])], {name: self.rows[name][row] for name in _CARRIED}
         self.ids.number(f"{named}#{self.rows['last'][row]}")
         self.parents.append(named)
-        self.actions["row"][late] = self._open[key] = self.rows.add(
-            **last, at=last["last_at"], key=self.rows["key"][row]
-        )
+        last |= {"at": last["last_at"], "key": self.rows["key"][row]}
+        self.actions["row"][late] = self._open[key] = self.rows.add(**last)
 
-    def chosen(
-        self, *, waiting: bool | None, domain: str | None, projects: Sequence[str] | None, idle: int
-    ) -> list[int]:
+    def chosen(self, waiting: bool | None, domain: str | None, projects: Projects, idle: int) -> list[int]:
         """Rows, oldest first: of a domain, of these projects or of none; waiting: not dreamt, and over or idle since `idle`."""
         rows = self.rows
         mask = np.ones(len(rows), np.bool_)
@@ -253,7 +251,7 @@ class Trajectories(View):
         return rows_in(self, mask, domain, projects)
 
 
-def rows_in(view: Any, mask: Any, domain: str | None, projects: Sequence[str] | None) -> list[int]:
+def rows_in(view: Any, mask: Any, domain: str | None, projects: Projects) -> list[int]:
     """Rows of a view that a mask chooses, of a domain, and of these projects or of none."""
     if domain is not None:
         mask &= view.rows["domain"] == view.domains.find(domain)
@@ -279,7 +277,7 @@ def trajectories_of(
     """
     idle = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
     with home.views.reading(Trajectories) as view:
-        rows = view.chosen(waiting=waiting, domain=domain, projects=home.projects, idle=idle)[:limit]
+        rows = view.chosen(waiting, domain, home.projects, idle)[:limit]
         return _read(home, view, rows)
 
 

@@ -151,8 +151,6 @@ def _tried(embedder: Embedder, test: Mapping[str, Any], traces: Mapping[str, Any
             found = lab.dreams.query(query)
             if found.entry_point is not None and traces[name]["goal"] in found.entry_point.goals:
                 ours["right"] += 1
-                ours["confidence"], ours["steps"] = (
-                    max(ours["confidence"], found.confidence),
-                    len(found.entry_point.steps),
-                )
+                ours["confidence"] = max(ours["confidence"], found.confidence)
+                ours["steps"] = len(found.entry_point.steps)
     return ours

@@ -38,6 +38,7 @@ from theorex_lab.search.embed import Embedder
 from theorex_lab.text.line import BYTES_PER_TOKEN, count_tokens
 
 Result = dict[str, Any]
+Rows = Mapping[str, Sequence[Sequence[float]]]  # by method
 ACTION_SCORES = ("name", "argument", "order")
 FOLDS, TRIALS = 5, 4
 STRATEGIES = "strategies"  # the row that the others stand beside
@@ -159,9 +160,7 @@ def _frequent(known: Sequence[Trajectory]) -> list[str]:
     return [Counter(action for other, action in calls if other == name).most_common(1)[0][0] for name in often]
 
 
-def beside_peers(
-    rows: Mapping[str, Sequence[Sequence[float]]], names: Sequence[str], groups: Sequence[Any], seed: int, first: int
-) -> Result:
+def beside_peers(rows: Rows, names: Sequence[str], groups: Sequence[Any], seed: int, first: int) -> Result:
     """{n, metrics, baselines}: the mean of each column with its 95 % interval, drawn by group; `strategies` are the metrics.
 
     gain: by how much the mean of the first columns of `strategies` is above that of the row, paired.
