@@ -15,10 +15,8 @@ Ended = StrEnum("Ended", "SUCCESS FAILURE PARTIAL ABORTED UNKNOWN")
 # How two nodes of the graph belong together.
 Edge = StrEnum("Edge", "NEXT_STEP PREVIOUS_STEP IS_CHILD_OF CAUSAL CONTEXT_JUMP")
 # Why something failed, as far as that is known.
-Fault = StrEnum(
-    "Fault",
-    "PHYSICAL_SLIP MECHANICAL_STALL VLM_HALLUCINATION LIGHTING_GLARE COMMAND_LOST SENSOR_OCCLUSION TIMEOUT LOGIC_ERROR UNKNOWN_FAILURE",
-)
+Fault = StrEnum("Fault", "PHYSICAL_SLIP MECHANICAL_STALL VLM_HALLUCINATION LIGHTING_GLARE COMMAND_LOST SENSOR_OCCLUSION "
+                "TIMEOUT LOGIC_ERROR UNKNOWN_FAILURE")  # fmt: skip
 # How far what was lived there holds in the world, by where a trajectory is from.
 FIDELITY = {"real_world": 1.0, "sim_3d": 0.8, "agent": 0.7, "sim_2d": 0.5, "unknown_source": 0.5, "dream_text": 0.3}
 # Kinds of events, and their members. A `state` is that of a `strategies.Strategy`, whole.

@@ -29,10 +29,8 @@ from theorex_lab.text.line import one_line
 
 Progress = Callable[[dict[str, Any]], object]
 # What a cycle counts, by the names of Evolving Memory's journal, and the tokens that its model took.
-COUNTED = (
-    "traces_processed nodes_created nodes_merged edges_created cross_edges_created nodes_compacted constraints_extracted "
-    "traces_migrated nodes_migrated tokens".split()
-)
+COUNTED = ("traces_processed nodes_created nodes_merged edges_created cross_edges_created nodes_compacted "
+           "constraints_extracted traces_migrated nodes_migrated tokens").split()  # fmt: skip
 _MOST_CYCLES = 20  # a night
 
 
@@ -134,11 +132,9 @@ class _Cycle:
         self.keep()
         self.done["nodes_compacted"], problems = shorten_summaries(self.mind, self.dreamer, self.domain)
         self._phase("compaction", f"{self.done['nodes_compacted']} strategies", *problems)
-        body: Body = {
-            "dream_id": new_event_id(started), "started_at": started, "ended_at": self.home.clock.now(), **self.done,
-            "domain": self.domain or "", "dreamer": self.dreamer.name, "phase_log": self.log, "passed": self.passed,
-            "held": self.held,
-        }  # fmt: skip
+        body: Body = {"dream_id": new_event_id(started), "started_at": started, "ended_at": self.home.clock.now()}
+        body |= {**self.done, "domain": self.domain or "", "dreamer": self.dreamer.name, "phase_log": self.log}
+        body |= {"passed": self.passed, "held": self.held}
         if always or any(self.done.values()) or self.passed or {name for name, _ in self.held} != before:
             self.home.journal.append([new_event("dream", body, agent=SCANNER, at=body["ended_at"])])
         report = DreamReport(told={"journal_id": body["dream_id"], **body})

@@ -78,9 +78,11 @@ class Dreams(Face):
     def stats(self) -> dict[str, Any]:
         """How much there is: parent_nodes, child_nodes, edges, sessions, traces, dream_cycles, isa_version."""
         active, traces = self.strategies(), self.trajectories()
-        return {
-            "parent_nodes": len(active), "child_nodes": sum(len(one.steps) for one in active),
-            "edges": len(made.all_edges(self.home, active)), "traces": len(traces), "isa_version": ISA_VERSION,
+        nodes = {"parent_nodes": len(active), "child_nodes": sum(len(one.steps) for one in active)}
+        lived = {
+            "traces": len(traces),
             "sessions": len({found.session for found in traces}),
-            "dream_cycles": len(self.home.views.get(made.Strategies).cycles),
-        }  # fmt: skip
+            "isa_version": ISA_VERSION,
+        }
+        cycles = len(self.home.views.get(made.Strategies).cycles)
+        return {**nodes, **lived, "edges": len(made.all_edges(self.home, active)), "dream_cycles": cycles}

@@ -95,10 +95,8 @@ class Trajectories(View):
 
     name = "trajectories"
     code = 1
-    kinds = tuple(
-        "trajectory_started acted trajectory_ended prompt tool_used turn_ended turn_message session_ended outcome trace_started "
-        "trace_ended strategy strategy_merged dream".split()
-    )
+    kinds = tuple(("trajectory_started acted trajectory_ended prompt tool_used turn_ended turn_message session_ended outcome "
+                   "trace_started trace_ended strategy strategy_merged dream").split())  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
