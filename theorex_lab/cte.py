@@ -15,7 +15,7 @@ from theorex_lab.config import load_settings
 from theorex_lab.designs.dreams import ISA_VERSION, Level
 from theorex_lab.designs.dreams import Ended as TraceOutcome
 from theorex_lab.designs.dreams.isa import VERSIONS, Program, parse
-from theorex_lab.designs.dreams.recall import Recollection, TraversalState
+from theorex_lab.designs.dreams.recall import TraversalState
 from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.dreams.upkeep import MigrationTransform
 from theorex_lab.designs.dreams.vm import Run, run
@@ -28,8 +28,6 @@ __all__ = [
     "InstructionParser", "MigrationTransform", "RouterConfig", "RouterPath", "TraceOutcome", "get_registry",
 ]  # fmt: skip
 HierarchyLevel = Level
-
-
 # What a query leads to.
 RouterPath = StrEnum("RouterPath", "ZERO_SHOT MEMORY_TRAVERSAL CONTEXT_JUMP")
 _SETTINGS = {
@@ -65,20 +63,19 @@ class BaseLLMProvider:
 class CognitiveTrajectoryEngine:
     """Trajectories, dreams and recall under the names of Evolving Memory.
 
-    llm, dreaming_llm: objects with `async complete(prompt, system="")`; the second, where it is given, does the dreaming;
+    `session`, `register_migration` and `query` are those of `lab.dreams`.  llm, dreaming_llm: objects with `async complete(prompt, system="")`; the second, where it is given, does the dreaming;
     without any, rules do.
     """
 
-    def __init__(
-        self, llm: Any = None, db_path: str | None = None, *, dreaming_llm: Any = None, config: CTEConfig | None = None
-    ) -> None:
-        chosen = config or CTEConfig()
+    def __init__(self, llm: Any = None, db_path: str = "", *, dreaming_llm: Any = None, config: Any = None) -> None:
+        chosen: CTEConfig = config or CTEConfig()
         home = Path(db_path or chosen.db_path).with_suffix("")
         settings = load_settings(home / CONFIG_FILE)
         designs = {**settings.designs, "dreams": {**settings.designs.get("dreams", {}), **chosen.settings}}
         self.lab = Lab(home, settings=settings.model_copy(update={"designs": designs}))
         self.llm = dreaming_llm or llm
         self.session, self.register_migration = self.lab.dreams.session, self.lab.dreams.register_migration
+        self.query, self.close = self.lab.dreams.query, self.lab.close
 
     async def dream(self, domain: str | None = None) -> Any:
         """One cycle; its report has nodes_created, constraints_extracted and the rest."""
@@ -86,11 +83,6 @@ class CognitiveTrajectoryEngine:
 
         dreamer = None if self.llm is None else ModelDreamer.of_provider(self.llm)
         return await self.lab.dreams.adream(dreamer, domain=domain)
-
-    def query(self, text: str) -> Recollection:
-        """What a task leads to."""
-        found: Recollection = self.lab.dreams.query(text)
-        return found
 
     def begin_traversal(self, entry_point: Strategy) -> TraversalState:
         """Begin to follow a strategy."""
@@ -101,10 +93,6 @@ class CognitiveTrajectoryEngine:
         """The next step, None at the end or where the context fits no more; the state goes on with it."""
         found = self.lab.dreams.next_step(state, context)
         return found.step and SimpleNamespace(step_index=found.number, **found.step._asdict()), state
-
-    def close(self) -> None:
-        """Close the home."""
-        self.lab.close()
 
 
 class InstructionParser:

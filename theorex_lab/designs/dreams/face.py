@@ -59,11 +59,11 @@ class Dreams(Face):
         """`dream` in a thread of its own."""
         return await asyncio.to_thread(partial(self.dream, dreamer, **given))
 
-    def query(self, text: str, *, domain: str | None = None, top: int | None = None) -> Any:
+    def query(self, text: str, **among: Any) -> Any:
         """The strategy that answers, if one does; see `recall.recall`."""
         from theorex_lab.designs.dreams.recall import recall
 
-        return recall(self.home, text, domain=domain, top=top, vectors=self.vectors)
+        return recall(self.home, text, vectors=self.vectors, **among)
 
     @cached_property
     def vectors(self) -> made.StrategyVectors:

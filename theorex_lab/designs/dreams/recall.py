@@ -6,7 +6,7 @@ A strategy has to be alike before it counts how far it is trusted, so that a tru
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -70,15 +70,13 @@ def weighed(settings: DreamSettings, similarity: float, confidence: float, succe
     return sum(weight * value for weight, value in parts) / total if total else 0.0
 
 
-def recall(
-    home: Home, query: str, *, domain: str | None = None, top: int | None = None, vectors: StrategyVectors | None = None
-) -> Recollection:
+def recall(home: Home, query: str, **among: Any) -> Recollection:
     """The strategy that answers a task, of the home's project or of none: the best of those alike, if good enough.
 
-    vectors: those of the home, where they are kept. Raises InvalidInput for a query without words, ModelUnavailable where
-    the embedder does not answer.
+    among: which, as `ranking` takes it. Raises InvalidInput for a query without words, ModelUnavailable where the embedder
+    does not answer.
     """
-    ranked = ranking(home, query, domain=domain, top=top, vectors=vectors)
+    ranked = ranking(home, query, **among)
     settings, floor = dream_settings(home), floor_of(home)
     if not ranked:
         return Recollection("zero_shot", "nothing was dreamt yet")
@@ -96,7 +94,11 @@ def recall(
 def ranking(
     home: Home, query: str, *, domain: str | None = None, top: int | None = None, vectors: StrategyVectors | None = None
 ) -> list[Recollection]:
-    """The strategies nearest to a query, weighed, best first, whether they answer it or not. Raises as `recall`."""
+    """The strategies nearest to a query, weighed, best first, whether they answer it or not.
+
+    domain: only its.  top: how many are compared, by default recallTop.  vectors: those of the home, where they are kept.
+    Raises as `recall`.
+    """
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput(f"got the query {query!r:.100}; allowed is a text that says what is to be done")
     settings, known = dream_settings(home), vectors or StrategyVectors(home)

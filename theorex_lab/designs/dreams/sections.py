@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Line, Wanted
 from theorex_lab.designs.dreams.recall import floor_of, ranking
-from theorex_lab.designs.dreams.strategies import Constraint, Strategy, strategies_of
+from theorex_lab.designs.dreams.strategies import Strategy, strategies_of
 from theorex_lab.errors import ModelUnavailable
 from theorex_lab.home import Home
 from theorex_lab.memory.filling import age_in_words
@@ -41,18 +41,14 @@ def alike(home: Home, query: str) -> list[tuple[Strategy, float | None]]:
 
 
 def _lines(strategy: Strategy, now: int, why: str) -> Iterator[Line]:
-    for constraint in strategy.constraints[:_MOST_CONSTRAINTS]:
-        yield _avoid(strategy, constraint, why)
+    for found in strategy.constraints[:_MOST_CONSTRAINTS]:
+        text = one_line(f"{found.text} (for: {one_line(strategy.goal, 80)})", _LINE_CHARACTERS)
+        yield Line(AVOID, strategy.agent, text, _heard(strategy.agent, found.source), (found.id,), (found.event,), why)
     if strategy.steps and (strategy.success or not strategy.failure):
         age = age_in_words((now - strategy.updated_at) / MICROSECONDS_PER_DAY)
         text = one_line(f"{told(strategy)} ({age})", _LINE_CHARACTERS)
         events = tuple(dict.fromkeys(step.event for step in strategy.steps if step.event))
         yield Line(WORKED, strategy.agent, text, _heard(strategy.agent, strategy.source), (strategy.id,), events, why)
-
-
-def _avoid(strategy: Strategy, found: Constraint, why: str) -> Line:
-    text = one_line(f"{found.text} (for: {one_line(strategy.goal, 80)})", _LINE_CHARACTERS)
-    return Line(AVOID, strategy.agent, text, _heard(strategy.agent, found.source), (found.id,), (found.event,), why)
 
 
 def _heard(agent: str, source: str) -> tuple[str, int] | None:
