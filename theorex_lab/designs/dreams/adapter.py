@@ -69,8 +69,7 @@ def section_of(found: Recollection) -> str:
     """A recalled strategy as a section of a prompt: advice of our own, and what was recorded in fences that name whose words it is."""
     if (strategy := found.entry_point) is None:
         return ""
-    known = strategy.success + strategy.failure
-    how = f"and succeeded {strategy.success} of {known} times" if known else "how it came out is not known"
+    how = f"and succeeded {strategy.worked}" if strategy.worked else "how it came out is not known"
     lines = [f"Strategy: {strategy.summary}", *(f"Noted: {line}" for line in strategy.content.splitlines() if line)]
     for number, step in enumerate(strategy.steps[:_MOST_STEPS], start=1):
         texts = zip((step.why or step.reasoning, step.action, step.result), _CHARACTERS, strict=True)

@@ -107,8 +107,8 @@ def dream_strategies(strategy: str | None, domain: str | None, everything: bool)
 
 def _row(one: Strategy) -> str:
     gone = "" if one.active else f" [{f'taken into {one.absorbed_by}' if one.absorbed_by else 'asleep'}]"
-    known = f"{one.success} of {one.success + one.failure} succeeded"
-    return f"{one.id}  {one_row(one.goal)} ({len(one.steps)} steps, {known}, {one.confidence:.0%} sure){gone}"
+    worked = one.worked and f" worked {one.worked},"
+    return f"{one.id}  {one_row(one.goal)} ({len(one.steps)} steps,{worked} {one.confidence:.0%} sure){gone}"
 
 
 def as_told(one: Strategy) -> dict[str, Any]:

@@ -108,14 +108,9 @@ def ranking(
         for strategy_id, similarity in known.nearest(vector, top or settings.recall_top, domain):
             strategy = view.strategy(view.ids.number(strategy_id))
             total = weighed(settings, similarity, strategy.confidence, strategy.success_rate)
-            told = f"alike {similarity:.2f}, {strategy.confidence:.0%} sure, {_success(strategy)}"
+            told = f"alike {similarity:.2f}, {strategy.confidence:.0%} sure, {f'worked {strategy.worked}' if strategy.worked else 'no success known'}"
             found.append(Recollection("memory_traversal", told, round(total, 6), strategy, round(similarity, 6)))
     return sorted(found, key=lambda one: -one.confidence)
-
-
-def _success(strategy: Strategy) -> str:
-    known = strategy.success + strategy.failure
-    return f"{strategy.success} of {known} succeeded" if known else "no success known"
 
 
 def begin_traversal(home: Home, strategy_id: str) -> TraversalState:

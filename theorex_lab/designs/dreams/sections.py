@@ -62,9 +62,7 @@ def told(strategy: Strategy) -> str:
     """
     actions = [one_line(step.action, _ACTION_CHARACTERS) for step in strategy.steps]
     steps = "; ".join(f"{number}. {action}" for number, action in enumerate(actions, 1))
-    known = strategy.success + strategy.failure
-    rate = f" Worked {strategy.success} of {known} times." if known else ""
-    return f"{one_line(strategy.goal, 200)}: {steps}.{rate}"
+    return f"{one_line(strategy.goal, 200)}: {steps}.{f' Worked {strategy.worked}.' if strategy.worked else ''}"
 
 
 def retrieve_strategies(home: Home, searcher: Searcher, query: str, now: int, tokens: int) -> list[Item]:

@@ -98,7 +98,8 @@ def import_sqlite(home: Home, path: Path, *, agent: str = "main", trust_own: boo
 
     A row that is damaged is named by its table and number and passed over, with what hangs on it. `agent` has the records,
     their source is `import` unless `trust_own`. Trajectories that were dreamt there are not dreamt here. How often a strategy
-    was given, its links to others and the notes of dreams are not taken over. Raises InvalidInput for an agent outside the rule, StorageError on a full disk.
+    was given, its links to others and the notes of dreams are not taken over. Raises InvalidInput for an agent outside the
+    rule, StorageError on a full disk.
     """
     report = FileReport(path.name)
     rows = {table: [*_read(path, table, report.problems)] for table in _FILE["read"].split()}
@@ -160,10 +161,10 @@ class _Reading:
             self.there += len(self.rows[table]) - len(new)
             yield from ((event, 1) for _, events in each_noted(problems, new, make) for event in events)
         if self.passed:
-            counts = dict.fromkeys((*COUNTED, "started_at", "ended_at"), 0)
-            about = {"dream_id": derived_event_id(self.passed), "domain": "", "dreamer": "import", "phase_log": []}
-            body = {**counts, **about, "passed": self.passed, "held": []}
-            yield self.event("dream", self.how.now, body, about["dream_id"]), 1
+            named, times = derived_event_id(self.passed), dict.fromkeys(("started_at", "ended_at"), self.how.now)
+            about = {"dream_id": named, "domain": "", "dreamer": "import", "phase_log": [], "held": []}
+            body = {**dict.fromkeys(COUNTED, 0), **times, **about, "passed": self.passed}
+            yield self.event("dream", self.how.now, body, named), 1
 
     def event(self, kind: str, at: int, body: Body, *key: object, session: str = "") -> Event:
         event_id, at = derived_event_id("evolving memory", kind, *key), min(at, self.how.latest)

@@ -115,6 +115,12 @@ class Strategy:
         return self.success / known if known else None
 
     @property
+    def worked(self) -> str:
+        """How many of its trajectories succeeded, in words; '' where it is not known of any."""
+        known = self.success + self.failure
+        return f"{self.success} of {known} times" if known else ""
+
+    @property
     def text(self) -> str:
         """The text that it is found by."""
         return strategy_text(self.goal, self.summary, self.source)
