@@ -7,9 +7,9 @@ wholly consolidated.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 from theorex_lab.clock import to_iso
@@ -34,28 +34,24 @@ COUNTED = ("traces_processed nodes_created nodes_merged edges_created cross_edge
 _MOST_CYCLES = 20  # a night
 
 
-@dataclass(frozen=True)
-class DreamReport:
+class DreamReport(SimpleNamespace):
     """What one cycle did. ran: False where another process tends the home, the `holder`.
 
-    told: its members, which are attributes too: journal_id, started_at and ended_at (µs UTC), domain, dreamer, each of
+    Its other members: journal_id, started_at and ended_at (µs UTC), domain, dreamer, each of
     COUNTED, phase_log (lines), passed [trajectory, seq up to which, why there was nothing to learn], held [trajectory, why it
     waits on].
     """
 
-    ran: bool = True
-    holder: Holder | None = None
-    told: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0) | {"passed": (), "held": ()})
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "told" or name not in self.told:
-            raise AttributeError(f"a report of a dream has no {name!r}")
-        return self.told[name]
+    def __init__(self, ran: bool = True, holder: Holder | None = None, **told: Any) -> None:
+        super().__init__(ran=ran, holder=holder, **dict.fromkeys(COUNTED, 0) | {"passed": (), "held": ()} | told)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON holds it, times as ISO."""
-        times = {name: to_iso(self.told[name]) for name in ("started_at", "ended_at") if name in self.told}
-        return {"ran": self.ran, **self.told, **times, **(self.holder.to_dict() if self.holder else {})}
+        told: dict[str, Any] = {
+            name: to_iso(value) if name.endswith("_at") else value for name, value in vars(self).items()
+        }
+        holder = told.pop("holder")
+        return told | (holder.to_dict() if holder else {})
 
 
 def dream(
@@ -92,7 +88,7 @@ def dream_at_night(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of a
     mind, dreamer = Mind(whole), dreamer_for(whole, night=True)
     for _ in range(_MOST_CYCLES):
         report = _Cycle(mind, dreamer, None, None, None, lambda: None).run((), always=False)
-        done.update({name: report.told[name] for name in COUNTED})
+        done.update({name: getattr(report, name) for name in COUNTED})
         if not (report.traces_processed or report.passed) or not trajectories_of(whole, waiting=True, limit=1):
             break
     waits = "".join(f"; {name} waits on: {why}" for name, why in report.held[:3])
@@ -137,7 +133,7 @@ class _Cycle:
         body |= {"passed": self.passed, "held": self.held}
         if always or any(self.done.values()) or self.passed or {name for name, _ in self.held} != before:
             self.home.journal.append([new_event("dream", body, agent=SCANNER, at=body["ended_at"])])
-        report = DreamReport(told={"journal_id": body["dream_id"], **body})
+        report = DreamReport(**body, journal_id=body["dream_id"])
         self.tell({"event": "completed", **report.to_dict()})
         return report
 

@@ -54,7 +54,7 @@ def strategy_from(trajectory: Trajectory, curated: Curated) -> Strategy:
     source = min(trajectory.source, curated.source, key=TRUST.__getitem__)
     return Strategy(
         new_strategy_id(trajectory.id, trajectory.upto), trajectory.goal, curated.summary, tuple(steps),
-        goals=(trajectory.goal,), confidence=round(curated.confidence * trajectory.fidelity, 6),
+        goals=(trajectory.goal,), confidence=round(curated.confidence * FIDELITY.get(trajectory.origin, 0.5), 6),
         outcome=trajectory.outcome.value, level=int(trajectory.level), domain=trajectory.domain, origin=trajectory.origin,
         success=int(trajectory.outcome is Ended.SUCCESS), failure=int(trajectory.outcome is Ended.FAILURE),
         isa_version=trajectory.isa_version, source=source, tags=trajectory.tags, project=trajectory.project,

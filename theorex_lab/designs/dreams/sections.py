@@ -27,17 +27,13 @@ def strategy_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
         for strategy in found[:_MOST_SHOWN]:
             yield from _lines(strategy, wanted.now, "the last that was dreamt")
         return
-    for strategy, similarity in alike(home, wanted.query):
-        yield from _lines(strategy, wanted.now, f"alike {similarity:.2f}")
-
-
-def alike(home: Home, query: str) -> list[tuple[Strategy, float | None]]:
-    """The strategies as near to a query as the floor asks, best first, with their cosines; none where the embedder is silent."""
     try:
-        floor, found = floor_of(home), ranking(home, query, top=_MOST_SHOWN)
+        floor, near = floor_of(home), ranking(home, wanted.query, top=_MOST_SHOWN)
     except ModelUnavailable:  # words alone find what they find
-        return []
-    return [(one.entry_point, one.similarity) for one in found if one.entry_point and (one.similarity or 0.0) >= floor]
+        return
+    for one in near:
+        if one.entry_point is not None and (one.similarity or 0.0) >= floor:
+            yield from _lines(one.entry_point, wanted.now, f"alike {one.similarity:.2f}")
 
 
 def _lines(strategy: Strategy, now: int, why: str) -> Iterator[Line]:

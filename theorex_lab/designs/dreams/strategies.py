@@ -161,7 +161,7 @@ class Strategies(View):
 
     rows: created_at, updated_at (µs), agent, project, domain (numbers of names), state (number of its last text),
     accesses, asleep (pruned), absorbed_by (row + 1, 0 for none).  states: as JSON.  events: the last of each state.  links and
-    constraints: in the order in which they were told; constraints have their texts as JSON in `told`.  cycles: seqs of dreams.
+    constraints: in the order in which they were told, as JSON in `edges` and `told`.  cycles: seqs of dreams.
     """
 
     name = "strategies"

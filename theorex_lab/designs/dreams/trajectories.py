@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theorex_lab.designs.dreams import DEFAULT_DOMAIN, FIDELITY, ISA_VERSION, Ended, Level
+from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, Ended, Level
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
@@ -78,11 +78,6 @@ class Trajectory:
     fault: str = ""
     isa_version: str = ISA_VERSION
     actions: tuple[Act, ...] = field(default=(), repr=False)
-
-    @property
-    def fidelity(self) -> float:
-        """How far what was lived there holds, 0..1."""
-        return FIDELITY.get(self.origin, FIDELITY["unknown_source"])
 
 
 class Trajectories(View):
