@@ -180,19 +180,11 @@ class Strategies(View):
         self.constraints = Table(row="i4")
         self.cycles = Table(seq="i8", traces="i8")
 
-    def fold(self, events: Sequence[Event]) -> None:
-        """Take in strategies, and what became of them."""
-        for event in events:
-            getattr(self, f"_{event.kind}")(event)
-
     def _strategy(self, event: Event) -> None:
-        body = event.body
-        if self.ids.find(body["strategy_id"]) is None:
-            self.ids.number(body["strategy_id"])
-            self.rows.add(
-                created_at=event.at, agent=self.agents.number(event.agent), domain=self.domains.number(body["state"]["domain"]),
-                project=self.projects.number(body["project"]), state=-1,
-            )  # fmt: skip
+        if self.ids.find(event.body["strategy_id"]) is None:
+            self.ids.number(event.body["strategy_id"])
+            who = {"agent": self.agents.number(event.agent), "project": self.projects.number(event.body["project"])}
+            self.rows.add(created_at=event.at, state=-1, **who)
             self._told(event)
 
     def _told(self, event: Event) -> int | None:

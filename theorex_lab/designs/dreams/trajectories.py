@@ -107,11 +107,6 @@ class Trajectories(View):
     def _after_load(self) -> None:
         self._open = {self.keys[key]: row for row, key in enumerate(self.rows["key"].tolist())}
 
-    def fold(self, events: Sequence[Event]) -> None:
-        """Take in what was wanted and done, and which of it was dreamt."""
-        for event in events:
-            getattr(self, f"_{event.kind}")(event)
-
     def _begin(self, key: str, event: Event, *, trajectory_id: str = "", by_hand: bool = False) -> int:
         body, taken = event.body, trajectory_id or key
         number = 2
