@@ -84,10 +84,9 @@ class CognitiveTrajectoryEngine:
         dreamer = None if self.llm is None else ModelDreamer.of_provider(self.llm)
         return await self.lab.dreams.adream(dreamer, domain=domain)
 
-    def begin_traversal(self, entry_point: Strategy) -> TraversalState:
-        """Begin to follow a strategy."""
-        state: TraversalState = self.lab.dreams.begin_traversal(entry_point.id)
-        return state
+    def begin_traversal(self, entry_point: Strategy) -> Any:
+        """Begin to follow a strategy; returns a `TraversalState`."""
+        return self.lab.dreams.begin_traversal(entry_point.id)
 
     def next_step(self, state: TraversalState, context: str = "") -> tuple[SimpleNamespace | None, TraversalState]:
         """The next step, None at the end or where the context fits no more; the state goes on with it."""

@@ -119,8 +119,8 @@ class Mind:
 
     def may_change(self, found: Strategy) -> bool:
         """Whether a strategy is neither used often nor pinned."""
-        used = found.accesses >= self.settings.compaction_max_uses
-        return not used and found.id not in self.home.views.get(Marks).pinned
+        pinned = self.home.views.get(Marks).pinned
+        return found.accesses < self.settings.compaction_max_uses and found.id not in pinned
 
     @contextmanager
     def writing(self) -> Iterator[Append]:

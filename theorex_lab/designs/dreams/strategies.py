@@ -335,9 +335,7 @@ class StrategyVectors:
     """The vectors of the active strategies of a home's project, or of none, as one matrix; what changed is read again."""
 
     def __init__(self, home: Home) -> None:
-        self.home = home
-        self._known: tuple[int, int] | None = None
-        self.ids: list[str] = []
+        self.home, self.ids, self._known = home, list[str](), (-1, -1)
         self.matrix: Matrix = np.zeros((0, 0), np.float32)
         self._domains: NDArray[np.int64] = np.zeros(0, np.int64)
 
