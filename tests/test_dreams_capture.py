@@ -18,9 +18,15 @@ from theorex_lab.designs.dreams import Level
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.items import DreamSettings
 from theorex_lab.designs.dreams.recall import begin_traversal, next_step, recall, weighed
-from theorex_lab.designs.dreams.reports import consolidated
 from theorex_lab.designs.dreams.sections import strategy_lines
-from theorex_lab.designs.dreams.strategies import Step, Strategies, Strategy, new_strategy_id, strategies_of
+from theorex_lab.designs.dreams.strategies import (
+    Step,
+    Strategies,
+    Strategy,
+    consolidated,
+    new_strategy_id,
+    strategies_of,
+)
 from theorex_lab.designs.dreams.trajectories import Trajectories, Trajectory
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import Lab
+from theorex_lab.designs.dreams.commands import isa
 from theorex_lab.designs.dreams.isa import (
     LAST_PARENT,
     VERSIONS,
@@ -23,7 +24,6 @@ from theorex_lab.designs.dreams.isa import (
     parse,
     serialize,
 )
-from theorex_lab.designs.dreams.isa_commands import isa
 from theorex_lab.designs.dreams.vm import Effects, run
 from theorex_lab.errors import InvalidInput
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, STATED, Edge, Level
 from theorex_lab.designs.dreams.items import strategy_text
-from theorex_lab.designs.dreams.trajectories import Projects, rows_in, unknown_id
+from theorex_lab.designs.dreams.trajectories import Projects, Trajectories, rows_in, unknown_id
 from theorex_lab.errors import ModelUnavailable
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
@@ -362,3 +362,31 @@ class StrategyVectors:
         best = np.argpartition(-scores, most)[:most] if len(scores) > most else np.arange(len(scores))
         best = best[np.argsort(-scores[best], kind="stable")]
         return [(self.ids[place], float(scores[place])) for place in best.tolist() if scores[place] > -2.0]
+
+
+def status(home: Home, _agent: str | None) -> dict[str, Any]:
+    """How many trajectories there are, how many of them were dreamt, how many strategies hold, and of how many dreams."""
+    lived, made = home.views.get(Trajectories).rows, home.views.get(Strategies)
+    known = {"strategies": len(made.chosen(projects=home.projects)), "cycles": len(made.cycles)}
+    return {"dreams": {"trajectories": len(lived), "dreamt": int(lived["dreamt"].sum()), **known}}
+
+
+def agents_of(home: Home) -> list[str]:
+    """Who has a strategy."""
+    with home.views.reading(Strategies) as view:
+        return list(view.agents)
+
+
+def consolidated(home: Home) -> dict[tuple[str, str], int]:
+    """By agent and session, the seq up to which every trajectory was dreamt: nothing that waits is archived."""
+    with home.views.reading(Trajectories) as view:
+        names = [view.keys[key] for key in view.rows["key"].tolist()]
+        columns = (view.rows[name].tolist() for name in ("goal", "last", "dreamt"))
+        taken: dict[tuple[str, str], int] = {}
+        waits: set[tuple[str, str]] = set()
+        for name, goal, last, dreamt in zip(names, *columns, strict=True):
+            agent, _, session = name.partition("/")
+            if (key := (agent, session)) not in waits:
+                taken[key] = last if dreamt else min(goal - 1, taken.get(key, goal))
+                waits |= set() if dreamt else {key}
+        return taken

@@ -12,9 +12,8 @@ from typing import Any
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.dreams.isa import parse
 from theorex_lab.designs.dreams.vm import run
-from theorex_lab.experiments.bench.measure import NOW, Amounts, GivenVectors, Ground, Round
-
-from theorex_lab.experiments.bench.measure import alternately, elapsed, row, texts  # isort: skip
+from theorex_lab.experiments.bench import measure
+from theorex_lab.experiments.bench.measure import NOW, Amounts, GivenVectors, Ground, Round, alternately, elapsed, row
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import open_journal
 from theorex_lab.lab import Lab
@@ -24,7 +23,7 @@ _A_CYCLE = 50  # trajectories
 
 @row("isa", "a program read and run, processor time", "shlex.split of the same lines", at_most=2)
 def _isa(ground: Ground) -> Iterator[Round]:
-    said = enumerate(texts(ground.rows, length=4))
+    said = enumerate(measure.texts(ground.rows, length=4))
     lines = [f'BUILD_CHILD node {place} "{text}" "{text}" done' for place, text in said]
     ours = partial(lambda program: run(parse(program), max_instructions=len(lines)), "\n".join(lines))
     yield alternately(ours, lambda: [shlex.split(line) for line in lines])
@@ -32,8 +31,10 @@ def _isa(ground: Ground) -> Iterator[Round]:
 
 @row("dream", "50 trajectories dreamt by rules, time that passes", "bare durable appends of what it writes", at_most=2)
 def _dream(ground: Ground) -> Iterator[Round]:
-    goals, bare = cycle(texts(1_000, length=8)), open_journal(ground.folder)
-    actions = [{"reasoning": text, "action": f"run(what='{text}')", "result": text, "ok": True} for text in texts(5)]
+    goals, bare = cycle(measure.texts(1_000, length=8)), open_journal(ground.folder)
+    actions = [
+        {"reasoning": text, "action": f"run(what='{text}')", "result": text, "ok": True} for text in measure.texts(5)
+    ]
     with Lab(ground.folder / "home", clock=FixedClock(NOW), embedder=GivenVectors()) as lab:
 
         def one_round() -> Iterator[Amounts]:
