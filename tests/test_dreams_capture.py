@@ -18,9 +18,8 @@ from theorex_lab.designs.dreams import Level
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.items import DreamSettings
 from theorex_lab.designs.dreams.recall import begin_traversal, next_step, recall, weighed
-from theorex_lab.designs.dreams.reports import needs
 from theorex_lab.designs.dreams.sections import strategy_lines
-from theorex_lab.designs.dreams.strategies import Step, Strategies, Strategy, new_strategy_id, strategies_of
+from theorex_lab.designs.dreams.strategies import Step, Strategies, Strategy, needs, new_strategy_id, strategies_of
 from theorex_lab.designs.dreams.trajectories import Trajectories, Trajectory
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
@@ -224,8 +223,8 @@ def test_what_is_not_alike_never_answers_however_trusted(lab: Lab) -> None:
     kept(lab, "implement JWT authentication tokens", "write(path='jwt.py')", "run(command='pytest')", confidence=1.0)
     found = recall(lab.home, "implement JWT authentication")
     assert found.path == "memory_traversal"
-    assert found.entry is not None
-    assert found.entry.success_rate == 1.0
+    assert found.entry_point is not None
+    assert found.entry_point.success_rate == 1.0
     assert recall(lab.home, "bake sourdough bread").path == "zero_shot"
     with pytest.raises(InvalidInput, match="query"):
         recall(lab.home, "  ")
@@ -280,5 +279,5 @@ def test_strategies_of_other_projects_are_not_given(tmp_path: Path) -> None:
         assert len(strategies_of(here)) == 1
         assert len(strategies_of(lab.home)) == 2
         found = recall(here, "deploy the site")
-        assert found.entry is not None
-        assert found.entry.project == ""
+        assert found.entry_point is not None
+        assert found.entry_point.project == ""

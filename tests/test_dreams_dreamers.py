@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted_model import ScriptedModel
 
 from theorex_lab import Lab
 from theorex_lab.design import Log
 from theorex_lab.designs.dreams import Ended, Fault, Level
-from theorex_lab.designs.dreams.dreamers import Curated, HeuristicDreamer, ModelDreamer, ScriptedModel, dreamer_for
+from theorex_lab.designs.dreams.dreamers import Curated, HeuristicDreamer, ModelDreamer, dreamer_for
 from theorex_lab.designs.dreams.lessons import MOST_LESSONS, MOST_STEPS
 from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.dreams.trajectories import Act, Trajectory, trajectories_of
@@ -77,6 +78,22 @@ def test_where_nothing_changed_each_look_counts_once() -> None:
 
 def test_of_the_same_change_the_last_counts() -> None:
     assert HeuristicDreamer().curate(lived(did("make"), did("vi a"), did("make"))).critical == (1, 2)
+
+
+def test_a_look_up_that_tells_what_a_later_change_is_given_stays_before_it() -> None:
+    looks = [
+        did('get_user({"user": "mia_3"})', "has booking HX_41", changed=False),
+        did("list_rooms({})", "none", changed=False),
+    ]
+    change = did('update_booking({"booking": "HX_41", "nights": 2})')
+    assert HeuristicDreamer().curate(lived(*looks, change)).critical == (0, 2)
+    assert HeuristicDreamer().curate(lived(*looks, change, goal="change HX_41")).critical == (2,)
+
+
+def test_a_change_that_the_user_refused_is_a_failure() -> None:
+    said = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    found = HeuristicDreamer().curate(lived(did("make all"), did("rm -r out", said)))
+    assert (found.critical, "rm -r out" in found.constraints[0][0]) == ((0,), True)
 
 
 def test_a_failure_that_was_corrected_names_what_worked() -> None:

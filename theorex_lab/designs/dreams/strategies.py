@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import cached_property
 from itertools import pairwise
 from threading import RLock
@@ -15,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import to_iso
-from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, Edge, Level
+from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, STATED, Edge, Level
 from theorex_lab.designs.dreams.items import strategy_text
+from theorex_lab.designs.dreams.trajectories import Projects, Trajectories, rows_in, unknown_id
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
@@ -27,7 +27,6 @@ from theorex_lab.search.fuse import best_first
 from theorex_lab.search.vectors import VectorCache, text_key
 
 Matrix = NDArray[np.float32]
-_NEAREST_AMONG = 2_000
 
 
 class Step(NamedTuple):
@@ -119,13 +118,19 @@ class Strategy:
         return self.success / known if known else None
 
     @property
+    def worked(self) -> str:
+        """How many of its trajectories succeeded, in words; '' where it is not known of any."""
+        known = self.success + self.failure
+        return f"{self.success} of {known} times" if known else ""
+
+    @property
     def text(self) -> str:
         """The text that it is found by."""
         return strategy_text(self.goal, self.summary, self.source)
 
     def state(self) -> dict[str, Any]:
         """What an event carries of it, as JSON holds it."""
-        return {name: getattr(self, name) for name in _STATE} | {
+        return {name: getattr(self, name) for name in _STATE.split()} | {
             "steps": [step._asdict() for step in self.steps], "goals": [*self.goals], "tags": [*self.tags],
             "branches": [{"after": branch.after, "step": branch.step._asdict()} for branch in self.branches],
         }  # fmt: skip
@@ -142,15 +147,12 @@ class Strategy:
         }  # fmt: skip
 
 
-_STATE = (
-    "goal", "summary", "confidence", "outcome", "level", "domain", "origin", "success", "failure", "version",
-    "isa_version", "content", "source",
-)  # fmt: skip
+_STATE = "goal summary confidence outcome level domain origin success failure version isa_version content source"
 
 
 def strategy_of(state: dict[str, Any], **known: Any) -> Strategy:
     """The strategy that an event's `state` tells, with what is `known` of it beside."""
-    given: dict[str, Any] = {name: state[name] for name in _STATE}
+    given: dict[str, Any] = {name: state[name] for name in _STATE.split()}
     branches = tuple(Branch(branch["after"], Step(**branch["step"])) for branch in state["branches"])
     steps = tuple(Step(**step) for step in state["steps"])
     given |= {name: tuple(state[name]) for name in ("goals", "tags")}
@@ -162,15 +164,12 @@ class Strategies(View):
 
     rows: created_at, updated_at (µs), agent, project, domain (numbers of names), state (number of its last text),
     accesses, asleep (pruned), absorbed_by (row + 1, 0 for none).  states: as JSON.  events: the last of each state.  links and
-    constraints: in the order in which they were told; constraints have their texts as JSON in `told`.  cycles: seqs of dreams.
+    constraints: in the order in which they were told, as JSON in `edges` and `told`.  cycles: seqs of dreams.
     """
 
     name = "strategies"
-    code = 1
-    kinds = (
-        "strategy", "strategy_merged", "strategy_compacted", "strategy_migrated", "strategy_linked", "constraint", "dream",
-        "recalled",
-    )  # fmt: skip
+    code = 2
+    kinds = (*STATED, "strategy_linked", "constraint", "dream", "recalled")
 
     def __init__(self) -> None:
         super().__init__()
@@ -180,23 +179,15 @@ class Strategies(View):
             created_at="i8", updated_at="i8", agent="i4", project="i4", domain="i4", state="i4", accesses="i8", asleep="?",
             absorbed_by="i4",
         )  # fmt: skip
-        self.links = Table(source="i4", target="i4", type="i1", weight="f4")
+        self.links, self.edges = Table(source="i4", target="i4"), Strings()
         self.constraints = Table(row="i4")
         self.cycles = Table(seq="i8", traces="i8")
 
-    def fold(self, events: Sequence[Event]) -> None:
-        """Take in strategies, and what became of them."""
-        for event in events:
-            getattr(self, f"_{event.kind}")(event)
-
     def _strategy(self, event: Event) -> None:
-        body = event.body
-        if self.ids.find(body["strategy_id"]) is None:
-            self.ids.number(body["strategy_id"])
-            self.rows.add(
-                created_at=event.at, agent=self.agents.number(event.agent), domain=self.domains.number(body["state"]["domain"]),
-                project=self.projects.number(body["project"]), state=-1,
-            )  # fmt: skip
+        if self.ids.find(event.body["strategy_id"]) is None:
+            self.ids.number(event.body["strategy_id"])
+            who = {"agent": self.agents.number(event.agent), "project": self.projects.number(event.body["project"])}
+            self.rows.add(created_at=event.at, state=-1, **who)
             self._told(event)
 
     def _told(self, event: Event) -> int | None:
@@ -219,13 +210,12 @@ class Strategies(View):
             self.rows.put(row, asleep=event.body["pruned"] and not event.body["undo"])
 
     def _strategy_linked(self, event: Event) -> None:
-        body = event.body
-        ends = [self.ids.find(body[name]) for name in ("from_id", "to_id")]
-        named = f"{body['from_id']}>{body['to_id']}>{body['type']}"
-        if None not in ends and self.link_ids.find(named) is None:
-            self.link_ids.number(named)
-            kind = list(Edge).index(Edge(body["type"]))
-            self.links.add(source=ends[0], target=ends[1], type=kind, weight=body["weight"])
+        edge = _edge(*(event.body[name] for name in ("from_id", "to_id", "type", "weight")))
+        source, target = map(self.ids.find, edge[1:3])
+        if None not in (source, target) and self.link_ids.find(edge.edge_id) is None:
+            self.link_ids.number(edge.edge_id)
+            self.links.add(source=source, target=target)
+            self.edges.append(json.dumps(edge))
 
     def _constraint(self, event: Event) -> None:
         body = event.body
@@ -242,19 +232,12 @@ class Strategies(View):
             if (row := self.ids.find(item)) is not None:
                 self.rows["accesses"][row] += 1
 
-    def chosen(
-        self, *, domain: str | None = None, active: bool | None = True, projects: Sequence[str] | None = None
-    ) -> list[int]:
+    def chosen(self, *, domain: str | None = None, active: bool | None = True, projects: Projects = None) -> list[int]:
         """Rows in their order; active: neither pruned nor taken into another."""
         mask = np.ones(len(self.rows), np.bool_)
         if active is not None:
             mask = ((self.rows["absorbed_by"] == 0) & ~self.rows["asleep"]) == active
-        if domain is not None:
-            mask &= self.rows["domain"] == self.domains.find(domain)
-        if projects is not None:
-            mask &= np.isin(self.rows["project"], self.projects.numbers("", *projects))
-        found: list[int] = np.flatnonzero(mask).tolist()
-        return found
+        return rows_in(self, mask, domain, projects)
 
     def strategy(self, row: int) -> Strategy:
         """The strategy in a row."""
@@ -294,9 +277,7 @@ def strategy_by_id(home: Home, strategy_id: str) -> Strategy:
             raise InvalidInput(
                 f"got the strategy {strategy_id}, of project {found.project}; allowed are those of this one"
             )
-        near = get_close_matches(str(strategy_id), list(view.ids)[-_NEAREST_AMONG:], 1, 0)
-    told = f"the nearest is {near[0]}" if near else "there are none yet: dream first"
-    raise InvalidInput(f"got the strategy {strategy_id!r}; allowed is the id of one: {told}")
+        raise unknown_id("strategy", strategy_id, view.ids)
 
 
 def edges_of(home: Home, node_id: str) -> tuple[list[EdgeRow], list[EdgeRow]]:
@@ -304,15 +285,13 @@ def edges_of(home: Home, node_id: str) -> tuple[list[EdgeRow], list[EdgeRow]]:
 
     Raises InvalidInput as `strategy_by_id`.
     """
-    strategy = strategy_by_id(home, node_id.partition(".")[0])
-    edges = [*_own_edges(strategy), *_links(home, strategy.id)]
+    edges = all_edges(home, [strategy_by_id(home, node_id.partition(".")[0])])
     return [edge for edge in edges if edge.source == node_id], [edge for edge in edges if edge.target == node_id]
 
 
 def all_edges(home: Home, strategies: Iterable[Strategy]) -> list[EdgeRow]:
     """Every edge of these strategies."""
-    found = {edge.edge_id: edge for one in strategies for edge in (*_own_edges(one), *_links(home, one.id))}
-    return [*found.values()]
+    return [*dict.fromkeys(edge for one in strategies for edge in (*_own_edges(one), *_links(home, one.id)))]
 
 
 def _own_edges(strategy: Strategy) -> list[EdgeRow]:
@@ -320,20 +299,18 @@ def _own_edges(strategy: Strategy) -> list[EdgeRow]:
     pairs = [(node, strategy.id, Edge.IS_CHILD_OF) for node in nodes]
     for one, after in pairwise(nodes):
         pairs += [(one, after, Edge.NEXT_STEP), (after, one, Edge.PREVIOUS_STEP)]
-    return [EdgeRow(f"{source}>{target}>{kind.value}", source, target, kind.value) for source, target, kind in pairs]
+    return [_edge(*pair) for pair in pairs]
+
+
+def _edge(source: str, target: str, kind: str, weight: float = 1.0) -> EdgeRow:
+    return EdgeRow(f"{source}>{target}>{kind}", source, target, str(kind), weight)
 
 
 def _links(home: Home, strategy_id: str) -> list[EdgeRow]:
     with home.views.reading(Strategies) as view:
         row, links = view.ids.find(strategy_id), view.links
         found = np.flatnonzero((links["source"] == row) | (links["target"] == row)).tolist()
-        return [
-            EdgeRow(
-                view.link_ids[at], view.ids[int(links["source"][at])], view.ids[int(links["target"][at])],
-                list(Edge)[int(links["type"][at])].value, round(float(links["weight"][at]), 6),
-            )
-            for at in found
-        ]  # fmt: skip
+        return [EdgeRow(*json.loads(view.edges[at])) for at in found]
 
 
 def vectors_of(home: Home, texts: Sequence[str]) -> Matrix:
@@ -407,3 +384,24 @@ class StrategyVectors:
             rows = rows[self.cache.likely(self._records[rows], vector, most)]
             found, scores = best_first(rows, self.cache.read(self._records[rows])[1] @ vector, most)
         return [(self.ids[place], score) for place, score in zip(found.tolist(), scores.tolist(), strict=True)]
+
+
+def status(home: Home, _agent: str | None) -> dict[str, Any]:
+    """How many trajectories there are, how many of them were dreamt, how many strategies hold, and of how many dreams."""
+    lived, made = home.views.get(Trajectories).rows, home.views.get(Strategies)
+    known = {"strategies": len(made.chosen(projects=home.projects)), "cycles": len(made.cycles)}
+    return {"dreams": {"trajectories": len(lived), "dreamt": int(lived["dreamt"].sum()), **known}}
+
+
+def agents_of(home: Home) -> list[str]:
+    """Who has a strategy."""
+    with home.views.reading(Strategies) as view:
+        return list(view.agents)
+
+
+def needs(home: Home) -> dict[tuple[str, str], int]:
+    """By agent and session, the first seq of what was not dreamt yet: nothing that waits is archived."""
+    with home.views.reading(Trajectories) as view:
+        waits = np.flatnonzero(~view.rows["dreamt"])[::-1].tolist()
+        keys = ((view.keys[int(view.rows["key"][row])].partition("/"), int(view.rows["goal"][row])) for row in waits)
+        return {(agent, session): seq for (agent, _, session), seq in keys}

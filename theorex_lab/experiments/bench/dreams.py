@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import partial
 from itertools import cycle
 from typing import Any
 
@@ -12,17 +13,8 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.designs.dreams.isa import parse
 from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.dreams.vm import run
-from theorex_lab.experiments.bench.measure import (
-    NOW,
-    Amounts,
-    GivenVectors,
-    Ground,
-    Round,
-    alternately,
-    elapsed,
-    row,
-    texts,
-)
+from theorex_lab.experiments.bench import measure
+from theorex_lab.experiments.bench.measure import NOW, Amounts, GivenVectors, Ground, Round, alternately, elapsed, row
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import open_journal
 from theorex_lab.lab import Lab
@@ -32,19 +24,18 @@ _A_CYCLE = 50  # trajectories
 
 @row("isa", "a program read and run, processor time", "shlex.split of the same lines", at_most=2)
 def _isa(ground: Ground) -> Iterator[Round]:
-    lines = [
-        f'BUILD_CHILD node {place} "{text}" "{text}" done' for place, text in enumerate(texts(ground.rows, length=4))
-    ]
-    program = "\n".join(lines)
-    yield alternately(
-        lambda: run(parse(program), max_instructions=len(lines)), lambda: [shlex.split(line) for line in lines]
-    )
+    said = enumerate(measure.texts(ground.rows, length=4))
+    lines = [f'BUILD_CHILD node {place} "{text}" "{text}" done' for place, text in said]
+    ours = partial(lambda program: run(parse(program), max_instructions=len(lines)), "\n".join(lines))
+    yield alternately(ours, lambda: [shlex.split(line) for line in lines])
 
 
 @row("dream", "50 trajectories dreamt by rules, time that passes", "bare durable appends of what it writes", at_most=2)
 def _dream(ground: Ground) -> Iterator[Round]:
-    goals, bare = cycle(texts(1_000, length=8)), open_journal(ground.folder)
-    actions = [{"reasoning": text, "action": f"run(what='{text}')", "result": text, "ok": True} for text in texts(5)]
+    goals, bare = cycle(measure.texts(1_000, length=8)), open_journal(ground.folder)
+    actions = [
+        {"reasoning": text, "action": f"run(what='{text}')", "result": text, "ok": True} for text in measure.texts(5)
+    ]
     with Lab(ground.folder / "home", clock=FixedClock(NOW), embedder=GivenVectors()) as lab:
 
         def one_round() -> Amounts:
@@ -64,11 +55,8 @@ def _dream(ground: Ground) -> Iterator[Round]:
 @row("capture", "an action captured, time that passes", "a bare durable append", at_most=2)
 def _capture(ground: Ground) -> Iterator[Round]:
     given: dict[str, Any] = {"reasoning": "why", "action": "run(what='it')", "result": "done", "ok": True}
-    with (
-        Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab,
-        lab.dreams.session("go") as log,
-        log.trace() as trace,
-    ):
+    home = ground.folder / "home"
+    with Lab(home, clock=FixedClock(NOW)) as lab, lab.dreams.session("go") as log, log.trace() as trace:
         body = {"trajectory_id": trace.id, **given}
 
         def bare() -> None:
@@ -81,7 +69,7 @@ def _capture(ground: Ground) -> Iterator[Round]:
     "recall", "a recall among strategies, vectors given, processor time", "the product of all vectors alone", at_most=3
 )
 def _recall(ground: Ground) -> Iterator[Round]:
-    goals, embedder = texts(ground.rows, length=8), GivenVectors()
+    goals, embedder = measure.texts(ground.rows, length=8), GivenVectors()
     with Lab(ground.folder / "home", clock=FixedClock(NOW), embedder=embedder) as lab:
         made = [Strategy(f"st-{place:012x}", goal, goal, goals=(goal,)) for place, goal in enumerate(goals)]
         known = {"trajectory": "", "upto": 0, "source": "agent", "project": ""}
