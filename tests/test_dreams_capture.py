@@ -19,7 +19,7 @@ from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.items import DreamSettings
 from theorex_lab.designs.dreams.recall import begin_traversal, next_step, recall, weighed
 from theorex_lab.designs.dreams.sections import strategy_lines
-from theorex_lab.designs.dreams.strategies import Step, Strategies, Strategy, needs, new_strategy_id, strategies_of
+from theorex_lab.designs.dreams.strategies import Step, Strategies, Strategy, new_strategy_id, strategies_of, undreamt
 from theorex_lab.designs.dreams.trajectories import Trajectories, Trajectory
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
@@ -182,9 +182,9 @@ def test_a_dispatch_and_the_agents_it_called_are_one_trajectory(lab: Lab) -> Non
 def test_nothing_that_waits_for_a_dream_is_archived(lab: Lab) -> None:
     lab.home.journal.append([hook("prompt", text="One"), hook("tool_used", command="make"), hook("session_ended")])
     lab.home.journal.append([hook("prompt", "s2", text="Two"), hook("session_ended", "s2")])
-    assert needs(lab.home) == {("main", "s1"): 1, ("main", "s2"): 4}
+    assert undreamt(lab.home) == {("main", "s1"): 1, ("main", "s2"): 4}
     dreamt(lab, *lab.dreams.trajectories(waiting=True))
-    assert needs(lab.home) == {}
+    assert undreamt(lab.home) == {}
 
 
 def test_a_killed_process_loses_no_action(tmp_path: Path) -> None:

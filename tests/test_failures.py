@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import Lab
-from theorex_lab.cli.learn import _told
+from theorex_lab.cli.learn import _shown
 from theorex_lab.dispatch.bus import End, Start, ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.evolution.audit import audit
@@ -298,7 +298,7 @@ def test_a_fix_from_a_weak_guess_says_so_and_a_surer_one_does_not(lab: Lab) -> N
     kept = {event.body["outcome_id"]: event.body["confidence"] for event in events(lab, "reviewed")}
     assert kept == {weak: LAST_CALL_SHARE, sure: UNMENDED_SHARE}
     assert {each.detail["confidence"] for each in audit(lab.home) if each.kind == "review"} == set(kept.values())
-    (line,) = [line for line in _told(list(found.values()), "") if weak in line]
+    (line,) = [line for line in _shown(list(found.values()), "") if weak in line]
     assert f"step 11 with confidence {LAST_CALL_SHARE:.2f}: Probably" in line
 
 

@@ -399,7 +399,7 @@ def agents_of(home: Home) -> list[str]:
         return list(view.agents)
 
 
-def needs(home: Home) -> dict[tuple[str, str], int]:
+def undreamt(home: Home) -> dict[tuple[str, str], int]:
     """By agent and session, the first seq of what was not dreamt yet: nothing that waits is archived."""
     with home.views.reading(Trajectories) as view:
         waits = np.flatnonzero(~view.rows["dreamt"])[::-1].tolist()
