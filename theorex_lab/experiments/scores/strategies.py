@@ -223,7 +223,7 @@ def commands_of(events: Iterable[Event]) -> set[str]:
     >>> from theorex_lab.journal.event import new_event
     >>> body = {"tool": "Bash", "command": "cd x && go test ./... | tail -5"}
     >>> sorted(commands_of([new_event("tool_used", body, agent="main", at=1)]))
-    ['cd x', 'go test', 'tail']
+    ['cd', 'go test', 'tail']
     """
     called = (event.body.get("command", "") for event in events if event.kind == "tool_used")
     return {command for text in called for command in _COMMAND.findall(text)}
