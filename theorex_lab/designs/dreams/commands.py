@@ -39,8 +39,7 @@ def dream_run(domain: str | None, limit: int | None) -> None:
     done = open_lab().dreams.dream(domain=domain, limit=limit, progress=_tell)
     told = done.to_dict()
     if not done.ran:
-        emit(told, f"nothing was done: {done.holder}")
-        return
+        return emit(told, f"nothing was done: {done.holder}")
     names = ("traces_processed", "nodes_created", "nodes_merged", "cross_edges_created", "constraints_extracted")
     counts = ", ".join(f"{told[name]} {name.replace('_', ' ')}" for name in names)
     emit(told, "\n".join([*map(one_row, done.phase_log), counts]))
@@ -67,8 +66,7 @@ def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
     found = lab.dreams.query(query, domain=domain)
     told = found._asdict()
     if found.entry_point is None:
-        emit(told, f"zero shot: {found.reasoning}")
-        return
+        return emit(told, f"zero shot: {found.reasoning}")
     note_recalled(lab.home, "dream_recall", query=query, items=[found.entry_point.id], agent=own_agent(agent))
     told["entry_point"] = as_told(found.entry_point)
     emit(told, f"{found.reasoning}\n{strategy_in_words(found.entry_point)}")

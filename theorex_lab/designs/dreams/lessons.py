@@ -13,7 +13,7 @@ from theorex_lab.evolution.failure_signs import RunStep, failure_quote, says_fai
 from theorex_lab.text.line import one_line
 
 MOST_STEPS, MOST_LESSONS = 40, 8
-CONFIDENCE = {Ended.SUCCESS: 1.0, Ended.PARTIAL: 0.6, Ended.UNKNOWN: 0.5, Ended.ABORTED: 0.3, Ended.FAILURE: 0.2}
+CONFIDENCE = {"success": 1.0, "partial": 0.6, "unknown": 0.5, "aborted": 0.3, "failure": 0.2}
 _MOST_NAMED, _MOST_KINDS, _DECISIVE_AMONG, _INSTEAD_WITHIN = 6, 40, 20, 200
 _SHOWN_CHARACTERS, _VALUE_CHARACTERS, _LESSON_CHARACTERS, _READ_CHARACTERS = 130, 60, 400, 2_000
 _ALIKE = 0.6  # share of words that an action has in common with the one that worked instead of it

@@ -114,14 +114,12 @@ class Strategy:
     @property
     def success_rate(self) -> float | None:
         """The share of its trajectories that succeeded; None where none is known to have succeeded or failed."""
-        known = self.success + self.failure
-        return self.success / known if known else None
+        return self.success / (self.success + self.failure) if self.success or self.failure else None
 
     @property
     def worked(self) -> str:
         """How many of its trajectories succeeded, in words; '' where it is not known of any."""
-        known = self.success + self.failure
-        return f"{self.success} of {known} times" if known else ""
+        return "" if self.success_rate is None else f"{self.success} of {self.success + self.failure} times"
 
     @property
     def text(self) -> str:
