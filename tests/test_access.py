@@ -85,17 +85,6 @@ def test_jsonl_and_csv_read_the_same(tmp_path: Path) -> None:
     assert from_jsonl(jsonl).time[0] == to_microseconds("2026-01-01T00:00:00Z")
 
 
-def test_lenient_reading_keeps_what_could_be_read(tmp_path: Path) -> None:
-    file = tmp_path / "log.jsonl"
-    file.write_text(
-        '{"time": 1, "item": "a"}\nnot json\n{"time": "2026-01-01T00:00:00", "item": "b"}\n{"time": 2, "item": "c"}\n'
-    )
-    log = from_jsonl(file, strict=False)
-    assert log.items == ("a", "c")
-    assert [reason.split(":")[0] for reason in log.unreadable] == ["row 2", "row 3"]
-    assert "offset" in log.unreadable[1]
-
-
 def git(folder: Path, *arguments: str, at: int = 1_700_000_000) -> None:
     author = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
     environment = {

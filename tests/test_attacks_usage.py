@@ -83,7 +83,7 @@ AGENT_COMMANDS = [
     ["boot-aware"], ["route", "x"], ["trace-stats"], ["dispatch", "x"], ["trace-review"], ["evolve-review"], ["nightly"], ["drift"], ["evolve-status"],
     ["outcome", "--decision", "d", "--result", "r", "--fail"], ["judge", "--pending"], ["context-monitor", "--session", "s", "--context", "5"],
     ["moment", "a story"], ["a2a-tasks"], ["a2a-claim"], ["mcp-start"], ["serve"], ["erase"], ["export", "out"], ["import", "x"], ["install-hooks", "--yes"],
-    ["add-domain", "d"], ["memory-write", "--entity", "people/ann", "--fact", "x y"], ["memory-observe", "--text", "x y"],
+    ["dream-recall", "x"], ["dream-import", "x"], ["add-domain", "d"], ["memory-write", "--entity", "people/ann", "--fact", "x y"], ["memory-observe", "--text", "x y"],
     ["memory-tension", "--fact1", "a", "--fact2", "b", "--text", "x y"], ["fact-review", "obs-0001", "archive"],
 ]  # fmt: skip
 
@@ -210,12 +210,12 @@ def test_a_setting_is_set_and_unset(run: Run, tmp_path: Path) -> None:
     )  # fmt: skip
     for key, value in (
         ("decayLaw", "power"), ("decayParams", '{"exponent": 0.4}'), ("reviewers", '["claude-sonnet"]'), ("lmStudioUrl", "http://localhost:9"),
-        ("matrixHalfLifeDays", "null"), ("onnxModelPath", '"a b"'), ("lmStudioEmbedModel", "123"),
+        ("matrixHalfLifeDays", "null"), ("sharedAxonPath", '"a b"'), ("lmStudioEmbedModel", "123"),
     ):  # fmt: skip
         assert run("config", "set", key, value).code == 0
     assert json.loads(file.read_text()) == {
         "halfLifeDays": 7, "decayLaw": "power", "decayParams": {"exponent": 0.4}, "reviewers": ["claude-sonnet"], "lmStudioUrl": "http://localhost:9",
-        "matrixHalfLifeDays": None, "onnxModelPath": "a b", "lmStudioEmbedModel": "123",
+        "matrixHalfLifeDays": None, "sharedAxonPath": "a b", "lmStudioEmbedModel": "123",
     }  # fmt: skip
     shown = run("config", "--json").json
     assert shown.keys() == {"file", "settings"}

@@ -422,7 +422,7 @@ def test_the_code_of_the_readme_runs(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "hyperbolic" in shown, "a law"
     assert "The cache was stale" in shown, "an embedder"
     assert "Before you try again" in shown, "a reviewer"
-    assert "mine: 0." in shown, "a router"
+    assert "policy='mine', score=0." in shown, "a router"
     assert all(len(block.strip().splitlines()) <= 20 for block in blocks)
     assert len(readme.split()) <= 1_200
     assert len(names["swept"].frame) == 8

@@ -145,8 +145,8 @@ def test_a_changed_log_or_plan_is_refused(tmp_path: Path) -> None:
 
 
 def test_it_is_saved_and_loaded(tmp_path: Path) -> None:
-    compared = compare([asked_log(), worked_log()], [Remembers, "nothing"], budgets=(150,))
-    compared.save(tmp_path / "kept.jsonl")
+    kept = tmp_path / "kept.jsonl"
+    compared = compare([asked_log(), worked_log()], [Remembers, "nothing"], budgets=(150,), resume=kept)
     loaded = Comparison.load(tmp_path / "kept.jsonl")
     assert (loaded.trials, loaded.plan) == (compared.trials, compared.plan)
     assert values_of(loaded) == values_of(compared)

@@ -153,7 +153,7 @@ def test_only_a_regular_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_text_that_is_no_utf_8_is_named(file: Path) -> None:
-    file.write_bytes('{"onnxModelPath": "é"}'.encode("latin-1"))
+    file.write_bytes('{"sharedAxonPath": "é"}'.encode("latin-1"))
     with pytest.raises(ConfigError, match=r"config.json cannot be read: 'utf-8' codec .*; mend it"):
         load_settings(file)
 

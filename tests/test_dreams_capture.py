@@ -18,9 +18,8 @@ from theorex_lab.designs.dreams import Level
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.items import DreamSettings
 from theorex_lab.designs.dreams.recall import begin_traversal, next_step, recall, weighed
-from theorex_lab.designs.dreams.reports import consolidated
 from theorex_lab.designs.dreams.sections import strategy_lines
-from theorex_lab.designs.dreams.strategies import Step, Strategies, Strategy, new_strategy_id, strategies_of
+from theorex_lab.designs.dreams.strategies import Step, Strategies, Strategy, needs, new_strategy_id, strategies_of
 from theorex_lab.designs.dreams.trajectories import Trajectories, Trajectory
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
@@ -183,9 +182,9 @@ def test_a_dispatch_and_the_agents_it_called_are_one_trajectory(lab: Lab) -> Non
 def test_nothing_that_waits_for_a_dream_is_archived(lab: Lab) -> None:
     lab.home.journal.append([hook("prompt", text="One"), hook("tool_used", command="make"), hook("session_ended")])
     lab.home.journal.append([hook("prompt", "s2", text="Two"), hook("session_ended", "s2")])
-    assert consolidated(lab.home) == {("main", "s1"): 0, ("main", "s2"): 3}
+    assert needs(lab.home) == {("main", "s1"): 1, ("main", "s2"): 4}
     dreamt(lab, *lab.dreams.trajectories(waiting=True))
-    assert consolidated(lab.home) == {("main", "s1"): 3, ("main", "s2"): 5}
+    assert needs(lab.home) == {}
 
 
 def test_a_killed_process_loses_no_action(tmp_path: Path) -> None:
@@ -224,8 +223,8 @@ def test_what_is_not_alike_never_answers_however_trusted(lab: Lab) -> None:
     kept(lab, "implement JWT authentication tokens", "write(path='jwt.py')", "run(command='pytest')", confidence=1.0)
     found = recall(lab.home, "implement JWT authentication")
     assert found.path == "memory_traversal"
-    assert found.entry is not None
-    assert found.entry.success_rate == 1.0
+    assert found.entry_point is not None
+    assert found.entry_point.success_rate == 1.0
     assert recall(lab.home, "bake sourdough bread").path == "zero_shot"
     with pytest.raises(InvalidInput, match="query"):
         recall(lab.home, "  ")
@@ -280,5 +279,5 @@ def test_strategies_of_other_projects_are_not_given(tmp_path: Path) -> None:
         assert len(strategies_of(here)) == 1
         assert len(strategies_of(lab.home)) == 2
         found = recall(here, "deploy the site")
-        assert found.entry is not None
-        assert found.entry.project == ""
+        assert found.entry_point is not None
+        assert found.entry_point.project == ""

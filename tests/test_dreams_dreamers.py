@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scripted_model import ScriptedModel
 
 from theorex_lab import Lab
 from theorex_lab.design import Log
 from theorex_lab.designs.dreams import Ended, Fault, Level
-from theorex_lab.designs.dreams.dreamers import Curated, HeuristicDreamer, ModelDreamer, ScriptedModel, dreamer_for
+from theorex_lab.designs.dreams.dreamers import Curated, HeuristicDreamer, ModelDreamer, dreamer_for
 from theorex_lab.designs.dreams.lessons import MOST_LESSONS, MOST_STEPS
 from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.dreams.trajectories import Act, Trajectory, trajectories_of
@@ -79,6 +80,22 @@ def test_of_the_same_change_the_last_counts() -> None:
     assert HeuristicDreamer().curate(lived(did("make"), did("vi a"), did("make"))).critical == (1, 2)
 
 
+def test_a_look_up_that_tells_what_a_later_change_is_given_stays_before_it() -> None:
+    looks = [
+        did('get_user({"user": "mia_3"})', "has booking HX_41", changed=False),
+        did("list_rooms({})", "none", changed=False),
+    ]
+    change = did('update_booking({"booking": "HX_41", "nights": 2})')
+    assert HeuristicDreamer().curate(lived(*looks, change)).critical == (0, 2)
+    assert HeuristicDreamer().curate(lived(*looks, change, goal="change HX_41")).critical == (2,)
+
+
+def test_a_change_that_the_user_refused_is_a_failure() -> None:
+    said = "The user doesn't want to proceed with this tool use. The tool use was rejected."
+    found = HeuristicDreamer().curate(lived(did("make all"), did("rm -r out", said)))
+    assert (found.critical, "rm -r out" in found.constraints[0][0]) == ((0,), True)
+
+
 def test_a_failure_that_was_corrected_names_what_worked() -> None:
     [(text, fault, source)] = HeuristicDreamer().curate(lived(*RUN)).constraints
     assert text == 'Do not repeat book with paid=255: it failed with "the price is 305, but paid 255"; paid=305 worked.'
@@ -119,7 +136,7 @@ def test_an_error_in_words_counts_only_where_nothing_is_known() -> None:
 @pytest.mark.parametrize(
     ("actions", "more", "text"),
     [
-        ((LOOK, BOOKED), {}, "Do not repeat book with id=1, paid=305 unchecked: the run failed, though nothing before said so."),
+        ((LOOK, BOOKED), {}, "Check what is asked and allowed before book: a run that did it failed, though nothing said so."),
         ((LOOK,), {}, "Do not stop where things were only looked up: the run changed nothing, and failed."),
         ((Act("e", 0, "", "I can help you.", "", None, "main", True),), {}, "Do not only talk where something is to be done: the run used no tool, and failed."),
         ((BOOKED,), {"error": "KeyError: 'id'"}, "Do not repeat book with id=1, paid=305 unchecked: the run ended with \"KeyError: 'id'\"."),
@@ -346,7 +363,7 @@ def test_real_trajectories_become_sentences(recorded: Log) -> None:
         found = trajectories_of(lab.home.in_project(""))
     chosen = random.Random(7).sample([one for one in found if len(one.actions) > 1], 10)
     told = [HeuristicDreamer().curate(one) for one in chosen]
-    sentence = re.compile(r"Do not (?:repeat|give up on|stop|only talk) .{10,}[.…]")
+    sentence = re.compile(r"(?:Do not (?:repeat|give up on|stop|only talk)|Check what) .{10,}[.…]")
     assert all(sentence.fullmatch(text) and len(text) <= 400 for one in told for text, _, _ in one.constraints)
     assert all(re.fullmatch(r".*: (?:done by|looked up with) .*; (?:it|how it) .*\.", one.summary) for one in told)
     assert sum(bool(one.constraints) for one in told) >= 2

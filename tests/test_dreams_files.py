@@ -54,14 +54,13 @@ def keep(lab: Lab, strategy: Strategy) -> None:
 
 
 def lived(lab: Lab) -> None:
-    """Two strategies with a link and a constraint, two trajectories, of which a dream took one."""
+    """Two strategies with a constraint, two trajectories, of which a dream took one."""
     keep(lab, REFUND)
     keep(lab, replace(REFUND, id="st-00000000000b", goal="close an account", goals=("close an account",), branches=()))
     append(
         lab, "constraint", constraint_id="c-1", strategy_id=REFUND.id, text="Do not refund twice", fault="logic_error",
         trajectory="t", source="agent",
     )  # fmt: skip
-    append(lab, "strategy_linked", from_id=REFUND.id, to_id="st-00000000000b", type="causal", weight=0.5)
     first = lab.dreams.capture("refund ch_1", [{"reasoning": "see", "action": "get()", "result": "é\n" * 3}] * 2)[0]
     lab.dreams.capture("refund ch_2", [{"action": "pay()"}], outcome="failure", fault="timeout", tags=["shop"])
     counts = Counter({name: 0 for name, column in TABLES["dream_journal"].items() if column["kind"] == "count"})
@@ -223,13 +222,11 @@ def test_training_data_is_thinned_balanced_split_and_masked(lab: Lab, tmp_path: 
     before = (tmp_path / "train.jsonl").read_bytes()
     export_training(lab.home, tmp_path)
     assert (tmp_path / "train.jsonl").read_bytes() == before
-    export_training(lab.home, tmp_path, seed=7, format="sharegpt")
-    assert "conversations" in json.loads((tmp_path / "train.jsonl").read_text().splitlines()[0])
 
 
 def test_training_data_of_other_names_is_refused(lab: Lab, tmp_path: Path) -> None:
-    for wrong in ({"outcome": "won"}, {"source": "moon"}, {"format": "xml"}):
-        with pytest.raises(InvalidInput, match=r"won|moon|xml"):
+    for wrong in ({"outcome": "won"}, {"source": "moon"}):
+        with pytest.raises(InvalidInput, match=r"won|moon"):
             export_training(lab.home, tmp_path, **wrong)
     assert export_training(lab.home, tmp_path)["chats"] == 0
     lab.dreams.capture("one", [{"reasoning": "why", "action": "act"}, {"action": "without a reason"}])

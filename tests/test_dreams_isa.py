@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import Lab
+from theorex_lab.designs.dreams.commands import isa
 from theorex_lab.designs.dreams.isa import (
     LAST_PARENT,
     VERSIONS,
@@ -23,7 +24,6 @@ from theorex_lab.designs.dreams.isa import (
     parse,
     serialize,
 )
-from theorex_lab.designs.dreams.isa_commands import isa
 from theorex_lab.designs.dreams.vm import Effects, run
 from theorex_lab.errors import InvalidInput
 
@@ -82,7 +82,7 @@ def test_words_are_split_as_a_posix_shell_does(line: str) -> None:
 
 def test_the_program_of_the_document_runs() -> None:
     done = run(parse(DOCUMENT), actions=5, nodes=())
-    assert (done.success, done.executed, done.errors, done.warnings) == (True, 6, [], [])
+    assert (done.success, done.instructions_executed, done.errors, done.warnings) == (True, 6, [], [])
     assert done.effects.constraints == [("Do not retry API calls without exponential backoff", "timeout")]
     assert (done.effects.critical, done.effects.noise) == ([0], [1])
     assert done.effects.parents == [("implement JWT auth", "Strategy for JWT with HS256 signing", 0.85)]
@@ -160,7 +160,7 @@ def test_the_last_parent_is_the_latest_and_stands_for_a_node_alone() -> None:
 @pytest.mark.parametrize(("lines", "success"), [(500, True), (501, False), (10_000, False)])
 def test_a_program_over_the_limit_asks_for_nothing(lines: int, success: bool) -> None:
     done = run(parse("PRN_NODE n\n" * lines))
-    assert (done.success, done.executed) == (success, min(lines, 500))
+    assert (done.success, done.instructions_executed) == (success, min(lines, 500))
     assert len(done.effects.prunes) == (500 if success else 0)
     assert any("max_instructions" in error for error in done.errors) is not success
 
@@ -247,4 +247,3 @@ def test_parse_tells_what_would_run(tmp_path: Path) -> None:
 def test_versions_tell_the_table(tmp_path: Path) -> None:
     code, told = command(tmp_path, "versions")
     assert (code, told["current"], told["supported"]) == (0, "1.0", ["1.0"])
-    assert {row["opcode"]: int(row["code"], 16) for row in told["opcodes"]} == CODES

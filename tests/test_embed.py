@@ -112,15 +112,7 @@ def test_a_model_file_that_was_changed_is_refused(tmp_path: Path) -> None:
     changed = tmp_path / "model.onnx"
     changed.write_bytes(model.read_bytes()[:-1] + b"x")
     with pytest.raises(ModelUnavailable, match=BUNDLED_MODEL_SHA256):
-        OnnxEmbedder(changed, tokenizer, model_sha256=BUNDLED_MODEL_SHA256).embed(["text"])
-
-
-@needs_model
-def test_a_model_from_a_configured_path_learns_its_id_and_dimensions_from_the_file() -> None:
-    assert BUNDLED is not None
-    configured, reason = choose_embedder(onnx_model=BUNDLED._paths[0], onnx_tokenizer=BUNDLED._paths[1])
-    assert (configured.id, configured.dimensions) == (BUNDLED.id, 384)
-    assert "configured ONNX model" in reason
+        OnnxEmbedder(changed, tokenizer).embed(["text"])
 
 
 @needs_model
@@ -163,11 +155,9 @@ def test_hashed_ngrams_see_spelling_and_ignore_case_and_order() -> None:
 
 
 def test_the_choice_loads_and_calls_nothing() -> None:
-    endpoint, reason = choose_embedder(url="http://127.0.0.1:9/v1", model="m", onnx_model="no", onnx_tokenizer="no")
+    endpoint, reason = choose_embedder(url="http://127.0.0.1:9/v1", model="m")
     assert isinstance(endpoint, HttpEmbedder)
     assert reason == "configured endpoint http://127.0.0.1:9/v1/embeddings"
-    local, _ = choose_embedder(onnx_model="missing.onnx", onnx_tokenizer="missing.json")
-    assert isinstance(local, OnnxEmbedder)
 
 
 def test_what_is_not_configured_is_the_bundled_model_or_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

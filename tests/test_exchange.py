@@ -230,10 +230,8 @@ def without_sources(folder: Path) -> dict[str, Any]:
             return {key: strip(each) for key, each in value.items() if key not in WITHOUT_SOURCE}
         return [strip(each) for each in value] if isinstance(value, list) else value
 
-    # What is heard of a flash is made anew, with a score that follows from who said it; tasks and policies are not read.
     left = (CONTEXT, "embeddings.jsonl")
     files = {name: text for name, text in contents(folder).items() if name not in left}
-    files = {name: text for name, text in files.items() if not name.startswith(("flash", "a2a", "policy-snapshots"))}
     return {
         name: strip(json.loads(text))
         if name.endswith(".json")

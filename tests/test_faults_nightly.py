@@ -92,7 +92,7 @@ def _state(home: Path) -> dict[str, Any]:
         outlines = []
         for event in events:
             body = event.body
-            if event.kind == "lease":  # its owner is a process
+            if event.kind in ("lease", "dream"):  # its owner is a process; of what a killed cycle made no other tells
                 continue
             if event.kind == "nightly":  # what was done already is no more told by the second run
                 body = {"steps": [[step["name"], step["ok"]] for step in body["steps"]]}
@@ -106,7 +106,8 @@ def _state(home: Path) -> dict[str, Any]:
             f"{kind.name}.{name}": (array.dtype.str, array.shape, array.tobytes())
             for kind in VIEWS
             for name, array in lab.views.get(kind).columns().items()
-            if (kind.name, name) != ("items", "documents.item")  # numbers of ids, which chance has drawn
+            # Numbers of ids, which chance has drawn; and cycles, of which a killed one leaves no mark.
+            if (kind.name, name) != ("items", "documents.item") and not name.startswith("cycles.")
         }
     config, context = ((home / name).read_bytes() for name in ("config.json", "SHARED_CONTEXT.md"))
     told = re.sub(rb", id [0-9a-f]{8}\)", b")", context)  # of a fix, whose id chance has drawn

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
@@ -29,7 +30,6 @@ from theorex_lab.experiments.scores.fitting import (
     _law_scores,
     _ranks,
     _WeightFit,
-    calibration,
     fit,
 )
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Floats, make_law, multi_scale_features
@@ -301,11 +301,14 @@ def test_fitted_importance_is_the_chance_of_use() -> None:
     log = log_of(frequency_wins, 500, 1)
     result = fit(log)
     law = make_law("multi_scale", **(result.params if result.law == "multi_scale" else {}))
-    table = calibration(log, law, horizon_days=result.horizon_days).frame
-    assert table.columns.tolist() == ["predicted", "observed", "n"]
-    assert table["n"].sum() > 1_000
+    events = split(log)[1]
+    events = events[log.time[log.starts[events]] <= log.time[-1] - result.horizon_days * DAY]
+    seen, _ = LogReplay(log).snapshots(events)
+    importance, used = law.importance(law.raw(seen.items)), seen.reuse_days <= result.horizon_days
+    assert len(used) > 1_000
     if result.law == "multi_scale":
-        error = (table["n"] * (table["predicted"] - table["observed"]).abs()).sum() / table["n"].sum()
+        tenths = pd.DataFrame({"importance": importance, "used": used}).groupby((importance * 10).astype(int))
+        error = (tenths.size() * (tenths["importance"].mean() - tenths["used"].mean()).abs()).sum() / len(used)
         assert error < 0.1
 
 

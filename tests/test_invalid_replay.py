@@ -13,10 +13,10 @@ from conftest import DAY, NOW
 from theorex_lab import Settings
 from theorex_lab.errors import ConfigError, InvalidInput, StorageError
 from theorex_lab.experiments.draw.sweep_plots import plot_frontier
-from theorex_lab.experiments.replay.event_log import EventLog, kaplan_meier, survival, tier_counts
+from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.resume import ResumeFile
-from theorex_lab.experiments.replay.sweep import final_tiers, frontier, settings_of, sweep
+from theorex_lab.experiments.replay.sweep import frontier, settings_of, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
@@ -34,8 +34,6 @@ def test_nothing_to_replay(journal: SqliteJournal) -> None:
     for recorded in (EMPTY, EventLog.of(journal)):
         with pytest.raises(InvalidInput, match="without a mention"):
             replay(recorded, Settings())
-        with pytest.raises(InvalidInput, match="without a mention"):
-            tier_counts(recorded, [Settings()])
     with pytest.raises(InvalidInput, match="no mention up to 2026-02"):
         replay(LOG, Settings(), now=NOW - DAY)
     with pytest.raises(InvalidInput, match="no mention"):
@@ -52,15 +50,7 @@ def test_laws_that_settings_get_wrong() -> None:
     with pytest.raises(ConfigError, match="decayLaw is 'prodcut'"):
         replay(LOG, Settings(decay_law="prodcut"))
     with pytest.raises(ConfigError, match="speed"):
-        tier_counts(LOG, [Settings(decay_params={"speed": 1.0})])
-
-
-def test_survival_arguments() -> None:
-    with pytest.raises(InvalidInput, match="without a mention"):
-        survival(EMPTY)
-    for days, ended in (([], []), ([-1.0], [True]), ([float("nan")], [True]), ([1.0, 2.0], [True])):
-        with pytest.raises(InvalidInput, match="durations"):
-            kaplan_meier(days, ended)
+        replay(LOG, Settings(decay_params={"speed": 1.0}))
 
 
 def test_every_wrong_setting_is_named_before_anything_runs() -> None:
@@ -96,12 +86,7 @@ def test_every_wrong_setting_is_named_before_anything_runs() -> None:
 )
 def test_grids(grid: Any, says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
-        sweep(LOG, grid, metric=final_tiers)
-
-
-def test_chunk_size() -> None:
-    with pytest.raises(InvalidInput, match="chunk_size"):
-        sweep(LOG, {"half_life_days": [1.0]}, chunk_size=0)
+        sweep(LOG, grid)
 
 
 def test_resume_files_of_other_work(tmp_path: Path) -> None:
@@ -150,7 +135,7 @@ def test_a_resume_file_that_cannot_be_written(tmp_path: Path) -> None:
 
 
 def test_names_that_a_sweep_does_not_have() -> None:
-    done = sweep(LOG, {"half_life_days": [1.0, 2.0], "active_threshold": [0.5, 0.6]}, metric=final_tiers)
+    done = sweep(LOG, {"half_life_days": [1.0, 2.0], "active_threshold": [0.5, 0.6]})
     both = ("half_life_days", "active_threshold")
     for draw in (
         lambda: done.plot("half_life_days", "mild_threshold", metric="active"),
@@ -163,9 +148,7 @@ def test_names_that_a_sweep_does_not_have() -> None:
             draw()
 
 
-LAWS = sweep(
-    LOG, {"decay_law": ["product", "power"], "decay_params": [{}], "mild_threshold": [0.1, 0.2]}, metric=final_tiers
-)
+LAWS = sweep(LOG, {"decay_law": ["product", "power"], "decay_params": [{}], "mild_threshold": [0.1, 0.2]})
 
 
 @pytest.mark.parametrize(("x", "y"), [("decay_law", "decay_law"), ("decay_params", "mild_threshold")])

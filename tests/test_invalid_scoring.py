@@ -9,7 +9,7 @@ import pytest
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import load_routing_set
-from theorex_lab.experiments.scores.routing import Heuristic, Queries, Training, achieved
+from theorex_lab.experiments.scores.routing import Queries, Training
 from theorex_lab.experiments.scores.routing_curves import cost_quality, cost_quality_curve
 from theorex_lab.memory.intervals import bootstrap_means
 
@@ -20,10 +20,6 @@ QUERIES = Queries(["a", "b"], ["x", "x"])
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: achieved(SCORES, np.array([0])), r"scores \(2, 3\) and choices \(1,\)"),
-        (lambda: achieved(SCORES, np.array([0, 3])), "choices 0 to 3; allowed are 0 to 2"),
-        (lambda: achieved(SCORES, np.array([-1, 0])), "choices -1 to 0"),
-        (lambda: achieved(SCORES[0], np.array([0])), r"scores \(3,\)"),
         (lambda: bootstrap_means(np.zeros((0, 1))), "0 values"),
         (lambda: bootstrap_means(np.zeros((2, 1)), draws=0), "0 draws"),
         (lambda: cost_quality_curve(np.zeros(2), np.zeros(3), np.zeros(2)), r"\(2,\), \(3,\)"),
@@ -34,7 +30,6 @@ QUERIES = Queries(["a", "b"], ["x", "x"])
         (lambda: Training(Queries([], []), np.zeros((0, 3))), r"scores \(0, 3\)"),
         (lambda: Training(QUERIES, np.full((2, 2), np.nan)), "from 0 to 1"),
         (lambda: Training(QUERIES, np.full((2, 2), 1.5)), "from 0 to 1"),
-        (lambda: Heuristic([1, 2, 3, 4], str).fit(Training(QUERIES, SCORES)), "scores of 3 models"),
         (lambda: load_routing_set("nowhere"), "'nowhere'"),
     ],
 )

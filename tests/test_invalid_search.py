@@ -118,17 +118,15 @@ def test_settings_of_embedders_are_checked() -> None:
         HttpEmbedder(LOCAL, "model", timeout_seconds=0)
     with pytest.raises(ConfigError, match="limit"):
         HttpEmbedder(LOCAL, "model", response_limit_bytes=0)
-    with pytest.raises(InvalidInput, match="0 threads"):
-        OnnxEmbedder("model.onnx", "tokenizer.json", threads=0)
 
 
-@pytest.mark.parametrize("half", [{"url": LOCAL}, {"model": "m"}, {"onnx_model": "m"}, {"onnx_tokenizer": "t"}])
+@pytest.mark.parametrize("half", [{"url": LOCAL}, {"model": "m"}])
 def test_half_of_a_pair_of_settings_is_refused(half: dict[str, str]) -> None:
     with pytest.raises(ConfigError, match="both or neither"):
         choose_embedder(**half)
 
 
 def test_a_string_is_not_a_list_of_texts() -> None:
-    for embedder in (HashedNgramEmbedder(), HttpEmbedder(LOCAL, "m"), OnnxEmbedder("m", "t")):
+    for embedder in (HashedNgramEmbedder(), HttpEmbedder(LOCAL, "m"), OnnxEmbedder(Path("m"), Path("t"))):
         with pytest.raises(InvalidInput, match="one string"):
             embedder.embed("text")

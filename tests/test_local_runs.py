@@ -78,18 +78,22 @@ def test_the_packaged_runs_discriminate(recorded: LocalRuns) -> None:
     assert len(rates.drop("all").idxmax(axis="columns").unique()) >= 2, "one solver is best at everything"
     best = {level: max(run.success for run in recorded.runs if run.level == level) for level in (1, 2, 3, 4)}
     assert best == {1: True, 2: True, 3: True, 4: True}
-    assert 5 <= len(recorded.unsolved()) <= 80
-    assert set(recorded.unsolved()) <= set(prompts())
+    assert 5 <= len(unsolved(recorded)) <= 80
+
+
+def unsolved(recorded: LocalRuns) -> list[str]:
+    """Ids of the tasks that nobody ever solved."""
+    return [task for task, solved in recorded.frame.groupby("task_id")["success"].any().items() if not solved]
 
 
 def test_the_readme_names_every_key_and_gives_the_rates_of_the_file(recorded: LocalRuns) -> None:
     text = packaged("README.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in text for name in [*recorded.header, *TaskRun.__slots__])
-    unsolved = Counter(task.rpartition("-")[0] for task in recorded.unsolved())
+    left = Counter(task.rpartition("-")[0] for task in unsolved(recorded))
     for query_type, rates in recorded.success_rates().drop("all").iterrows():
         count = sum(task.startswith(f"{query_type}-") for task in prompts())
         shown = " | ".join(f"{rates[model]:.2f}" for model in MODELS)
-        assert f"| {query_type} | {count} | {shown} | {unsolved[str(query_type)]} |" in text
+        assert f"| {query_type} | {count} | {shown} | {left[str(query_type)]} |" in text
 
 
 def test_the_packaged_frame_and_its_table(recorded: LocalRuns) -> None:

@@ -30,7 +30,6 @@ from theorex_lab.memory.decay import Items, Product, Recency
 OCCUPANCY = pd.DataFrame(
     {"at_days": [0.0, 10.0, 40.0], "active": [3, 4, 1], "mild": [0, 2, 3], "less": [0, 1, 4], "sleeping": [0, 0, 2]}
 )
-CALIBRATION = pd.DataFrame({"predicted": [0.1, 0.5, 0.9], "observed": [0.2, 0.5, 1.0], "n": [900, 40, 4]})
 SHARES = pd.DataFrame(
     {
         "at": pd.to_datetime(["2026-01-01", "2026-01-01", "2026-01-02", "2026-02-01"], utc=True),
@@ -71,7 +70,6 @@ DRAWINGS: dict[str, Callable[..., Axes]] = {
     "tiers": lambda **to: plots.plot_tiers({"ACTIVE": 3, "MILD": 1, "LESS": 0, "SLEEPING": 6}, **to),
     "graph": lambda **to: plots.plot_graph(concept_graph(agents=2), **to),
     "occupancy": lambda **to: plots.plot_occupancy(OCCUPANCY, **to),
-    "calibration": lambda **to: plots.plot_calibration(CALIBRATION, horizon_days=30.0, **to),
     "in_context": lambda **to: plots.plot_in_context(SHARES, tokens=500, **to),
     "law_scores": lambda **to: plots.plot_law_scores(SCORES, **to),
 }
@@ -79,7 +77,6 @@ EMPTY: dict[str, Callable[..., Axes]] = {
     "tiers": lambda **to: plots.plot_tiers({}, **to),
     "graph": lambda **to: plots.plot_graph(nx.Graph(), **to),
     "occupancy": lambda **to: plots.plot_occupancy(OCCUPANCY[:0], **to),
-    "calibration": lambda **to: plots.plot_calibration(CALIBRATION[:0], **to),
     "in_context": lambda **to: plots.plot_in_context(SHARES[:0], **to),
     "law_scores": lambda **to: plots.plot_law_scores(SCORES[:0], **to),
 }
@@ -202,23 +199,6 @@ class TestOccupancy:
         assert ax.get_xlim() == (0, 40)
 
 
-class TestCalibration:
-    def test_points_counts_and_horizon_are_written(self) -> None:
-        ax = plots.plot_calibration(CALIBRATION, horizon_days=30.0, ax=own_axes())
-        assert ax.lines[1].get_xydata().tolist() == CALIBRATION[["predicted", "observed"]].to_numpy().tolist()
-        assert [text.get_text() for text in ax.texts] == ["900", "40", "4"]
-        assert ax.get_ylabel() == "Share used again within 30 days"
-
-    def test_the_bars_are_wilson_intervals(self) -> None:
-        ax = plots.plot_calibration(CALIBRATION, ax=own_axes())
-        ends = np.array([bar[:, 1] for bar in ax.collections[0].get_segments()])
-        np.testing.assert_allclose(ends, [[0.175166, 0.227384], [0.351993, 0.648007], [0.5101, 1.0]], atol=2e-6)
-
-    def test_the_title_names_what_is_furthest_from_a_chance(self) -> None:
-        table = pd.DataFrame({"predicted": [0.1, 0.75], "observed": [0.2, 0.1], "n": [900, 40]})
-        assert plots.plot_calibration(table, ax=own_axes()).get_title() == "At importance 0.75, 10% were used again"
-
-
 class TestInContext:
     def test_a_line_a_law_best_first_with_its_interval_over_days(self) -> None:
         ax = plots.plot_in_context(SHARES, tokens=500, ax=own_axes())
@@ -259,7 +239,6 @@ class TestLawScores:
     ("draw", "table", "missing"),
     [
         (plots.plot_occupancy, OCCUPANCY.drop(columns="less"), "less"),
-        (plots.plot_calibration, CALIBRATION.drop(columns=["n", "observed"]), "observed, n"),
         (plots.plot_law_scores, SCORES.drop(columns="chosen"), "chosen"),
         (plots.plot_in_context, SHARES.drop(columns="oracle"), "oracle"),
     ],

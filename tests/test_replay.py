@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from conftest import DAY, NOW, observation
 from hypothesis import given
 from hypothesis import strategies as st
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from theorex_lab import FixedClock, Lab, Settings
-from theorex_lab.experiments.replay.event_log import EventLog, Memory, kaplan_meier, survival
-from theorex_lab.experiments.replay.replay import plot_survival, replay, replay_all
+from theorex_lab.experiments.replay.event_log import EventLog, Memory
+from theorex_lab.experiments.replay.replay import replay, replay_all
 from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.sqlite.store import SqliteJournal
@@ -182,46 +174,6 @@ def test_memory_at_a_time_counts_nothing_later() -> None:
     assert memory.count.tolist() == [1, 1]
     assert memory.age.tolist() == [4.0, 1.0]
     assert not memory.links[14.0].count.any()
-
-
-def test_kaplan_meier_golden() -> None:
-    """Five lives, two cut off: S = 4/5, then 3/4 of it, then 1/2 of that; Greenwood's variance at each step."""
-    table = kaplan_meier([1.0, 2.0, 2.0, 3.0, 4.0], [True, True, False, True, False]).columns
-    assert table["at_days"].tolist() == [0.0, 1.0, 2.0, 3.0]
-    assert table["surviving"] == pytest.approx([1.0, 0.8, 0.6, 0.3])
-    assert table["at_risk"].tolist() == [5, 5, 4, 2]
-    assert table["ended"].tolist() == [0, 1, 1, 1]
-    spread = 1.959964 * np.sqrt(0.6**2 * (1 / 20 + 1 / 12))
-    assert table["low"][2] == pytest.approx(0.6 - spread)
-    assert table["high"][2] == 1.0
-
-
-def test_survival_without_censoring_is_the_share_left() -> None:
-    days = np.random.default_rng(5).exponential(10.0, 400)
-    table = kaplan_meier(days, np.ones(400, bool)).columns
-    assert table["surviving"][1:] == pytest.approx([np.mean(days > at) for at in table["at_days"][1:]])
-
-
-def test_survival_of_a_recording_by_hand() -> None:
-    recorded = by_hand((0, "a"), (2, "a"), (5, "a"), (6, "b"), (100, "c"))
-    reuse = survival(recorded).columns  # gaps 2 and 3 ended; 95, 94 and 0 days without an end
-    assert reuse["at_days"].tolist() == [0.0, 2.0, 3.0]
-    assert reuse["surviving"] == pytest.approx([1.0, 0.75, 0.5])
-
-
-@pytest.fixture(autouse=True)
-def _close_figures() -> Iterator[None]:
-    yield
-    plt.close("all")
-
-
-def test_survival_is_drawn_on_the_axes_given_and_opens_no_other() -> None:
-    table = survival(log_of(40))
-    ax = Figure().add_subplot()
-    assert plot_survival(table, ax=ax) is ax
-    assert not plt.get_fignums()
-    assert isinstance(plot_survival(table), Axes)
-    assert len(plt.get_fignums()) == 1
 
 
 def test_reprs_show_the_figures() -> None:

@@ -115,5 +115,5 @@ def test_training_data_is_lines_of_the_agents_own(lab: Lab, client: httpx.Client
     lines = [json.loads(line) for line in answer.text.splitlines()]
     assert [[part["role"] for part in line["messages"]] for line in lines] == [["system", "user", "assistant"]] * 2
     assert [line["messages"][2]["content"] for line in lines] == STEPS
-    everything = client.get("/export/training-data", params={"format": "sharegpt"}).text
-    assert (everything.count("conversations"), "sage" in everything) == (4, False)
+    everything = client.get("/export/training-data", params={"format": "messages"}).text
+    assert (everything.count('"messages"'), "sage knows" in everything) == (4, False)

@@ -24,15 +24,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import load_local_runs
 from theorex_lab.experiments.draw import routing_plots as plots
 from theorex_lab.experiments.draw.explorer import to_png
-from theorex_lab.experiments.draw.routing_widgets import (
-    describe_choices,
-    draw_matrix,
-    draw_route,
-    explore_decision,
-    matrix_explorer,
-    route_explorer,
-    sample_stops,
-)
+from theorex_lab.experiments.draw.routing_widgets import describe_choices, draw_matrix, matrix_explorer, sample_stops
 from theorex_lab.experiments.scores.routing import PolicyScore
 from theorex_lab.experiments.scores.routing_runs import (
     COLUMNS,
@@ -43,8 +35,6 @@ from theorex_lab.experiments.scores.routing_runs import (
     local_runs,
     run_sources,
     set_runs,
-    simulated_runs,
-    success_by_window,
     trade_off,
 )
 from theorex_lab.ids import derived_event_id
@@ -85,20 +75,16 @@ FLIPPED = MatrixSettings(success_weight=0.95)
 DRAWINGS: dict[str, Callable[..., Axes]] = {
     "matrix": lambda **to: plots.plot_matrix(RUNS.matrix(), choices=RUNS.choices(), **to),
     "choices": lambda **to: plots.plot_choices(RUNS.matrix(FLIPPED), RUNS.choices(), RUNS.choices(FLIPPED), **to),
-    "drift": lambda **to: plots.plot_drift(success_by_window(RUNS), **to),
     "trade_off": lambda **to: plots.plot_trade_off(COSTS, **to),
     "policies": lambda **to: plots.plot_policies(
         SCORES, {"oracle": "the best of each query", "luck": "at random"}, **to
     ),
-    "evidence": lambda **to: plots.plot_evidence(RUNS.matrix(), "code", chosen="quick", **to),
 }
 EMPTY: dict[str, Callable[..., Axes]] = {
     "matrix": lambda **to: plots.plot_matrix(NO_RUNS.matrix(), **to),
     "choices": lambda **to: plots.plot_choices(NO_RUNS.matrix(), {}, {}, **to),
-    "drift": lambda **to: plots.plot_drift(success_by_window(NO_RUNS), **to),
     "trade_off": lambda **to: plots.plot_trade_off(COSTS[:0], **to),
     "policies": lambda **to: plots.plot_policies(SCORES, {}, **to),
-    "evidence": lambda **to: plots.plot_evidence(RUNS.matrix(), "safety", **to),
 }
 
 
@@ -111,9 +97,7 @@ class TestEveryPlot(PictureContract):
     [
         (plots.plot_matrix, RUNS.matrix().frame.drop(columns=["low", "usable"]), "low, usable"),
         (lambda table: plots.plot_choices(table, {}, {}), RUNS.matrix().frame.drop(columns="score"), "score"),
-        (plots.plot_drift, success_by_window(RUNS).drop(columns="n"), "n"),
         (plots.plot_trade_off, COSTS.drop(columns="kind"), "kind"),
-        (lambda table: plots.plot_evidence(table, "code"), RUNS.matrix().frame.drop(columns="n"), "n"),
     ],
 )
 def test_a_missing_column_is_named(draw: Callable[..., Axes], table: pd.DataFrame, missing: str) -> None:
@@ -164,38 +148,6 @@ class TestChoices:
         assert known.choices() == {"code": "careful", "math": None}
 
 
-class TestDrift:
-    def test_windows_hold_every_run_once_and_their_intervals(self) -> None:
-        table = success_by_window(simulated_runs(), windows=6)
-        assert table["n"].sum() == len(simulated_runs().frame)
-        assert ((table["low"] <= table["success_rate"]) & (table["success_rate"] <= table["high"])).all()
-        rates = table.set_index(["model", table["start_days"].round()])["success_rate"]
-        assert rates["drifting"].iloc[:3].min() > rates["drifting"].iloc[3:].max() + 0.2
-        assert set(table.loc[table["model"] == "veteran", "start_days"].round()) == {0, 15, 30}
-
-    def test_golden_windows(self) -> None:
-        table = success_by_window(RUNS, windows=2)
-        found = table[["model", "start_days", "n", "success_rate"]].to_numpy().tolist()
-        assert found == [
-            ["careful", 1.0, 10, 0.9], ["quick", 0.0, 3, pytest.approx(2 / 3)], ["quick", 1.0, 10, pytest.approx(0.8)],
-        ]  # fmt: skip
-
-    @pytest.mark.parametrize(("days", "unit"), [(5.0, "Days"), (0.5, "Hours"), (0.01, "Minutes")])
-    def test_the_unit_of_time_follows_the_span(self, days: float, unit: str) -> None:
-        frame = RUNS.frame.assign(at=np.linspace(NOW, NOW + days * DAY, len(RUNS.frame)).astype(np.int64))
-        ax = plots.plot_drift(success_by_window(Runs(frame, RUNS.settings, NOW)), ax=own_axes())
-        assert ax.get_xlabel() == f"{unit} since the first run"
-
-    def test_no_window_is_refused(self) -> None:
-        with pytest.raises(InvalidInput, match="allowed is 1 or more"):
-            success_by_window(RUNS, windows=0)
-
-    def test_runs_of_one_moment_are_one_window(self) -> None:
-        table = success_by_window(Runs(RUNS.frame.assign(at=NOW), RUNS.settings, NOW))
-        assert table["n"].tolist() == [10, 13]
-        assert plots.plot_drift(table, ax=own_axes()).has_data()
-
-
 def test_policies_are_named_with_their_scores_best_first_and_unknown_ones_refused() -> None:
     ax = plots.plot_policies(SCORES, {"luck": "at random", "oracle": "the best of each query"}, ax=own_axes())
     assert [label.get_text() for label in ax.get_yticklabels()] == ["the best of each query", "at random"]
@@ -228,18 +180,13 @@ class TestTradeOff:
         rates = recorded.frame.groupby("model")["success"].mean()
         for model, rate in rates.items():
             assert found.loc[f"always {model}", "success_rate"] == pytest.approx(rate)
-        solvable = 1 - len(recorded.unsolved()) / recorded.frame["task_id"].nunique()
+        solvable = recorded.frame.groupby("task_id")["success"].any().mean()
         assert found.loc["oracle", "success_rate"] == pytest.approx(solvable)
         assert found.loc["random", "success_rate"] == pytest.approx(rates.mean())
         matrices = found[found["kind"] == "matrix"]
         assert (matrices["success_rate"] <= solvable).all()
         assert matrices["latency_ms"].iloc[0] < matrices["latency_ms"].iloc[-1]
         assert trade_off(recorded).equals(trade_off(recorded))
-
-    @pytest.mark.parametrize("folds", [1, 10_000])
-    def test_folds_that_leave_nothing_to_learn_or_score_are_refused(self, folds: int) -> None:
-        with pytest.raises(InvalidInput, match="folds of 164 tasks"):
-            trade_off(load_local_runs(), folds=folds)
 
     def test_the_recording_is_split_in_halves(self) -> None:
         found = local_routing_set(load_local_runs(), seed=3)
@@ -278,8 +225,7 @@ class TestRuns:
     ) -> None:
         Lab(tmp_path / "empty").close()
         monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "none"))
-        expected = ["recorded local runs", "simulation: models that change"]
-        assert list(run_sources(tmp_path / "empty")) == list(run_sources()) == expected
+        assert list(run_sources(tmp_path / "empty")) == list(run_sources()) == ["recorded local runs"]
         assert not (tmp_path / "none").exists()
 
 
@@ -322,7 +268,7 @@ class TestMatrixExplorer:
         samples.value = 1
         assert "Flipped: math: heuristic → quick." in status.value
 
-    @pytest.mark.parametrize("read", [local_runs, simulated_runs, lambda: RUNS])
+    @pytest.mark.parametrize("read", [local_runs, lambda: RUNS])
     def test_each_stop_of_the_runs_that_a_cell_needs_takes_in_other_cells(self, read: Callable[[], Runs]) -> None:
         runs = read()
         usable = [
@@ -333,19 +279,20 @@ class TestMatrixExplorer:
 
     def test_controls_that_would_change_nothing_are_hidden(self) -> None:
         source, success, _, half_life, _, _ = self._explorer(
-            day=local_runs, months=simulated_runs, silent=lambda: set_runs(LOCAL_SET), none=lambda: NO_RUNS
+            day=local_runs, days=lambda: RUNS, silent=lambda: set_runs(LOCAL_SET), none=lambda: NO_RUNS
         )
         shown = {}
         for name in source.options:
             source.value = name
             shown[name] = (success.layout.display, half_life.layout.display)
-        assert shown == {"day": ("", "none"), "months": ("", ""), "silent": ("none",) * 2, "none": ("none",) * 2}
+        assert shown == {"day": ("", "none"), "days": ("", ""), "silent": ("none",) * 2, "none": ("none",) * 2}
 
     def test_the_half_life_ages_what_was_not_used_for_long(self) -> None:
-        _, _, _, half_life, status, _ = self._explorer(simulation=simulated_runs)
+        left = RUNS.frame.assign(at=RUNS.frame["at"].where(RUNS.frame["model"] == "careful", NOW - 30 * DAY))
+        _, _, _, half_life, status, _ = self._explorer(made=lambda: Runs(left, RUNS.settings, NOW))
         assert half_life.value == math.inf
         half_life.value = 7.0
-        assert "code: veteran → drifting" in status.value
+        assert "code: quick → careful" in status.value
 
     def test_the_controls_take_up_the_settings_of_a_source(self) -> None:
         own = Settings(
@@ -367,33 +314,5 @@ class TestMatrixExplorer:
         assert bytes(picture.value).startswith(b"\x89PNG")
 
     def test_no_source_is_refused(self) -> None:
-        for explorer in (matrix_explorer, route_explorer):
-            with pytest.raises(InvalidInput, match="got no source"):
-                explorer({})
-
-
-class TestRouteExplorer:
-    def test_a_task_urgency_and_context_change_the_reasons(self) -> None:
-        _, task, urgent, context, status, picture = route_explorer({"made": lambda: RUNS}).children
-        assert "code → quick" in status.value
-        assert picture.value == to_png(draw_route(RUNS, task.value))
-        task.value = "What is 17 * 23?"
-        reasons = explore_decision(RUNS, task.value).reasons
-        assert all(f"<li>{reason}</li>" in status.value for reason in reasons if "'" not in reason)
-        assert "no cell for math has the 5 runs" in status.value
-        assert "math → careful (large" in status.value
-        urgent.value = True
-        assert "math → quick (small" in status.value
-        urgent.value, context.value = False, 80.0
-        assert "80 % of the context is in use" in status.value
-
-    def test_a_blank_task_says_what_is_allowed(self) -> None:
-        _, task, _, _, status, picture = route_explorer({"made": lambda: RUNS}).children
-        task.value = " "
-        assert "allowed is a text that is not blank" in status.value
-        assert picture.value == b""
-
-    def test_what_was_typed_is_never_markup(self) -> None:
-        _, task, *_, status, _ = route_explorer({"made": lambda: RUNS}).children
-        task.value = "debug <script>alert(1)</script> $x_"
-        assert "<script>" not in status.value
+        with pytest.raises(InvalidInput, match="got no source"):
+            matrix_explorer({})

@@ -27,9 +27,9 @@ from matplotlib.figure import Figure
 from theorex_lab import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw.sweep_plots import plot_frontier
-from theorex_lab.experiments.replay.event_log import EventLog, tier_counts
-from theorex_lab.experiments.replay.replay import replay
-from theorex_lab.experiments.replay.sweep import Sweep, final_tiers, frontier, settings_of, summaries, sweep
+from theorex_lab.experiments.replay.event_log import EventLog
+from theorex_lab.experiments.replay.replay import replay, replay_all
+from theorex_lab.experiments.replay.sweep import Sweep, frontier, settings_of, summaries, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
 
 GRID = {"halfLifeDays": [1.0, 4.0, 14.0], "mild_threshold": [0.1, 0.3], "sleep_after_days": [5.0, 30.0]}
@@ -47,6 +47,7 @@ def recording(n: int = 60, *, per_event: int = 2, seed: int = 1) -> EventLog:
 
 LOG = recording()
 WEEKLY = partial(summaries, every_days=3.0)
+LAST = partial(summaries, every_days=1_000.0)  # one scan
 
 
 @pytest.fixture(autouse=True)
@@ -76,7 +77,7 @@ def by_items(recorded: EventLog, settings: Settings, at: int) -> list[int]:
     return held
 
 
-def test_tier_counts_are_those_of_a_pure_python_replay() -> None:
+def test_tiers_after_one_scan_are_those_of_a_pure_python_replay() -> None:
     recorded = recording(400, per_event=1)
     settings = settings_of(
         [
@@ -87,20 +88,8 @@ def test_tier_counts_are_those_of_a_pure_python_replay() -> None:
         ]
     )
     for at in (int(recorded.time[-1]), int(recorded.time[200]) + DAY // 3):
-        assert tier_counts(recorded, settings, at).tolist() == [by_items(recorded, each, at) for each in settings]
-
-
-@pytest.mark.parametrize("per_event", [1, 3])
-def test_tier_counts_are_one_scan_of_a_replay(per_event: int) -> None:
-    """Also with links, whose strength hangs on the half-life, and under laws without one."""
-    recorded = recording(80, per_event=per_event)
-    changes: list[dict[str, Any]] = [{"half_life_days": days} for days in (0.5, 1.0, 2.0, 5.0, 20.0, 50.0)]
-    changes += [{"decay_law": law, "mild_threshold": 0.2} for law in ("power", "multi_scale", "frequency", "product")]
-    changes += [{"decay_params": {"half_life_days": 3.0}}]
-    settings = settings_of(changes)
-    span = (recorded.time[-1] - recorded.time[0]) / DAY
-    once = [replay(recorded, each, every_days=span + 1.0).steps[-1, :4].tolist() for each in settings]
-    assert tier_counts(recorded, settings).tolist() == once
+        once = replay_all(recorded, settings, every_days=1_000.0, now=at)
+        assert [seen.steps[-1, :4].tolist() for seen in once] == [by_items(recorded, each, at) for each in settings]
 
 
 # Running.
@@ -120,16 +109,9 @@ def test_rows_are_the_grid_in_order_with_the_summaries_of_replays() -> None:
 
 
 def test_base_settings_are_kept() -> None:
-    done = sweep(
-        LOG, {"half_life_days": [3.0]}, base=Settings(sleep_after_days=2.0, context_tokens=99), metric=final_tiers
-    )
+    done = sweep(LOG, {"half_life_days": [3.0]}, base=Settings(sleep_after_days=2.0, context_tokens=99), metric=LAST)
     assert done.settings[0].context_tokens == 99
-    assert done.metrics[0]["less"] < sweep(LOG, {"half_life_days": [3.0]}, metric=final_tiers).metrics[0]["less"]
-
-
-@pytest.mark.parametrize("chunk_size", [1, 5, 100])
-def test_chunks_change_nothing(chunk_size: int) -> None:
-    assert same(sweep(LOG, GRID, metric=WEEKLY, chunk_size=chunk_size), sweep(LOG, GRID, metric=WEEKLY))
+    assert done.metrics[0]["less"] < sweep(LOG, {"half_life_days": [3.0]}, metric=LAST).metrics[0]["less"]
 
 
 def test_threads_and_processes_give_the_same_rows() -> None:
@@ -137,17 +119,7 @@ def test_threads_and_processes_give_the_same_rows() -> None:
     with ThreadPoolExecutor(2) as threads:
         assert same(sweep(LOG, GRID, metric=WEEKLY, executor=threads), alone)
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as processes:
-        assert same(sweep(LOG, GRID, metric=WEEKLY, executor=processes, chunk_size=3), alone)
-
-
-def test_a_cluster_gives_the_same_rows() -> None:
-    distributed = pytest.importorskip("distributed", reason="the executor of a cluster is tested where distributed is")
-    with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, dashboard_address=None) as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        done = sweep(LOG, GRID, metric=WEEKLY, executor=client.get_executor(), chunk_size=4)
-    assert same(done, sweep(LOG, GRID, metric=WEEKLY))
+        assert same(sweep(LOG, GRID, metric=WEEKLY, executor=processes), alone)
 
 
 class CountingExecutor(Executor):
@@ -165,7 +137,7 @@ class CountingExecutor(Executor):
 
 def test_tasks_are_few_whatever_the_number_of_settings() -> None:
     counting = CountingExecutor()
-    sweep(LOG, {"half_life_days": np.linspace(1, 9, 100)}, metric=final_tiers, executor=counting)
+    sweep(LOG, {"half_life_days": np.linspace(1, 9, 100)}, metric=LAST, executor=counting)
     assert counting.tasks <= 32
 
 
@@ -173,7 +145,7 @@ def test_tasks_are_few_whatever_the_number_of_settings() -> None:
 
 
 def test_best() -> None:
-    done = sweep(LOG, GRID, metric=final_tiers)
+    done = sweep(LOG, GRID, metric=LAST)
     best = done.best("active", maximise=True)
     assert best.value == done.frame["active"].max()
     assert best.changes["half_life_days"] == 14.0
@@ -197,16 +169,16 @@ def test_the_frontier_is_what_no_row_beats(points: list[tuple[int, int]]) -> Non
 
 
 def test_progress_is_shown_when_asked_for_and_not_by_default(capfd: pytest.CaptureFixture[str]) -> None:
-    sweep(LOG, {"half_life_days": [1.0]}, metric=final_tiers)
+    sweep(LOG, {"half_life_days": [1.0]}, metric=LAST)
     assert capfd.readouterr().err == ""
-    sweep(LOG, {"half_life_days": [1.0, 2.0]}, metric=final_tiers, progress=True)
+    sweep(LOG, {"half_life_days": [1.0, 2.0]}, metric=LAST, progress=True)
     assert "2/2" in capfd.readouterr().err
 
 
 DONE = sweep(LOG, GRID, metric=WEEKLY)
 SAMPLED = sweep(
     LOG, [{"half_life_days": 1.0 + 3.0 * n, "mild_threshold": 0.1 + 0.02 * (7 * n % 20)} for n in range(20)],
-    metric=final_tiers,
+    metric=LAST,
 )  # fmt: skip
 DRAWINGS: dict[str, Any] = {
     "map": partial(DONE.plot, "half_life_days", "mild_threshold", metric="mean_awake"),

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from theorex_lab import InvalidInput, Lab, cli
-from theorex_lab.cli import research
 from theorex_lab.cli.research import _adopt
 from theorex_lab.clock import FixedClock
 from theorex_lab.config import load_settings
@@ -205,31 +204,6 @@ def _notebook(path: Path, *sources: str) -> None:
         cell = {"cell_type": "code", "id": f"c{number}", "metadata": {}, "source": source, "outputs": []}
         cells.append({**cell, "execution_count": None})
     path.write_text(json.dumps({"cells": cells, "metadata": {}, "nbformat": 4, "nbformat_minor": 5}), encoding="utf-8")
-
-
-def test_a_gallery_writes_what_runs_and_names_what_fails(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
-    notebooks, pages = tmp_path / "notebooks", tmp_path / "pages"
-    notebooks.mkdir()
-    _notebook(notebooks / "00_bad.ipynb", "a = 1", "1 / (a - 1)")
-    _notebook(notebooks / "01_good.ipynb", "print(6 * 7)")
-    (notebooks / "02_torn.ipynb").write_text("{", encoding="utf-8")
-    monkeypatch.setattr(research, "_packaged_notebooks", lambda: notebooks)
-    code, result = _run(["lab", "gallery", str(pages), "--json"], monkeypatch, capsys)
-    bad, good, torn = result["pages"]
-    assert code == 1
-    assert bad["problem"] == "cell 3: ZeroDivisionError: division by zero"
-    assert (good["title"], good["problem"]) == ("About 01_good", "")
-    assert "cell 0" in torn["problem"]
-    assert {path.name for path in pages.iterdir()} == {"01_good.html", "index.html"}
-    assert "42" in (pages / "01_good.html").read_text(encoding="utf-8")
-    index = (pages / "index.html").read_text(encoding="utf-8")
-    assert 'href="01_good.html"' in index
-    assert "ZeroDivisionError" in index
-    code, result = _run(["lab", "gallery", str(pages), "--notebook", "01", "--json"], monkeypatch, capsys)
-    assert (code, [page["name"] for page in result["pages"]]) == (0, ["01_good"])
-    code, result = _run(["lab", "gallery", str(pages), "--notebook", "09", "--json"], monkeypatch, capsys)
-    assert code == 1
-    assert "allowed are 00_bad, 01_good, 02_torn" in result["error"]
 
 
 def test_tune_prints_and_writes_the_settings(repository: Path, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:

@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from theorex_lab.clock import FixedClock, to_iso
-from theorex_lab.dispatch.traces import Traces, open_traces, trace, trace_stats
+from theorex_lab.dispatch.traces import Traces, trace, trace_stats
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
@@ -83,7 +83,7 @@ def test_an_open_trace_knows_its_start_only(views: Views) -> None:
     views.journal.append([started("t-1", outcome_id=None), started("t-2", model=None), ended("t-1")])
     found = trace(views, "t-2")
     assert (found.success, found.end_time, found.model, found.lost, found.response) == (None, None, "", False, "")
-    assert open_traces(views.get(Traces)) == ["t-2"]
+    assert list(views.get(Traces).open) == ["t-2"]
 
 
 def test_a_lost_trace(views: Views) -> None:
@@ -98,7 +98,7 @@ def test_a_lost_trace(views: Views) -> None:
     views.journal.append([started("t-1"), ended("t-1", **lost)])
     found = trace(views, "t-1")
     assert (found.lost, found.success, found.latency_ms, found.error) == (True, False, None, "the process ended")
-    assert open_traces(views.get(Traces)) == []
+    assert list(views.get(Traces).open) == []
 
 
 def test_overlapping_calls_of_one_agent(views: Views) -> None:

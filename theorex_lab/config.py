@@ -120,8 +120,6 @@ class Settings(SettingsRecord):
     lm_studio_url: str = tunable("http://localhost:1234", "OpenAI-compatible endpoint; used for vectors once it is set")
     lm_studio_embed_model: str = tunable("nomic-embed-text-v1.5", "embedding model asked of the endpoint")
     lm_studio_api_key_env: str | None = tunable(None, "environment variable that holds the endpoint's key")
-    onnx_model_path: str | None = tunable(None, "local ONNX sentence model")
-    onnx_tokenizer_path: str | None = tunable(None, "tokenizer.json that belongs to it")
     embed_threads: int = tunable(1, "threads of the sentence model; two double the CPU time", "threads", ge=1, le=64)
 
     # Which model is asked, and how.

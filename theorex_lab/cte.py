@@ -6,19 +6,19 @@ taken in and given out by `theorex dream import` and `export`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any
 
 from theorex_lab.config import load_settings
 from theorex_lab.designs.dreams import ISA_VERSION, Level
 from theorex_lab.designs.dreams import Ended as TraceOutcome
 from theorex_lab.designs.dreams.isa import VERSIONS, Program, parse
-from theorex_lab.designs.dreams.recall import Recollection, TraversalState
+from theorex_lab.designs.dreams.recall import TraversalState
 from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.dreams.upkeep import MigrationTransform
-from theorex_lab.designs.dreams.vm import run
+from theorex_lab.designs.dreams.vm import Run, run
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import CONFIG_FILE
 from theorex_lab.lab import Lab
@@ -28,16 +28,8 @@ __all__ = [
     "InstructionParser", "MigrationTransform", "RouterConfig", "RouterPath", "TraceOutcome", "get_registry",
 ]  # fmt: skip
 HierarchyLevel = Level
-
-
-class RouterPath(StrEnum):
-    """What a query leads to."""
-
-    ZERO_SHOT = "zero_shot"
-    MEMORY_TRAVERSAL = "memory_traversal"
-    CONTEXT_JUMP = "context_jump"
-
-
+# What a query leads to.
+RouterPath = StrEnum("RouterPath", "ZERO_SHOT MEMORY_TRAVERSAL CONTEXT_JUMP")
 _SETTINGS = {
     "merge_similarity_threshold": "mergeSimilarity", "max_traces_per_cycle": "maxTracesPerCycle",
     "min_actions_for_trace": "minActions", "enable_compaction": "compaction", "compaction_min_access": "compactionMaxUses",
@@ -64,24 +56,6 @@ class CTEConfig:
         self.db_path, self.settings = db_path, {_SETTINGS[name]: value for name, value in named.items()}
 
 
-class Child(NamedTuple):
-    """A step of a strategy."""
-
-    step_index: int
-    reasoning: str
-    action: str
-    result: str
-
-
-class RouterDecision(NamedTuple):
-    """What a query leads to, and the strategy to begin with."""
-
-    path: RouterPath
-    reasoning: str
-    confidence: float
-    entry_point: Strategy | None
-
-
 class BaseLLMProvider:
     """What a model of your own may be derived from; it needs `async complete(prompt, system="")`."""
 
@@ -89,20 +63,19 @@ class BaseLLMProvider:
 class CognitiveTrajectoryEngine:
     """Trajectories, dreams and recall under the names of Evolving Memory.
 
-    llm, dreaming_llm: objects with `async complete(prompt, system="")`; the second, where it is given, does the dreaming;
+    `session`, `register_migration` and `query` are those of `lab.dreams`.  llm, dreaming_llm: objects with `async complete(prompt, system="")`; the second, where it is given, does the dreaming;
     without any, rules do.
     """
 
-    def __init__(
-        self, llm: Any = None, db_path: str | None = None, *, dreaming_llm: Any = None, config: CTEConfig | None = None
-    ) -> None:
-        chosen = config or CTEConfig()
+    def __init__(self, llm: Any = None, db_path: str = "", *, dreaming_llm: Any = None, config: Any = None) -> None:
+        chosen: CTEConfig = config or CTEConfig()
         home = Path(db_path or chosen.db_path).with_suffix("")
         settings = load_settings(home / CONFIG_FILE)
         designs = {**settings.designs, "dreams": {**settings.designs.get("dreams", {}), **chosen.settings}}
         self.lab = Lab(home, settings=settings.model_copy(update={"designs": designs}))
         self.llm = dreaming_llm or llm
         self.session, self.register_migration = self.lab.dreams.session, self.lab.dreams.register_migration
+        self.query, self.close = self.lab.dreams.query, self.lab.close
 
     async def dream(self, domain: str | None = None) -> Any:
         """One cycle; its report has nodes_created, constraints_extracted and the rest."""
@@ -111,25 +84,14 @@ class CognitiveTrajectoryEngine:
         dreamer = None if self.llm is None else ModelDreamer.of_provider(self.llm)
         return await self.lab.dreams.adream(dreamer, domain=domain)
 
-    def query(self, text: str) -> RouterDecision:
-        """What a task leads to."""
-        found: Recollection = self.lab.dreams.query(text)
-        return RouterDecision(RouterPath(found.path), found.reasoning, found.confidence, found.entry)
+    def begin_traversal(self, entry_point: Strategy) -> Any:
+        """Begin to follow a strategy; returns a `TraversalState`."""
+        return self.lab.dreams.begin_traversal(entry_point.id)
 
-    def begin_traversal(self, entry_point: Strategy) -> TraversalState:
-        """Begin to follow a strategy."""
-        state: TraversalState = self.lab.dreams.begin_traversal(entry_point.id)
-        return state
-
-    def next_step(self, state: TraversalState, context: str = "") -> tuple[Child | None, TraversalState]:
+    def next_step(self, state: TraversalState, context: str = "") -> tuple[SimpleNamespace | None, TraversalState]:
         """The next step, None at the end or where the context fits no more; the state goes on with it."""
         found = self.lab.dreams.next_step(state, context)
-        step = found.step
-        return (None if step is None else Child(found.number, step.reasoning, step.action, step.result)), state
-
-    def close(self) -> None:
-        """Close the home."""
-        self.lab.close()
+        return found.step and SimpleNamespace(step_index=found.number, **found.step._asdict()), state
 
 
 class InstructionParser:
@@ -140,29 +102,15 @@ class InstructionParser:
         return parse(text, isa_version)
 
 
-@dataclass(frozen=True)
-class VMResult:
-    """What came of a program."""
-
-    success: bool
-    instructions_executed: int
-    built_parents: list[Any]
-    built_children: list[Any]
-    errors: list[str]
-    side_effects: list[str]
-
-
 class CognitiveVM:
     """Runs programs, and changes nothing."""
 
     def __init__(self, max_instructions: int = 500) -> None:
         self.max_instructions = max_instructions
 
-    def execute(self, program: Program) -> VMResult:
+    def execute(self, program: Program) -> Run:
         """What a program asks for."""
-        done = run(program, max_instructions=self.max_instructions)
-        built = done.effects.parents, done.effects.children
-        return VMResult(done.success, done.executed, *built, done.errors, done.side_effects)
+        return run(program, max_instructions=self.max_instructions)
 
 
 def get_registry() -> Any:

@@ -359,7 +359,7 @@ class Design:
     whether its sections are shown where no setting names others.  flush: what is done for an agent's session that ended or
     is about to be summarized.  retrieve: (home, its search, query, now, tokens) → what a query gets, where that is more than
     search finds.  agents: who has something in it.  consolidated: by agent and session, the seq
-    up to which it has taken in what was captured.  status: members of the status, of all agents or of one, each of a
+    up to which it has taken in what was captured.  needs: likewise the first seq that it has not taken in yet, of those alone where there is one.  status: members of the status, of all agents or of one, each of a
     name that no other has.  settings: a class of tunables, read from `designs.NAME` of config.json by
     `home.settings_of`.  commands: a click group, which is called `theorex NAME …`; `theorex_lab.console` has what its
     commands are made of.  silos: projects whose captures reach no other project, whatever is shared.  tools: what agents may call over MCP.
@@ -386,6 +386,7 @@ class Design:
     evidence: Mapping[str, Callable[[Event], Iterable[EvidenceRun]]] = field(default_factory=dict)
     agents: Callable[[Home], Iterable[str]] | None = None
     consolidated: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
+    needs: Callable[[Home], Mapping[tuple[str, str], int]] | None = None
     status: Callable[[Home, str | None], Mapping[str, Any]] | None = None
     settings: type[SettingsRecord] | None = None
     commands: Callable[[], click.Group] | None = None

@@ -156,7 +156,10 @@ class Home:
     def taken_in(self) -> dict[tuple[str, str], int]:
         """By agent and session, the seq up to which every design has taken in what was captured."""
         found = [design.consolidated(self) for design in self.designs if design.consolidated is not None]
-        return {key: min(taken[key] for taken in found) for key in set.intersection(*map(set, found))} if found else {}
+        taken = {key: min(upto[key] for upto in found) for key in set.intersection(*map(set, found))} if found else {}
+        for needed in (design.needs(self) for design in self.designs if design.needs is not None):
+            taken |= {key: min(taken[key], first - 1) for key, first in needed.items() if key in taken}
+        return taken
 
     @property
     def embedder(self) -> Embedder:
@@ -174,8 +177,6 @@ class Home:
         how: dict[str, Any] = {"api_key_env": settings.lm_studio_api_key_env, "threads": settings.embed_threads}
         if settings.is_set("lm_studio_url"):  # naming a host in the config is the consent
             how |= {"url": settings.lm_studio_url, "model": settings.lm_studio_embed_model, "allow_remote": True}
-        for name in ("onnx_model", "onnx_tokenizer"):
-            how[name] = settings.path(f"{name}_path") if getattr(settings, f"{name}_path") else None
         return choose_embedder(**how)
 
     def __repr__(self) -> str:

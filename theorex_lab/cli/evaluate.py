@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Report = tuple[dict[str, Any], str]
 _HELP = read_sections(__file__, "evaluate.txt")
-_NAMES = "routing failures retrieval search sentences signals supersede duplicates contradictions growth strategies"
+_NAMES = "routing failures retrieval search signals supersede duplicates contradictions growth strategies"
 
 
 @command("eval")
@@ -48,9 +48,6 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     search: the same on a log of your own, without labels: a few words of a text must find it, though most of them were
     deleted from it. --fit proposes weights for it where held-back queries say that they help.
 
-    sentences: directives in prompts, and sentences worth keeping in prompts and last messages, on 450 labelled turns of
-    coding_sessions: half of the sessions made the rules, the other half reports them.
-
     signals: whether messages are seen to tell preferences, decisions, corrections, milestones, instructions and who
     someone is: 524 English messages and half of 156 self-written Russian ones chose the patterns; the other half and 206
     English ones that were drawn when the patterns were final report them.
@@ -71,7 +68,7 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
     growth: {dataset, days, own_days, metrics, document, curve};
     strategies: {dataset, scores, cycles}, of document {dataset, tests};
-    sentences: {dataset, n, methods, types_right}; signals: make too; duplicates and contradictions: thresholds too
+    signals: make too; duplicates and contradictions: thresholds too
     """
     if given["picture"] and part not in ("retrieval", "growth"):
         raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval or growth, or leave it out")
@@ -117,14 +114,6 @@ def _search(_dataset: str | None, seed: int, log: str, queries: int, fit: bool, 
     if score.gain is not None:
         lines += [f"fitted weights gain {score.gain} in nDCG@10 on queries held back", score.adopt or "keep what ships"]
     return score.result(), "\n".join(lines)
-
-
-def _sentences(_dataset: str | None, seed: int, **_: Any) -> Report:
-    from theorex_lab.experiments.scores.labelled import score_sentences
-
-    scores = score_sentences(seed=seed)
-    told = f"types right in the report half: {scores.types_right:.3f}"
-    return scores.result(), f"{scores.frame.round(2).to_string(index=False)}\n{told}"
 
 
 def _supersede(dataset: str | None, seed: int, path: str, **_: Any) -> Report:
@@ -183,7 +172,7 @@ def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
 
 
 _PARTS: dict[str, Callable[..., Report]] = {
-    "routing": _routing, "retrieval": _retrieval, "search": _search, "sentences": _sentences, "signals": _signals,
+    "routing": _routing, "retrieval": _retrieval, "search": _search, "signals": _signals,
     "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path), "supersede": _supersede,
     "duplicates": partial(_pairs, "duplicates"), "contradictions": partial(_pairs, "contradictions"), "growth": _growth,
     "strategies": _strategies,

@@ -1,4 +1,4 @@
-"""Commands of the lab: tune, tour, lab, gallery, compare, bench."""
+"""Commands of the lab: tune, tour, lab, compare, bench."""
 
 from __future__ import annotations
 
@@ -197,23 +197,6 @@ def _packaged_notebooks() -> Path:
     return checkout if checkout.is_dir() else package / "_share" / "notebooks"
 
 
-@command("gallery")
-@click.argument("folder", metavar="DIR")
-@click.option("--notebook", "names", metavar="NAME", multiple=True, help="One notebook, such as 00; again for more.")
-def gallery(folder: str, names: tuple[str, ...]) -> None:
-    """Executes the numbered notebooks and writes each as an HTML page into DIR, with an index.html. One that fails is named
-    with its cell and error, and the others are still written; the exit code is then 1.
-
-    JSON: {folder, pages: [{name, title, problem}]}
-    """
-    from theorex_lab.experiments.gallery import chosen_notebooks, write_gallery
-
-    pages = write_gallery(chosen_notebooks(_packaged_notebooks(), names), Path(folder))
-    lines = [*(f"{page.name}: {page.problem or 'written'}" for page in pages), f"index: {Path(folder) / 'index.html'}"]
-    emit({"folder": folder, "pages": [page._asdict() for page in pages]}, "\n".join(lines))
-    sys.exit(any(page.problem for page in pages))
-
-
 def _table(tuning: Any) -> str:
     """The laws with their scores, the chosen one marked."""
     rows = [f"  {'law':<22}{'MRR':>7}   95 % interval   recall@10"]
@@ -332,9 +315,9 @@ def bench(names: tuple[str, ...], rounds: int, scale: str) -> None:
     click.echo(table.HEAD, err=as_json)
     try:
         for row in picked:
-            for line in table.measure(row, scale=table.SCALES[scale], rounds=rounds):
-                told["lines"].append(line.result())
-                click.echo(str(line), err=as_json)
+            line = table.measure(row, scale=table.SCALES[scale], rounds=rounds)
+            told["lines"].append(line.result())
+            click.echo(str(line), err=as_json)
     except KeyboardInterrupt:
         told["error"] = "interrupted"
     emit(told, f"\n{about}")

@@ -35,9 +35,8 @@ def kinds_of(home: Home) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kind for part in _parts(home) for kind in part.read_from))
 
 
-def audit(
-    home: Home, *, since: int | None = None, kinds: Sequence[str] | None = None, limit: int | None = None
-) -> list[AuditEntry]:
+def audit(home: Home, *, since: int | None = None, kinds: Sequence[str] | None = None,
+          limit: int | None = None) -> list[AuditEntry]:  # fmt: skip
     """What happened, in the journal's order: from a time on (µs UTC), of these kinds or all, the last `limit`.
 
     Detail names the event it was read from
@@ -122,6 +121,5 @@ def _mark(body: Body) -> Body:
 _TELL: dict[str, tuple[str, Callable[[Body], Body]]] = {
     "outcome": ("outcome_record", _outcome), "reviewed": ("review", _reviewed), "gated": ("gate", _gated),
     "erasure": ("erasure", lambda body: {"events": len(body["ids"])}), "salvaged": ("salvage", _salvage),
-    "pinned": ("pin", _mark), "dismissed": ("dismiss", _mark), "corrected": ("correct", _mark),
-}  # fmt: skip
+    "pinned": ("pin", _mark), "dismissed": ("dismiss", _mark), "corrected": ("correct", _mark)}  # fmt: skip
 _OWN = AuditPart({kind: (event,) for event, (kind, _) in _TELL.items()}, lambda: _take)

@@ -187,9 +187,8 @@ class Panel:
         """The panel without these models."""
         return partial(self, skipped=names)
 
-    def __call__(
-        self, prompt: str, json_schema: dict[str, Any] | None = None, *, skipped: Collection[str] = ()
-    ) -> ChainAnswer:
+    def __call__(self, prompt: str, json_schema: dict[str, Any] | None = None, *,
+                 skipped: Collection[str] = ()) -> ChainAnswer:  # fmt: skip
         """The answer of the first that gives one; see `dispatch.llm.ask`. Without any attempt nobody was asked."""
         from theorex_lab.dispatch.llm import ask
 

@@ -153,9 +153,8 @@ def _classify(readings: Sequence[StepReading], found: int, task: str) -> Failure
     return FailureClass.OTHER
 
 
-def _evidence(
-    steps: Sequence[RunStep], readings: Sequence[StepReading], found: int, failure_class: FailureClass
-) -> tuple[Quote, ...]:
+def _evidence(steps: Sequence[RunStep], readings: Sequence[StepReading], found: int,
+              failure_class: FailureClass) -> tuple[Quote, ...]:  # fmt: skip
     """What the step said; then the error that followed, or that it passed over."""
     reading = readings[found]
     answer, quoted = reading.answer, [(found, _telling_line(reading, failure_class))]

@@ -111,8 +111,7 @@ def _reading(step: RunStep, text: str, is_result: bool, new_facts: tuple[str, ..
         asks=says("request", text[-_REQUEST_CHARACTERS:]), announces=says("announcement", prose[-_ENDING_CHARACTERS:]),
         done=says("done", text), made_up=says("made_up", text), placeholder=says("placeholder", text),
         approves="```" not in text and says("approval", text), repairs=says("repair", text[:_BEGINNING_CHARACTERS]),
-        new_facts=new_facts, answer=answer,
-    )  # fmt: skip
+        new_facts=new_facts, answer=answer)  # fmt: skip
 
 
 def says(name: str, text: str) -> bool:
@@ -141,8 +140,7 @@ def sign_values(readings: Sequence[StepReading], task: str = "") -> list[tuple[f
             _FOREIGN_SCALE * (k == 0 and foreign), float(k == 0 and reading.has_code and reading.answer is not None),
             float(k == first_code), float(k == first_commitment), float(k > 0 and reading.made_up),
             float(reading.placeholder), float(k == first_claim), math.log1p(len(reading.new_facts)),
-            float(len(reading.text) < BRIEF_CHARACTERS), float(reading.approves), float(reading.repairs),
-        ))  # fmt: skip
+            float(len(reading.text) < BRIEF_CHARACTERS), float(reading.approves), float(reading.repairs)))  # fmt: skip
     return rows
 
 

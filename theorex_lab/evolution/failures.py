@@ -27,9 +27,8 @@ _TRIED = "it waits for another reviewer; tried have"
 _ALLOWED = "allowed is a sentence in words of its own, without addresses, commands and quotes of the run"
 
 
-def review_failures(
-    home: Home, reviewer: Reviewer, *, agent: str | None = None, again: bool = False
-) -> list[TraceReviewRecord]:
+def review_failures(home: Home, reviewer: Reviewer, *, agent: str | None = None,
+                    again: bool = False) -> list[TraceReviewRecord]:  # fmt: skip
     """Review the failures of `agent` (None: of all) that wait for it; `again`: also those that were reviewed.
 
     A usable review is appended together with its fix; any other leaves the memory as it is and the failure waiting,
@@ -125,8 +124,7 @@ class _Work:
             "outcome_id": outcome.outcome_id, "trace_id": outcome.trace_id, "model_used": verdict.model_used,
             "problem": one_line(verdict.problem or "", cases.PROBLEM_CHARACTERS), "reply": verdict.reply[:REPLY_CHARACTERS],
             # Whom silence of an endpoint kept from it has not tried.
-            "reviewer": "" if verdict.model_used == reviewers.UNAVAILABLE else verdict.model_used,
-        }  # fmt: skip
+            "reviewer": "" if verdict.model_used == reviewers.UNAVAILABLE else verdict.model_used}  # fmt: skip
         whose = {"agent": outcome.agent_id, "session": outcome.session}
         lineage, now = [event.id for event in sources], self.home.clock.now()
         return new_event("review_failed", body, **whose, at=now, lineage=lineage)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from theorex_lab.design import PolicyPart, Proposal
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution import policy as store
+from theorex_lab.evolution.policy import KeptPolicy, digest, policy_settings, snapshot, with_changes, write_config
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, derived_event_id
 from theorex_lab.journal.event import Event, encode, new_event
@@ -22,9 +23,8 @@ MARGIN, MIN_SAMPLES = 0.02, 5
 TOLERANCE = 1e-9
 
 
-def decide(
-    before: float, after: float, n: int, *, margin: float = MARGIN, min_samples: int = MIN_SAMPLES
-) -> GateVerdict:
+def decide(before: float, after: float, n: int, *, margin: float = MARGIN,
+           min_samples: int = MIN_SAMPLES) -> GateVerdict:  # fmt: skip
     """Whether a policy that scored `after` replaces one that scored `before`, on `n` samples.
 
     accept where after ≥ before · (1 + margin) within a relative 1e-9, and from 0 only where it is above 0; hold below
@@ -89,7 +89,7 @@ def parts_of(home: Home) -> dict[str, PolicyPart]:
     Raises InvalidInput where two parts have one name, or a part has settings that no policy keeps.
     """
     named = [policy for design in home.designs for policy in design.policies.items()]
-    parts, kept = dict(named), store.policy_settings(home.settings)
+    parts, kept = dict(named), policy_settings(home.settings)
     if len(parts) < len(named):
         raise InvalidInput(f"got parts of the policy named {[name for name, _ in named]}; allowed is one of each name")
     for name, part in parts.items():
@@ -109,7 +109,7 @@ class _Gate:
         self.policies = store.policies(self.journal)
 
     def run(self) -> Gated:
-        now = store.digest(self.home.settings, self.part.settings)
+        now = digest(self.home.settings, self.part.settings)
         last = self.said[-1] if self.said else None
         if last is not None and self._unfinished(last) and now in (last.body["against"], last.body["result"]):
             self._put_in_force(last)
@@ -142,8 +142,7 @@ class _Gate:
             "number": self.number, "part": self.name, "decision": decision, "before": proposal.before,
             "after": proposal.after, "n": proposal.n, "proposed": proposal.changes, "margin": margin, "policy": number,
             "evidence": evidence, "against": now,
-            "result": store.digest(store.with_changes(self.home.settings, proposal.changes), self.part.settings),
-        }  # fmt: skip
+            "result": digest(with_changes(self.home.settings, proposal.changes), self.part.settings)}  # fmt: skip
         made, at = derived_event_id("gated", self.number), self.home.clock.now()
         event = new_event("gated", body, agent=SCANNER, at=at, lineage=lineage, event_id=made)
         self.journal.append([event], allow_future=True)
@@ -154,17 +153,17 @@ class _Gate:
     def _put_in_force(self, event: Event) -> None:
         """What an accepted gate leaves to do: config.json, then the policy that says it is done."""
         changes, reason = event.body["proposed"], f"accepted by gate {event.body['number']}"
-        changed = store.with_changes(self.home.settings, changes)
+        changed = with_changes(self.home.settings, changes)
         metrics = {"score": event.body["after"], "n": event.body["n"]}
-        store.write_config(self.home.folder, changes)
-        now, at = store.policy_settings(changed), self.home.clock.now()
-        store.snapshot(self.journal, now, at=at, reason=reason, metrics={self.name: metrics}, lineage=[event.id])
+        write_config(self.home.folder, changes)
+        now, at = policy_settings(changed), self.home.clock.now()
+        snapshot(self.journal, now, at=at, reason=reason, metrics={self.name: metrics}, lineage=[event.id])
         self.home.settings = changed
 
     def _unfinished(self, event: Event) -> bool:
         return event.body["decision"] == "accept" and self._policy_of(event) is None
 
-    def _policy_of(self, event: Event) -> store.KeptPolicy | None:
+    def _policy_of(self, event: Event) -> KeptPolicy | None:
         """The policy that an accepted gate kept."""
         return next((policy for policy in self.policies if event.id in policy.lineage), None)
 

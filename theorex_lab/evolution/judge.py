@@ -21,8 +21,7 @@ Ask = Callable[[str, dict[str, Any]], "ChainAnswer"]
 HIGHEST = 100
 SCHEMA: dict[str, Any] = {
     "type": "object", "properties": {"score": {"type": "number", "minimum": 0, "maximum": HIGHEST}},
-    "required": ["score"], "additionalProperties": False,
-}  # fmt: skip
+    "required": ["score"], "additionalProperties": False}  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -59,9 +59,8 @@ class NightlyReport:
         return {"ran": self.ran, "ok": self.ok, "steps": [step._asdict() for step in self.steps], **held}
 
 
-def nightly(
-    home: Home, *, review: ReviewFailures, agent: str | None = None, asks_models: bool = False
-) -> NightlyReport:
+def nightly(home: Home, *, review: ReviewFailures, agent: str | None = None,
+            asks_models: bool = False) -> NightlyReport:  # fmt: skip
     """Run the steps for every agent, or for one; a step that fails is reported and does not stop those after it.
 
     `asks_models`: whether a model may judge outcomes, see `judge.judge_pending`.

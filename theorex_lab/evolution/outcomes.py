@@ -28,9 +28,8 @@ SUCCESS_WITHOUT_SCORE, FAILURE_WITHOUT_SCORE = 0.6, 0.0
 TAG_PREFIX = "tag/"
 
 
-def composite_score(
-    success: bool, *, explicit: float | None = None, thumbs: float | None = None, judge: float | None = None
-) -> float:
+def composite_score(success: bool, *, explicit: float | None = None, thumbs: float | None = None,
+                    judge: float | None = None) -> float:  # fmt: skip
     """The weighted mean of the channels that are there (explicit .4, thumbs .2, judge .4), each cut to 0..1.
 
     Without any channel a success counts .6 and a failure 0.
@@ -105,8 +104,7 @@ class Outcomes(View):
         self.ids, self.agents, self.tags, self.silent = Names(), Names(), Names(), Names()
         self.rows = Table(
             seq="i8", at="i8", agent="i4", success="?", decided="i8", explicit="f8", thumbs="f8", judge="f8",
-            trace_seq="i8", silent_at="i8", reviewed="?",
-        )  # fmt: skip
+            trace_seq="i8", silent_at="i8", reviewed="?")  # fmt: skip
         self.tagged = Table(outcome="i8", tag="i4")
 
     def fold(self, events: Sequence[Event]) -> None:
@@ -189,11 +187,10 @@ class Outcomes(View):
         self.rows.put(row, **{name: body[name] for name in WEIGHTS if body.get(name) is not None})
 
 
-def outcome_event(
-    *, agent: str, decision: str, result: str, success: bool, settings: Settings, at: int, tags: Sequence[str] = (),
-    concept_ids: Sequence[int] = (), explicit_score: float | None = None, thumbs_up: bool | None = None,
-    session: str = "", source: str = "agent", project: str = "",
-) -> Event:  # fmt: skip
+def outcome_event(*, agent: str, decision: str, result: str, success: bool, settings: Settings, at: int,
+                  tags: Sequence[str] = (), concept_ids: Sequence[int] = (), explicit_score: float | None = None,
+                  thumbs_up: bool | None = None, session: str = "", source: str = "agent",
+                  project: str = "") -> Event:  # fmt: skip
     """The event of one outcome; the concepts of its texts are added to those given.
 
     Raises InvalidInput for anything outside the rules.
@@ -234,9 +231,8 @@ class OutcomeLog:
     def __init__(self, home: Home) -> None:
         self.home = home
 
-    def record(
-        self, agent: str, decision: str, result: str, *, success: bool, keep_secrets: bool = False, **more: Any
-    ) -> Outcome:
+    def record(self, agent: str, decision: str, result: str, *, success: bool, keep_secrets: bool = False,
+               **more: Any) -> Outcome:  # fmt: skip
         """Record one outcome and return it; see `outcome_event` for `more`. Raises InvalidInput.
 
         What looks like a secret is masked, unless `keep_secrets` is given.
@@ -250,10 +246,8 @@ class OutcomeLog:
         with door(keep_secrets=keep_secrets):
             return outcome_event(**{**defaults, **stated})
 
-    def record_of_trace(
-        self, trace_id: str, result: str, *, success: bool, agent: str | None = None, decision: str | None = None,
-        keep_secrets: bool = False, **more: Any,
-    ) -> Outcome:  # fmt: skip
+    def record_of_trace(self, trace_id: str, result: str, *, success: bool, agent: str | None = None,
+                        decision: str | None = None, keep_secrets: bool = False, **more: Any) -> Outcome:  # fmt: skip
         """Record how a call went that has ended and was made for no outcome, and return it; as evidence it counts so.
 
         `decision`: the task of the call where none is given; see `outcome_event` for `more`. Raises InvalidInput for a
@@ -284,10 +278,9 @@ class OutcomeLog:
             raise InvalidInput(f"the call {trace_id} {problem}") from error
         return self.get(event.id)
 
-    def correct(
-        self, outcome_id: str, *, success: bool | None = None, explicit_score: float | None = None,
-        thumbs_up: bool | None = None, judge_score: float | None = None, reason: str = "", model: str = "",
-    ) -> Outcome:  # fmt: skip
+    def correct(self, outcome_id: str, *, success: bool | None = None, explicit_score: float | None = None,
+                thumbs_up: bool | None = None, judge_score: float | None = None, reason: str = "",
+                model: str = "") -> Outcome:  # fmt: skip
         """Give an outcome later scores, or set right what was recorded; what is None stays as it was.
 
         Raises InvalidInput for an unknown outcome or a score that is no number.
@@ -296,8 +289,7 @@ class OutcomeLog:
         body = {
             "outcome_id": outcome_id, "success": success, "explicit": check_score(explicit_score, "explicit score"),
             "thumbs": None if thumbs_up is None else float(thumbs_up), "judge": check_score(judge_score, "judge's score"),
-            "reason": kept_text(reason)[:500], "model": model,
-        }  # fmt: skip
+            "reason": kept_text(reason)[:500], "model": model}  # fmt: skip
         event = new_event("outcome_scored", body, agent=known.agent_id, at=self.home.clock.now(), lineage=[outcome_id])
         self.home.journal.append([event])
         return self.get(outcome_id)
@@ -312,9 +304,8 @@ class OutcomeLog:
             raise InvalidInput(f"got the outcome id {outcome_id!r}; {problem}")
         return found[0]
 
-    def outcomes(
-        self, *, agent: str | None = None, since: int | None = None, limit: int | None = None
-    ) -> list[Outcome]:
+    def outcomes(self, *, agent: str | None = None, since: int | None = None,
+                 limit: int | None = None) -> list[Outcome]:  # fmt: skip
         """The outcomes of an agent (or all) from a time on (µs), oldest first; the newest `limit` of them."""
         with self.home.views.reading(Outcomes) as view:
             rows = view.select(agent=check_agent(agent) if agent is not None else None, since=since)
@@ -340,9 +331,8 @@ class OutcomeLog:
         return [_outcome(view.rows, events, *found) for found in told if events.keys() >= {*found[1:3]}]
 
 
-def _outcome(
-    rows: Table, events: Mapping[int, Event], row: int, seq: int, decided: int, call: int, score: float
-) -> Outcome:
+def _outcome(rows: Table, events: Mapping[int, Event], row: int, seq: int, decided: int, call: int,
+             score: float) -> Outcome:  # fmt: skip
     event, said, body = events[seq], events[decided], events[seq].body
     explicit, thumbs, judge = (None if np.isnan(rows[name][row]) else float(rows[name][row]) for name in WEIGHTS)
     return Outcome(
@@ -350,5 +340,4 @@ def _outcome(
         list(body["concepts"]), list(body["tags"]), explicit, None if thumbs is None else bool(thumbs), judge,
         trace_id=events[call].body["trace_id"] if call in events else body.get("trace_id"), score=round(score, 6),
         reviewed=bool(rows["reviewed"][row]), session=event.session,
-        decided_at=said.body.get("decided_at", to_iso(said.at)),
-    )  # fmt: skip
+        decided_at=said.body.get("decided_at", to_iso(said.at)))  # fmt: skip

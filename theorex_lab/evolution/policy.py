@@ -24,8 +24,7 @@ POLICY_SETTINGS = (
     "decay_law", "decay_params", "half_life_days", "fix_half_life_days", "active_threshold", "mild_threshold",
     "sleep_after_days", "prune_threshold_days", "source_weights", "context_tokens", "promotion_threshold",
     "flush_threshold", "graduation_threshold", "roles", "battery_threshold", "matrix_min_samples",
-    "matrix_success_weight", "matrix_half_life_days", "dispatch_context_pct",
-)  # fmt: skip
+    "matrix_success_weight", "matrix_half_life_days", "dispatch_context_pct")  # fmt: skip
 _LOCK_FILE = "policy.lock"
 _READ_AT_ONCE = 64
 Candidate = tuple[dict[str, Any], Settings]  # changed settings by camelCase key, and the policy with them
@@ -98,10 +97,9 @@ def policies(journal: Journal) -> list[KeptPolicy]:
     return [_policy(event) for event in numbered_events(journal, "policy") if not event.erased]
 
 
-def snapshot(
-    journal: Journal, settings: Mapping[str, Any], *, at: int, reason: str = "",
-    metrics: Mapping[str, Any] | None = None, parent: KeptPolicy | None = None, lineage: Sequence[str] = (),
-) -> KeptPolicy:  # fmt: skip
+def snapshot(journal: Journal, settings: Mapping[str, Any], *, at: int, reason: str = "",
+             metrics: Mapping[str, Any] | None = None, parent: KeptPolicy | None = None,
+             lineage: Sequence[str] = ()) -> KeptPolicy:  # fmt: skip
     """Keep a policy (as `policy_settings` gives it) under the next number; `at` in µs UTC.
 
     `parent`: the policy that it came from, by default the newest. Raises InvalidInput for a reason over 500 characters.
@@ -124,9 +122,8 @@ def snapshot(
         return _policy(event)
 
 
-def keep(
-    journal: Journal, settings: Settings, *, at: int, reason: str, metrics: Mapping[str, Any] | None = None
-) -> KeptPolicy:
+def keep(journal: Journal, settings: Settings, *, at: int, reason: str,
+         metrics: Mapping[str, Any] | None = None) -> KeptPolicy:  # fmt: skip
     """The newest policy where it is the one in force, else a snapshot of the one in force."""
     known = policies(journal)
     if known and known[-1].settings == policy_settings(settings):
@@ -183,9 +180,8 @@ def digest(settings: Settings, judged: Sequence[str]) -> str:
     return derived_event_id("policy in force", encode([values[key] for key in judged]))
 
 
-def candidates_of(
-    settings: Settings, proposals: Sequence[Mapping[str, Any]], judged: Sequence[str], turned_down: frozenset[str]
-) -> list[Candidate]:
+def candidates_of(settings: Settings, proposals: Sequence[Mapping[str, Any]], judged: Sequence[str],
+                  turned_down: frozenset[str]) -> list[Candidate]:  # fmt: skip
     """The policy in force first, then those proposed, with nothing in their changes that stays as it is."""
     now = policy_settings(settings)
     found: list[Candidate] = [({}, settings)]

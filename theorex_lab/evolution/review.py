@@ -47,9 +47,8 @@ class Review:
     weak: list[TagRate]
 
 
-def look_back(
-    view: Outcomes, *, agent: str | None = None, since: int | None = None, until: int | None = None
-) -> Review:
+def look_back(view: Outcomes, *, agent: str | None = None, since: int | None = None,
+              until: int | None = None) -> Review:  # fmt: skip
     """Win rates of an agent's outcomes, or of all, with since ≤ time ≤ until (µs UTC; None: no bound).
 
     A tag is top with at least four outcomes and a rate from .6, weak with a rate up to .4; the surest by the bound of
@@ -65,9 +64,8 @@ def look_back(
     return Review(len(rows), rate, tags, top[:MOST_LISTED], weak[:MOST_LISTED])
 
 
-def rows_between(
-    view: Outcomes, *, agent: str | None = None, since: int | None = None, until: int | None = None
-) -> NDArray[np.int64]:
+def rows_between(view: Outcomes, *, agent: str | None = None, since: int | None = None,
+                 until: int | None = None) -> NDArray[np.int64]:  # fmt: skip
     """Rows of the outcomes of an agent, or of all, in these times (µs), in the order of their times."""
     rows = view.select(agent=agent, since=since)
     at = view.rows["at"][rows]

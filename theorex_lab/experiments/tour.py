@@ -18,13 +18,13 @@ from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.log_sets.runs import record_commits
 from theorex_lab.experiments.data.logs import load_logs, part
-from theorex_lab.experiments.data.sources import describe_source, load, packaged
+from theorex_lab.experiments.data.sources import describe_source, packaged
 from theorex_lab.experiments.draw import plots
 from theorex_lab.experiments.draw.explorer import drawn
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.sessions import NOTHING, RECENT, SessionReplay, replay_sessions
-from theorex_lab.experiments.scores.access import Commit, Tuning, git_commits, log_of_commits, tune
+from theorex_lab.experiments.scores.access import Tuning, git_commits, log_of_commits, tune
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.experiments.scores.session_scores import scenes
 from theorex_lab.lab import Lab
@@ -36,7 +36,6 @@ from theorex_lab.progress import bar
 MIN_COMMITS = 30
 MAX_COMMITS = 5_000  # the newest; older ones change neither the fit nor what is awake
 SIMULATION = "simulated_sessions"
-_TEAM = "simulated_team"
 SMALL_BUDGET = 500  # tokens, in which files have most of the room
 _MOST_SESSIONS = {"session": 30, "commit": 100}  # that are replayed
 _SCANS = 100  # of the picture of tiers
@@ -165,13 +164,6 @@ def _of_sessions(source: str, log: Log) -> TourHistory:
     """A history of sessions; each session is an event of the access log."""
     touched = ((line.at, file, line.session, False) for line in log.lines for file in (*line.reads, *line.edits))
     return TourHistory(source, AccessLog.of(touched, group_of=lambda file: file.rpartition("/")[0]), log)
-
-
-def simulated_history(source: str) -> TourHistory:
-    """The packaged simulation of a team: its sessions, and the files of its commits as the access log."""
-    activities = load(packaged(f"{_TEAM}.jsonl.gz"))
-    commits = [Commit(str(n), done.at, done.text, done.files) for n, done in enumerate(activities) if done.files]
-    return TourHistory(source, log_of_commits(commits), load_logs(_TEAM)[0])
 
 
 def run_tour(repository: Path = Path(), *, transcripts: Path | None = None, now: int | None = None, seed: int = 0,

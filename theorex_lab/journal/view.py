@@ -2,7 +2,7 @@
 
 import gc
 import threading
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -42,9 +42,10 @@ class View(Parts, ABC):
         self.seq = 0
         self.lock = threading.RLock()
 
-    @abstractmethod
     def fold(self, events: Sequence[Event]) -> None:
-        """Take in events of `kinds`, in journal order, none of them erased."""
+        """Take in events of `kinds`, in journal order, none of them erased, each kind by a method `_KIND`."""
+        for event in events:
+            getattr(self, f"_{event.kind}")(event)
 
 
 V = TypeVar("V", bound=View)

@@ -236,5 +236,4 @@ def _project(event: HookEvent, place: Place | None) -> str:
 BODIES: dict[str, tuple[str, Callable[..., Body]]] = {
     **dict.fromkeys(("PostToolUse", FAILURE), ("tool_used", tool_used)), "UserPromptSubmit": ("prompt", prompt),
     **dict.fromkeys(("Stop", "SubagentStop"), ("turn_ended", turn_ended)), "PreCompact": ("compacting", compacting),
-    "SessionEnd": ("session_ended", session_ended),
-}  # fmt: skip
+    "SessionEnd": ("session_ended", session_ended)}  # fmt: skip

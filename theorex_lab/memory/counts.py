@@ -48,10 +48,8 @@ class Counts:
         """Of n items that were never used."""
         return cls(np.zeros(n, np.int64), np.full(n, LATEST), np.full(n, -LATEST), np.zeros((n, len(_HALF_LIVES_DAYS))))
 
-    def take_in(self, rows: Integers, times: ArrayLike, at: Integers, *, fade: bool = True) -> Integers:
+    def take_in(self, rows: Integers, times: ArrayLike, at: Integers) -> Integers:
         """Count `times` uses of each of these rows (in any order, also repeated) at its time, µs; the rows touched.
-
-        Without `fade` the decayed counts stay as they are, for laws that do not read them.
 
         >>> counts = Counts.empty(2)
         >>> counts.take_in(np.array([1, 1]), 1, np.array([0, 2 * MICROSECONDS_PER_DAY])).tolist()
@@ -65,8 +63,6 @@ class Counts:
         np.add.at(self.count, rows, times)
         np.minimum.at(self.first, rows, at)
         np.maximum.at(self.last, rows, at)
-        if not fade:
-            return touched
         # Decayed counts stand at `last`: bring the old ones there, then add each use at its own age.
         self.decayed[touched] *= remaining((self.last[touched] - before) / MICROSECONDS_PER_DAY)
         age = (self.last[rows] - at) / MICROSECONDS_PER_DAY

@@ -41,9 +41,8 @@ class Tier(IntEnum):
     SLEEPING = 4
 
 
-def tiers(
-    importance: ArrayLike, active_threshold: float = ACTIVE_THRESHOLD, mild_threshold: float = MILD_THRESHOLD
-) -> NDArray[np.int8]:
+def tiers(importance: ArrayLike, active_threshold: float = ACTIVE_THRESHOLD,
+          mild_threshold: float = MILD_THRESHOLD) -> NDArray[np.int8]:  # fmt: skip
     """Tier codes of importances in 0..1; both bounds are inclusive, and NaN (never scored) is NEUTRAL.
 
     Raises InvalidInput unless 0 <= mild_threshold <= active_threshold <= 1.
@@ -171,9 +170,8 @@ class Items:
             raise InvalidInput("got " + "; ".join(wrong))
 
     @classmethod
-    def of(
-        cls, age_days: ArrayLike, count: ArrayLike = 1.0, *, decayed_counts: ArrayLike | None = None, **more: ArrayLike
-    ) -> "Items":
+    def of(cls, age_days: ArrayLike, count: ArrayLike = 1.0, *, decayed_counts: ArrayLike | None = None,
+           **more: ArrayLike) -> "Items":  # fmt: skip
         """Columns from arrays or single numbers; without a history every mention counts as the last one.
 
         Raises InvalidInput for a column that there is not.
@@ -430,9 +428,8 @@ def make_law(name: str, **params: float) -> Law:
     return LAWS[name](**params)
 
 
-def linked_activity(
-    n: int, first: ArrayLike, second: ArrayLike, co_count: ArrayLike, count: ArrayLike, age_days: ArrayLike
-) -> Floats:
+def linked_activity(n: int, first: ArrayLike, second: ArrayLike, co_count: ArrayLike, count: ArrayLike,
+                    age_days: ArrayLike) -> Floats:  # fmt: skip
     """The strongest recent use among the items that each of n items is linked to, shape (n,), 0..1.
 
     For links between positions `first` and `second` seen together `co_count` times: the largest, over the

@@ -81,10 +81,8 @@ class EvidenceTable(Parts):
     def __len__(self) -> int:
         return len(self._cells)
 
-    def add(
-        self, key: str, option: str, success: bool, *, at: int, latency_ms: float | None = None,
-        tokens: float | None = None, cost: float | None = None,
-    ) -> None:  # fmt: skip
+    def add(self, key: str, option: str, success: bool, *, at: int, latency_ms: float | None = None,
+            tokens: float | None = None, cost: float | None = None) -> None:  # fmt: skip
         """Count one run. `at`: µs UTC. None or NaN: not stated.
 
         Raises InvalidInput for a success that is not a truth value, a time that no date has, a negative or infinite

@@ -61,9 +61,8 @@ class Room:
         self._sources: dict[object, int] = {}
         self._heard_from = np.zeros(0, np.int64)
 
-    def take(
-        self, lines: Sequence[Line], *, at_most: int | None = None, headings: bool = True, most: int | None = None
-    ) -> list[Line]:
+    def take(self, lines: Sequence[Line], *, at_most: int | None = None, headings: bool = True,
+             most: int | None = None) -> list[Line]:  # fmt: skip
         """The trusted of the lines that fit, first come, first served, in `at_most` tokens; of the first `most` of them."""
         trusted = [line for line in lines if line.trusted][:most]
         return _chosen(trusted, self.fill(*_priced(trusted, headings), self.left if at_most is None else at_most))

@@ -31,14 +31,12 @@ def given(hits: Iterable[Hit]) -> Given:
     return {"items": [hit.id for hit in found], "tokens": sum(count_tokens(hit.text) for hit in found)}
 
 
-def note_recalled(
-    home: Home, how: str, *, query: str = "", items: Iterable[str] = (), tokens: int = 0, agent: str, session: str = ""
-) -> str:
+def note_recalled(home: Home, how: str, *, query: str = "", items: Iterable[str] = (), tokens: int = 0, agent: str,
+                  session: str = "") -> str:  # fmt: skip
     """Append the event of what is given to an agent; where nothing can be written it says so, else ''."""
     event = recalled_event(
         how, query=query, items=items, tokens=tokens, agent=agent, session=session, project=home.project,
-        at=home.clock.now(),
-    )  # fmt: skip
+        at=home.clock.now())  # fmt: skip
     try:
         home.journal.append([event])
     except StorageError as error:

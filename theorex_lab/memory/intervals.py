@@ -67,9 +67,8 @@ class Interval:
         return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
 
 
-def bootstrap_means(
-    values: ArrayLike, *, seed: int = 0, draws: int = BOOTSTRAPS, groups: Sequence[object] | None = None
-) -> list[Interval]:
+def bootstrap_means(values: ArrayLike, *, seed: int = 0, draws: int = BOOTSTRAPS,
+                    groups: Sequence[object] | None = None) -> list[Interval]:  # fmt: skip
     """The mean of each column of `values`, (n, k) or (n,), with its 95 % interval; one set of resamples serves all.
 
     Rows are drawn, or whole groups of rows where `groups` names one for each. For a paired comparison, hand in

@@ -11,9 +11,8 @@ QUERY_CHARACTERS = 500
 _LARGEST_NOTE_BYTES = 1 << 20
 
 
-def recalled_event(
-    how: str, *, query: str = "", items: Iterable[str] = (), tokens: int = 0, project: str = "", at: int, **by: str
-) -> Event:
+def recalled_event(how: str, *, query: str = "", items: Iterable[str] = (), tokens: int = 0, project: str = "", at: int,
+                   **by: str) -> Event:  # fmt: skip
     """An event `recalled`: what was given to an agent. It counts nowhere as a mention.
 
     by: agent, and session.  how: by which door, as "session_start".  query: what was asked, '' for nothing; masked and cut to 500 characters.

@@ -4,7 +4,7 @@ import difflib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -27,6 +27,7 @@ VectorUse = Literal["auto", "always", "never"]
 Use = VectorUse | None
 Among = Callable[[ItemIndex], Mask]
 Vector = Matrix | None
+T = TypeVar("T")
 _CANDIDATES = 100  # of each signal; what stands deeper in all does not reach the top ten
 _HOLDS_ALL = 0.8  # of the query's words, by idf
 _SUFFICES = 0.6  # of them, in one text: then no model is loaded for a search that may go without
@@ -90,15 +91,11 @@ class Searcher:
 
     def __init__(self, home: Home) -> None:
         self.home, self.vectors = home, EmbeddedTexts(home)
-        self._awake_at: dict[str, tuple[Table, int, Mask]] = {}
-        self._passages: tuple[Table, int, Passages] | None = None
-        self._echoed: tuple[Table, int, Ids] | None = None
+        self._made: dict[tuple[str, str], tuple[Table, int, Any]] = {}
 
-    def search(
-        self, query: str, *, agents: Sequence[str] | None = None, limit: int = 10, cold: bool = False,
-        tag: str | None = None, spread: bool = False, kinds: Sequence[str] | None = None,
-        projects: Sequence[str] | None = None, vectors: Use = None,
-    ) -> Hits:  # fmt: skip
+    def search(self, query: str, *, agents: Sequence[str] | None = None, limit: int = 10, cold: bool = False,
+               tag: str | None = None, spread: bool = False, kinds: Sequence[str] | None = None,
+               projects: Sequence[str] | None = None, vectors: Use = None) -> Hits:  # fmt: skip
         """The items that answer the query best: of these agents and what they share (or of all), with this tag (or any).
 
         Texts of all kinds, or only items of these `kinds`; labels, such as concepts, and what echoes another text are found
@@ -134,9 +131,8 @@ class Searcher:
             found.append(self.search_among(query, among, limit=limit, labels=True))
         return found[0] if len(found) == 1 else _merged(found[0], found[1], limit)
 
-    def search_among(
-        self, query: str, among: Among, *, limit: int, spread: bool = False, labels: bool = False, vectors: Use = None
-    ) -> Hits:
+    def search_among(self, query: str, among: Among, *, limit: int, spread: bool = False, labels: bool = False,
+                     vectors: Use = None) -> Hits:  # fmt: skip
         """The texts, or the labels, that answer the query best, of the documents in a mask; hidden ones never.
 
         Raises as `search` does.
@@ -196,11 +192,13 @@ class Searcher:
         ids = {event.seq: event.id for event in self.home.journal.read(seqs=sorted(set(seqs)))}
         return [ids[seq] for seq in seqs], columns
 
-    def _candidates(
-        self, index: ItemIndex, query: str, vector: Vector, allowed: Mask, wanted: int
-    ) -> tuple[Ids, dict[str, Scores], Scores]:
+    def _candidates(self, index: ItemIndex, query: str, vector: Vector, allowed: Mask,
+                    wanted: int) -> tuple[Ids, dict[str, Scores], Scores]:  # fmt: skip
         """The documents that one of the signals puts among the first, their signals, and the share of the words they hold."""
-        passages = self._passages_of(index)
+        count = len(index.documents)
+        passages = self._kept(
+            index, "passages", count, lambda: Passages(index.documents["session"], index.lexical.lengths)
+        )
         scored = word_scores(index.lexical, tokenize(query), passages, index.documents["echo"] != 0)
         found = [likeliest(scored.words, allowed, wanted), likeliest(scored.passage, allowed, wanted)]
         if vector is not None:
@@ -209,9 +207,8 @@ class Searcher:
         columns = self._signals(index, query, vector, documents, passages, scored) if len(documents) else {}
         return documents, columns, scored.held[documents]
 
-    def _signals(
-        self, index: ItemIndex, query: str, vector: Vector, documents: Ids, passages: Passages, scored: WordScores
-    ) -> dict[str, Scores]:
+    def _signals(self, index: ItemIndex, query: str, vector: Vector, documents: Ids, passages: Passages,
+                 scored: WordScores) -> dict[str, Scores]:  # fmt: skip
         """By signal, a value a candidate."""
         sides = [passages.before(documents), passages.after(documents)] if passages.any else []
         around = sum((np.where(side >= 0, scored.words[side], 0.0) for side in sides), np.zeros(len(documents)))
@@ -248,25 +245,18 @@ class Searcher:
         rows = np.array([place.get(document, -1) for document in documents.tolist()])
         return _Ranked(documents, ordered, {name: np.append(part, 0.0)[rows] for name, part in ranked.parts.items()})
 
-    def _passages_of(self, index: ItemIndex) -> Passages:
-        """The passages of the index's documents, kept until a document is added."""
-        known = self._passages
-        if known is None or known[0] is not index.documents or known[1] != len(index.documents):
-            known = (index.documents, len(index.documents), Passages(index.documents["session"], index.lexical.lengths))
-            if index.name == "items":
-                self._passages = known
-        return known[2]
+    def _kept(self, index: ItemIndex, what: str, at: int, make: Callable[[], T]) -> T:
+        """What was made of an index, made again where it is another one, or was at another place."""
+        table, known_at, made = self._made.get((what, index.name), (None, 0, None))
+        if table is not index.documents or known_at != at:
+            made = make()
+            self._made[what, index.name] = index.documents, at, made
+        return cast(T, made)
 
     def _echoes(self, index: ItemIndex, allowed: Mask) -> Mask:
-        """A mask of the documents that echo one of the allowed; the pairs are kept until a document is added."""
-        echo, mask = index.documents["echo"], np.zeros(len(index.documents), bool)
-        if self._echoed is None or self._echoed[0] is not index.documents or self._echoed[1] != len(echo):
-            rows, order = np.flatnonzero(echo), np.argsort(index.documents["item"], kind="stable")
-            items = index.documents["item"][order]
-            places = np.minimum(np.searchsorted(items, echo[rows]), max(len(items) - 1, 0))
-            known = items[places] == echo[rows]
-            self._echoed = index.documents, len(echo), np.stack([rows[known], order[places[known]]])
-        echoing, said = self._echoed[2]
+        """A mask of the documents that echo one of the allowed."""
+        mask = np.zeros(len(index.documents), bool)
+        echoing, said = self._kept(index, "echoes", len(mask), lambda: _echoing(index))
         mask[echoing] = allowed[said]
         return mask
 
@@ -285,15 +275,13 @@ class Searcher:
                 raise InvalidInput(f"got the item kind {kind!r}; allowed are {there}; {near!r} is nearest")
 
     def _awake(self, index: ItemIndex) -> Mask:
-        """A mask of the documents that do not sleep, kept until something is appended."""
-        table, seq, mask = self._awake_at.get(index.name, (None, 0, np.zeros(0, bool)))
-        if table is not index.documents or seq != index.seq:
-            asleep = index.documents["asleep"] | index.documents["dismissed"]
-            for sleeping in self._asked("asleep"):
-                asleep |= sleeping(self.home, index)
-            mask = ~asleep
-            self._awake_at[index.name] = (index.documents, index.seq, mask)
-        return mask
+        """A mask of the documents that do not sleep."""
+
+        def awake() -> Mask:
+            asleep = [sleeping(self.home, index) for sleeping in self._asked("asleep")]
+            return np.asarray(~np.logical_or.reduce([index.documents["asleep"], index.documents["dismissed"], *asleep]))
+
+        return self._kept(index, "awake", index.seq, awake)
 
     def _hits(self, index: ItemIndex, ranked: _Ranked, limit: int) -> Iterator[_Row]:
         documents = ranked.documents[:limit]
@@ -305,6 +293,15 @@ class Searcher:
             score = round(float(ranked.scores[row]), 6)
             hit = Hit(item.item_id, index.kind_of(document), item.text, event.agent, score, item.about, event.at)
             yield hit, event.id, {name: round(float(part[row]), 4) for name, part in ranked.parts.items() if part[row]}
+
+
+def _echoing(index: ItemIndex) -> Ids:
+    """The documents that echo another one, and those which they echo."""
+    echo, order = index.documents["echo"], np.argsort(index.documents["item"], kind="stable")
+    rows, items = np.flatnonzero(echo), index.documents["item"][order]
+    places = np.minimum(np.searchsorted(items, echo[rows]), max(len(items) - 1, 0))
+    known = items[places] == echo[rows]
+    return np.stack([rows[known], order[places[known]]])
 
 
 def _named(index: ItemIndex, query: str) -> Scores:

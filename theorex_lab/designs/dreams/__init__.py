@@ -8,61 +8,29 @@ ISA_VERSION = "1.0"
 DEFAULT_DOMAIN = "default"
 
 
-class Level(IntEnum):
-    """How much a trajectory is about: from what is wanted to what answers a moment."""
-
-    GOAL = 1
-    ARCHITECTURE = 2
-    TACTICAL = 3
-    REACTIVE = 4
-
-
-class Ended(StrEnum):
-    """How a trajectory came out."""
-
-    SUCCESS = "success"
-    FAILURE = "failure"
-    PARTIAL = "partial"
-    ABORTED = "aborted"
-    UNKNOWN = "unknown"
-
-
-class Edge(StrEnum):
-    """How two nodes of the graph belong together."""
-
-    NEXT_STEP = "next_step"
-    PREVIOUS_STEP = "previous_step"
-    IS_CHILD_OF = "is_child_of"
-    CAUSAL = "causal"
-    CONTEXT_JUMP = "context_jump"
-
-
-class Fault(StrEnum):
-    """Why something failed, as far as that is known."""
-
-    PHYSICAL_SLIP = "physical_slip"
-    MECHANICAL_STALL = "mechanical_stall"
-    VLM_HALLUCINATION = "vlm_hallucination"
-    LIGHTING_GLARE = "lighting_glare"
-    COMMAND_LOST = "command_lost"
-    SENSOR_OCCLUSION = "sensor_occlusion"
-    TIMEOUT = "timeout"
-    LOGIC_ERROR = "logic_error"
-    UNKNOWN_FAILURE = "unknown_failure"
-
-
+# How much a trajectory is about: from what is wanted (1) to what answers a moment (4).
+Level = IntEnum("Level", "GOAL ARCHITECTURE TACTICAL REACTIVE")
+# How a trajectory came out; here and below a value is the name in lower case.
+Ended = StrEnum("Ended", "SUCCESS FAILURE PARTIAL ABORTED UNKNOWN")
+# How two nodes of the graph belong together.
+Edge = StrEnum("Edge", "NEXT_STEP PREVIOUS_STEP IS_CHILD_OF CAUSAL CONTEXT_JUMP")
+# Why something failed, as far as that is known.
+Fault = StrEnum("Fault", "PHYSICAL_SLIP MECHANICAL_STALL VLM_HALLUCINATION LIGHTING_GLARE COMMAND_LOST SENSOR_OCCLUSION "
+                "TIMEOUT LOGIC_ERROR UNKNOWN_FAILURE")  # fmt: skip
 # How far what was lived there holds in the world, by where a trajectory is from.
 FIDELITY = {"real_world": 1.0, "sim_3d": 0.8, "agent": 0.7, "sim_2d": 0.5, "unknown_source": 0.5, "dream_text": 0.3}
-# Kind of an event -> the version that is written. A `state` is that of a `strategies.Strategy`, whole.
-KINDS = {
-    "trajectory_started": 1,  # trajectory_id, parent_id, goal, level, from, domain, tags, isa_version
-    "acted": 1,  # trajectory_id, reasoning, action, result, ok
-    "trajectory_ended": 1,  # trajectory_id, outcome, confidence, error, fault
-    "strategy": 1,  # a strategy was made of a trajectory: strategy_id, state, trajectory, upto
-    "strategy_merged": 1,  # a trajectory, or another strategy, was taken into one: strategy_id, state, absorbed; with `undo`, given up
-    "constraint": 1,  # what is not to be done again: constraint_id, strategy_id, text, fault, trajectory
-    "strategy_linked": 1,  # one strategy leads to another: from_id, to_id, type, weight
-    "strategy_compacted": 1,  # a strategy was told shorter, or with `pruned` put to sleep: strategy_id, state
-    "strategy_migrated": 1,  # a strategy was carried to another version of the instruction set: strategy_id, state, ok
-    "dream": 1,  # one cycle: what it processed, passed over and made, phase by phase
-}
+# Kinds of events, and their members. A `state` is that of a `strategies.Strategy`, whole.
+#
+# trajectory_started  trajectory_id, parent_id, goal, level, from, domain, tags, isa_version
+# acted               trajectory_id, reasoning, action, result, ok
+# trajectory_ended    trajectory_id, outcome, confidence, error, fault
+# strategy            one was made of a trajectory: strategy_id, state, trajectory, upto
+# strategy_merged     a trajectory, or another strategy, was taken into one: strategy_id, state, absorbed; with `undo`, given up
+# constraint          what is not to be done again: constraint_id, strategy_id, text, fault, trajectory
+# strategy_linked     one leads to another: from_id, to_id, type, weight
+# strategy_compacted  one was told shorter, or with `pruned` put to sleep: strategy_id, state
+# strategy_migrated   one was carried to another version of the instruction set: strategy_id, state, ok
+# dream               one cycle: what it processed, passed over and made, phase by phase
+STATED = ("strategy", "strategy_merged", "strategy_compacted", "strategy_migrated")
+_CAPTURED = ("trajectory_started", "acted", "trajectory_ended")
+KINDS = dict.fromkeys((*_CAPTURED, *STATED, "constraint", "strategy_linked", "dream"), 1)

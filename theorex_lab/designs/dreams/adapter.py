@@ -28,7 +28,7 @@ def capture_run(
 
     answer: what the run ended with, None where it ended without.  outcome: as whoever checked the answer says.  Where nobody
     did, a run without an answer, or whose last call failed, is a failure, and another a success with a confidence of .9.
-    about: as in `capture.session`. Raises InvalidInput for other members, and as `capture.capture` does.
+    about: as in `capture.SessionLog`. Raises InvalidInput for other members, and as `capture.capture` does.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -58,19 +58,17 @@ def memory_section(home: Home, goal: str, *, domain: str | None = None, agent: s
     That it was given is noted, for `agent`. Raises as `recall.recall`.
     """
     found = recall(home, goal, domain=domain)
-    if found.entry is None:
-        return ""
     text = section_of(found)
-    note_recalled(home, "prompt", query=goal, items=[found.entry.id], tokens=count_tokens(text), agent=agent)
+    if found.entry_point is not None:
+        note_recalled(home, "prompt", query=goal, items=[found.entry_point.id], tokens=count_tokens(text), agent=agent)
     return text
 
 
 def section_of(found: Recollection) -> str:
     """A recalled strategy as a section of a prompt: advice of our own, and what was recorded in fences that name whose words it is."""
-    if (strategy := found.entry) is None:
+    if (strategy := found.entry_point) is None:
         return ""
-    known = strategy.success + strategy.failure
-    how = f"and succeeded {strategy.success} of {known} times" if known else "how it came out is not known"
+    how = f"and succeeded {strategy.worked}" if strategy.worked else "how it came out is not known"
     lines = [f"Strategy: {strategy.summary}", *(f"Noted: {line}" for line in strategy.content.splitlines() if line)]
     for number, step in enumerate(strategy.steps[:_MOST_STEPS], start=1):
         texts = zip((step.why or step.reasoning, step.action, step.result), _CHARACTERS, strict=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -50,12 +50,16 @@ class TraceLog:
         self.confidence = checked_share("confidence", confidence)
 
 
-class SessionLog:
-    """Work for one goal, whose parts are traced. session: the id of all of it."""
+class SessionLog(AbstractContextManager["SessionLog"]):
+    """Work for one goal, whose parts are traced. session: the id of all of it.
+
+    origin: where it is lived, a key of `FIDELITY`.  source: who set the goal. Raises InvalidInput for what is outside the rules.
+    """
 
     def __init__(
-        self, home: Home, goal: str, domain: str, origin: str, tags: Sequence[str], agent: str, source: str
-    ) -> None:
+        self, home: Home, goal: str, *, domain: str = DEFAULT_DOMAIN, origin: str = "agent", tags: Sequence[str] = (),
+        agent: str = "main", source: str = "agent",
+    ) -> None:  # fmt: skip
         if origin not in FIDELITY or source not in TRUST:
             allowed = f"{', '.join(FIDELITY)}; the source {', '.join(TRUST)}"
             raise InvalidInput(f"got the origin {origin!r} of source {source!r}; allowed are {allowed}")
@@ -65,6 +69,9 @@ class SessionLog:
         self.about = {"from": origin, "domain": domain, "tags": check_tags(tags), "source": source}
         self.root_goal = checked_goal(goal)
         self._around: list[str] = []  # ids of the traces that are open, the innermost last
+
+    def __exit__(self, *_: object) -> None:
+        """The traces end by themselves."""
 
     def append(self, kind: str, body: dict[str, Any]) -> str:
         """Append an event of this session; returns its id."""
@@ -86,33 +93,17 @@ class SessionLog:
         try:
             yield trace
         except BaseException as error:
-            stopped = not isinstance(error, Exception)
-            trace.end(Ended.ABORTED if stopped else Ended.FAILURE, fault=_fault_of(error))
+            fault = Fault.TIMEOUT if isinstance(error, TimeoutError) else Fault.LOGIC_ERROR
+            trace.end(Ended.FAILURE if isinstance(error, Exception) else Ended.ABORTED, fault=fault)
             self._close(trace, f"{type(error).__name__}: {error}")
             raise
         self._close(trace)
 
     def _close(self, trace: TraceLog, error: str = "") -> None:
         self._around.remove(trace.id)
-        ended = {
-            "outcome": (trace.outcome or Ended.SUCCESS).value,
-            "confidence": trace.confidence,
-            "fault": trace.fault,
-        }
-        told = {"trajectory_id": trace.id, **ended, "error": _text(error)[:_ERROR_CHARACTERS]}
+        told = {"trajectory_id": trace.id, "confidence": trace.confidence, "fault": trace.fault}
+        told |= {"outcome": (trace.outcome or Ended.SUCCESS).value, "error": _text(error)[:_ERROR_CHARACTERS]}
         self.append("trajectory_ended", told)
-
-
-@contextmanager
-def session(
-    home: Home, goal: str, *, domain: str = DEFAULT_DOMAIN, origin: str = "agent", tags: Sequence[str] = (),
-    agent: str = "main", source: str = "agent",
-) -> Iterator[SessionLog]:  # fmt: skip
-    """Work for a goal, whose parts are traced. origin: where it is lived, a key of `FIDELITY`.  source: who set the goal.
-
-    Raises InvalidInput for what is outside the rules.
-    """
-    yield SessionLog(home, goal, domain, origin, tags, agent, source)
 
 
 def capture(
@@ -121,22 +112,18 @@ def capture(
 ) -> tuple[str, str]:  # fmt: skip
     """Capture what is over: actions of {reasoning, action, result, ok}; returns the ids of the trajectory and of its session.
 
-    about: what `session` takes. Raises InvalidInput for what is outside the rules, before anything is written.
+    about: what `SessionLog` takes. Raises InvalidInput for what is outside the rules, before anything is written.
     """
     known = {"reasoning", "action", "result", "ok"}
     done = list(actions)
     for number, given in enumerate(done, start=1):
         if not isinstance(given, Mapping) or given.keys() - known or not str(given.get("action", "")).strip():
             raise InvalidInput(f"got {given!r:.200} for action {number}; allowed are reasoning, action, result and ok")
-    ended = (
-        member_of(Ended, "outcome", outcome),
-        checked_share("confidence", confidence),
-        member_of(Level, "level", level),
-    )
-    with session(home, goal, **about) as log, log.trace(ended[2]) as trace:
+    ended = member_of(Ended, "outcome", outcome), checked_share("confidence", confidence)
+    with SessionLog(home, goal, **about) as log, log.trace(member_of(Level, "level", level)) as trace:
         for given in done:
             trace.action(given.get("reasoning", ""), given["action"], given.get("result", ""), ok=given.get("ok"))
-        trace.end(ended[0], ended[1], fault=fault)
+        trace.end(*ended, fault=fault)
     return trace.id, log.session
 
 
@@ -146,7 +133,7 @@ def traced(home: Home, goal: str = "", **about: Any) -> Callable[[Callable[P, R]
     def wrap(function: Callable[P, R]) -> Callable[P, R]:
         @wraps(function)
         def call(*given: P.args, **named: P.kwargs) -> R:
-            with session(home, goal or function.__name__, **about) as log, log.trace() as trace:
+            with SessionLog(home, goal or function.__name__, **about) as log, log.trace() as trace:
                 told = [*map(repr, given), *(f"{name}={value!r}" for name, value in named.items())]
                 found = function(*given, **named)
                 trace.action("", f"{function.__name__}({', '.join(told)})", repr(found), ok=True)
@@ -180,10 +167,6 @@ def checked_share(name: str, given: float) -> float:
     if isinstance(given, bool) or not isinstance(given, int | float) or not 0 <= given <= 1:
         raise InvalidInput(f"got the {name} {given!r:.100}; allowed are numbers from 0 to 1")
     return float(given)
-
-
-def _fault_of(error: BaseException) -> str:
-    return Fault.TIMEOUT if isinstance(error, TimeoutError) else Fault.LOGIC_ERROR
 
 
 def _text(given: object) -> str:

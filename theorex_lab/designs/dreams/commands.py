@@ -1,20 +1,29 @@
-"""The commands of dreams: `theorex dream …`."""
+"""The commands of dreams, of their files and of programs of the instruction set: `theorex dream …`."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.console import command, emit, one_row, open_lab, reads_project, tends_project
-from theorex_lab.console.agents import own_agent
+from theorex_lab import console
+from theorex_lab.console import command, emit, keeps_secrets, one_row, open_lab, reads_project, tends_project
+from theorex_lab.console.agents import agent_option, own_agent
 from theorex_lab.console.options import OWN_AGENT
+from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
     from theorex_lab.designs.dreams.strategies import Step, Strategy
 
+_GOAL_CHARACTERS = 120
 _DOMAIN = click.option("--domain", metavar="D", help="Only of this domain.")
+_FILE = click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
+_PROGRAM = click.argument("file", type=click.File("r", "utf-8-sig", "replace"))
+_VERSION = click.option("--isa", "version", default="latest", metavar="V", help="Version of the set; default latest.")
 
 
 @command("run")
@@ -56,17 +65,13 @@ def dream_recall(query: str, domain: str | None, agent: str | None) -> None:
 
     lab = open_lab()
     found = lab.dreams.query(query, domain=domain)
-    told = {
-        "path": found.path,
-        "reasoning": found.reasoning,
-        "confidence": found.confidence,
-        "similarity": found.similarity,
-    }
-    if found.entry is None:
-        emit({**told, "entry_point": None}, f"zero shot: {found.reasoning}")
+    told = found._asdict()
+    if found.entry_point is None:
+        emit(told, f"zero shot: {found.reasoning}")
         return
-    note_recalled(lab.home, "dream_recall", query=query, items=[found.entry.id], agent=own_agent(agent))
-    emit({**told, "entry_point": as_told(found.entry)}, f"{found.reasoning}\n{strategy_in_words(found.entry)}")
+    note_recalled(lab.home, "dream_recall", query=query, items=[found.entry_point.id], agent=own_agent(agent))
+    told["entry_point"] = as_told(found.entry_point)
+    emit(told, f"{found.reasoning}\n{strategy_in_words(found.entry_point)}")
 
 
 @command("traverse")
@@ -102,10 +107,8 @@ def dream_strategies(strategy: str | None, domain: str | None, everything: bool)
     from theorex_lab.designs.dreams.recall import floor_of
 
     dreams = open_lab().dreams
-    if strategy is not None:
-        found = [dreams.strategy(strategy)]
-    else:
-        found = dreams.strategies(domain=domain, active=None if everything else True)
+    every = None if everything else True
+    found = [dreams.strategy(strategy)] if strategy else dreams.strategies(domain=domain, active=every)
     told = {"strategies": [as_told(one) for one in found], "recall_floor": floor_of(dreams.home)}
     shown = [strategy_in_words(one) for one in found] if strategy else [_row(one) for one in found]
     emit(told, "\n".join(shown) or "no strategies yet: theorex dream run makes them of what was done")
@@ -113,10 +116,9 @@ def dream_strategies(strategy: str | None, domain: str | None, everything: bool)
 
 def _row(one: Strategy) -> str:
     gone = "" if one.active else f" [{f'taken into {one.absorbed_by}' if one.absorbed_by else 'asleep'}]"
-    counts = (
-        f"{len(one.steps)} steps, {one.success} of {one.success + one.failure} succeeded, {one.confidence:.0%} sure"
-    )
-    return f"{one.id}  {one_row(one.goal)} ({counts}){gone}"
+    known, goal = one.success + one.failure, one_line(one.goal, _GOAL_CHARACTERS)
+    rate = f"{one.success} of {known} succeeded" if known else "no outcome known"
+    return f"{one.id}  {goal} ({len(one.steps)} steps, {rate}, {one.confidence:.0%} sure){gone}"
 
 
 def as_told(one: Strategy) -> dict[str, Any]:
@@ -126,11 +128,7 @@ def as_told(one: Strategy) -> dict[str, Any]:
 
 def strategy_in_words(one: Strategy) -> str:
     """A strategy for people: what it is for, its steps with what came of them, and what it warns of."""
-    lines = [
-        f"{one.id}  {one_row(one.goal)}",
-        f"  {one_row(one.summary)}",
-        *map(_step, range(1, 1 + len(one.steps)), one.steps),
-    ]
+    lines = [f"{one.id}  {one_row(one.goal)}", f"  {one_row(one.summary)}", *map(_step, range(1, 101), one.steps)]
     lines += [f"     or, after {branch.after + 1}: {one_row(branch.step.action)}" for branch in one.branches]
     lines += [f"  avoid: {one_row(found.text)} ({found.source}'s words)" for found in one.constraints]
     return "\n".join(lines)
@@ -153,3 +151,113 @@ def dream_undo(strategy: str) -> None:
     dreams.undo_merge(strategy)
     now = dreams.strategy(strategy)
     emit({"strategy_id": now.id, "version": now.version}, f"{now.id} is as it was in version {now.version}")
+
+
+@command("export-training")
+@tends_project
+@click.option("--outcome", default="success", help="Only trajectories that came out so; '' for any.")
+@click.option("--source", default="", help="Where they were lived, such as real_world; default: anywhere.")
+@click.option("--min-actions", type=click.IntRange(1), default=3, help="Calls of tools that one must have.")
+@click.option("--seed", type=click.IntRange(0), default=42, help="Seed of what is drawn.")
+@click.argument("folder", metavar="OUT", type=click.Path(file_okay=False, path_type=Path))
+def dream_export_training(folder: Path, **how: Any) -> None:
+    """A chat for each call of a tool, train.jsonl and, a tenth, validation.jsonl, with stats.json: of the same call in a row
+    every third, of one tool at most 60 %. Secrets are masked; files that are there are replaced.
+
+    JSON: {trajectories, chats, train, validation, seed, tools}
+    """
+    from theorex_lab.designs.dreams.training import export_training
+
+    told = export_training(open_lab().home, folder, **how)
+    emit(told, "\n".join(f"{name:<13}{value}" for name, value in told.items()))
+
+
+@command("export")
+@tends_project
+@_FILE
+def dream_export(file: Path) -> None:
+    """Evolving Memory's SQLite file, nine tables, with the trajectories, the strategies that hold and the dreams; one that is
+    there is replaced.
+
+    JSON: {file, tables: {NAME: rows}}
+    """
+    from theorex_lab.designs.dreams.sqlite_file import export_sqlite
+
+    counts = export_sqlite(open_lab().home, file)
+    emit({"file": str(file), "tables": counts}, "\n".join(f"{count:8d}  {table}" for table, count in counts.items()))
+
+
+@command("import")
+@agent_option("Whose it is.", default="main")
+@click.option("--trust-own", is_flag=True, help="The file is an export of your own: its words are an agent's.")
+@_FILE
+@keeps_secrets
+def dream_import(file: Path, **how: Any) -> None:
+    """Evolving Memory's SQLite file, of any version. Importing twice imports once; a strategy that is here stays as it is.
+    Links between strategies and notes of dreams are not taken in. Rows that are damaged are named. Exit code 1 where nothing could be taken in.
+
+    JSON: {file, imported, skipped, problems}
+    """
+    from theorex_lab.designs.dreams.sqlite_file import import_sqlite
+
+    found = import_sqlite(open_lab().home, file, **how)
+    if not found.imported + found.skipped:
+        console.fail(found.problems[0] if found.problems else "the file is empty", **asdict(found))
+    emit(asdict(found), "\n".join([f"{found.imported:8d} new, {found.skipped} there already", *found.problems]))
+
+
+@command("parse", "Read a program, FILE or - for standard input, and say what of it would run.")
+@_PROGRAM
+@_VERSION
+def isa_parse(file: IO[str], version: str) -> None:
+    """Nothing is run. Exit code 1 where an instruction will be rejected; what is only passed over is a warning.
+
+    JSON: {version, instructions: [{line, opcode, operands}], warnings, errors}
+    """
+    from theorex_lab.designs.dreams.isa import parse, serialize
+
+    found = parse(file.read(), version)
+    rows = [{"line": one.line, "opcode": one.opcode.name, "operands": one.operands} for one in found.instructions]
+    told = {"version": found.version, "instructions": rows, "warnings": found.warnings, "errors": found.errors}
+    emit(told, "\n".join([*serialize(found).splitlines(), *_problems(found.warnings, found.errors)]))
+    sys.exit(bool(found.errors))
+
+
+@command("run", "Run a program, FILE or - for standard input, and say what it asks for.")
+@_PROGRAM
+@_VERSION
+def isa_run(file: IO[str], version: str) -> None:
+    """The memory is not changed. What is rejected is an error and the rest runs; exit code 1 where there are more instructions
+    than isaMaxInstructions, 0 otherwise.
+
+    JSON: {success, instructions_executed, warnings, errors, side_effects}
+    """
+    from theorex_lab.designs.dreams.isa import parse
+    from theorex_lab.designs.dreams.items import dream_settings
+    from theorex_lab.designs.dreams.vm import run
+
+    limit = dream_settings(open_lab().home).isa_max_instructions
+    done = run(parse(file.read(), version), max_instructions=limit)
+    ended = "done" if done.success else "nothing is applied"
+    told = [*done.side_effects, f"{done.instructions_executed} instructions; {ended}"]
+    emit(done.to_dict(), "\n".join([*told, *_problems(done.warnings, done.errors)]))
+    sys.exit(not done.success)
+
+
+@command("versions", "Show the versions of the instruction set.")
+def isa_versions() -> None:
+    """The highest is the one that programs are read as where they do not say another.
+
+    JSON: {current, supported}
+    """
+    from theorex_lab.designs.dreams.isa import VERSIONS
+
+    current, known = VERSIONS.current(), VERSIONS.all_versions()
+    emit({"current": current, "supported": known}, f"current: {current} of {', '.join(known)}")
+
+
+def _problems(warnings: Iterable[str], errors: Iterable[str]) -> list[str]:
+    return [*(f"warning  {one}" for one in warnings), *(f"ERROR    {one}" for one in errors)]
+
+
+isa = console.group("isa", "Programs of the instruction set in which a model dreams.", isa_parse, isa_run, isa_versions)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.designs.dreams import Edge
+from theorex_lab.designs.dreams import STATED, Edge
 from theorex_lab.designs.dreams import strategies as made
 from theorex_lab.designs.dreams.dreamers import Curated
 from theorex_lab.designs.dreams.items import dream_settings
@@ -31,8 +31,7 @@ from theorex_lab.memory.marks import Marks
 
 _NEIGHBOURS = 5  # whose past goals a new strategy must leave alone
 _FIRST, _NOISE, _ASLEEP = 3, 1e-6, -2.0
-_STATED = ("strategy", "strategy_merged", "strategy_compacted", "strategy_migrated")
-_DECIDED = (*_STATED, "constraint", "dream", "erasure")
+_DECIDED = (*STATED, "constraint", "dream", "erasure")
 _LINKS = (Edge.CAUSAL, Edge.CONTEXT_JUMP)
 _MERGED: Body = {"trajectory": "", "upto": 0, "absorbed": "", "why": "they are alike", "undo": False}
 Link = tuple[str, str, str]  # from, to, and a type of `Edge`
@@ -120,8 +119,8 @@ class Mind:
 
     def may_change(self, found: Strategy) -> bool:
         """Whether a strategy is neither used often nor pinned."""
-        used = found.accesses >= self.settings.compaction_max_uses
-        return not used and found.id not in self.home.views.get(Marks).pinned
+        pinned = self.home.views.get(Marks).pinned
+        return found.accesses < self.settings.compaction_max_uses and found.id not in pinned
 
     @contextmanager
     def writing(self) -> Iterator[Append]:
@@ -243,7 +242,7 @@ class Mind:
 
 def _event(home: Home, kind: str, one: Strategy, body: Body, lineage: Sequence[str]) -> Event:
     """An event of a strategy; those of kinds that tell what it is as a whole do so."""
-    told = {"state": one.state(), "source": one.source} if kind in _STATED else {}
+    told = {"state": one.state(), "source": one.source} if kind in STATED else {}
     body = {"strategy_id": one.id, "project": one.project, **told, **body}
     return new_event(kind, body, agent=one.agent, at=home.clock.now(), lineage=lineage)
 
@@ -258,7 +257,7 @@ def undo_merge(home: Home, given: str) -> Strategy:
     one = made.strategy_by_id(home, named[0].body.get("strategy_id", given) if named else given)
     with home.journal.exclusive() as append:
         told = list[Event]()
-        for event in home.journal.tail(0, kinds=_STATED):
+        for event in home.journal.tail(0, kinds=STATED):
             if event.body["strategy_id"] == one.id:
                 told = told[:-1] if event.body.get("undo") else [*told, event]
         last = told[-1]

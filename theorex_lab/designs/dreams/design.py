@@ -15,35 +15,23 @@ if TYPE_CHECKING:
 
 _HERE = "theorex_lab.designs.dreams"
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
+_TITLES = {"avoid": "What failed before", "strategy": "What worked before"}
 READ_FROM = {kind: (kind,) for kind in ("strategy_merged", "strategy_compacted", "strategy_migrated")}
 
 
 def _views() -> Sequence[type[View]]:
-    from theorex_lab.designs.dreams.strategies import Strategies
-    from theorex_lab.designs.dreams.trajectories import Trajectories
+    from theorex_lab.designs.dreams import strategies, trajectories
 
-    return Trajectories, Strategies
+    return trajectories.Trajectories, strategies.Strategies
 
 
 DESIGN = Design(
-    name="dreams",
-    face=later(f"{_HERE}.face:Dreams"),
-    kinds=KINDS,
-    views=_views,
+    name="dreams", face=later(f"{_HERE}.face:Dreams"), kinds=KINDS, views=_views, settings=DreamSettings, leads=False,
     items=(OBSERVATION, STRATEGY, CONSTRAINT),
-    sections=(
-        Section(
-            later(f"{_HERE}.sections:strategy_lines"), {"avoid": "What failed before", "strategy": "What worked before"},
-            lambda _: 0.6,
-        ),
-    ),
-    leads=False,
+    sections=(Section(later(f"{_HERE}.sections:strategy_lines"), _TITLES, lambda _: 0.6),),
     retrieve=later(f"{_HERE}.sections:retrieve_strategies"),
     steps=(NightStep("dream", later(f"{_HERE}.engine:dream_at_night")),),
     audit=AuditPart(READ_FROM, audit_telling("strategy_id", "absorbed", "why", "undo", "pruned", "from", "to", "ok", "problem")),
-    agents=later(f"{_HERE}.reports:agents_of"),
-    consolidated=later(f"{_HERE}.reports:consolidated"),
-    status=later(f"{_HERE}.reports:status"),
-    settings=DreamSettings,
-    routes=later(f"{_HERE}.http:routes"),
+    agents=later(f"{_HERE}.strategies:agents_of"), needs=later(f"{_HERE}.strategies:needs"),
+    status=later(f"{_HERE}.strategies:status"), routes=later(f"{_HERE}.http:routes"),
 )  # fmt: skip

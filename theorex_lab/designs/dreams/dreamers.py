@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
 from theorex_lab.designs.dreams import ISA_VERSION, Edge
 from theorex_lab.designs.dreams.isa import parse
 from theorex_lab.designs.dreams.items import dream_settings
-from theorex_lab.designs.dreams.lessons import CONFIDENCE, MOST_LESSONS, TEXTS, critical_of, lessons_of, summary_of
+from theorex_lab.designs.dreams.lessons import CONFIDENCE, MOST_LESSONS, critical_of, lessons_of, summary_of
 from theorex_lab.designs.dreams.strategies import Strategy, StrategyVectors, strategy_by_id, vectors_of
-from theorex_lab.designs.dreams.trajectories import Act, Trajectory
+from theorex_lab.designs.dreams.trajectories import TEXTS, Act, Trajectory
 from theorex_lab.designs.dreams.vm import MOST_INSTRUCTIONS, Effects, run
 from theorex_lab.dispatch.llm import Completion, client_for
 from theorex_lab.errors import ConfigError, ModelUnavailable, UnusableAnswer
@@ -45,29 +45,17 @@ class Curated(NamedTuple):
     tokens: int = 0
 
 
-class Dreamer(Protocol):
-    """Curates trajectories. A model that does not answer raises ModelUnavailable; UnusableAnswer where it answers nonsense."""
-
-    name: str
-
-    def curate(self, trajectory: Trajectory) -> Curated:
-        """What of a trajectory is worth keeping."""
-
-    def links(self, new: Strategy, near: Sequence[Strategy]) -> list[Link]:
-        """What leads from or to a new strategy."""
-
-    def shorten(self, strategy: Strategy) -> str:
-        """A shorter summary, '' where it stays."""
-
-
 class HeuristicDreamer:
-    """Rules without a model; see `lessons`."""
+    """Rules without a model; see `lessons`. Other dreamers derive from it.
 
-    name = "heuristic"
+    A model that does not answer raises ModelUnavailable; UnusableAnswer where it answers nonsense.
+    """
+
+    name: str = "heuristic"
 
     def curate(self, trajectory: Trajectory) -> Curated:
         """The actions that changed something, a sentence of what was done, and one for each kind of failure."""
-        kept = critical_of(trajectory.actions), lessons_of(trajectory), summary_of(trajectory)
+        kept = critical_of(trajectory.actions, trajectory.goal), lessons_of(trajectory), summary_of(trajectory)
         return Curated(*kept, CONFIDENCE[trajectory.outcome] * trajectory.confidence, {}, "agent")
 
     def links(self, new: Strategy, near: Sequence[Strategy]) -> list[Link]:  # noqa: ARG002
@@ -133,23 +121,8 @@ def _listed(strategies: Iterable[Strategy]) -> list[str]:
     return fence([f"{one.id}: {one_line(f'{one.goal}. {one.summary}')}" for one in strategies], "strategies")
 
 
-class ScriptedModel:
-    """A model that answers from a list, or as a function of the prompt says; `asked` are the prompts so far."""
-
-    def __init__(self, answers: Sequence[str] | Callable[[str], str]) -> None:
-        self._answers, self.asked = answers, list[str]()
-
-    def __call__(self, prompt: str) -> Completion:
-        """The next answer. Raises ModelUnavailable for an empty one, or where the list is at its end."""
-        self.asked.append(prompt)
-        said = self._answers(prompt) if callable(self._answers) else "".join(self._answers[len(self.asked) - 1 :][:1])
-        if not said:
-            raise ModelUnavailable("the script has no answer", "silent")
-        return Completion(said, "scripted", None, None, 0.0)
-
-
 @dataclass
-class ModelDreamer:
+class ModelDreamer(HeuristicDreamer):
     """A language model that answers with programs; what it says of actions counts by their index alone.
 
     complete: a prompt to a completion.  near: strategies that a trajectory may belong to, which the model may group or
@@ -183,7 +156,7 @@ class ModelDreamer:
 
         Raises UnusableAnswer for a program that did not end within the limit, or that keeps nothing.
         """
-        near, before, rules = self.near(trajectory), self.tokens, HeuristicDreamer().curate(trajectory)
+        near, before, rules = self.near(trajectory), self.tokens, super().curate(trajectory)
         program, found = self._run(self.prompts.curate(trajectory, near), len(trajectory.actions), near)
         whys = {index: one_line(why, _WHY_CHARACTERS) for _, index, why, *_ in found.children}
         critical = {*found.critical, *whys} - {*found.noise}
@@ -226,7 +199,7 @@ class ModelDreamer:
         return program, done.effects
 
 
-def dreamer_for(home: Home, *, night: bool = False) -> Dreamer:
+def dreamer_for(home: Home, *, night: bool = False) -> HeuristicDreamer:
     """Who dreams in a home by its setting dreamingModel; at night a model that costs has nightTokens for all that it does.
 
     Raises ConfigError for an unknown model.

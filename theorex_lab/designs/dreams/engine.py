@@ -7,15 +7,15 @@ wholly consolidated.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.dreams import ISA_VERSION
 from theorex_lab.designs.dreams.consolidate import Link, Mind
-from theorex_lab.designs.dreams.dreamers import Curated, Dreamer, dreamer_for
+from theorex_lab.designs.dreams.dreamers import Curated, HeuristicDreamer, dreamer_for
 from theorex_lab.designs.dreams.joining import strategy_from
 from theorex_lab.designs.dreams.strategies import Strategies, Strategy
 from theorex_lab.designs.dreams.trajectories import Trajectory, trajectories_of
@@ -29,46 +29,40 @@ from theorex_lab.text.line import one_line
 
 Progress = Callable[[dict[str, Any]], object]
 # What a cycle counts, by the names of Evolving Memory's journal, and the tokens that its model took.
-COUNTED = (
-    "traces_processed", "nodes_created", "nodes_merged", "edges_created", "cross_edges_created", "nodes_compacted",
-    "constraints_extracted", "traces_migrated", "nodes_migrated", "tokens",
-)  # fmt: skip
+COUNTED = ("traces_processed nodes_created nodes_merged edges_created cross_edges_created nodes_compacted "
+           "constraints_extracted traces_migrated nodes_migrated tokens").split()  # fmt: skip
 _MOST_CYCLES = 20  # a night
 
 
-@dataclass(frozen=True)
-class DreamReport:
+class DreamReport(SimpleNamespace):
     """What one cycle did. ran: False where another process tends the home, the `holder`.
 
-    told: its members, which are attributes too: journal_id, started_at and ended_at (µs UTC), domain, dreamer, each of
+    Its other members: journal_id, started_at and ended_at (µs UTC), domain, dreamer, each of
     COUNTED, phase_log (lines), passed [trajectory, seq up to which, why there was nothing to learn], held [trajectory, why it
     waits on].
     """
 
-    ran: bool = True
-    holder: Holder | None = None
-    told: Mapping[str, Any] = field(default_factory=lambda: dict.fromkeys(COUNTED, 0) | {"passed": (), "held": ()})
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "told" or name not in self.told:
-            raise AttributeError(f"a report of a dream has no {name!r}")
-        return self.told[name]
+    def __init__(self, ran: bool = True, holder: Holder | None = None, **told: Any) -> None:
+        super().__init__(ran=ran, holder=holder, **dict.fromkeys(COUNTED, 0) | {"passed": (), "held": ()} | told)
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON holds it, times as ISO."""
-        times = {name: to_iso(self.told[name]) for name in ("started_at", "ended_at") if name in self.told}
-        return {"ran": self.ran, **self.told, **times, **(self.holder.to_dict() if self.holder else {})}
+        told: dict[str, Any] = {
+            name: to_iso(value) if name.endswith("_at") else value for name, value in vars(self).items()
+        }
+        holder = told.pop("holder")
+        return told | (holder.to_dict() if holder else {})
 
 
 def dream(
-    home: Home, dreamer: Dreamer | None = None, *, domain: str | None = None, limit: int | None = None,
-    progress: Progress | None = None, migrations: Sequence[MigrationTransform] = (), keep: Callable[[], object] | None = None,
+    home: Home, dreamer: HeuristicDreamer | None = None, *, domain: str | None = None, limit: int | None = None,
+    progress: Progress | None = None, migrations: Sequence[MigrationTransform] = (),
 ) -> DreamReport:  # fmt: skip
     """One cycle over what waits, under the home's lease: `limit` trajectories at most, by default maxTracesPerCycle.
 
-    dreamer: by default the one of the settings.  progress: is told {"event": started, phase, trace or completed, …}.  keep:
-    renews the lease of a caller who holds it already. Raises InvalidInput for a limit below 1, ModelUnavailable where the
-    embedder is silent, LeaseLost where another process has taken over.
+    dreamer: by default the one of the settings.  progress: is told {"event": started, phase, trace or completed, …}.  Raises
+    InvalidInput for a limit below 1, ModelUnavailable where the embedder is silent, LeaseLost where another process has taken
+    over.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -80,8 +74,6 @@ def dream(
     if limit is not None and limit < 1:
         raise InvalidInput(f"got limit={limit}; allowed is a number from 1")
     chosen = dreamer or dreamer_for(home)
-    if keep is not None:
-        return _Cycle(Mind(home), chosen, domain, limit, progress, keep).run(migrations)
     with leased(home, "dream") as lease:
         if not lease.held:
             return DreamReport(False, lease.holder)
@@ -96,7 +88,7 @@ def dream_at_night(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of a
     mind, dreamer = Mind(whole), dreamer_for(whole, night=True)
     for _ in range(_MOST_CYCLES):
         report = _Cycle(mind, dreamer, None, None, None, lambda: None).run((), always=False)
-        done.update({name: report.told[name] for name in COUNTED})
+        done.update({name: getattr(report, name) for name in COUNTED})
         if not (report.traces_processed or report.passed) or not trajectories_of(whole, waiting=True, limit=1):
             break
     waits = "".join(f"; {name} waits on: {why}" for name, why in report.held[:3])
@@ -107,7 +99,7 @@ class _Cycle:
     """One cycle, and what it has done so far."""
 
     def __init__(
-        self, mind: Mind, dreamer: Dreamer, domain: str | None, limit: int | None, tell: Progress | None,
+        self, mind: Mind, dreamer: HeuristicDreamer, domain: str | None, limit: int | None, tell: Progress | None,
         keep: Callable[[], object],
     ) -> None:  # fmt: skip
         self.mind, self.home, self.dreamer, self.domain = mind, mind.home, dreamer, domain
@@ -136,14 +128,12 @@ class _Cycle:
         self.keep()
         self.done["nodes_compacted"], problems = shorten_summaries(self.mind, self.dreamer, self.domain)
         self._phase("compaction", f"{self.done['nodes_compacted']} strategies", *problems)
-        body: Body = {
-            "dream_id": new_event_id(started), "started_at": started, "ended_at": self.home.clock.now(), **self.done,
-            "domain": self.domain or "", "dreamer": self.dreamer.name, "phase_log": self.log, "passed": self.passed,
-            "held": self.held,
-        }  # fmt: skip
+        body: Body = {"dream_id": new_event_id(started), "started_at": started, "ended_at": self.home.clock.now()}
+        body |= {**self.done, "domain": self.domain or "", "dreamer": self.dreamer.name, "phase_log": self.log}
+        body |= {"passed": self.passed, "held": self.held}
         if always or any(self.done.values()) or self.passed or {name for name, _ in self.held} != before:
             self.home.journal.append([new_event("dream", body, agent=SCANNER, at=body["ended_at"])])
-        report = DreamReport(told={"journal_id": body["dream_id"], **body})
+        report = DreamReport(**body, journal_id=body["dream_id"])
         self.tell({"event": "completed", **report.to_dict()})
         return report
 

@@ -28,7 +28,7 @@ class Dreams(Face):
     What is no method of its own does what the function that it names does, in the face's home.
     """
 
-    session = on_home(captured.session)
+    session = on_home(captured.SessionLog)
     capture = on_home(captured.capture)
     traced = on_home(captured.traced)
     trajectories = on_home(trajectories_of)
@@ -59,11 +59,11 @@ class Dreams(Face):
         """`dream` in a thread of its own."""
         return await asyncio.to_thread(partial(self.dream, dreamer, **given))
 
-    def query(self, text: str, *, domain: str | None = None, top: int | None = None) -> Any:
+    def query(self, text: str, **among: Any) -> Any:
         """The strategy that answers, if one does; see `recall.recall`."""
         from theorex_lab.designs.dreams.recall import recall
 
-        return recall(self.home, text, domain=domain, top=top, vectors=self.vectors)
+        return recall(self.home, text, vectors=self.vectors, **among)
 
     @cached_property
     def vectors(self) -> made.StrategyVectors:
@@ -78,9 +78,11 @@ class Dreams(Face):
     def stats(self) -> dict[str, Any]:
         """How much there is: parent_nodes, child_nodes, edges, sessions, traces, dream_cycles, isa_version."""
         active, traces = self.strategies(), self.trajectories()
-        return {
-            "parent_nodes": len(active), "child_nodes": sum(len(one.steps) for one in active),
-            "edges": len(made.all_edges(self.home, active)), "traces": len(traces), "isa_version": ISA_VERSION,
+        nodes = {"parent_nodes": len(active), "child_nodes": sum(len(one.steps) for one in active)}
+        lived = {
+            "traces": len(traces),
             "sessions": len({found.session for found in traces}),
-            "dream_cycles": len(self.home.views.get(made.Strategies).cycles),
-        }  # fmt: skip
+            "isa_version": ISA_VERSION,
+        }
+        cycles = len(self.home.views.get(made.Strategies).cycles)
+        return {**nodes, **lived, "edges": len(made.all_edges(self.home, active)), "dream_cycles": cycles}

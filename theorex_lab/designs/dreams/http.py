@@ -12,6 +12,7 @@ from theorex_lab.designs.dreams import DEFAULT_DOMAIN, FIDELITY, ISA_VERSION, En
 from theorex_lab.designs.dreams.face import Dreams
 from theorex_lab.errors import InvalidInput
 
+Told = dict[str, Any]
 _Origin = Annotated[str, Field(pattern=f"^({'|'.join(FIDELITY)})$", description="Where it was lived.")]
 _Domain = Annotated[str, Field(min_length=1, max_length=64)]
 _Text = Annotated[str, Field(min_length=1, max_length=20_000)]
@@ -27,17 +28,15 @@ class ActionBody(BaseModel, extra="forbid"):
     ok: bool | None = None
 
 
-def stats(dreams: Dreams) -> dict[str, Any]:
-    """How much there is."""
-    return dreams.stats()
+stats = Dreams.stats
 
 
-def domains(dreams: Dreams) -> dict[str, Any]:
+def domains(dreams: Dreams) -> Told:
     """Names of domains."""
     return {"domains": dreams.domains()}
 
 
-def isa_version(dreams: Dreams) -> dict[str, Any]:  # noqa: ARG001 - as every route's function takes it
+def isa_version(dreams: Dreams) -> Told:  # noqa: ARG001 - as every route's function takes it
     """The version of the instruction set that is written, and those that can be read."""
     from theorex_lab.designs.dreams.isa import VERSIONS
 
@@ -49,7 +48,7 @@ def add_trace(
     confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0, source: _Origin = "unknown_source",
     actions: Annotated[list[ActionBody], Field(max_length=10_000)] = [], tags: list[str] = [],  # noqa: B006
     domain: _Domain = DEFAULT_DOMAIN, agent_id: str = "",
-) -> dict[str, Any]:  # fmt: skip
+) -> Told:  # fmt: skip
     """Capture a trajectory that is over."""
     done = [action.model_dump() for action in actions]
     about: dict[str, Any] = {"level": hierarchy_level, "outcome": outcome, "confidence": confidence, "origin": source}
@@ -57,7 +56,7 @@ def add_trace(
     return dict(zip(("trace_id", "session_id"), ids, strict=True))
 
 
-def dream(dreams: Dreams, domain: _Domain | None = None, progress: Any = None) -> dict[str, Any]:
+def dream(dreams: Dreams, domain: _Domain | None = None, progress: Any = None) -> Told:
     """Dream a cycle, of a domain or of all."""
     report = dreams.dream(domain=domain, progress=progress)
     if not report.ran:
@@ -66,28 +65,26 @@ def dream(dreams: Dreams, domain: _Domain | None = None, progress: Any = None) -
     return told
 
 
-def query(dreams: Dreams, q: _Text, domain: _Domain | None = None) -> dict[str, Any]:
+def query(dreams: Dreams, q: _Text, domain: _Domain | None = None) -> Told:
     """What answers a task, with scores."""
     found = dreams.query(q, domain=domain)
     return _told(found, similarity_score=found.similarity, composite_score=found.confidence)
 
 
-def answering(
-    dreams: Dreams, query: _Text, top_k: _Many | None = None, domain: _Domain | None = None
-) -> dict[str, Any]:
+def answering(dreams: Dreams, query: _Text, top_k: _Many | None = None, domain: _Domain | None = None) -> Told:
     """What answers a task; top_k: among how many strategies it is looked for, by default recallTop."""
     return _told(dreams.query(query, domain=domain, top=top_k))
 
 
-def _told(found: Any, **scores: float) -> dict[str, Any]:
+def _told(found: Any, **scores: float) -> Told:
     told = {"path": found.path, "reasoning": found.reasoning, "confidence": found.confidence}
-    if found.entry is not None:
-        entry = found.entry.to_dict()
+    if found.entry_point is not None:
+        entry = found.entry_point.to_dict()
         told["entry_point"] = {name: entry[name] for name in ("node_id", "goal", "summary")} | scores
     return told
 
 
-def node(dreams: Dreams, node_id: str) -> dict[str, Any]:
+def node(dreams: Dreams, node_id: str) -> Told:
     """A strategy; or a step of one, whose id is the strategy's, a dot and the step's number."""
     found = _nodes(dreams, node_id)
     if node_id not in found:
@@ -103,7 +100,7 @@ def children(dreams: Dreams, node_id: str) -> list[dict[str, Any]]:
         return []
 
 
-def traverse(dreams: Dreams, node_id: str) -> dict[str, Any]:
+def traverse(dreams: Dreams, node_id: str) -> Told:
     """The edges that lead out of a node, and those that lead to it."""
     node(dreams, node_id)
     out, into = ([edge._asdict() for edge in side] for side in dreams.edges(node_id))
@@ -112,11 +109,10 @@ def traverse(dreams: Dreams, node_id: str) -> dict[str, Any]:
 
 def training_data(
     dreams: Dreams, outcome: Ended | None = None, source: _Origin | None = None, min_actions: _Many = 1,
-    format: Literal["jsonl", "messages", "sharegpt"] = "jsonl", agent_id: str = "",
+    format: Literal["jsonl", "messages"] = "jsonl", agent_id: str = "",  # noqa: ARG001 - Evolving Memory takes it too
 ) -> list[Any]:  # fmt: skip
     """The actions of an agent's trajectories, as lines for training."""
-    how = {"outcome": outcome, "source": source, "min_actions": min_actions, "agent": agent_id}
-    return list(dreams.training_data(format=format.replace("jsonl", "messages"), **how))
+    return list(dreams.training_data(outcome=outcome, source=source, min_actions=min_actions, agent=agent_id))
 
 
 def _nodes(dreams: Dreams, node_id: str) -> dict[str, dict[str, Any]]:

@@ -52,11 +52,8 @@ class Opcode(IntEnum):
 
 
 # Kind of an operand -> its form, and what an error says of it; the others are any text.
-_FORMS = {
-    "index": (re.compile(r"[0-9]{1,9}"), "a whole number from 0"),
-    "confidence": (re.compile(r"0?\.[0-9]+|[01]\.?|1\.0+"), "a number from 0 to 1"),
-    "edge": (re.compile("|".join(Edge)), ", ".join(Edge)),
-}
+_FORMS = {"index": ("[0-9]{1,9}", "a whole number from 0"), "edge": ("|".join(Edge), ", ".join(Edge)),
+          "confidence": (r"0?\.[0-9]+|[01]\.?|1\.0+", "a number from 0 to 1")}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +75,7 @@ class Instruction:
         if len(self.operands) < len(kinds):
             return f"got {len(self.operands)} operands; allowed are {len(kinds)} or more: {' '.join(kinds)}"
         for kind, operand in zip(kinds, self.operands, strict=False):
-            if kind in _FORMS and not _FORMS[kind][0].fullmatch(operand):
+            if kind in _FORMS and not re.fullmatch(_FORMS[kind][0], operand):
                 return f"got the {kind} {one_line(operand, 40)!r}; allowed is {_FORMS[kind][1]}"
         return ""
 

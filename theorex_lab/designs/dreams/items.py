@@ -7,10 +7,9 @@ from collections.abc import Iterable
 from theorex_lab.config import part_of
 from theorex_lab.config_record import SettingsRecord, tunable
 from theorex_lab.design import ItemKind, ItemText
+from theorex_lab.designs.dreams import STATED
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
-
-_WRITTEN = ("strategy", "strategy_merged", "strategy_compacted", "strategy_migrated")
 
 
 def strategy_text(goal: str, summary: str, source: str) -> str:
@@ -47,12 +46,11 @@ def _awake(event: Event) -> Iterable[str]:
 
 
 STRATEGY = ItemKind(
-    "strategy", dict.fromkeys(_WRITTEN, _strategy), hides=dict.fromkeys(_WRITTEN[1:], _replaced),
+    "strategy", dict.fromkeys(STATED, _strategy), hides=dict.fromkeys(STATED[1:], _replaced),
     sleeps={"strategy_merged": _asleep, "strategy_compacted": _asleep}, wakes={"strategy_merged": _awake},
 )  # fmt: skip
-CONSTRAINT = ItemKind(
-    "constraint", {"constraint": lambda event: (ItemText(event.body["constraint_id"], event.body["text"]),)}
-)
+_TOLD = {"constraint": lambda event: (ItemText(event.body["constraint_id"], event.body["text"]),)}
+CONSTRAINT = ItemKind("constraint", _TOLD)
 
 
 class DreamSettings(SettingsRecord):
@@ -70,14 +68,14 @@ class DreamSettings(SettingsRecord):
     recall_similarity: float = tunable(0.5, "weight of likeness in a recall", ge=0, le=1)
     recall_confidence: float = tunable(0.3, "weight of a strategy's confidence", ge=0, le=1)
     recall_success: float = tunable(0.2, "weight of how often it succeeded, where that is known", ge=0, le=1)
-    recall_threshold: float = tunable(0.4, "sum from which a strategy answers", ge=0, le=1)
+    recall_threshold: float = tunable(0.25, "sum from which a strategy answers", ge=0, le=1)
     recall_floor: float | None = tunable(
-        None, "cosine below which nothing answers; null: that of unrelated tasks with the embedder", ge=-1, le=1
-    )  # fmt: skip
+        None, "cosine below which nothing answers; null: unrelated tasks'", ge=-1, le=1
+    )
     recall_top: int = tunable(5, "strategies that are compared", ge=1, le=1_000)
     drift_threshold: float | None = tunable(
-        None, "cosine of the context with a strategy below which it no longer fits; null: recallFloor", ge=-1, le=1
-    )  # fmt: skip
+        None, "cosine below which a way no longer fits; null: the floor", ge=-1, le=1
+    )
     isa_max_instructions: int = tunable(500, "instructions that a program may run", ge=1, le=1_000_000)
     dreaming_model: str = tunable("", "the model that dreams, of `models`; '' for rules without a model")
     waking_model: str = tunable("", "the model that agents of demos use, of `models`; '' for a scripted one")

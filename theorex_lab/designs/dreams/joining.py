@@ -14,7 +14,7 @@ from functools import lru_cache
 from theorex_lab.designs.dreams import FIDELITY, Ended, Fault
 from theorex_lab.designs.dreams.dreamers import Curated
 from theorex_lab.designs.dreams.strategies import Branch, Step, Strategy, new_strategy_id
-from theorex_lab.designs.dreams.trajectories import Act, Trajectory
+from theorex_lab.designs.dreams.trajectories import PATTERNS, Act, Trajectory
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.search.lexical import tokenize
 from theorex_lab.text.line import one_line
@@ -23,10 +23,6 @@ MOST_STEPS, MOST_BRANCHES, MOST_GOALS, MOST_CONSTRAINTS = 100, 16, 32, 32
 _LEARNT = 0.1  # of its fidelity, what another trajectory adds to the confidence
 _SAID_AGAIN = 0.8  # share of words in common from which a constraint is one that is there
 _READ_CHARACTERS, _CONSTRAINT_CHARACTERS, _READ_STEPS = 2_000, 400, 12
-_CALL = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
-_KEY = re.compile(r"""(?:"(\w+)"\s*:|\b(\w+)=)""")
-_QUOTED = re.compile(r"""(["'])([^"'\n]{0,300})\1(?!\s*:)""")
-_PLACE = re.compile(r"/|\.\w{1,5}$")
 Kind = tuple[str, int]  # what a step is in kind, and the how manieth of its kind it is
 
 
@@ -40,10 +36,10 @@ def kind_of(action: str) -> str:
     False
     """
     text = action[:_READ_CHARACTERS]
-    if called := _CALL.match(text):
-        places = {quoted for _, quoted in _QUOTED.findall(text) if _PLACE.search(quoted)}
-        return " ".join([called[1], *sorted(places | {one or other for one, other in _KEY.findall(text)})])
-    plain = _QUOTED.sub(lambda found: found[0] if _PLACE.search(found[2]) else '""', text)
+    if called := PATTERNS["named"].match(text):
+        places = {quoted for _, quoted in PATTERNS["quoted"].findall(text) if PATTERNS["place"].search(quoted)}
+        return " ".join([called[1], *sorted(places | {one or other for one, other in PATTERNS["key"].findall(text)})])
+    plain = PATTERNS["quoted"].sub(lambda found: found[0] if PATTERNS["place"].search(found[2]) else '""', text)
     return one_line(re.sub(r"\d+", "0", plain).lower(), _READ_CHARACTERS)
 
 
@@ -58,7 +54,7 @@ def strategy_from(trajectory: Trajectory, curated: Curated) -> Strategy:
     source = min(trajectory.source, curated.source, key=TRUST.__getitem__)
     return Strategy(
         new_strategy_id(trajectory.id, trajectory.upto), trajectory.goal, curated.summary, tuple(steps),
-        goals=(trajectory.goal,), confidence=round(curated.confidence * trajectory.fidelity, 6),
+        goals=(trajectory.goal,), confidence=round(curated.confidence * FIDELITY.get(trajectory.origin, 0.5), 6),
         outcome=trajectory.outcome.value, level=int(trajectory.level), domain=trajectory.domain, origin=trajectory.origin,
         success=int(trajectory.outcome is Ended.SUCCESS), failure=int(trajectory.outcome is Ended.FAILURE),
         isa_version=trajectory.isa_version, source=source, tags=trajectory.tags, project=trajectory.project,
@@ -95,10 +91,11 @@ def _failed(strategy: Strategy) -> bool:
 
 
 def _rank(strategy: Strategy) -> tuple[object, ...]:
-    """By what the better way is told: success, how real it was, then the fewest steps, of two at least; where it is not
-    known to have succeeded, as many steps as are read at once.
+    """By what the better way is told: success, how real it was, then the fewest steps, of two at least beside those that
+    hand the work over; where it is not known to have succeeded, as many steps as are read at once.
     """
-    length, succeeded = len(strategy.steps), strategy.outcome == Ended.SUCCESS
+    length = sum(not PATTERNS["handed"].match(step.action) for step in strategy.steps)
+    succeeded = strategy.outcome == Ended.SUCCESS
     return (
         [int(number) for number in re.findall(r"\d+", strategy.isa_version)], not _failed(strategy), succeeded,
         FIDELITY.get(strategy.origin, 0.5), min(length, 2 if succeeded else _READ_STEPS), -length,
@@ -140,17 +137,11 @@ def new_constraints(known: list[str], said: Iterable[tuple[str, str, str]]) -> I
     """Text, fault and source of those that no known one says already in nearly the same words; they are known from then on."""
     for text, fault, source in said:
         line = one_line(text, _CONSTRAINT_CHARACTERS)
-        if (
-            line
-            and len(known) < MOST_CONSTRAINTS
-            and not any(_alike({*tokenize(line)}, {*tokenize(old)}) for old in known)
-        ):
+        is_known = any(_alike({*tokenize(line)}, {*tokenize(old)}) for old in known)
+        if line and len(known) < MOST_CONSTRAINTS and not is_known:
             known.append(line)
-            yield (
-                line,
-                fault if fault in [*Fault] else Fault.UNKNOWN_FAILURE.value,
-                source if source in TRUST else "tool",
-            )
+            fault = fault if fault in [*Fault] else Fault.UNKNOWN_FAILURE.value
+            yield line, fault, source if source in TRUST else "tool"
 
 
 def _alike(one: set[str], other: set[str]) -> bool:

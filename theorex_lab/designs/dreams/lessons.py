@@ -7,41 +7,50 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from theorex_lab.designs.dreams import Ended, Fault
-from theorex_lab.designs.dreams.trajectories import Act, Trajectory
+from theorex_lab.designs.dreams.trajectories import PATTERNS, TEXTS, Act, Trajectory
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.evolution.failure_signs import RunStep, failure_quote, says_failed
 from theorex_lab.text.line import one_line
-from theorex_lab.text.sections import read_sections
 
 MOST_STEPS, MOST_LESSONS = 40, 8
 CONFIDENCE = {Ended.SUCCESS: 1.0, Ended.PARTIAL: 0.6, Ended.UNKNOWN: 0.5, Ended.ABORTED: 0.3, Ended.FAILURE: 0.2}
-TEXTS = read_sections(__file__, "prompts.txt")
 _MOST_NAMED, _MOST_KINDS, _DECISIVE_AMONG, _INSTEAD_WITHIN = 6, 40, 20, 200
 _SHOWN_CHARACTERS, _VALUE_CHARACTERS, _LESSON_CHARACTERS, _READ_CHARACTERS = 130, 60, 400, 2_000
 _ALIKE = 0.6  # share of words that an action has in common with the one that worked instead of it
 _TALK = "talking"
-_FAULTS, _RE = (
-    {name: re.compile(form) for name, form in (line.split(" ", 1) for line in TEXTS[section].splitlines())}
-    for section in ("faults", "patterns")
-)
+_FAULTS = {name: re.compile(form) for name, form in (line.split(" ", 1) for line in TEXTS["faults"].splitlines())}
 Values = Mapping[tuple[str, int], str]  # by name, and how many of the name came before
 Lesson = tuple[str, str, str]  # a sentence, its fault class, and whose words it is told in
 
 
 def went_wrong(action: Act) -> bool:
-    """Whether an action failed: it is recorded so, its result states an exit code or, where nothing is known, an error."""
-    if action.ok is False or _RE["stated"].match(action.result):
+    """Whether an action failed: it is recorded so, its result states an exit code or, where nothing is known, an error.
+
+    A change that the user refused is one too; a question or a plan that they refused still tells what was meant.
+    """
+    refused = action.changed and PATTERNS["refused"].match(action.result)
+    if action.ok is False or refused or PATTERNS["stated"].match(action.result):
         return True
     return action.ok is None and says_failed(action.result[:_SHOWN_CHARACTERS].strip().partition("\n")[0])
 
 
-def critical_of(actions: Sequence[Act]) -> tuple[int, ...]:
+def critical_of(actions: Sequence[Act], goal: str = "") -> tuple[int, ...]:
     """Indices of the actions that did their work and changed something, the last of those that are the same.
 
-    Where none changed anything, those that did their work, the first of the same. Of many, the first and the last 20.
+    A call that only looked is among them where it tells or asks with an id that a later change was given, and the goal does
+    not name. Where none changed anything, those that did their work, the first of the same. Of many, the first and the last 20.
     """
     sound = [place for place, action in enumerate(actions) if not went_wrong(action)]
-    order = [place for place in sound if actions[place].changed] or sound[::-1]
+    order, needed = list[int](), set[str]()
+    for place in sound[::-1]:
+        name, values = call_of(actions[place].action)
+        given = {value for value in values.values() if PATTERNS["id"].fullmatch(value)}
+        if actions[place].changed:
+            needed |= given - _ids(goal)
+        elif not (name and needed & (given | _ids(actions[place].result))):
+            continue
+        order.insert(0, place)
+    order = order if any(actions[place].changed for place in order) else sound[::-1]
     kept, half = sorted({actions[place].action: place for place in order}.values()), MOST_STEPS // 2
     return tuple(kept if len(kept) <= MOST_STEPS else kept[:half] + kept[-half:])
 
@@ -67,14 +76,10 @@ def summary_of(trajectory: Trajectory) -> str:
     sound = [action for action in trajectory.actions if not went_wrong(action)]
     acts, looks = ([action for action in sound if action.changed is changed] for changed in (True, False))
     did, looked = (_named(_label(action, trajectory.agent) for action in found) for found in (acts, looks))
-    values = (value for action in acts for value in _call(action.action)[1].values())
-    files = _named(value for value in values if _RE["file"].fullmatch(value))
-    told = [
-        did and f"Done by {did}",
-        looked and f"{'after' if did else 'Looked up with'} {looked}",
-        files and f"in {files}",
-    ]
-    done = ", ".join(filter(None, told)) or "Nothing worked"
+    values = (value for action in acts for value in (*call_of(action.action)[1].values(), *action.action.split()[1:]))
+    files = _named(value for value in values if PATTERNS["file"].fullmatch(value))
+    sought = looked and f"{'after' if did else 'Looked up with'} {looked}"
+    done = ", ".join(filter(None, [did and f"Done by {did}", sought, files and f"in {files}"])) or "Nothing worked"
     return f"{trajectory.goal}: {done[0].lower()}{done[1:]}; {TEXTS[trajectory.outcome.value]}."
 
 
@@ -85,9 +90,11 @@ def _lesson(actions: Sequence[Act], places: Sequence[int]) -> Lesson | None:
     at = next((place for place in after if _replaces(actions[place], failed)), None)
     if at is not None and any(action.changed and not went_wrong(action) for action in actions[later:at]):
         return None
-    (name, given), other = _call(failed.action), failed if at is None else actions[at]
-    right = {} if at is None else _call(other.action)[1]
+    (name, given), other = call_of(failed.action), failed if at is None else actions[at]
+    right = {} if at is None else call_of(other.action)[1]
     shown, worked = _shown(name, _apart(given, right) or given, failed), _shown("", _apart(right, given), other)
+    if PATTERNS["friction"].search(quote) or (shown == name and (at is None or worked[0] == "`")):
+        return None  # it teaches nothing of the task
     same = other.action == failed.action and not failed.action.endswith("…)")  # what is cut may differ in the rest
     text = TEXTS["repeat" if at is None else "again" if same else "instead"].format(
         shown=f"{shown} as it was called" if shown == name else shown, quote=quote,
@@ -99,7 +106,7 @@ def _lesson(actions: Sequence[Act], places: Sequence[int]) -> Lesson | None:
 
 def _replaces(action: Act, failed: Act) -> bool:
     """Whether an action that worked is a failed one done otherwise: of the same tool, with most of its words."""
-    words, wanted = (set(_RE["word"].findall(text[:_READ_CHARACTERS])) for text in (action.action, failed.action))
+    words, wanted = (set(PATTERNS["word"].findall(text[:_READ_CHARACTERS])) for text in (action.action, failed.action))
     alike = len(words & wanted) >= _ALIKE * len(words | wanted)
     return alike and action.tool == failed.tool and not went_wrong(action)
 
@@ -113,7 +120,8 @@ def _decisive(trajectory: Trajectory) -> Lesson:
     action = trajectory.actions[find_decisive(steps, task=trajectory.goal).step if steps else -1]
     talked = _label(action, trajectory.agent) == _TALK
     kind = "raised" if error else "looked up" if not steps else "talked" if talked else "decided"
-    text = TEXTS[kind].format(shown=_shown(*_call(action.action), action), error=error)
+    shown = _label(action, trajectory.agent) if kind == "decided" else _shown(*call_of(action.action), action)
+    text = TEXTS[kind].format(shown=shown, error=error)
     fault = trajectory.fault or (Fault.LOGIC_ERROR if error else Fault.UNKNOWN_FAILURE)
     # What an action says may be copied from a tool's answer.
     return one_line(text, _LESSON_CHARACTERS), str(fault), "agent" if kind in ("looked up", "talked") else "tool"
@@ -121,25 +129,29 @@ def _decisive(trajectory: Trajectory) -> Lesson:
 
 def _quote(action: Act) -> str:
     """The line that says what failed, without tags; '' where a check ran and failed, or nothing is said."""
-    stated = _RE["stated"].match(action.result)
+    stated = PATTERNS["stated"].match(action.result)
     said = action.result[stated.end() if stated else 0 :][:_READ_CHARACTERS]
-    told = message[1] if (message := _RE["message"].search(said)) else failure_quote(said)
-    quote = one_line(_RE["furniture"].sub("", told), _SHOWN_CHARACTERS).rstrip(".")
-    is_check = not _RE["call"].match(action.action) and _RE["check"].search(action.action)
-    needed = _RE["misuse" if is_check else "telling"] if stated and stated[1] else _RE["word"]
-    return quote if needed.search(quote) and not _RE["empty"].fullmatch(quote) else ""
+    told = message[1] if (message := PATTERNS["message"].search(said)) else failure_quote(said)
+    quote = one_line(PATTERNS["furniture"].sub("", told), _SHOWN_CHARACTERS).rstrip(".")
+    is_check = not PATTERNS["call"].match(action.action) and PATTERNS["check"].search(action.action)
+    needed = PATTERNS["misuse" if is_check else "telling"] if stated and stated[1] else PATTERNS["word"]
+    return quote if needed.search(quote) and not PATTERNS["empty"].fullmatch(quote) else ""
 
 
-def _call(action: str) -> tuple[str, Values]:
+def call_of(action: str) -> tuple[str, Values]:
     """A call's name and its plain values; '' for what is no call."""
-    if not (found := _RE["call"].match(action)):
+    if not (found := PATTERNS["call"].match(action)):
         return "", {}
     met, values = Counter[str](), dict[tuple[str, int], str]()
-    for name, text, plain in _RE["value"].findall(action, found.end()):
+    for name, text, plain in PATTERNS["value"].findall(action, found.end()):
         if text or plain:
             values[name, met[name]] = text or plain
             met[name] += 1
     return found[1], values
+
+
+def _ids(text: str) -> set[str]:
+    return {*PATTERNS["id"].findall(text[:_READ_CHARACTERS])}
 
 
 def _apart(values: Values, others: Values) -> Values:
@@ -156,9 +168,9 @@ def _shown(name: str, values: Values, action: Act) -> str:
 
 def _label(action: Act, agent: str) -> str:
     """What an action is called in a summary: its tool, a command by its program."""
-    if not action.tool or action.action.startswith(f"{action.tool}("):
+    if not action.tool or action.action.startswith((f"{action.tool}(", f"{action.tool} ")):
         return action.tool or "a step"
-    program = _RE["program"].search(action.action[:_READ_CHARACTERS])
+    program = PATTERNS["program"].search(action.action[:_READ_CHARACTERS])
     return _TALK if action.tool == agent else program[1] if program else "a script"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Line, Wanted
 from theorex_lab.designs.dreams.recall import floor_of, ranking
-from theorex_lab.designs.dreams.strategies import Constraint, Strategy, strategies_of
+from theorex_lab.designs.dreams.strategies import Strategy, strategies_of
 from theorex_lab.errors import ModelUnavailable
 from theorex_lab.home import Home
 from theorex_lab.memory.filling import age_in_words
@@ -27,34 +27,24 @@ def strategy_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
         for strategy in found[:_MOST_SHOWN]:
             yield from _lines(strategy, wanted.now, "the last that was dreamt")
         return
-    for strategy, similarity in alike(home, wanted.query):
-        yield from _lines(strategy, wanted.now, f"alike {similarity:.2f}")
-
-
-def alike(home: Home, query: str) -> list[tuple[Strategy, float]]:
-    """The strategies as near to a query as the floor asks, best first, with their cosines; none where the embedder is silent."""
     try:
-        floor = floor_of(home)
-        found = ranking(home, query, top=_MOST_SHOWN)
+        floor, near = floor_of(home), ranking(home, wanted.query, top=_MOST_SHOWN)
     except ModelUnavailable:  # words alone find what they find
-        return []
-    pairs = [(one.entry, one.similarity or 0.0) for one in found if one.entry is not None]
-    return [(strategy, similarity) for strategy, similarity in pairs if similarity >= floor]
+        return
+    for one in near:
+        if one.entry_point is not None and (one.similarity or 0.0) >= floor:
+            yield from _lines(one.entry_point, wanted.now, f"alike {one.similarity:.2f}")
 
 
 def _lines(strategy: Strategy, now: int, why: str) -> Iterator[Line]:
-    for constraint in strategy.constraints[:_MOST_CONSTRAINTS]:
-        yield _avoid(strategy, constraint, why)
+    for found in strategy.constraints[:_MOST_CONSTRAINTS]:
+        text = one_line(f"{found.text} (for: {one_line(strategy.goal, 80)})", _LINE_CHARACTERS)
+        yield Line(AVOID, strategy.agent, text, _heard(strategy.agent, found.source), (found.id,), (found.event,), why)
     if strategy.steps and (strategy.success or not strategy.failure):
         age = age_in_words((now - strategy.updated_at) / MICROSECONDS_PER_DAY)
         text = one_line(f"{told(strategy)} ({age})", _LINE_CHARACTERS)
         events = tuple(dict.fromkeys(step.event for step in strategy.steps if step.event))
         yield Line(WORKED, strategy.agent, text, _heard(strategy.agent, strategy.source), (strategy.id,), events, why)
-
-
-def _avoid(strategy: Strategy, found: Constraint, why: str) -> Line:
-    text = one_line(f"{found.text} (for: {one_line(strategy.goal, 80)})", _LINE_CHARACTERS)
-    return Line(AVOID, strategy.agent, text, _heard(strategy.agent, found.source), (found.id,), (found.event,), why)
 
 
 def _heard(agent: str, source: str) -> tuple[str, int] | None:
@@ -66,12 +56,9 @@ def told(strategy: Strategy) -> str:
 
     What tools answered is no part of it.
     """
-    steps = "; ".join(
-        f"{number}. {one_line(step.action, _ACTION_CHARACTERS)}" for number, step in enumerate(strategy.steps, 1)
-    )
-    known = strategy.success + strategy.failure
-    rate = f" Worked {strategy.success} of {known} times." if known else ""
-    return f"{one_line(strategy.goal, 200)}: {steps}.{rate}"
+    actions = [one_line(step.action, _ACTION_CHARACTERS) for step in strategy.steps]
+    steps = "; ".join(f"{number}. {action}" for number, action in enumerate(actions, 1))
+    return f"{one_line(strategy.goal, 200)}: {steps}.{f' Worked {strategy.worked}.' if strategy.worked else ''}"
 
 
 def retrieve_strategies(home: Home, searcher: Searcher, query: str, now: int, tokens: int) -> list[Item]:

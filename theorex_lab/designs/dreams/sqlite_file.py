@@ -14,6 +14,7 @@ from typing import Any
 from theorex_lab.clock import to_iso, to_microseconds
 from theorex_lab.designs.dreams import DEFAULT_DOMAIN, Level
 from theorex_lab.designs.dreams import strategies as made
+from theorex_lab.designs.dreams.engine import COUNTED
 from theorex_lab.designs.dreams.trajectories import Trajectories, Trajectory, trajectories_of
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.exchange.files import FileReport, Importing
@@ -97,10 +98,11 @@ def import_sqlite(home: Home, path: Path, *, agent: str = "main", trust_own: boo
 
     A row that is damaged is named by its table and number and passed over, with what hangs on it. `agent` has the records,
     their source is `import` unless `trust_own`. Trajectories that were dreamt there are not dreamt here. How often a strategy
-    was given is not taken over. Raises InvalidInput for an agent outside the rule, StorageError on a full disk.
+    was given, its links to others and the notes of dreams are not taken over. Raises InvalidInput for an agent outside the
+    rule, StorageError on a full disk.
     """
     report = FileReport(path.name)
-    rows = {table: [*_read(path, table, report.problems)] for table in TABLES}
+    rows = {table: [*_read(path, table, report.problems)] for table in _FILE["read"].split()}
     reading = _Reading(home, Importing(home.settings, home.clock.now(), check_agent(agent), trust_own), rows)
     report.imported, known = append_new(home.journal, reading.events(report.problems))
     report.skipped, report.problems = known + reading.there, merged(told.lstrip(": ") for told in report.problems)
@@ -149,22 +151,20 @@ class _Reading:
         for table in ("action_entries", "child_nodes", "negative_constraints"):
             for _, row in rows[table]:
                 self.owned[table, row["of"]].append(row)
-        if not rows["dream_journal"] and any(row["dreamt"] for row in self.sessions.values()):
-            # The original dreams without a note of it where no session is new.
-            counts = {found["member"]: 0 for found in TABLES["dream_journal"].values() if found["kind"] == "count"}
-            times = dict.fromkeys(("started_at", "ended_at"), how.now)
-            rows["dream_journal"] = [("", {**counts, **times, "id": derived_event_id(*self.sessions), "phase_log": []})]
 
     def events(self, problems: list[str]) -> Iterator[tuple[Event, int]]:
         """The events in an order in which they can be read, of what the home does not have."""
-        traces, strategies = self.home.views.get(Trajectories), self.home.views.get(made.Strategies)
-        cycles = {event.body["dream_id"] for event in self.home.journal.tail(0, kinds=["dream"])}
-        known = (set(traces.ids), set(strategies.ids), set(strategies.link_ids), cycles)
-        makers = (self.trace, self.parent, self.edge, self.cycle)
-        for table, there, make in zip(_FILE["read"].split(), known, makers, strict=True):
+        traces, strategies = self.home.views.get(Trajectories).ids, self.home.views.get(made.Strategies).ids
+        for table, known, make in (("trace_entries", traces, self.trace), ("parent_nodes", strategies, self.parent)):
+            there = {*known}
             new = [(place, row) for place, row in self.rows[table] if self.ids.get(row["id"], row["id"]) not in there]
             self.there += len(self.rows[table]) - len(new)
             yield from ((event, 1) for _, events in each_noted(problems, new, make) for event in events)
+        if self.passed:
+            named, times = derived_event_id(self.passed), dict.fromkeys(("started_at", "ended_at"), self.how.now)
+            about = {"dream_id": named, "domain": "", "dreamer": "import", "phase_log": [], "held": []}
+            body = {**dict.fromkeys(COUNTED, 0), **times, **about, "passed": self.passed}
+            yield self.event("dream", self.how.now, body, named), 1
 
     def event(self, kind: str, at: int, body: Body, *key: object, session: str = "") -> Event:
         event_id, at = derived_event_id("evolving memory", kind, *key), min(at, self.how.latest)
@@ -202,29 +202,6 @@ class _Reading:
             body = {**_of(told, "text fault trajectory"), "strategy_id": named, "constraint_id": own}
             found.append(self.event("constraint", told["at"], body, row["id"], told["id"]))
         return found
-
-    def edge(self, row: Row) -> list[Event]:
-        if row["type"] not in ("causal", "context_jump"):
-            return []  # the others follow from the steps
-        source, target = (self.ids.get(row[name], "") for name in ("source", "target"))
-        if not source or not target:
-            raise InvalidInput(
-                f"it leads from {row['source']!r:.40} to {row['target']!r:.40}; allowed are parent nodes"
-            )
-        body = {"from_id": source, "to_id": target, **_of(row, "type weight")}
-        return [self.event("strategy_linked", row["at"], body, row["id"])]
-
-    def cycle(self, row: Row) -> list[Event]:
-        about = {
-            "dream_id": row["id"],
-            "passed": self.passed,
-            "held": [],
-            "domain": "",
-            "dreamer": "import",
-            "tokens": 0,
-        }
-        self.passed = []
-        return [self.event("dream", row["started_at"], {**row, **about}, row["id"])]
 
 
 def _of(row: Row, names: str) -> Row:

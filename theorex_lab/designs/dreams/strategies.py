@@ -5,26 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from difflib import get_close_matches
+from functools import cached_property
 from itertools import pairwise
+from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import to_iso
-from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, Edge, Level
+from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, STATED, Edge, Level
 from theorex_lab.designs.dreams.items import strategy_text
+from theorex_lab.designs.dreams.trajectories import Projects, Trajectories, rows_in, unknown_id
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
+from theorex_lab.search.fuse import best_first
 from theorex_lab.search.vectors import VectorCache, text_key
 
 Matrix = NDArray[np.float32]
-_NEAREST_AMONG = 2_000
 
 
 class Step(NamedTuple):
@@ -116,13 +118,19 @@ class Strategy:
         return self.success / known if known else None
 
     @property
+    def worked(self) -> str:
+        """How many of its trajectories succeeded, in words; '' where it is not known of any."""
+        known = self.success + self.failure
+        return f"{self.success} of {known} times" if known else ""
+
+    @property
     def text(self) -> str:
         """The text that it is found by."""
         return strategy_text(self.goal, self.summary, self.source)
 
     def state(self) -> dict[str, Any]:
         """What an event carries of it, as JSON holds it."""
-        return {name: getattr(self, name) for name in _STATE} | {
+        return {name: getattr(self, name) for name in _STATE.split()} | {
             "steps": [step._asdict() for step in self.steps], "goals": [*self.goals], "tags": [*self.tags],
             "branches": [{"after": branch.after, "step": branch.step._asdict()} for branch in self.branches],
         }  # fmt: skip
@@ -139,15 +147,12 @@ class Strategy:
         }  # fmt: skip
 
 
-_STATE = (
-    "goal", "summary", "confidence", "outcome", "level", "domain", "origin", "success", "failure", "version",
-    "isa_version", "content", "source",
-)  # fmt: skip
+_STATE = "goal summary confidence outcome level domain origin success failure version isa_version content source"
 
 
 def strategy_of(state: dict[str, Any], **known: Any) -> Strategy:
     """The strategy that an event's `state` tells, with what is `known` of it beside."""
-    given: dict[str, Any] = {name: state[name] for name in _STATE}
+    given: dict[str, Any] = {name: state[name] for name in _STATE.split()}
     branches = tuple(Branch(branch["after"], Step(**branch["step"])) for branch in state["branches"])
     steps = tuple(Step(**step) for step in state["steps"])
     given |= {name: tuple(state[name]) for name in ("goals", "tags")}
@@ -159,15 +164,12 @@ class Strategies(View):
 
     rows: created_at, updated_at (µs), agent, project, domain (numbers of names), state (number of its last text),
     accesses, asleep (pruned), absorbed_by (row + 1, 0 for none).  states: as JSON.  events: the last of each state.  links and
-    constraints: in the order in which they were told; constraints have their texts as JSON in `told`.  cycles: seqs of dreams.
+    constraints: in the order in which they were told, as JSON in `edges` and `told`.  cycles: seqs of dreams.
     """
 
     name = "strategies"
-    code = 1
-    kinds = (
-        "strategy", "strategy_merged", "strategy_compacted", "strategy_migrated", "strategy_linked", "constraint", "dream",
-        "recalled",
-    )  # fmt: skip
+    code = 2
+    kinds = (*STATED, "strategy_linked", "constraint", "dream", "recalled")
 
     def __init__(self) -> None:
         super().__init__()
@@ -177,23 +179,15 @@ class Strategies(View):
             created_at="i8", updated_at="i8", agent="i4", project="i4", domain="i4", state="i4", accesses="i8", asleep="?",
             absorbed_by="i4",
         )  # fmt: skip
-        self.links = Table(source="i4", target="i4", type="i1", weight="f4")
+        self.links, self.edges = Table(source="i4", target="i4"), Strings()
         self.constraints = Table(row="i4")
         self.cycles = Table(seq="i8", traces="i8")
 
-    def fold(self, events: Sequence[Event]) -> None:
-        """Take in strategies, and what became of them."""
-        for event in events:
-            getattr(self, f"_{event.kind}")(event)
-
     def _strategy(self, event: Event) -> None:
-        body = event.body
-        if self.ids.find(body["strategy_id"]) is None:
-            self.ids.number(body["strategy_id"])
-            self.rows.add(
-                created_at=event.at, agent=self.agents.number(event.agent), domain=self.domains.number(body["state"]["domain"]),
-                project=self.projects.number(body["project"]), state=-1,
-            )  # fmt: skip
+        if self.ids.find(event.body["strategy_id"]) is None:
+            self.ids.number(event.body["strategy_id"])
+            who = {"agent": self.agents.number(event.agent), "project": self.projects.number(event.body["project"])}
+            self.rows.add(created_at=event.at, state=-1, **who)
             self._told(event)
 
     def _told(self, event: Event) -> int | None:
@@ -216,13 +210,12 @@ class Strategies(View):
             self.rows.put(row, asleep=event.body["pruned"] and not event.body["undo"])
 
     def _strategy_linked(self, event: Event) -> None:
-        body = event.body
-        ends = [self.ids.find(body[name]) for name in ("from_id", "to_id")]
-        named = f"{body['from_id']}>{body['to_id']}>{body['type']}"
-        if None not in ends and self.link_ids.find(named) is None:
-            self.link_ids.number(named)
-            kind = list(Edge).index(Edge(body["type"]))
-            self.links.add(source=ends[0], target=ends[1], type=kind, weight=body["weight"])
+        edge = _edge(*(event.body[name] for name in ("from_id", "to_id", "type", "weight")))
+        source, target = map(self.ids.find, edge[1:3])
+        if None not in (source, target) and self.link_ids.find(edge.edge_id) is None:
+            self.link_ids.number(edge.edge_id)
+            self.links.add(source=source, target=target)
+            self.edges.append(json.dumps(edge))
 
     def _constraint(self, event: Event) -> None:
         body = event.body
@@ -239,19 +232,12 @@ class Strategies(View):
             if (row := self.ids.find(item)) is not None:
                 self.rows["accesses"][row] += 1
 
-    def chosen(
-        self, *, domain: str | None = None, active: bool | None = True, projects: Sequence[str] | None = None
-    ) -> list[int]:
+    def chosen(self, *, domain: str | None = None, active: bool | None = True, projects: Projects = None) -> list[int]:
         """Rows in their order; active: neither pruned nor taken into another."""
         mask = np.ones(len(self.rows), np.bool_)
         if active is not None:
             mask = ((self.rows["absorbed_by"] == 0) & ~self.rows["asleep"]) == active
-        if domain is not None:
-            mask &= self.rows["domain"] == self.domains.find(domain)
-        if projects is not None:
-            mask &= np.isin(self.rows["project"], self.projects.numbers("", *projects))
-        found: list[int] = np.flatnonzero(mask).tolist()
-        return found
+        return rows_in(self, mask, domain, projects)
 
     def strategy(self, row: int) -> Strategy:
         """The strategy in a row."""
@@ -287,9 +273,11 @@ def strategy_by_id(home: Home, strategy_id: str) -> Strategy:
         row = view.ids.find(strategy_id) if isinstance(strategy_id, str) else None
         if row is not None and ((found := view.strategy(row)).project in ("", home.project) or not home.project):
             return found
-        near = get_close_matches(str(strategy_id), list(view.ids)[-_NEAREST_AMONG:], 1, 0)
-    told = f"the nearest is {near[0]}" if near else "there are none yet: dream first"
-    raise InvalidInput(f"got the strategy {strategy_id!r}; allowed is the id of one: {told}")
+        if row is not None:
+            raise InvalidInput(
+                f"got the strategy {strategy_id}, of project {found.project}; allowed are those of this one"
+            )
+        raise unknown_id("strategy", strategy_id, view.ids)
 
 
 def edges_of(home: Home, node_id: str) -> tuple[list[EdgeRow], list[EdgeRow]]:
@@ -297,15 +285,13 @@ def edges_of(home: Home, node_id: str) -> tuple[list[EdgeRow], list[EdgeRow]]:
 
     Raises InvalidInput as `strategy_by_id`.
     """
-    strategy = strategy_by_id(home, node_id.partition(".")[0])
-    edges = [*_own_edges(strategy), *_links(home, strategy.id)]
+    edges = all_edges(home, [strategy_by_id(home, node_id.partition(".")[0])])
     return [edge for edge in edges if edge.source == node_id], [edge for edge in edges if edge.target == node_id]
 
 
 def all_edges(home: Home, strategies: Iterable[Strategy]) -> list[EdgeRow]:
     """Every edge of these strategies."""
-    found = {edge.edge_id: edge for one in strategies for edge in (*_own_edges(one), *_links(home, one.id))}
-    return [*found.values()]
+    return [*dict.fromkeys(edge for one in strategies for edge in (*_own_edges(one), *_links(home, one.id)))]
 
 
 def _own_edges(strategy: Strategy) -> list[EdgeRow]:
@@ -313,78 +299,109 @@ def _own_edges(strategy: Strategy) -> list[EdgeRow]:
     pairs = [(node, strategy.id, Edge.IS_CHILD_OF) for node in nodes]
     for one, after in pairwise(nodes):
         pairs += [(one, after, Edge.NEXT_STEP), (after, one, Edge.PREVIOUS_STEP)]
-    return [EdgeRow(f"{source}>{target}>{kind.value}", source, target, kind.value) for source, target, kind in pairs]
+    return [_edge(*pair) for pair in pairs]
+
+
+def _edge(source: str, target: str, kind: str, weight: float = 1.0) -> EdgeRow:
+    return EdgeRow(f"{source}>{target}>{kind}", source, target, str(kind), weight)
 
 
 def _links(home: Home, strategy_id: str) -> list[EdgeRow]:
     with home.views.reading(Strategies) as view:
         row, links = view.ids.find(strategy_id), view.links
         found = np.flatnonzero((links["source"] == row) | (links["target"] == row)).tolist()
-        return [
-            EdgeRow(
-                view.link_ids[at], view.ids[int(links["source"][at])], view.ids[int(links["target"][at])],
-                list(Edge)[int(links["type"][at])].value, round(float(links["weight"][at]), 6),
-            )
-            for at in found
-        ]  # fmt: skip
+        return [EdgeRow(*json.loads(view.edges[at])) for at in found]
 
 
-def vectors_of(home: Home, texts: Sequence[str], *, keep: bool = True) -> Matrix:
-    """Vectors of these texts by the home's embedder, (len(texts), dimensions); with `keep` beside those of search.
+def vectors_of(home: Home, texts: Sequence[str]) -> Matrix:
+    """Vectors of these texts by the home's embedder, (len(texts), dimensions), kept beside those of search.
 
     Raises ModelUnavailable where the embedder does not answer with vectors.
     """
-    embedder = home.embedder
-    if not texts:
-        return np.zeros((0, embedder.dimensions), np.float32)
-    cache = VectorCache(home.folder / "vectors", embedder.id, embedder.dimensions)
-    once = list(dict.fromkeys(texts))
-    keys = [text_key(text) for text in once]
-    held, matrix = cache.get(keys)
-    if lacking := np.flatnonzero(~held).tolist():
-        made = np.asarray(embedder.embed([once[place] for place in lacking]), np.float32)
-        if made.shape != (len(lacking), embedder.dimensions) or not np.isfinite(made).all():
-            told = f"{embedder.id} gave vectors of the shape {made.shape}"
-            raise ModelUnavailable(f"{told}; allowed is one a text, finite")
-        matrix[lacking] = made
-        if keep:
-            cache.add([keys[place] for place in lacking], made)
-    places = {text: place for place, text in enumerate(once)}
-    found: Matrix = matrix[[places[text] for text in texts]]
-    return found
+    return StrategyVectors(home).of(texts)
 
 
 class StrategyVectors:
-    """The vectors of the active strategies of a home's project, or of none, as one matrix; what changed is read again."""
+    """The vectors of the active strategies of a home's project, or of none; what changed is looked up again."""
 
     def __init__(self, home: Home) -> None:
-        self.home = home
-        self._known: tuple[int, int] | None = None
+        self.home, self._lock = home, RLock()
+        self._known: tuple[int, ...] = ()
+        self._asked: tuple[str, Matrix] | None = None
         self.ids: list[str] = []
-        self.matrix: Matrix = np.zeros((0, 0), np.float32)
-        self._domains: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._domains = self._records = np.zeros(0, np.int64)
+
+    @cached_property
+    def cache(self) -> VectorCache:
+        """Vectors on disk."""
+        return VectorCache(self.home.folder / "vectors", self.home.embedder.id, self.home.embedder.dimensions)
+
+    def of(self, texts: Sequence[str]) -> Matrix:
+        """As `vectors_of`."""
+        with self._lock:
+            keys = [text_key(text) for text in texts]
+            held, matrix = self.cache.get(keys)
+            lacking = {keys[place]: texts[place] for place in np.flatnonzero(~held).tolist()}
+            if lacking:
+                self.cache.add(list(lacking), self.made([*lacking.values()]))
+                matrix = self.cache.get(keys)[1]
+            return matrix
+
+    def made(self, texts: Sequence[str]) -> Matrix:
+        """Vectors that are computed and not kept. Raises ModelUnavailable where what comes is not one a text, finite."""
+        found, embedder = np.asarray(self.home.embedder.embed(texts), np.float32), self.home.embedder
+        if found.shape != (len(texts), embedder.dimensions) or not np.isfinite(found).all():
+            told = f"{embedder.id} gave vectors of the shape {found.shape}"
+            raise ModelUnavailable(f"{told}; allowed is one a text, finite")
+        return found
 
     def follow(self) -> None:
         """Take over what was made or changed meanwhile. Raises ModelUnavailable as `vectors_of`."""
         with self.home.views.reading(Strategies) as view:
-            known = (len(view.states), int(view.rows["asleep"].sum() + (view.rows["absorbed_by"] > 0).sum()))
+            gone = int(view.rows["asleep"].sum() + (view.rows["absorbed_by"] > 0).sum())
+            self.cache.refresh()
+            known = (len(view.states), gone, self.cache.generation)
             if known == self._known:
                 return
             rows = view.chosen(projects=self.home.projects)
             states = [json.loads(view.states[int(view.rows["state"][row])]) for row in rows]
             self.ids, self._domains = [view.ids[row] for row in rows], view.rows["domain"][rows].astype(np.int64)
-        self.matrix = vectors_of(
-            self.home, [strategy_text(state["goal"], state["summary"], state["source"]) for state in states]
-        )
-        self._known = known
+        texts = [strategy_text(state["goal"], state["summary"], state["source"]) for state in states]
+        self.of(texts)
+        self._records, self._known = self.cache.find([text_key(text) for text in texts]), known
 
-    def nearest(self, vector: Matrix, most: int, domain: str | None = None) -> list[tuple[str, float]]:
-        """Ids of the strategies nearest to a vector (dimensions,), of a domain or of all, with their cosines, best first."""
-        self.follow()
-        scores = self.matrix @ vector if len(self.ids) else np.zeros(0, np.float32)
-        if domain is not None:
-            number = self.home.views.get(Strategies).domains.find(domain)
-            scores = np.where(self._domains == (-1 if number is None else number), scores, -2.0)
-        best = np.argpartition(-scores, most)[:most] if len(scores) > most else np.arange(len(scores))
-        best = best[np.argsort(-scores[best], kind="stable")]
-        return [(self.ids[place], float(scores[place])) for place in best.tolist() if scores[place] > -2.0]
+    def nearest(self, text: str | Matrix, most: int, domain: str | None = None) -> list[tuple[str, float]]:
+        """Ids of the strategies nearest to a text or vector, of a domain or of all, with their cosines, best first."""
+        with self._lock:
+            self.follow()
+            if isinstance(text, str) and (self._asked is None or self._asked[0] != text):
+                self._asked = text, self.made([text])[0]
+            vector = self._asked[1] if isinstance(text, str) and self._asked else np.asarray(text, np.float32)
+            rows = np.arange(len(self.ids))
+            if domain is not None:
+                number = self.home.views.get(Strategies).domains.find(domain)
+                rows = np.flatnonzero(self._domains == (-1 if number is None else number))
+            rows = rows[self.cache.likely(self._records[rows], vector, most)]
+            found, scores = best_first(rows, self.cache.read(self._records[rows])[1] @ vector, most)
+        return [(self.ids[place], score) for place, score in zip(found.tolist(), scores.tolist(), strict=True)]
+
+
+def status(home: Home, _agent: str | None) -> dict[str, Any]:
+    """How many trajectories there are, how many of them were dreamt, how many strategies hold, and of how many dreams."""
+    lived, made = home.views.get(Trajectories).rows, home.views.get(Strategies)
+    known = {"strategies": len(made.chosen(projects=home.projects)), "cycles": len(made.cycles)}
+    return {"dreams": {"trajectories": len(lived), "dreamt": int(lived["dreamt"].sum()), **known}}
+
+
+def agents_of(home: Home) -> list[str]:
+    """Who has a strategy."""
+    with home.views.reading(Strategies) as view:
+        return list(view.agents)
+
+
+def needs(home: Home) -> dict[tuple[str, str], int]:
+    """By agent and session, the first seq of what was not dreamt yet: nothing that waits is archived."""
+    with home.views.reading(Trajectories) as view:
+        waits = np.flatnonzero(~view.rows["dreamt"])[::-1].tolist()
+        keys = ((view.keys[int(view.rows["key"][row])].partition("/"), int(view.rows["goal"][row])) for row in waits)
+        return {(agent, session): seq for (agent, _, session), seq in keys}

@@ -19,44 +19,37 @@ from theorex_lab.journal.event import encode
 from theorex_lab.text.masking import mask
 
 SYSTEM = "You work towards a goal with tools, one call at a time. Goal: {goal}"
-# Format -> the name of a chat's list, of who says a text and of the text, and how the three who speak are called.
-FORMATS = {
-    "messages": ("messages", "role", "content", ("system", "user", "assistant")),
-    "sharegpt": ("conversations", "from", "value", ("system", "human", "gpt")),
-}
 _EVERY, _HELD_BACK = 3, 0.1
+Chat = dict[str, Any]
+Chosen = tuple[Trajectory, list[Act]]
 
 
-def training_data(
-    home: Home, *, outcome: str | None = None, source: str | None = None, min_actions: int = 1, format: str = "messages",
-    agent: str | None = None,
-) -> Iterator[dict[str, Any]]:  # fmt: skip
+def training_data(home: Home, *, min_actions: int = 1, agent: str | None = None, **of: str | None) -> Iterator[Chat]:
     """Yield a chat for each action that has reasoning: the goal as the system's word, the reasoning as the user's, the action.
 
-    outcome: of the trajectories, one of `Ended`.  source: where they were lived, a key of `FIDELITY`.  min_actions: fewer are
-    left out.  format: a key of `FORMATS`.  agent: whose they are, None for all's. Secrets are masked. Raises InvalidInput for others.
+    min_actions: fewer are left out.  agent: whose they are, None for all's.  of: `outcome` of the trajectories, one of
+    `Ended`; `source`, where they were lived, a key of `FIDELITY`. Secrets are masked. Raises InvalidInput for others.
     """
-    for trajectory, actions in _chosen(home, outcome, source, format):
+    for trajectory, actions in _chosen(home, **of):
         if len(trajectory.actions) >= min_actions and agent in (None, trajectory.agent):
-            yield from (_chat(trajectory, action, format) for action in actions)
+            yield from (_chat(trajectory, action) for action in actions)
 
 
 def export_training(
-    home: Home, folder: Path, *, outcome: str | None = "success", source: str | None = None, min_actions: int = 3,
-    format: str = "messages", seed: int = 42,
-) -> dict[str, Any]:  # fmt: skip
+    home: Home, folder: Path, *, min_actions: int = 3, seed: int = 42, **of: str | None
+) -> dict[str, Any]:
     """Write train.jsonl, validation.jsonl and stats.json below a folder; returns the stats. Each file is replaced whole.
 
-    Taken are calls of tools, of trajectories that have `min_actions` of them: of the same call in a row every third, of one
+    Taken are calls of tools, of trajectories (by default those that succeeded) that have `min_actions` of them: of the same call in a row every third, of one
     tool at most 60 % where there are others, drawn by `seed`. A tenth of the chats is held back. Raises as `training_data`,
     StorageError where nothing can be written.
     """
-    chats, used = list[tuple[str, dict[str, Any]]](), 0
-    for trajectory, actions in _chosen(home, outcome, source, format):
+    chats, used = list[tuple[str, Chat]](), 0
+    for trajectory, actions in _chosen(home, **{"outcome": "success", **of}):
         calls = [action for action in actions if action.tool]
         if len(calls) >= min_actions:
             kept = [one for _, run in groupby(calls, lambda call: call.action) for one in [*run][::_EVERY]]
-            chats += [(action.tool, _chat(trajectory, action, format)) for action in kept]
+            chats += [(action.tool, _chat(trajectory, action)) for action in kept]
             used += 1
     random.Random(seed).shuffle(chats)
     (tool, count), *others = Counter(tool for tool, _ in chats).most_common() or [("", 0)]
@@ -67,28 +60,22 @@ def export_training(
     parts = {"validation": chats[:held], "train": chats[held:]}
     for name, pairs in parts.items():
         write_lines(folder / f"{name}.jsonl", [encode(chat) for _, chat in pairs])
-    stats: dict[str, Any] = {
-        "trajectories": used,
-        "chats": len(chats),
-        **{name: len(pairs) for name, pairs in parts.items()},
-    }
-    stats |= {"seed": seed, "format": format, "tools": dict(Counter(tool for tool, _ in chats).most_common())}
+    stats: dict[str, Any] = {"trajectories": used, "chats": len(chats), **{name: len(parts[name]) for name in parts}}
+    stats |= {"seed": seed, "tools": dict(Counter(tool for tool, _ in chats).most_common())}
     write_lines(folder / "stats.json", [encode(stats)])
     return stats
 
 
-def _chosen(home: Home, outcome: str | None, source: str | None, format: str) -> Iterator[tuple[Trajectory, list[Act]]]:
+def _chosen(home: Home, outcome: str | None = None, source: str | None = None) -> Iterator[Chosen]:
     """Trajectories that came out so and were lived there, with their actions that say why and what."""
     wanted = member_of(Ended, "outcome", outcome) if outcome else None
-    if (source or "agent") not in FIDELITY or format not in FORMATS:
-        allowed = f"{', '.join(FIDELITY)}; the formats {', '.join(FORMATS)}"
-        raise InvalidInput(f"got the source {source!r} and the format {format!r}; allowed are the sources {allowed}")
+    if (source or "agent") not in FIDELITY:
+        raise InvalidInput(f"got the source {source!r}; allowed are {', '.join(FIDELITY)}")
     for found in trajectories_of(home):
         if wanted in (None, found.outcome) and (source or found.origin) == found.origin:
             yield found, [action for action in found.actions if action.reasoning.strip() and action.action.strip()]
 
 
-def _chat(trajectory: Trajectory, action: Act, format: str) -> dict[str, Any]:
-    chat, speaker, said, names = FORMATS[format]
-    texts = SYSTEM.format(goal=trajectory.goal), action.reasoning, action.action
-    return {chat: [{speaker: name, said: mask(text)} for name, text in zip(names, texts, strict=True)]}
+def _chat(trajectory: Trajectory, action: Act) -> Chat:
+    texts = {"system": SYSTEM.format(goal=trajectory.goal), "user": action.reasoning, "assistant": action.action}
+    return {"messages": [{"role": role, "content": mask(text)} for role, text in texts.items()]}

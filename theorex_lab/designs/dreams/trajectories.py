@@ -13,27 +13,23 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theorex_lab.designs.dreams import DEFAULT_DOMAIN, FIDELITY, ISA_VERSION, Ended, Level
+from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, Ended, Level
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, tool_key
 from theorex_lab.journal.view import View
 from theorex_lab.text.line import one_line
+from theorex_lab.text.sections import read_sections
 
 GOAL_CHARACTERS = 400
 _HOUR = 3_600_000_000  # µs
 _OUTCOMES = list(Ended)
 _NEAREST_AMONG = 2_000
-# Tools and commands that only look.
-_LOOKS = re.compile(
-    r"(?:get|list|search|read|find|fetch|view|show|look|query|select|grep|glob|ls|cat|check|describe|think|calculate|calc|web|todo|task|ask|agent|exitplan|enterplan|skill)"
-)
-_LOOKING_COMMAND = re.compile(
-    r"(?:cd [^;&|]+(?:&&|;)\s*)*(?:ls|cat|head|tail|grep|rg|find|wc|pwd|which|echo|env|stat|file|tree|sed -n|git (?:status|log|diff|show|branch|blame|remote|rev-parse|worktree list)|gh \w+ (?:view|diff|list|checks))\b(?:[^>]|2>)*$"
-)
-_EXIT_CODE = re.compile(r"(?:Error: )?Exit code:? [1-9]")
-_PAYLOAD = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
+Projects = Sequence[str] | None
+TEXTS = read_sections(__file__, "prompts.txt")
+_BLANK = re.compile(r'\{(?:"\w+": *""(?:, *)?)+\}')  # what a tool was given was not recorded
+PATTERNS = {name: re.compile(form) for name, form in (line.split(" ", 1) for line in TEXTS["patterns"].splitlines())}
 
 
 class Act(NamedTuple):
@@ -84,11 +80,6 @@ class Trajectory:
     isa_version: str = ISA_VERSION
     actions: tuple[Act, ...] = field(default=(), repr=False)
 
-    @property
-    def fidelity(self) -> float:
-        """How far what was lived there holds, 0..1."""
-        return FIDELITY.get(self.origin, FIDELITY["unknown_source"])
-
 
 class Trajectories(View):
     """A row a trajectory, in the order in which they began.
@@ -100,10 +91,8 @@ class Trajectories(View):
 
     name = "trajectories"
     code = 1
-    kinds = (
-        "trajectory_started", "acted", "trajectory_ended", "prompt", "tool_used", "turn_ended", "turn_message",
-        "session_ended", "outcome", "trace_started", "trace_ended", "strategy", "strategy_merged", "dream",
-    )  # fmt: skip
+    kinds = tuple(("trajectory_started acted trajectory_ended prompt tool_used turn_ended turn_message session_ended outcome "
+                   "trace_started trace_ended strategy strategy_merged dream").split())  # fmt: skip
 
     def __init__(self) -> None:
         super().__init__()
@@ -119,11 +108,6 @@ class Trajectories(View):
     def _after_load(self) -> None:
         self._open = {self.keys[key]: row for row, key in enumerate(self.rows["key"].tolist())}
 
-    def fold(self, events: Sequence[Event]) -> None:
-        """Take in what was wanted and done, and which of it was dreamt."""
-        for event in events:
-            getattr(self, f"_{event.kind}")(event)
-
     def _begin(self, key: str, event: Event, *, trajectory_id: str = "", by_hand: bool = False) -> int:
         body, taken = event.body, trajectory_id or key
         number = 2
@@ -134,7 +118,7 @@ class Trajectories(View):
         self._open[key] = self.rows.add(
             goal=event.seq, last=event.seq, at=event.at, last_at=event.at, agent=self.agents.number(event.agent),
             key=self.keys.number(key), domain=self.domains.number(body.get("domain", DEFAULT_DOMAIN)), by_hand=by_hand,
-            project=self.projects.number(body.get("project", "")), outcome=_OUTCOMES.index(Ended.UNKNOWN), confidence=0.5,
+            project=self.projects.number(body.get("project", "")), outcome=_OUTCOMES.index(Ended.UNKNOWN), confidence=1.0,
         )  # fmt: skip
         return self._open[key]
 
@@ -189,8 +173,7 @@ class Trajectories(View):
             self.actions.add(row=self._touch(row, event), seq=event.seq)
 
     def _again(self, event: Event) -> int | None:
-        key = f"{event.agent}/{event.session}"
-        if (before := self._open.get(key)) is None:
+        if (before := self._open.get(key := f"{event.agent}/{event.session}")) is None:
             return None
         row = self._begin(key, event)
         self.rows.put(row, goal=self.rows["goal"][before])
@@ -211,14 +194,11 @@ class Trajectories(View):
             self._end(row, event, "success" if event.body["success"] else "failure")
 
     def _trace_started(self, event: Event) -> None:
-        if event.session and self._row_of(event) is not None:
-            return
-        key = f"session/{event.session}" if event.session else f"trace/{event.body['trace_id']}"
-        self._begin(key, event)
+        if not event.session or self._row_of(event) is None:
+            self._begin(_shared(event), event)
 
     def _trace_ended(self, event: Event) -> None:
-        row = self._row(f"session/{event.session}" if event.session else f"trace/{event.body['trace_id']}")
-        if row is None:
+        if (row := self._row(_shared(event))) is None:
             return
         known = not (event.body["lost"] or event.body.get("unavailable"))
         self._touch(row, event)
@@ -241,37 +221,40 @@ class Trajectories(View):
         if row is None or self.rows["dreamt"][row]:
             return
         self.rows.put(row, dreamt=True)
-        late = np.flatnonzero((self.actions["row"] == row) & (self.actions["seq"] > upto))
-        if not len(late):
+        if not len(late := np.flatnonzero((self.actions["row"] == row) & (self.actions["seq"] > upto))):
             return
         # It went on while it was dreamt: what came since is a trajectory of its own.
         key, last = self.keys[int(self.rows["key"][row])], {name: self.rows[name][row] for name in _CARRIED}
-        self.ids.number(again := f"{named}#{self.rows['last'][row]}")
+        self.ids.number(f"{named}#{self.rows['last'][row]}")
         self.parents.append(named)
-        self._open[key] = self.rows.add(**last, at=last["last_at"], key=self.rows["key"][row])
-        self.actions["row"][late] = self._open[key]
-        assert self.ids.find(again) == self._open[key]
+        last |= {"at": last["last_at"], "key": self.rows["key"][row]}
+        self.actions["row"][late] = self._open[key] = self.rows.add(**last)
 
-    def chosen(
-        self, *, waiting: bool | None, domain: str | None, projects: Sequence[str] | None, idle: int
-    ) -> list[int]:
+    def chosen(self, waiting: bool | None, domain: str | None, projects: Projects, idle: int) -> list[int]:
         """Rows, oldest first: of a domain, of these projects or of none; waiting: not dreamt, and over or idle since `idle`."""
         rows = self.rows
         mask = np.ones(len(rows), np.bool_)
         if waiting is not None:
             over = (rows["ended_at"] > 0) | (rows["last_at"] <= idle)
             mask = (~rows["dreamt"] & over) if waiting else rows["dreamt"] | ~over
-        if domain is not None:
-            mask &= rows["domain"] == self.domains.find(domain)
-        if projects is not None:
-            mask &= np.isin(rows["project"], self.projects.numbers("", *projects))
-        found: list[int] = np.flatnonzero(mask).tolist()
-        return found
+        return rows_in(self, mask, domain, projects)
 
 
-_CARRIED = (
-    "goal", "end", "last", "last_at", "ended_at", "agent", "domain", "project", "outcome", "confidence", "by_hand",
-)  # fmt: skip
+def rows_in(view: Any, mask: Any, domain: str | None, projects: Projects) -> list[int]:
+    """Rows of a view that a mask chooses, of a domain, and of these projects or of none."""
+    if domain is not None:
+        mask &= view.rows["domain"] == view.domains.find(domain)
+    if projects is not None:
+        mask &= np.isin(view.rows["project"], view.projects.numbers("", *projects))
+    found: list[int] = np.flatnonzero(mask).tolist()
+    return found
+
+
+_CARRIED = "goal end last last_at ended_at agent domain project outcome confidence by_hand".split()
+
+
+def _shared(event: Event) -> str:
+    return f"session/{event.session}" if event.session else f"trace/{event.body['trace_id']}"
 
 
 def trajectories_of(
@@ -283,7 +266,7 @@ def trajectories_of(
     """
     idle = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
     with home.views.reading(Trajectories) as view:
-        rows = view.chosen(waiting=waiting, domain=domain, projects=home.projects, idle=idle)[:limit]
+        rows = view.chosen(waiting, domain, home.projects, idle)[:limit]
         return _read(home, view, rows)
 
 
@@ -292,9 +275,14 @@ def trajectory_by_id(home: Home, trajectory_id: str) -> Trajectory:
     with home.views.reading(Trajectories) as view:
         if (row := view.ids.find(trajectory_id)) is not None and (found := _read(home, view, [row])):
             return found[0]
-        near = get_close_matches(str(trajectory_id), list(view.ids)[-_NEAREST_AMONG:], 1, 0)
-    told = f"the nearest is {near[0]}" if near else "there are none yet"
-    raise InvalidInput(f"got the trajectory {trajectory_id!r}; allowed is the id of one: {told}")
+        raise unknown_id("trajectory", trajectory_id, view.ids)
+
+
+def unknown_id(what: str, given: object, known: Iterable[str]) -> InvalidInput:
+    """That an id is none of those that are known, naming the nearest."""
+    near = get_close_matches(str(given), [*known][-_NEAREST_AMONG:], 1, 0)
+    told = f"the nearest is {near[0]}" if near else "there are none yet: capture, and dream first"
+    return InvalidInput(f"got the {what} {given!r:.200}; allowed is the id of one: {told}")
 
 
 def _read(home: Home, view: Trajectories, rows: Sequence[int]) -> list[Trajectory]:
@@ -340,14 +328,14 @@ def _actions(events: Sequence[Event]) -> Iterator[Act]:
     for event in events:
         body = event.body
         if event.kind == "acted":
-            named = _PAYLOAD.match(body["action"])
+            named = PATTERNS["named"].match(body["action"])
             tool = named[1] if named else ""
             changed = not (tool and _looks(tool)) and body["ok"] is not False
             texts = body["reasoning"], body["action"], body["result"]
             yield Act(event.id, event.at, *texts, body["ok"], tool, changed)
         elif event.kind == "tool_used":
-            done = body["command"] or f"{body['tool']}({body['input']})"
-            failed = body["ok"] is False or bool(body["command"] and _EXIT_CODE.match(body["response"]))
+            done = body["command"] or _call_of(body)
+            failed = body["ok"] is False or bool(body["command"] and PATTERNS["exit"].match(body["response"]))
             came = False if failed else body["ok"], body["tool"], not failed and _has_changed(body)
             yield Act(event.id, event.at, said, done, body["response"], *came)
             said = ""
@@ -357,12 +345,18 @@ def _actions(events: Sequence[Event]) -> Iterator[Act]:
             said = body["message"]
 
 
+def _call_of(body: dict[str, Any]) -> str:
+    """A tool call in short: with the files that it names, else with what it was given."""
+    files = ", ".join(body["paths"]["edited"] or body["paths"]["read"])
+    return f"{body['tool']} {files}" if files else f"{body['tool']}({body['input']})"
+
+
 def _has_changed(body: dict[str, Any]) -> bool:
     """Whether a tool call did more than look: it edited a file, ran a command, or has a name that says so."""
     if body["command"]:
-        return _LOOKING_COMMAND.match(body["command"].strip()) is None
-    return bool(body["paths"]["edited"]) or not _looks(body["tool"])
+        return PATTERNS["looking"].match(body["command"].strip()) is None
+    return bool(body["paths"]["edited"]) or not (_looks(body["tool"]) or _BLANK.fullmatch(body["input"]))
 
 
 def _looks(tool: str) -> bool:
-    return _LOOKS.match(tool_key(tool)) is not None
+    return PATTERNS["looks"].match(tool_key(tool)) is not None

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 from typing import Any, Protocol
 
 from theorex_lab.designs.dreams.consolidate import Mind
-from theorex_lab.designs.dreams.dreamers import Dreamer
+from theorex_lab.designs.dreams.dreamers import HeuristicDreamer
 from theorex_lab.designs.dreams.strategies import Step, Strategy
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.journal.event import encode
@@ -20,6 +20,7 @@ from theorex_lab.text.line import one_line
 
 UNASSESSED = "unassessed"  # the tag of a strategy whose migration failed
 _PROBLEM_CHARACTERS = 200
+Done = tuple[int, list[str]]  # how many, and what went wrong
 
 
 class MigrationTransform(Protocol):
@@ -36,9 +37,7 @@ class MigrationTransform(Protocol):
         """The strategy and its steps as the other version has them."""
 
 
-def migrate(
-    mind: Mind, ways: Sequence[MigrationTransform], dreamer: Dreamer, domain: str | None
-) -> tuple[int, list[str]]:
+def migrate(mind: Mind, ways: Sequence[MigrationTransform], dreamer: HeuristicDreamer, domain: str | None) -> Done:
     """Carry every strategy as far as the transforms lead; returns how many came further, and what went wrong.
 
     One that fails stays at its version with the tag `unassessed`, and is tried again in the next cycle.
@@ -101,7 +100,7 @@ def _taken_back(old: Strategy, version: str, node: Any, children: Sequence[Any])
     )  # fmt: skip
 
 
-def shorten_summaries(mind: Mind, dreamer: Dreamer, domain: str | None) -> tuple[int, list[str]]:
+def shorten_summaries(mind: Mind, dreamer: HeuristicDreamer, domain: str | None) -> Done:
     """Tell strategies shorter that are told at length, little used and not yet settled; how many, and what went wrong."""
     done, problems, settings = 0, list[str](), mind.settings
     chosen = (one for one in [*mind.known.values()] if settings.compaction and domain in (None, one.domain))

@@ -32,13 +32,13 @@ class Effects(SimpleNamespace):
 class Run(NamedTuple):
     """What came of a program. success: it came to its end within the limit; without it `effects` are empty.
 
-    executed: instructions that were looked at, a HALT and those that were rejected among them.  warnings: of the parser.
+    instructions_executed: instructions that were looked at, a HALT and those that were rejected among them.  warnings: of the parser.
     errors: instructions that were rejected, with their lines, and a limit that was hit.  side_effects: a log of what was
     gathered.
     """
 
     success: bool
-    executed: int
+    instructions_executed: int
     warnings: list[str]
     errors: list[str]
     side_effects: list[str]
@@ -46,8 +46,17 @@ class Run(NamedTuple):
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it, without the effects."""
-        return {"success": self.success, "instructions_executed": self.executed, "warnings": self.warnings,
-                "errors": self.errors, "side_effects": self.side_effects}  # fmt: skip
+        return {name: told for name, told in self._asdict().items() if name != "effects"}
+
+    @property
+    def built_parents(self) -> list[Any]:
+        """(goal, summary, confidence) of strategies that the program builds."""
+        return list(self.effects.parents)
+
+    @property
+    def built_children(self) -> list[Any]:
+        """(node, index, reasoning, action, result) of their steps."""
+        return list(self.effects.children)
 
 
 def run(
@@ -57,7 +66,7 @@ def run(
 
     >>> from theorex_lab.designs.dreams.isa import parse
     >>> done = run(parse("MARK_CRITICAL t 0\\nMARK_CRITICAL t 7\\nHALT\\nMARK_NOISE t 1"), actions=2)
-    >>> done.effects.critical, done.executed, done.errors
+    >>> done.effects.critical, done.instructions_executed, done.errors
     ([0], 3, ["L2: MARK_CRITICAL: got the index '7'; allowed is 0 to 1"])
     """
     effects, executed, success = Effects(), 0, True
@@ -93,9 +102,8 @@ def _values(instruction: Instruction, parents: int, actions: int | None, nodes: 
             raise InvalidInput(f"got the index {operand!r}; allowed is {f'0 to {actions - 1}' if actions else 'none'}")
         built = operand == LAST_PARENT and parents > 0
         if kind == "node" and not built and (operand == LAST_PARENT or (nodes is not None and operand not in nodes)):
-            raise InvalidInput(
-                f"got the node {one_line(operand, 40)!r}; allowed are those that were offered, or built before"
-            )
+            allowed = "those that were offered, or built before"
+            raise InvalidInput(f"got the node {one_line(operand, 40)!r}; allowed are {allowed}")
         if kind != "trace":
             values.append(_value(kind, given[place:], parents))
     return values

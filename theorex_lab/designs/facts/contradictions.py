@@ -12,9 +12,8 @@ from theorex_lab.home import Home
 _NEAREST = 20
 
 
-def contradicting(
-    home: Home, entity: str | None = None, *, cross_entity: bool = False, limit: int = 20
-) -> list[dict[str, Any]]:
+def contradicting(home: Home, entity: str | None = None, *, cross_entity: bool = False,
+                  limit: int = 20) -> list[dict[str, Any]]:  # fmt: skip
     """Pairs of active facts that share two words and three tenths of their words, what speaks most for a contradiction first.
 
     entity: pairs with a fact of this one, None is of any.  cross_entity: with facts of other entities too, people included.

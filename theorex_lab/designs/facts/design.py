@@ -12,8 +12,7 @@ READ_FROM = {kind: (kind,) for kind in ("fact_superseded", "tension_noted", "ent
 
 TREES = FileLayout(
     "life/*/*/items.json, memory/*/*.md, ops/*/*.json, MEMORY.md, SOUL.md", later(f"{_HERE}.tree_write:export_tree"),
-    later(f"{_HERE}.tree_read:tree_files"), later(f"{_HERE}.tree_read:import_tree"),
-)  # fmt: skip
+    later(f"{_HERE}.tree_read:tree_files"), later(f"{_HERE}.tree_read:import_tree"))  # fmt: skip
 DESIGN = Design(
     name="facts",
     face=later(f"{_HERE}.face:FactsMemory"),

@@ -136,10 +136,8 @@ def pause(home: Home, name: str, *, paused: bool = True, agent: str = "main") ->
     return _append(home, name, "domain", agent=agent, project=domain.project, **{**domain.stated, "paused": paused})
 
 
-def write(
-    home: Home, name: str, file: str, text: str, *, append: bool = False, by: str = "main", source: str = "agent",
-    agent: str = "main", lineage: Sequence[str] = (), **more: Any,
-) -> Event:  # fmt: skip
+def write(home: Home, name: str, file: str, text: str, *, append: bool = False, by: str = "main", source: str = "agent",
+          agent: str = "main", lineage: Sequence[str] = (), **more: Any) -> Event:  # fmt: skip
     """Write a file of a domain: as a whole, or with `append` at its end. A line of the changelog is dated and always added.
 
     by: main, or subagent, which may write status and changelog alone. Raises InvalidInput for what is outside the rules.

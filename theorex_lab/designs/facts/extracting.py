@@ -91,8 +91,7 @@ def facts_said(home: Home, event: Event) -> Iterator[writing.NewFact]:
             entity, found.sentence, signals.FACT_CATEGORY.get(category, category), found.confidence, "pattern" if category in _OF_THE_PERSON else "episode",
             source=body.get("source", "import"), origin=event.kind, lineage=(event.id,), at=min(event.at, home.clock.now()),
             event_id=derived_event_id("fact", event.id, number), agent=event.agent, project=project,
-            noted=event.id if event.kind == "observation" else "",
-        )  # fmt: skip
+            noted=event.id if event.kind == "observation" else "")  # fmt: skip
 
 
 def _about(home: Home, project: str, who: str, category: str, text: str) -> tuple[str, str]:

@@ -71,9 +71,8 @@ class FactsMemory(Face):
             given[name] = moment(given[name], fact_settings(self.home))
         return writing.write_fact(self.home, writing.NewFact(entity, text, **given), semantic=semantic)
 
-    def list(
-        self, entity: str | None = None, *, as_of: int | str | None = None, active: bool | None = True
-    ) -> list[Fact]:
+    def list(self, entity: str | None = None, *, as_of: int | str | None = None,
+             active: bool | None = True) -> list[Fact]:  # fmt: skip
         """Facts, as of a time (µs UTC or ISO) where one is given; see `facts.facts_of`."""
         at = moment(as_of, fact_settings(self.home))
         return facts_of(self.home, None if entity is None else check_entity(entity), as_of=at, active=active)

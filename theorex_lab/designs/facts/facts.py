@@ -69,8 +69,7 @@ class Fact(NamedTuple):
             "status": "active" if self.active else "superseded", "source": self.origin, "trust": self.source,
             "accessCount": self.access_count, "lastAccessed": _iso(self.last_accessed), "supersededBy": self.superseded_by or None,
             "supersededAt": _iso(self.superseded_at), "supersedes": list(self.supersedes), "validFrom": _iso(self.valid_from),
-            "validTo": _iso(self.valid_to), "project": self.project, "event": self.event_id,
-        }  # fmt: skip
+            "validTo": _iso(self.valid_to), "project": self.project, "event": self.event_id}  # fmt: skip
 
 
 def _iso(at: int | None) -> str | None:
@@ -108,8 +107,7 @@ class Facts(View):
         self.facts = Table(
             seq="i8", at="i8", agent="i4", entity="i4", slug="i4", project="i4", category="i1", abstraction="i1", trust="i1",
             confidence="f4", accesses="i8", accessed_at="i8", superseded_at="i8", superseded_by="i4", valid_from="i8",
-            valid_to="i8", number="i8", digest="i8",
-        )  # fmt: skip
+            valid_to="i8", number="i8", digest="i8")  # fmt: skip
         self._compared: dict[Scope, tuple[superseding.Superseding, pairs.SharedWords]] = {}  # once it was asked for
 
     def _after_load(self) -> None:
@@ -243,9 +241,8 @@ def form_number(text: str) -> int:
     return int(sameness.fact_hash(text)[:16], 16) >> 1
 
 
-def facts_of(
-    home: Home, entity: str | None = None, *, as_of: int | None = None, active: bool | None = True
-) -> list[Fact]:
+def facts_of(home: Home, entity: str | None = None, *, as_of: int | None = None,
+             active: bool | None = True) -> list[Fact]:  # fmt: skip
     """The facts of an entity or of all, of the home's project or of none, in the order in which they were written.
 
     active: those that hold, those that something stands in the place of, or with None both.  as_of: as it was believed at

@@ -21,8 +21,7 @@ STATUSES = ("pending", "promoted", "archived", "resolved")
 # What a verdict makes of a note. `accept` and `reject` are for tensions; `promote` and `resolve` for the others.
 VERDICTS = {
     "promote": "promoted", "resolve": "resolved", "accept": "resolved", "reject": "resolved", "archive": "archived",
-    "undo": "pending",
-}  # fmt: skip
+    "undo": "pending"}  # fmt: skip
 _LOOKED_AT = 20  # open notes that a new one is compared with
 _REPEATS_ABOVE = 0.7  # Jaccard likeness of their words
 
@@ -52,8 +51,7 @@ class Note(NamedTuple):
         return {
             "id": self.id, **told, "category": self.category, "status": self.status, "fact": self.fact or None,
             "createdAt": to_iso(self.at), "updatedAt": to_iso(self.reviewed_at or self.at), "trust": self.source,
-            "project": self.project, "agent": self.agent, "event": self.event_id,
-        }  # fmt: skip
+            "project": self.project, "agent": self.agent, "event": self.event_id}  # fmt: skip
 
 
 class Noted(NamedTuple):
@@ -93,8 +91,7 @@ class Notes(View):
         category, facts = body.get("category", TENSION), tuple(body.get("facts", ()))
         return Note(
             self.ids[row], body["text"], category, STATUSES[about["status"][row]], facts, self.facts[about["fact"][row]],
-            body["source"], at, about["reviewed_at"][row].item(), event_id, body.get("project", ""), agent,
-        )  # fmt: skip
+            body["source"], at, about["reviewed_at"][row].item(), event_id, body.get("project", ""), agent)  # fmt: skip
 
 
 def notes_of(home: Home, status: str | None = None, *, tensions: bool | None = None) -> list[Note]:
@@ -116,9 +113,8 @@ def note_by_id(home: Home, note_id: str) -> Note:
     return found[one_of("note", note_id, found)]
 
 
-def observe(
-    home: Home, text: str, category: str = "friction", *, source: str = "agent", agent: str = "main", lineage: Sequence[str] = ()
-) -> Noted:  # fmt: skip
+def observe(home: Home, text: str, category: str = "friction", *, source: str = "agent", agent: str = "main",
+            lineage: Sequence[str] = ()) -> Noted:  # fmt: skip
     """Note how the work goes, in up to 500 characters. What repeats one of the last twenty open notes is not kept.
 
     It repeats one where the Jaccard likeness of their words is above .7. lineage: ids of the events that it rests on, none
@@ -135,9 +131,8 @@ def observe(
     return Noted(body["note_id"])
 
 
-def note_tension(
-    home: Home, first: str, second: str, text: str = "", *, source: str = "agent", agent: str = "main"
-) -> Noted:
+def note_tension(home: Home, first: str, second: str, text: str = "", *, source: str = "agent",
+                 agent: str = "main") -> Noted:  # fmt: skip
     """Note that two facts, by their ids, may not both hold; not where the same is open of them already.
 
     Raises InvalidInput for a fact that is not there, or twice the same.
@@ -154,9 +149,8 @@ def note_tension(
     return Noted(event.body["note_id"])
 
 
-def tension_event(
-    home: Home, facts: Sequence[str], *, at: int, agent: str, source: str, lineage: Sequence[str], text: str = ""
-) -> Event:
+def tension_event(home: Home, facts: Sequence[str], *, at: int, agent: str, source: str, lineage: Sequence[str],
+                  text: str = "") -> Event:  # fmt: skip
     """The event of a tension between facts, under the next free id; to be made and appended inside `journal.exclusive`."""
     body: Body = {"text": text or f"{', '.join(facts)} may not hold side by side", "facts": [*facts], "source": source}
     body |= {"note_id": next_id(home, TENSION), "project": home.project}
@@ -170,9 +164,8 @@ def next_id(home: Home, prefix: str) -> str:
     return f"{prefix}-{max(map(int, taken), default=0) + 1:04d}"
 
 
-def review(
-    home: Home, note_id: str, verdict: str, *, entity: str = "", abstraction: str = "pattern", agent: str = "main"
-) -> Note:
+def review(home: Home, note_id: str, verdict: str, *, entity: str = "", abstraction: str = "pattern",
+           agent: str = "main") -> Note:  # fmt: skip
     """Say what becomes of a note: promote, archive or resolve, of a tension accept, reject or archive; then undo.
 
     promote: it becomes a fact of the entity, a pattern or a principle, as far trusted as the note.  accept: the newest fact
@@ -218,8 +211,7 @@ def _promoted(home: Home, note: Note, entity: str, abstraction: str, agent: str)
     one_of("abstraction", abstraction, ("pattern", "principle"))
     new = NewFact(
         entity, note.text, abstraction=abstraction, source=note.source, origin=note.id, lineage=[note.event_id],
-        agent=agent, project=note.project,
-    )  # fmt: skip
+        agent=agent, project=note.project)  # fmt: skip
     return write_fact(home, new, semantic=False).id
 
 

@@ -11,9 +11,8 @@ FILES = ("MEMORY", "SOUL")
 _MARKDOWN = ("#", "- ", "* ", "+ ", ">", "|", "```", " ", "\t")  # a line that begins so is shown as it is
 
 
-def add_line(
-    home: Home, file: str, text: str = "", *, fact: str = "", undo: bool = False, source: str = "agent", agent: str = "main"
-) -> Event:  # fmt: skip
+def add_line(home: Home, file: str, text: str = "", *, fact: str = "", undo: bool = False, source: str = "agent",
+             agent: str = "main") -> Event:  # fmt: skip
     """Add a line to MEMORY or SOUL: a text, or that of a fact, which this promotes. undo: take it out again.
 
     Raises InvalidInput for another file, for both or neither of text and fact, and where the line is there already, or with

@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +24,7 @@ _MENDS: Mapping[str, Callable[[Any], Any]] = {
     "category": lambda given: given.lower() if str(given).lower() in CATEGORIES else "context",
     "abstractionLevel": lambda given: given.lower() if str(given).lower() in ABSTRACTIONS else "episode",
     "tags": lambda given: [tag.strip() for tag in given if isinstance(tag, str) and 0 < len(tag.strip()) <= 64][:32] if isinstance(given, list) else [],
-    "accessCount": lambda _: 0,
-}  # fmt: skip
+    "accessCount": lambda _: 0}  # fmt: skip
 
 
 @dataclass
@@ -122,9 +120,8 @@ def _each_file(folder: Path, mends: Mapping[str, Callable[[Any], Any]], *, write
     return done
 
 
-def _mended_file(
-    file: Path, name: str, done: TreeCheck, links: dict[str, str], mends: Mapping[str, Callable[[Any], Any]], said: list[str]
-) -> dict[str, Any]:  # fmt: skip
+def _mended_file(file: Path, name: str, done: TreeCheck, links: dict[str, str],
+                 mends: Mapping[str, Callable[[Any], Any]], said: list[str]) -> dict[str, Any]:  # fmt: skip
     """The document of a file as it is to be; what is mended is noted in `said`, what cannot be in the problems."""
     document, marked = tree_records.read_marked_json(file)
     records, bare = tree_records.facts_in(document)
@@ -142,9 +139,8 @@ def _mended_file(
     return {**kept, **tree_write.wrapped(tree_read.entity_of(file, document), newer)}
 
 
-def _mended(
-    record: dict[str, Any], links: dict[str, str], taken: set[str], mends: Mapping[str, Callable[[Any], Any]]
-) -> tuple[dict[str, Any], list[str], list[str]]:
+def _mended(record: dict[str, Any], links: dict[str, str], taken: set[str],
+            mends: Mapping[str, Callable[[Any], Any]]) -> tuple[dict[str, Any], list[str], list[str]]:  # fmt: skip
     """A record with what could be mended of it, what that was, and what could not; its link is taken down."""
     found = tree_records.upgraded(record)
     lacked = [key for key in found if record.get(key) is None and found[key] is not None]
@@ -153,8 +149,7 @@ def _mended(
         found |= {key: mends[key](found[key])} if key in mends else {}
         (mended if key in mends else left).append(sentence)
     if (fact_id := str(found.get("id"))) in links:
-        numbered = (tree_records.numbered_like(fact_id, number) for number in count(1))
-        new = next(id for id in numbered if id not in taken | links.keys())
+        new = tree_records.free_like(fact_id, taken, links)
         (mended if mends else left).append(f"the id {fact_id} is there twice; this one is to be {new}")
         found["id"] = new if mends else fact_id
     links[str(found.get("id"))] = str(found.get("supersededBy") or "")

@@ -236,8 +236,7 @@ fact_observe = _made(
 fact_tension = _made(
     "tension", _tension, OWN_AGENT, _FROM, click.option("--fact1", metavar="ID", help="A fact."),
     click.option("--fact2", metavar="ID", help="A fact that may not hold beside it."),
-    click.option("--text", default="", help="What is the matter."),
-)  # fmt: skip
+    click.option("--text", default="", help="What is the matter."))  # fmt: skip
 fact_notes = _made("notes", _notes, click.option("--status", type=click.Choice(notes.STATUSES), help="Only these."))
 fact_review = _made(
     "review", _review, OWN_AGENT, click.argument("note_id", metavar="NOTE"),
@@ -249,14 +248,12 @@ fact_migrate = _made("migrate", _migrate, _FOLDER)
 fact_init = _made("init", _init, _FOLDER)
 fact_dedup = _made(
     "dedup", _dedup, _ENTITY, click.option("--text", default="", help="A text that may be there."),
-    click.option("--seed", is_flag=True, help="Look through all facts."),
-)  # fmt: skip
+    click.option("--seed", is_flag=True, help="Look through all facts."))  # fmt: skip
 fact_domain_add = _made(
     "add", _writing(_add_domain, "A dev-project is of an entity; a cron-task may run every --interval minutes.", "domain", "type", "entity", "interval"), OWN_AGENT, click.argument("name", metavar="[DOMAIN]", default=""), click.option("--domain", "named", default="", help="The same as DOMAIN."), click.option("--description", default="", help="What it is for."),
     click.option("--type", type=click.Choice(domains.TYPES), default="cron-task", help="What it is."), _ENTITY,
     click.option("--interval", type=float, default=0, metavar="MINUTES", help="How often it runs; 0: now and then."),
-    about="Add a domain.",
-)  # fmt: skip
+    about="Add a domain.")  # fmt: skip
 fact_domain = group(
     "domain", "",
     fact_domain_add,
@@ -282,5 +279,4 @@ fact_self = group(
         click.option("--text", default="", help="The line."), click.option("--fact", default="", metavar="ID", help="A fact to promote."),
         click.option("--undo", is_flag=True, help="Take the line out."), about="Add a line to MEMORY.md or SOUL.md.",
     ),
-    _made("render", _rendering(tree_write.self_documents), _FOLDER, about="Write MEMORY.md and SOUL.md."),
-)  # fmt: skip
+    _made("render", _rendering(tree_write.self_documents), _FOLDER, about="Write MEMORY.md and SOUL.md."))  # fmt: skip

@@ -10,7 +10,6 @@ from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from datetime import datetime, tzinfo
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -102,8 +101,7 @@ class _Taking:
     def _settle(self, stated: str, event_id: str, key: str, taken: set[str], others: Container[str]) -> Event | None:
         """Give a record its id in this home, its own unless that is taken; its event where it is here already."""
         here = next(iter(self.home.journal.read(ids=[event_id], erased=True)), None)
-        numbered = (tree_records.numbered_like(stated, number) for number in count(1))
-        own = stated if stated not in taken else next(id for id in numbered if id not in taken and id not in others)
+        own = stated if stated not in taken else tree_records.free_like(stated, taken, others)
         self.ids[stated] = here.body.get(key, stated) if here else own
         taken.add(self.ids[stated])
         return here
@@ -156,8 +154,7 @@ class _Taking:
             "confidence": float(record.confidence), "abstraction": record.abstraction_level, "tags": record.tags,
             "source": raw["trust"], "origin": record.source[:200],
             "supersedes": [*map(self._now, record.supersedes)], "valid_from": record.valid_from,
-            "valid_to": record.valid_to, "project": record.project or self.home.project,
-        }  # fmt: skip
+            "valid_to": record.valid_to, "project": record.project or self.home.project}  # fmt: skip
 
     def _note(self, file: Path, _problems: list[str]) -> Events:
         raw = without_nulls(tree_records.read_marked_json(file)[0])

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Container, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -113,14 +114,15 @@ def upgraded(record: dict[str, Any]) -> dict[str, Any]:
     return {**record, **{key: value for key, value in new.items() if record.get(key) is None}}
 
 
-def numbered_like(stated: str, number: int) -> str:
-    """An id with another number, as wide as that of the one that is given.
+def free_like(stated: str, *taken: Container[str]) -> str:
+    """The first id with another number, as wide as that of the one that is given, which none of these holds.
 
-    >>> numbered_like("ann-001", 12)
-    'ann-012'
+    >>> free_like("ann-001", {"ann-001", "ann-002"}, ["ann-003"])
+    'ann-004'
     """
     name, _, digits = stated.rpartition("-")
-    return f"{name}-{number:0{len(digits)}d}"
+    numbered = (f"{name}-{number:0{len(digits)}d}" for number in count(1))
+    return next(id for id in numbered if not any(id in known for known in taken))
 
 
 def chain_problems(successors: Mapping[str, str], known: Container[str] = ()) -> dict[str, str]:

@@ -156,9 +156,8 @@ def note_access(home: Home, *fact_ids: str) -> int:
     return len(known)
 
 
-def _replace(
-    view: Facts, append: Callable[[Event], int], old: Sequence[str], by: str, why: str, at: int, lineage: str
-) -> None:
+def _replace(view: Facts, append: Callable[[Event], int], old: Sequence[str], by: str, why: str, at: int,
+             lineage: str) -> None:  # fmt: skip
     """Say that facts hold no more: an event for each agent who wrote some of them, since it is theirs that search puts to sleep."""
     by_agent: dict[str, list[str]] = {}
     for fact_id in old:
@@ -186,8 +185,7 @@ def _body(home: Home, new: NewFact) -> Body:
     return {
         "entity": check_entity(new.entity), "text": text, "category": new.category, "confidence": float(new.confidence),
         "abstraction": new.abstraction, "tags": check_tags(new.tags), "source": new.source, "origin": kept_text(new.origin[:200]),
-        "valid_from": begins, "valid_to": ends, "project": new.project, "noted": new.noted,
-    }  # fmt: skip
+        "valid_from": begins, "valid_to": ends, "project": new.project, "noted": new.noted}  # fmt: skip
 
 
 def _decide(view: Facts, settings: items.FactSettings, body: Body, *, semantic: bool, explicit: Sequence[str]) -> Wrote:

@@ -51,8 +51,7 @@ def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
         "edited": dict(edits.most_common(MOST_FILES)),
         "read": len({path for event in tools for path in read(event)} - edits.keys()), "checks": _checks(events),
         "commits": [text for text, _ in commits], "events": list(dict.fromkeys(used)), "first_at": events[0].at,
-        "last_at": events[-1].at, "source": _least_trusted(events),
-    }  # fmt: skip
+        "last_at": events[-1].at, "source": _least_trusted(events)}  # fmt: skip
 
 
 def _least_trusted(events: Iterable[Event]) -> str:
@@ -150,8 +149,7 @@ def _fix_event(made: str, fixed: Fixed, events: Sequence[Event], project: str) -
     body = {
         "family": fixed.family, "error": fixed.error, "files": list(fixed.files[:MOST_FILES]), "project": project,
         "text": f"{fixed.family} failed with {fixed.error} and passed after edits of {files}{told}",
-        "source": _least_trusted(rests_on),
-    }  # fmt: skip
+        "source": _least_trusted(rests_on)}  # fmt: skip
     whose, lineage = {"agent": green.agent, "session": green.session}, [event.id for event in rests_on]
     return new_event("fixed", body, **whose, lineage=lineage, at=green.at, event_id=made)
 

@@ -22,8 +22,7 @@ def digest_id(event: Event) -> str:
 SENTENCE = ItemKind("sentence", {"prompt": _sentences, "turn_ended": _sentences, "turn_message": _sentences})
 DIGEST = ItemKind(
     "session", {"digest": lambda event: (ItemText(digest_id(event), event.body["text"]),)},
-    hides={"digest": lambda event: (digest_id(event),)},
-)  # fmt: skip
+    hides={"digest": lambda event: (digest_id(event),)})  # fmt: skip
 FIX = ItemKind("fix", {"fixed": lambda event: (ItemText(event.id, event.body["text"]),)})
 
 

@@ -52,8 +52,7 @@ class Said(View):
         self.texts, self.events = Names(), Strings()
         self.sentences = Table(
             seq="i8", number="i4", at="i8", text="i4", project="i4", session="i4", agent="i4", trust="i1", user="i1",
-            own="i1", written="i1", standing="f4", worth="f4",
-        )  # fmt: skip
+            own="i1", written="i1", standing="f4", worth="f4")  # fmt: skip
         self.first_word, self.held = Table(place="i8"), Table(word="i4")
         self.used = Table(session="i4", project="i4", word="i4")
         self.ends = Table(project="i4", first_at="i8", last_at="i8", first_seq="i8", last_seq="i8", digested="i8")
@@ -183,8 +182,7 @@ class Touches(View):
     def _touch(self, event: Event, path: str, edited: bool) -> None:
         key = (
             self.projects.number(event.body.get("project", "")), self.paths.number(path),
-            self.sessions.number(f"{event.agent}/{event.session}"), int(event.at // MICROSECONDS_PER_DAY),
-        )  # fmt: skip
+            self.sessions.number(f"{event.agent}/{event.session}"), int(event.at // MICROSECONDS_PER_DAY))  # fmt: skip
         row = self._rows.setdefault(key, len(self.rows))
         if row == len(self.rows):
             self.rows.extend(KEY, [key])

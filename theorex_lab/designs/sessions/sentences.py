@@ -46,7 +46,7 @@ def sentences(text: str, by: Speaker) -> tuple[Saying, ...]:
     for span in sentences_of(text, by, doubtful=True):
         once.setdefault(span.text, span)
     return tuple(
-        Saying(number, span.text, _standing(span) if by == "user" else 0.0, worth(span.text, by)[1], span.own)
+        Saying(number, span.text, _standing(span) if by == "user" else 0.0, worth(span.text, by), span.own)
         for number, span in enumerate(once.values())
     )
 

@@ -71,8 +71,7 @@ class Axon(View):
             concept_id="i8", agent="i4", count="i8", fix_count="i8", first_seen="i8", last_seen="i8",
             source_weight="f8", sentiment_sum="f8", type="i4", node_type="i4", trust="i1", tier="i1", alive="?",
             decayed=("f8", len(COUNT_HALF_LIVES_DAYS)), affirmed="i1", refused="i1", heard="i1", own_count="i8",
-            own_fix_count="i8", own_first_seen="i8", own_last_seen="i8",
-        )  # fmt: skip
+            own_fix_count="i8", own_first_seen="i8", own_last_seen="i8")  # fmt: skip
         self.links = Table(a="i4", b="i4", count="i4", last_seen="i8")
         self.observations = Table(seq="i8", at="i8", agent="i4", type="i4", trust="i1", project="i4")
         self.mentions = Table(observation="i4", concept="i4")

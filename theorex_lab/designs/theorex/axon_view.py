@@ -22,8 +22,7 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
         agents: list[dict[str, Any]] = [
             {"agent": name, "concepts": len(own.rows), "tiers": own.counts(),
              "top": [axon.surfaces[row] for row in own.best(5).tolist()]}
-            for name, own in found
-        ]  # fmt: skip
+            for name, own in found]  # fmt: skip
         observations = int(axon.observed_within(home.projects).sum())
     concepts = sum(row["concepts"] for row in agents)
     return {"concepts": concepts, "observations": observations, "agents": agents, "decay_law": home.settings.decay_law}

@@ -211,8 +211,7 @@ def drift(agent: str | None) -> None:
 @click.option("--session", required=True, help="The session whose context it is.")
 @click.option(
     "--context", "context_pct", type=PERCENT, metavar="N",
-    help="Percent of the context in use; default: estimated from what was captured of the session.",
-)  # fmt: skip
+    help="Percent of the context in use; default: estimated from what was captured of the session.")  # fmt: skip
 def context_monitor(agent: str | None, session: str, context_pct: float | None) -> None:
     """From contextAlertPct on the session is summed up: at once, and again each time contextCooldownCalls have passed.
 

@@ -34,8 +34,7 @@ from theorex_lab.text.paths import shown_path
 # Tokens and items of the context that a model is given.
 BUDGETS = {
     "ministral-3b": (4_096, 15), "qwen3-32b": (6_144, 25), "claude-sonnet": (16_000, 60), "claude-opus": (20_000, 80),
-    "default": (4_096, 20),
-}  # fmt: skip
+    "default": (4_096, 20)}  # fmt: skip
 _RECENT, _MOMENT = "recent", "moment"
 _SHOWN = (Tier.ACTIVE, Tier.MILD)
 _FLASH_FIXES, _FLASH_ACTIVE, _FLASH_RECENT = 5, 10, 5

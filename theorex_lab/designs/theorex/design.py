@@ -11,8 +11,7 @@ from theorex_lab.search.items import OBSERVATION
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
 READ_FROM = {
     "tier_change": ("imported", "prune", "scan"), "graduation": ("graduated",), "prune": ("prune",),
-    "moment_capture": ("observation",),
-}  # fmt: skip
+    "moment_capture": ("observation",)}  # fmt: skip
 MEMORY_SETTINGS = (
     "decayLaw", "decayParams", "halfLifeDays", "fixHalfLifeDays", "activeThreshold", "mildThreshold", "contextTokens",
 )  # fmt: skip
@@ -48,9 +47,6 @@ DESIGN = parts.Design(
         *(parts.NightStep(name, _own(f"steps:{name}_all")) for name in ("flush", "scan", "graduate", "promote")),
     ),
     files=(
-        parts.FileLayout(
-            "flash/*.json", *_several("exchange_documents", "export_documents", "document_files", "import_documents")
-        ),
         parts.FileLayout(
             "axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments/*.json, short-term/*.jsonl, "
             "stm.jsonl, cold-store.db",

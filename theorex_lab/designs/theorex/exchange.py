@@ -179,19 +179,12 @@ def _moment(file: Path) -> flat.Lines:
 
 def _kind(file: Path) -> str:
     """Which of the files it is, by its name, else by what is in it."""
-    if file.parent.name == SHORT_TERM and file.suffix == ".jsonl":
-        return STM
-    if file.parent.name == MOMENTS and file.suffix == ".json":
-        return MOMENTS
-    if file.name in (AXON, SHARED, OBSERVATIONS, STM):
-        return file.name
-    if file.suffix == ".db":
-        return COLD
-    if file.suffix == ".json":
-        return SHARED if "shared" in file.name else AXON
+    placed = {(SHORT_TERM, ".jsonl"): STM, (MOMENTS, ".json"): MOMENTS}.get((file.parent.name, file.suffix))
+    named = file.name if file.name in (AXON, SHARED, OBSERVATIONS, STM) else ""
+    formed = {".db": COLD, ".json": SHARED if "shared" in file.name else AXON}.get(file.suffix)
     kinds = {"text": OBSERVATIONS, "composite_score": STM}
     found = (kind for _, record in flat.read_lines(file, []) for key, kind in kinds.items() if key in record)
-    if kind := next(found, None):
+    if kind := placed or named or formed or next(found, None):
         return kind
     allowed = f"{AXON}, {SHARED}, {OBSERVATIONS}, {STM}, or a file with such lines"
     raise InvalidInput(f"got the file {file.name}, in which nothing is known; allowed are {allowed}")

@@ -17,17 +17,16 @@ from pydantic import AfterValidator, Field
 from theorex_lab.clock import EARLIEST
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import NODE_TYPE
-from theorex_lab.designs.theorex.exchange_documents import PREVIEWS
 from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import records, schema
-from theorex_lab.exchange.files import Importing, Read, heard_id, upcast_of_file
+from theorex_lab.exchange.files import Importing, Read
 from theorex_lab.exchange.flat_files import FlatRecord, Lines, each_noted, without_nulls
-from theorex_lab.ids import UUID, check_agent, check_session, derived_event_id
-from theorex_lab.journal.event import VERSIONS, Body, Event, encode, new_event
+from theorex_lab.ids import UUID, check_agent, derived_event_id
+from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
 from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, new_observation
-from theorex_lab.text.doors import kept_text, kept_value
+from theorex_lab.text.doors import kept_text
 
 _ANY_SEQ = 2**62
 AT_ONCE = 1_000  # links, or contributions, of one event
@@ -106,34 +105,6 @@ class _Sentence(schema.Stamped, records.Sentence):
     lineage: schema.EventIds
     refused: schema.ConceptIds
     faded: schema.ConceptIds
-
-
-class _Captured(schema.Stamped):
-    kind: Annotated[Literal["tool_used", "prompt"], Field(description="tool_used or prompt")] = "tool_used"
-    body: Annotated[dict[str, Any], Field(description="a JSON object")] = Field(default={})
-
-
-class _Paths(schema.FileRecord):
-    read: list[str] = Field(default=[])
-    edited: list[str] = Field(default=[])
-
-
-class _Prompt(schema.FileRecord):
-    text: schema.Text
-    project: records.Project = ""
-
-
-class _ToolUsed(schema.FileRecord):
-    tool: schema.Text
-    input: schema.Text
-    response: schema.Text
-    ok: bool | None = Field(None, description="true, false or null")
-    paths: _Paths = Field(_Paths(), description="an object with the lists of texts read and edited")
-    command: schema.Text = ""
-    project: records.Project = ""
-
-
-_BODIES: dict[str, type[schema.FileRecord]] = {"prompt": _Prompt, "tool_used": _ToolUsed}
 
 
 class _Kept(schema.Stamped):
@@ -215,23 +186,6 @@ def observation_events(lines: Lines, stated: Collection[str], how: Importing, pr
         yield how.believed(event, problems, number), 1
 
 
-def captured(record: Any, session: str, how: Importing) -> Event:
-    """What waits in a session's flash, as heard; with `trust_own` under its own id and source. Raises InvalidInput, NewerVersion."""
-    stated = schema.checked(_Captured, record)
-    body = {**stated.body, **{name: record[member] for member, name in PREVIEWS.items() if member in record}}
-    kind = stated.given("kind", "tool_used" if "tool" in body else "prompt")
-    at, agent = min(stated.timestamp, how.latest), stated.given("agent_id", how.agent)
-    event_id = schema.event_id_of(stated.id, kind, agent, session, at, encode(body))
-    # Without a version it is of the original system, which states no more than the previews.
-    version = {"v": VERSIONS[kind]}
-    whole = upcast_of_file(Event(0, event_id, at, agent, check_session(session), kind, (), version | body))
-    checked = schema.checked(_BODIES[kind], without_nulls(whole.body)).model_dump()
-    held = whole.body if how.trust_own and "v" in body else version | checked
-    event = whole._replace(body={**kept_value(held), "source": how.source(body, "source", "tool")})
-    how.check_size(event)
-    return event if how.trust_own else event._replace(id=heard_id(event_id))
-
-
 def short_term_events(lines: Lines, how: Importing, problems: list[str]) -> Read:
     """What flushes kept. Records of one event, which follow one another, become that event again."""
     kept = (found for _, found in each_noted(problems, lines, _kept, how))
@@ -270,8 +224,7 @@ def _stated(attributes: FlatRecord, how: Importing) -> Body:
         "source_weight": stated.given("source_weight", how.settings.source_weight(how.agent)), "sentiment_sum": total,
         # Where the file has none, every mention counts as the last one.
         "decayed": stated.given("decayed_counts", [float(count)] * _HALF_LIVES),
-        **(_said(attributes["said"], count) if how.trust_own and attributes.get("said") else {}),
-    }  # fmt: skip
+        **(_said(attributes["said"], count) if how.trust_own and attributes.get("said") else {})}  # fmt: skip
 
 
 def _said(stated: Any, count: int) -> Body:
@@ -359,8 +312,7 @@ def _kept(record: FlatRecord, how: Importing) -> tuple[str, Body, str, str, int]
     body = {
         "concepts": [[*concept, stated.frequency_count]], "score": stated.composite_score,
         "source": how.source(record, "source"),
-        "weight": stated.given("source_weight", how.settings.source_weight(agent)),
-    }  # fmt: skip
+        "weight": stated.given("source_weight", how.settings.source_weight(agent))}  # fmt: skip
     event = new_event("short_term", body, agent=agent, session=stated.session_id, at=stated.timestamp)
     own = str(stated.id).rpartition(":")[0]
     return own if re.fullmatch(UUID, own) else "", event.body, agent, event.session, event.at

@@ -70,8 +70,7 @@ def axon_nodes(memory: WrittenMemory, agent: str) -> Iterator[FlatRecord]:
             "last_seen": to_iso(told["last_seen"]), "sentiment": round(told["sentiment_sum"] / max(told["count"], 1), _DIGITS),
             "agent_id": agent, "source_weight": told["source_weight"], "first_seen": to_iso(told["first_seen"]),
             "fix_count": told["fix_count"], "sentiment_sum": told["sentiment_sum"], "trust": SOURCES[told["trust"]],
-            "scanned_tier": Tier(told["tier"]).name, "decayed_counts": told["decayed"], **_said(told),
-        }  # fmt: skip
+            "scanned_tier": Tier(told["tier"]).name, "decayed_counts": told["decayed"], **_said(told)}  # fmt: skip
         yield {"key": str(told["concept_id"]), "attributes": attributes}
 
 
@@ -130,8 +129,7 @@ def shared_nodes(memory: WrittenMemory) -> list[FlatRecord]:
         contribution = {
             "agent_id": agent, "frequency_count": told["count"], "fix_count": told["fix_count"],
             "first_seen": to_iso(told["first_seen"]), "last_seen": to_iso(told["last_seen"]),
-            "trust": SOURCES[told["trust"]], "source_weight": told["source_weight"],
-        }  # fmt: skip
+            "trust": SOURCES[told["trust"]], "source_weight": told["source_weight"]}  # fmt: skip
         given.setdefault(concept, []).append(contribution | ({"forgotten": True} if known is None else {}))
         if known is not None:
             claim = (told["source_weight"], told["last_seen"], agent, known)
@@ -146,8 +144,7 @@ def shared_nodes(memory: WrittenMemory) -> list[FlatRecord]:
                 "canonical_form": axon.labels[known], "node_type": node_type, "surface_form": axon.surfaces[known],
                 "importance_weight": round(numbers.importance, _DIGITS), "relevance_tier": numbers.tier,
                 "frequency_count": numbers.count, "last_seen": to_iso(numbers.last_seen), "agent_id": agent,
-                "source_weight": weight,
-            }  # fmt: skip
+                "source_weight": weight}  # fmt: skip
         attributes["contributions"] = sorted(contributions, key=itemgetter("agent_id"))
         nodes.append({"key": str(concept), "attributes": attributes})
     return nodes
@@ -221,8 +218,7 @@ def _observation_of(event: Event, faded: list[int]) -> FlatRecord:
         "observation_type": body["type"], **{name: body[name] for name in ("text", "tags", "source")},
         "source_weight": body["weight"], **{name: body[name] for name in ("sentiment", "extractor", "concepts")},
         "faded": faded, "lineage": list(event.lineage),
-        **{name: body[name] for name in ("refs", "refused", "project") if body.get(name)},
-    }  # fmt: skip
+        **{name: body[name] for name in ("refs", "refused", "project") if body.get(name)}}  # fmt: skip
 
 
 def moment_document(record: FlatRecord) -> FlatRecord:

@@ -31,10 +31,8 @@ class Moment:
     refs: tuple[str, ...]
 
 
-def write_moment(
-    home: Home, story: str, *, agent: str = "main", refs: Sequence[str] = (), session: str = "", source: str = "agent",
-    keep_secrets: bool = False,
-) -> Written:  # fmt: skip
+def write_moment(home: Home, story: str, *, agent: str = "main", refs: Sequence[str] = (), session: str = "",
+                 source: str = "agent", keep_secrets: bool = False) -> Written:  # fmt: skip
     """Write a moment: an observation of type `moment` whose body holds `refs` too; its concepts are the agent's anchors.
 
     Raises InvalidInput for anything outside the rules, and then nothing was written.
@@ -62,9 +60,8 @@ def check_refs(refs: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(map(visible, refs)))
 
 
-def recent_moments(
-    axon: Axon, journal: Journal, *, agent: str, limit: int = 5, projects: Sequence[str] | None = None
-) -> list[Moment]:
+def recent_moments(axon: Axon, journal: Journal, *, agent: str, limit: int = 5,
+                   projects: Sequence[str] | None = None) -> list[Moment]:  # fmt: skip
     """The agent's newest moments, newest first, whatever became of their concepts; hearsay after its own.
 
     `projects`: of these or of none; None: of all.

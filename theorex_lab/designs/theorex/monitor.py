@@ -106,8 +106,7 @@ def _check(home: Home, now: int, agent: str, session: str, stated_pct: float | N
     body = {
         "context_pct": context_pct, "calls": calls, "fired": fired, "written": None if summary is None else summary.id,
         "checks": 0 if fired else checks, "fired_seq": max(seqs, default=fired_before or 0) if fired else fired_before,
-        "project": home.project, **({"estimated": True} if estimated else {}),
-    }  # fmt: skip
+        "project": home.project, **({"estimated": True} if estimated else {})}  # fmt: skip
     event_id = derived_event_id(_CHECKS, agent, session, len(made) + 1)
     done = new_event("context_checked", body, agent=agent, session=session, at=now, event_id=event_id)
     home.journal.append([done] if summary is None else [summary, done])

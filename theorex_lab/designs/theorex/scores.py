@@ -115,9 +115,8 @@ def scores_of(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None
     return _scores_of(axon, now, settings, axon.rows_of(agents, among), strengths)
 
 
-def scores_by_agent(
-    axon: Axon, now: int, settings: Settings, agents: Sequence[str], among: Mask | None = None
-) -> Iterator[tuple[str, Scores]]:
+def scores_by_agent(axon: Axon, now: int, settings: Settings, agents: Sequence[str],
+                    among: Mask | None = None) -> Iterator[tuple[str, Scores]]:  # fmt: skip
     """Each of these agents with its concepts as `scores_of` gives them; what they share is computed once for all."""
     together = scores_of(axon, now, settings, agents=agents, among=among)
     owner = axon.concepts["agent"][together.rows]
@@ -224,9 +223,8 @@ def scan(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None, amo
     return new_event("scan", body, agent=SCANNER, at=now) if by_agent or dropped else None
 
 
-def prune(
-    axon: Axon, now: int, settings: Settings, *, agents: Chosen = None, among: Mask | None = None
-) -> Event | None:
+def prune(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None,
+          among: Mask | None = None) -> Event | None:  # fmt: skip
     """The event of one prune: the LESS concepts unseen for more than `prune_threshold_days`; None where there are none.
 
     The event is their archive: it holds what each of them was, and the texts that mention them stay in the journal.

@@ -38,8 +38,7 @@ class SharedWeb(View):
         self.agents = Names()
         self.concepts = Table(
             agent="i4", concept_id="i8", count="i8", fix_count="i8", first_seen="i8", last_seen="i8", trust="i8",
-            source_weight="f8",
-        )  # fmt: skip
+            source_weight="f8")  # fmt: skip
         self.links = Table(agent="i4", a="i8", b="i8", count="i8", last_seen="i8")
         self._rows: dict[str, dict[tuple[int, ...], int]] = {}  # by table and key
 
@@ -84,10 +83,8 @@ class SharedWeb(View):
         return rows[key] if key in rows else rows.setdefault(key, table.extend(columns, [key]).start)
 
 
-def promotion(
-    axon: Axon, shared: SharedWeb, now: int, settings: Settings, *, agent: str, force: Collection[int] = (),
-    among: Mask | None = None,
-) -> Event | None:  # fmt: skip
+def promotion(axon: Axon, shared: SharedWeb, now: int, settings: Settings, *, agent: str, force: Collection[int] = (),
+              among: Mask | None = None) -> Event | None:  # fmt: skip
     """The event of one agent's promotion; None where nothing changed since the last.
 
     Promoted are concepts whose importance is strictly above promotionThreshold, and those forced by concept_id, awake or
@@ -185,8 +182,7 @@ def shared_concepts(axon: Axon, shared: SharedWeb, now: int, settings: Settings)
             agents[int(known[speaker[row]])], Tier(int(tier[row])).name, float(importance[row]), int(last_seen[row]),
             int(trust[row]),
         )
-        for row in rank_order(raw, items.count, last_seen, concept).tolist()
-    ]  # fmt: skip
+        for row in rank_order(raw, items.count, last_seen, concept).tolist()]  # fmt: skip
 
 
 def _own_items(axon: Axon, items: Items, rows: Ints, now: int) -> Items:

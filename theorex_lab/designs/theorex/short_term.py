@@ -37,8 +37,7 @@ class ShortTerm(View):
         self.agents, self.sessions, self.labels, self.projects = Names(), Names(), Names(), Names()
         self.records = Table(
             seq="i8", at="i8", agent="i4", session="i4", concept_id="i8", label="i4", surface="i4", count="i8",
-            score="f8", trust="i1", project="i4",
-        )  # fmt: skip
+            score="f8", trust="i1", project="i4")  # fmt: skip
         self.graduated = Table(agent="i4", concept_id="i8", upto="i8")
 
     def fold(self, events: Sequence[Event]) -> None:
@@ -161,9 +160,8 @@ def first_run(days: Sequence[int], fewest: int, within: int) -> tuple[int, ...]:
     return tuple(days[starts[0] : last + fewest])
 
 
-def graduation_event(
-    view: ShortTerm, graduate: Graduate, kept: Sequence[Event], settings: Settings, *, agent: str, at: int
-) -> Event:
+def graduation_event(view: ShortTerm, graduate: Graduate, kept: Sequence[Event], settings: Settings, *, agent: str,
+                     at: int) -> Event:  # fmt: skip
     """The event of one graduation. `kept` are the short_term events it rests on."""
     table: dict[str, Any] = {name[1:]: column[graduate.rows] for name, column in view.records.columns("").items()}
     names = {number: name for name, number in TRUST.items()}
@@ -171,6 +169,5 @@ def graduation_event(
         "concept_id": graduate.concept_id, **{name: view.labels[int(table[name][0])] for name in ("label", "surface")},
         "times": table["at"].tolist(), "counts": table["count"].tolist(), "days": list(graduate.days),
         "upto": int(table["at"].max()), "source": names[int(table["trust"].min())],
-        "weight": settings.source_weight(agent), "project": project_in(kept),
-    }  # fmt: skip
+        "weight": settings.source_weight(agent), "project": project_in(kept)}  # fmt: skip
     return new_event("graduated", body, agent=agent, at=at, lineage=[event.id for event in kept])

@@ -5,7 +5,7 @@ import subprocess
 import sys
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -30,10 +30,6 @@ DIMENSIONS = 384
 _COMMONEST = 50  # ranks of words left out at the top of Zipf's law: those of the stop words
 Matrix = NDArray[np.float32]
 PYTHON = sys.executable
-OFFLINE = {
-    "ANONYMIZED_TELEMETRY": "False", "MEM0_TELEMETRY": "False", "POSTHOG_DISABLED": "1", "DO_NOT_TRACK": "1",
-    "HF_HUB_OFFLINE": "1",
-}  # fmt: skip
 Timed = Callable[[], object]
 Meter = Callable[[Timed], float]
 
@@ -119,14 +115,13 @@ def axon_of(folder: Path, count: int) -> Axon:
 
 
 class Amounts(NamedTuple):
-    """What one round measured: an amount of ours and of the peer's in the same unit, and of what where a row has several."""
+    """What one round measured: an amount of ours and of the peer's in the same unit."""
 
     ours: float
     peer: float
-    what: str = ""
 
 
-Round = Callable[[], Iterable[Amounts]]
+Round = Callable[[], Amounts]
 
 
 class Ground(NamedTuple):
@@ -145,19 +140,17 @@ class Ground(NamedTuple):
 class BenchRow:
     """A row of the table. `prepare` lays its data and gives the function that measures one round.
 
-    at_most: the target for ours ÷ peer, or one for some of what a row measures, from so many rows of data as `target_from` says.  needs: modules of the peer that may not be installed, by the extra that brings
-    them.  most_rounds: for what takes minutes; such a row is not run once before it is measured.
+    at_most: the target for ours ÷ peer, from so many rows of data as `target_from` says.  needs: modules of the peer that may
+    not be installed; the extra `bench` brings them.
     """
 
     name: str
     about: str
     peer: str
     prepare: Callable[[Ground], AbstractContextManager[Round]]
-    at_most: float | Mapping[str, float] | None = None
+    at_most: float | None = None
     target_from: int = 10_000
     needs: Sequence[str] = field(default=())
-    extra: str = "bench"
-    most_rounds: int | None = None
 
 
 ROWS: dict[str, BenchRow] = {}  # by name, as the modules of FAMILIES are imported
@@ -202,9 +195,9 @@ def alternately(ours: Timed, peer: Timed, *, calls: int = 1, meter: Meter = proc
     def measured(call: Timed) -> float:
         return meter(lambda: [call() for _ in range(calls)])
 
-    def one_round() -> Iterator[Amounts]:
+    def one_round() -> Amounts:
         peers = measured(peer)
-        yield Amounts(measured(ours), peers)
+        return Amounts(measured(ours), peers)
 
     return one_round
 
@@ -225,9 +218,9 @@ def run(*command: str | Path, given: bytes = b"", cwd: Path | None = None) -> by
 
 
 def environment() -> dict[str, str]:
-    """The variables of a process that is measured; none of its imports finds a tracker or the network to be wanted."""
+    """The variables of a process that is measured; none of its imports asks the network for a model."""
     kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, **OFFLINE, "PYTHONPATH": str(Path(__file__).parents[3])}
+    return {**kept, "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(Path(__file__).parents[3])}
 
 
 def theorex(home: Path, *arguments: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""The rows: what the toolkit's paths cost beside peers, in a process and as whole processes, and beside other systems."""
+"""The rows: what the toolkit's paths cost beside peers, in a process and as whole processes."""
 
 import json
 import math
@@ -8,7 +8,6 @@ from contextlib import closing
 from functools import partial
 from importlib import import_module
 from itertools import count
-from pathlib import Path
 from typing import Any
 
 import networkx as nx
@@ -34,7 +33,6 @@ from theorex_lab.search.vectors import VectorCache, text_key
 
 _DEFAULTS = Settings()
 _OF_EACH = 20  # facts an entity
-_SYSTEMS = "theorex_lab.experiments.bench.systems"
 _EVENT = {
     "hook_event_name": "PostToolUse", "session_id": "a-session", "tool_name": "Bash",
     "tool_input": {"command": "make test", "description": "Run the tests"},
@@ -277,35 +275,3 @@ for _name, _about, _at_most, _arguments in (
     ("search-process", "theorex search --vectors always", None, ("search", "--all-agents", "--vectors", "always")),
 ):
     row(_name, f"{_about}, process", "python -c pass", at_most=_at_most)(partial(_process, _arguments))
-
-
-def figures(system: str, folder: Path, rows: int) -> dict[str, float]:
-    """What a system takes, by what it does: processor seconds, bytes on disk, and bytes of memory at the most."""
-
-    def process(act: str) -> bytes:
-        return measure.run(measure.PYTHON, "-m", _SYSTEMS, system, act, folder, str(rows), cwd=folder)
-
-    folder.mkdir(parents=True)
-    measured: dict[str, float] = json.loads(process("fill").splitlines()[-1])
-    measured["open and search, process"] = measure.child_seconds(lambda: process("find"))
-    return measured
-
-
-def _beside(peer: str, ground: Ground) -> Iterator[Round]:
-    def one_round() -> Iterator[measure.Amounts]:
-        number = len(list(ground.folder.iterdir()))
-        theirs = figures(peer, ground.folder / f"{number}-{peer}", ground.rows)
-        ours = figures("theorex", ground.folder / f"{number}-theorex", ground.rows)
-        for what, amount in ours.items():
-            yield measure.Amounts(amount, theirs[what], what)
-
-    yield one_round
-
-
-for _name, _title, _targets, _needs in (
-    ("chroma", "Chroma, by vectors", {"search": 1.5, "bytes on disk": 1.5, "add one and find it": 1.5}, ("chromadb",)),
-    ("mem0", "mem0 with faiss, by vectors", {"search": 1.5, "add one and find it": 1.5}, ("mem0", "faiss")),
-    ("fts5", "SQLite FTS5, by words", None, ()),
-):
-    _more = {"at_most": _targets, "needs": _needs, "most_rounds": 3}
-    row(f"store-{_name}", "the same texts and given vectors", _title, **_more)(partial(_beside, _name))

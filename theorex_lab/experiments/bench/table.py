@@ -5,7 +5,7 @@ import os
 import sqlite3
 import statistics
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
 from importlib.util import find_spec
@@ -18,41 +18,32 @@ from theorex_lab.experiments.data import datasets
 
 SCALES = {"10k": 10_000, "100k": 100_000}
 HEAD = "| row | measured | beside | ours ÷ peer, median [min–max] | target |\n|---|---|---|---|---|"
-_PACKAGES = "theorex-lab numpy pandas networkx rank-bm25 bm25s numba mcp chromadb mem0ai faiss-cpu onnxruntime".split()
+_PACKAGES = "theorex-lab numpy pandas networkx rank-bm25 bm25s numba mcp onnxruntime".split()
 
 
 class BenchLine(NamedTuple):
     """A line of the table: the ratio of every round, or why there is none."""
 
     row: BenchRow
-    what: str
     ratios: Sequence[float] = ()
     skipped: str = ""
-
-    @property
-    def at_most(self) -> float | None:
-        """The target of this line."""
-        target = self.row.at_most
-        return target.get(self.what) if isinstance(target, Mapping) else target
 
     def result(self) -> dict[str, Any]:
         """The line as JSON holds it."""
         row = self.row
-        told = {"row": row.name, "about": row.about, "peer": row.peer, "what": self.what, "at_most": self.at_most}
+        told = {"row": row.name, "about": row.about, "peer": row.peer, "at_most": row.at_most}
         if self.skipped:
             return {**told, "skipped": self.skipped}
         return {**told, "ratios": list(self.ratios), "median": statistics.median(self.ratios)}
 
     def __str__(self) -> str:
-        row = self.row
-        target = "" if self.at_most is None else f"≤ {self.at_most:g}"
-        peer = f"{row.peer}: {self.what}" if self.what else row.peer
-        if self.skipped:
-            return f"| {row.name} | {row.about} | {peer} | skipped: {self.skipped} | {target} |"
-        low, high = number(min(self.ratios)), number(max(self.ratios))
-        median = statistics.median(self.ratios)
-        missed = " **missed**" if self.at_most is not None and median > self.at_most else ""
-        return f"| {row.name} | {row.about} | {peer} | {number(median)} [{low}–{high}] | {target}{missed} |"
+        row, measured, missed = self.row, f"skipped: {self.skipped}", ""
+        if not self.skipped:
+            low, middle, high = min(self.ratios), statistics.median(self.ratios), max(self.ratios)
+            measured = f"{number(middle)} [{number(low)}–{number(high)}]"
+            missed = " **missed**" if row.at_most is not None and middle > row.at_most else ""
+        target = "" if row.at_most is None else f"≤ {row.at_most:g}{missed}"
+        return f"| {row.name} | {row.about} | {row.peer} | {measured} | {target} |"
 
 
 def number(value: float) -> str:
@@ -79,27 +70,22 @@ def chosen(names: Sequence[str]) -> list[BenchRow]:
     return [known[name] for name in names or known]
 
 
-def measure(row: BenchRow, *, scale: int, rounds: int) -> Iterator[BenchLine]:
-    """The lines of one row, from a folder of its own that is gone afterwards; skipped where its peer is not installed."""
+def measure(row: BenchRow, *, scale: int, rounds: int) -> BenchLine:
+    """The line of one row, from a folder of its own that is gone afterwards; skipped where its peer is not installed."""
     if scale < row.target_from:
         row = replace(row, at_most=None)
     if any(find_spec(module) is None for module in row.needs):
-        yield BenchLine(row, "", skipped=f"pip install 'theorex-lab[{row.extra}]'")
-        return
+        return BenchLine(row, skipped="pip install 'theorex-lab[bench]'")
     with (
         tempfile.TemporaryDirectory(prefix="theorex-bench-", ignore_cleanup_errors=True) as folder,
         row.prepare(Ground(Path(folder), scale)) as one_round,
     ):
-        if row.most_rounds is None:
-            list(one_round())
+        one_round()
         gc.collect()
         gc.freeze()  # what was laid is no business of the collector while either side is measured
-        ratios: dict[str, list[float]] = {}
-        for _ in range(min(rounds, row.most_rounds or rounds)):
-            for amounts in one_round():
-                ratios.setdefault(amounts.what, []).append(amounts.ours / amounts.peer)
+        ratios = [ours / peer for ours, peer in (one_round() for _ in range(rounds))]
         gc.unfreeze()
-    yield from (BenchLine(row, what, found) for what, found in ratios.items())
+    return BenchLine(row, ratios)
 
 
 def machine(scale: int, rounds: int) -> str:

@@ -71,10 +71,6 @@ class LocalRuns(Rows[dict[str, Any]]):
         table.loc["all"] = self.frame.groupby("model")["success"].mean()
         return table.astype(float)
 
-    def unsolved(self) -> list[str]:
-        """Ids of the tasks that nobody ever solved."""
-        return sorted({run.task_id for run in self.runs} - {run.task_id for run in self.runs if run.success})
-
     def __repr__(self) -> str:
         models = {run.model for run in self.runs}
         return f"LocalRuns({len(self.runs)} runs of {len({run.task_id for run in self.runs})} tasks by {len(models)} solvers, {self.header['date'][:10]})"

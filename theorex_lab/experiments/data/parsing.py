@@ -3,7 +3,6 @@ JSON they stand; scores, prices and times of language models (LLMRouter, RouteLL
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
 _AgentName = Annotated[str, AfterValidator(lambda name: name.split(" (")[0])]
 _Word = Annotated[str, Field(coerce_numbers_to_str=True)]
-_Cost = Annotated[float, BeforeValidator(lambda cost: math.nan if cost is None else cost)]
 _TRIAL = re.compile(r"(base|reflexion)_run_logs/env_results_trial_(\d{1,3})\.json\Z")
 
 
@@ -66,7 +64,7 @@ def _actions(messages: Any) -> tuple[Action, ...]:
 @dataclass(frozen=True)
 class TauRun:
     """One trial of a task. reward: 0 or 1.  actions: taken, in order.  gold_actions: what would have been right.
-    outputs: texts that the answer must hold.  user_cost_usd: of the model that played the user, NaN where it is not known."""
+    outputs: texts that the answer must hold."""
 
     task: Annotated[int, Field(alias="task_id", ge=0, lt=100_000)]
     trial: Annotated[int, Field(ge=0, lt=1_000)]
@@ -77,7 +75,6 @@ class TauRun:
     outputs: Annotated[tuple[str, ...], Field(validation_alias=AliasPath("info", "task", "outputs"))]
     actions: Annotated[tuple[Action, ...], Field(alias="traj"), BeforeValidator(_actions)]
     messages: Annotated[tuple[RunMessage, ...], Field(alias="traj")]
-    user_cost_usd: Annotated[_Cost, Field(validation_alias=AliasPath("info", "user_cost"))]
 
 
 class TauBench(NamedTuple):

@@ -12,6 +12,7 @@ from typing import Any
 
 from theorex_lab.config import Settings
 from theorex_lab.designs.dreams.adapter import capture_run, memory_section
+from theorex_lab.designs.dreams.items import dream_settings
 from theorex_lab.dispatch.llm import client_for
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.experiments.demos import agents
@@ -46,13 +47,8 @@ class DemoReport(Rows[dict[str, Any]]):
         return {"demo": self.name, **self.runs, **told}
 
     def __str__(self) -> str:
-        rows = [("", "without", "with", "change", "document:", "with", "change"), *(row.values() for row in self)]
-        table = "\n".join("".join(f"{_cell(value):<12}" for value in row).rstrip() for row in rows)
+        table = self.frame.to_string(index=False, na_rep="–")
         return "\n".join([table, "", *self.notes, "", "What memory gave:", self.memory or "(nothing)"])
-
-
-def _cell(value: Any) -> str:
-    return "–" if value is None else f"{value:+.0%}" if isinstance(value, float) else str(value)
 
 
 def _row(measure: str, *figures: dict[str, dict[str, Any]]) -> dict[str, Any]:
@@ -71,8 +67,8 @@ def run_demo(
 ) -> DemoReport:  # fmt: skip
     """Run a demo, sql, stripe or isa, in a home of its own, which is gone afterwards.
 
-    model: of the settings, which decides the agent's steps; '' for a script.  given: what becomes of the memory's section
-    before the agent reads it. Raises InvalidInput for another demo, ConfigError and ModelUnavailable for a model that is
+    model: of the settings, which decides the agent's steps; '' for their wakingModel, or without one a script.  given: what
+    becomes of the memory's section before the agent reads it. Raises InvalidInput for another demo, ConfigError and ModelUnavailable for a model that is
     unknown or does not answer.
     """
     if name not in DEMOS:
@@ -83,7 +79,7 @@ def run_demo(
         folder = stack.enter_context(TemporaryDirectory(prefix="theorex-"))
         lab = stack.enter_context(Lab(folder, settings=settings, embedder=embedder))
         decide = agents.scripted(DEMOS[name])
-        if model:
+        if model := model or dream_settings(lab.home).waking_model:
             decide = agents.model_agent(stack.enter_context(client_for(model, lab.settings)), about["tools"])
         first = _play(lab, name, decide, about["goal"], "", rules=1)
         notes = [*about["notes"], *about["script"] * (not model), DATA["notes"]["tokens"]]

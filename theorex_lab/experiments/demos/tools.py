@@ -77,9 +77,8 @@ def python_calc(code: str) -> Seen:
     with TemporaryDirectory() as folder, TemporaryFile() as out:
         how: dict[str, Any] = {"stdout": out, "stderr": subprocess.STDOUT, "cwd": folder, "env": {}, "check": False}
         try:
-            code_of_exit = subprocess.run(
-                command, input=code.encode(errors="replace"), timeout=_SECONDS, **how
-            ).returncode
+            how |= {"input": code.encode(errors="replace"), "timeout": _SECONDS}
+            code_of_exit = subprocess.run(command, **how).returncode
         except subprocess.TimeoutExpired:
             return Seen(f"Error: it did not end within {_SECONDS} s", ok=False)
         out.seek(0)
@@ -134,6 +133,5 @@ def _reply(status: int, headers: dict[str, str], body: dict[str, Any]) -> Seen:
     return Seen(json.dumps(shown, indent=1), status < 400)
 
 
-TOOLS: dict[str, Tool] = {
-    tool.__name__: tool for tool in (sales_db_query, python_calc, stripe_charges_api, issue_refund)
-}
+_ALL = (sales_db_query, python_calc, stripe_charges_api, issue_refund)
+TOOLS: dict[str, Tool] = {tool.__name__: tool for tool in _ALL}

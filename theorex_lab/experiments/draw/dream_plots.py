@@ -26,8 +26,7 @@ _MOST_ROWS, _MOST_STEPS, _WORDS = 20, 14, 52
 _KINDS = {"goal": "#444444", "step": "#56B4E9", "step seen again": "#0072B2", "done instead": "#E69F00",
           "not to be done": "#D55E00"}  # fmt: skip
 _PATHS = {"memory_traversal": "#009E73", "context_jump": "#E69F00", "zero_shot": "#8C8C8C"}
-_KEPT = {"found": "past goals that find their strategy in the first three", "readable": "past steps that are still there",
-         "verbatim": "… word for word"}  # fmt: skip
+_KEPT = {"found": "past goals that find their strategy in the first three", "readable": "past steps still there"}
 
 
 def plot_strategies(strategies: Sequence[Strategy], edges: Sequence[EdgeRow] = (), *, ax: Axes | None = None) -> Axes:
@@ -95,7 +94,7 @@ def dreamt(
         for trace in traces.values():
             lab.dreams.capture(**trace)
             lab.dreams.dream()
-        found, entry = lab.dreams.strategies(), lab.dreams.query(contexts[0]).entry
+        found, entry = lab.dreams.strategies(), lab.dreams.query(contexts[0]).entry_point
         way: Way = []
         if entry is not None:
             own_texts = [entry.text, *entry.goals, *(step.action for step in entry.steps)]

@@ -12,7 +12,7 @@ from matplotlib.patheffects import withStroke
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
 from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Floats, Items, Law, Tier, tiers
-from theorex_lab.memory.intervals import bootstrap_means, wilson
+from theorex_lab.memory.intervals import bootstrap_means
 
 GRAPH_NODES = 40  # beyond this many, labels no longer find room
 _LABEL_LETTERS = 26
@@ -110,32 +110,6 @@ def plot_occupancy(table: Any, *, ax: Axes | None = None) -> Axes:
     axes.legend_beside(ax, areas[::-1])  # in the order in which the areas lie
     ax.set(xlim=(days[0], max(days[-1], days[0] + 1)), ylim=(0, None), title="How many items each tier holds")
     return axes.finish_axes(ax, xlabel="Days since the first event", ylabel="Items known")
-
-
-def plot_calibration(table: Any, *, horizon_days: float | None = None, ax: Axes | None = None) -> Axes:
-    """Share of items used again against the importance at that time; on the dashed line importance is a chance of reuse.
-
-    The title names the group that is furthest from the line: importance is a chance only under a law that was fitted to be.
-
-    `table` (of `calibration`, or its frame) has the columns predicted and observed (0..1) and n (views of items,
-    written over each point); bars are 95 % Wilson intervals, which take the views for independent and so are narrow.
-    `horizon_days` is named on the axis. Raises InvalidInput where a column is missing.
-    """
-    predicted, observed, n = axes.columns_of(table, "predicted", "observed", "n")
-    ax = axes.new_axes(ax, width=6.0, height=5.0)
-    within = "" if horizon_days is None else f" within {horizon_days:.3g} days"
-    ax.plot([0, 1], [0, 1], "--", color="#7F7F7F", linewidth=1)
-    low, high = wilson(observed * n, n)
-    axes.draw_interval(ax, predicted, observed, low, high, fmt="o-", color=axes.LINE_COLOURS[0], linewidth=1.2)
-    for x, y, views in zip(predicted, high, n, strict=True):
-        outline = [withStroke(linewidth=2.5, foreground="white")]
-        axes.note(ax, f"{views:,.0f}", (x, y), above=4, fontsize=8, path_effects=outline)
-    title = "Nothing to check yet"
-    if len(n):
-        worst = int(np.argmax(np.abs(predicted - observed)))
-        title = f"At importance {predicted[worst]:.2f}, {observed[worst]:.0%} were used again"
-    ax.set(xlabel="Importance when it was asked (0 to 1)", ylabel=f"Share used again{within}")
-    return axes.finish_axes(ax, xlim=(-0.08, 1.08), ylim=(-0.03, 1.08), title=title)
 
 
 def plot_in_context(table: Any, *, tokens: int | None = None, ax: Axes | None = None) -> Axes:

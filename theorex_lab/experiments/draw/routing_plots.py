@@ -20,7 +20,6 @@ HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 _UNUSABLE: dict[str, Any] = {"facecolor": "#F2F2F2", "edgecolor": "#DDDDDD", "hatch": "///"}
 _CHOSEN: dict[str, Any] = {"fill": False, "edgecolor": CHOSEN_COLOUR, "linewidth": 3}
 _KIND_MARKERS = {"one model": "s", "matrix": "o", "bound": "D"}
-_UNITS_OF_TIME = (("Days", 1.0), ("Hours", 24.0), ("Minutes", 1_440.0))  # how many make a day
 
 Choices = Mapping[str, str | None]
 
@@ -95,33 +94,6 @@ def plot_choices(cells: Any, before: Choices, after: Choices, *, ax: Axes | None
     return axes.finish_axes(ax)
 
 
-def plot_drift(table: Any, *, ax: Axes | None = None) -> Axes:
-    """Success of each model by window of time, with 95 % Wilson intervals.
-
-    `table` (of `success_by_window`) has the columns model, start_days, end_days, n, success_rate, low and high. Time is
-    shown in days, hours or minutes. Raises InvalidInput where a column is missing.
-    """
-    frame = axes.frame_of(table, "model", "start_days", "end_days", "n", "success_rate", "low", "high")
-    ax = axes.new_axes(ax)
-    if frame.empty:
-        return axes.say(ax, "No runs yet: nothing changes")
-    days = float(frame["end_days"].max())  # in the unit in which they read best
-    unit, factor = next((unit for unit in _UNITS_OF_TIME if days * unit[1] >= 2), _UNITS_OF_TIME[-1])
-    models = sorted(set(frame["model"]))
-    for number, model in enumerate(models):
-        rows = frame[frame["model"] == model]
-        width = ((rows["end_days"] - rows["start_days"]) * factor).replace(0.0, 1.0)
-        # Side by side, so that no interval hides another.
-        middle = rows["start_days"] * factor + width * (0.5 + 0.12 * (number - (len(models) - 1) / 2))
-        look = axes.look_of(number, markersize=6, linewidth=1.4, label=f"{model} ({_range(rows['n'])} runs a window)")
-        axes.draw_interval(ax, middle, rows["success_rate"], rows["low"], rows["high"], **look)
-    for edge in np.unique(frame[["start_days", "end_days"]].to_numpy().round(9)) * factor:
-        ax.axvline(edge, color="#EEEEEE", linewidth=0.8, zorder=0)
-    ax.set(ylim=(-0.03, 1.03), xlabel=f"{unit} since the first run", ylabel="Share of successes (0 to 1)")
-    axes.legend_below(ax)
-    return axes.finish_axes(ax, title="Success over time (bars: 95 % intervals)")
-
-
 def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:
     """Success against latency of each way of choosing, with 95 % intervals; what no other beats in both is joined.
 
@@ -171,37 +143,6 @@ def plot_policies(scores: Sequence[Any], names: Mapping[str, str], *, ax: Axes |
     return axes.finish_axes(ax, xlim=(0, 1), xlabel="Mean score of the held-back queries (0 to 1)", title=title)
 
 
-def plot_evidence(cells: Any, query_type: str, *, chosen: str | None = None, ax: Axes | None = None) -> Axes:
-    """What is known of each model on one type of query: its success with the 95 % interval, runs, latency and score.
-
-    `cells` (a MatrixResult, or its frame) has its columns; the `chosen` model is a coloured diamond, cells without enough
-    runs are hollow. Raises InvalidInput where a column is missing.
-    """
-    frame = axes.frame_of(cells, *"query_type model n success_rate low high latency_ms score usable".split())
-    rows = frame[frame["query_type"] == query_type].sort_values("model")
-    ax = axes.new_axes(ax, width=8.5, height=1.5 + 0.45 * max(len(rows), 2))
-    if rows.empty:
-        return axes.say(ax, f"No runs of {query_type} yet: the heuristic decides")
-    for place, row in enumerate(rows.itertuples()):
-        is_chosen = row.model == chosen
-        colour = CHOSEN_COLOUR if is_chosen else axes.LINE_COLOURS[0]
-        axes.draw_interval(ax, row.success_rate, place, row.low, row.high, level=True, fmt="D" if is_chosen else "o",
-                           color=colour, markerfacecolor=colour if row.usable else "white", markersize=8)  # fmt: skip
-        axes.note(ax, _facts(row), (1, place), 10, in_width=True, color=colour if is_chosen else "black")
-    axes.name_rows(ax, rows["model"])
-    ax.set(xlim=(-0.03, 1.03), xlabel="Share of successes (bars: 95 % intervals)")
-    goes = f"; the task goes to {chosen}" if chosen else ""
-    ax.set_title(f"What is known of {query_type}{goes}", parse_math=False)
-    return axes.finish_axes(ax)
-
-
-def _facts(row: Any) -> str:
-    """Runs, latency and score of a cell."""
-    digits = 0 if row.latency_ms >= 10 else 1
-    latency = "latency unknown" if np.isnan(row.latency_ms) else f"{row.latency_ms:,.{digits}f} ms"
-    return f"n {_runs(row.n)}, {latency}, " + (f"score {row.score:.2f}" if row.usable else "too few runs")
-
-
 def _runs(n: float) -> str:
     """A number of runs, which is a fraction where evidence has aged."""
     return f"{n:.0f}" if n >= 10 or n == int(n) else f"{n:.1f}"
@@ -215,8 +156,3 @@ def _in_words(policies: Sequence[str]) -> str:
     if weights:
         names.append(f"matrix, weight{'s' if len(weights) > 1 else ''} {', '.join(weights)}")
     return "\n= ".join(names)
-
-
-def _range(numbers: Any) -> str:
-    low, high = int(numbers.min()), int(numbers.max())
-    return f"{low}" if low == high else f"{low}–{high}"

@@ -2,19 +2,15 @@
 
 import math
 from collections.abc import Callable, Mapping
-from html import escape
 from typing import Any
 
 from matplotlib.figure import Figure
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
-from theorex_lab.experiments.draw.routing_plots import HEURISTIC, plot_choices, plot_evidence, plot_matrix
-from theorex_lab.experiments.scores.routing import MAINS
+from theorex_lab.experiments.draw.routing_plots import HEURISTIC, plot_choices, plot_matrix
 from theorex_lab.experiments.scores.routing_runs import MatrixSettings, Runs
-from theorex_lab.routing.router import Decision, route
 
-DEFAULT_TASK = "debug this parser: it drops the last line"
 HALF_LIVES_DAYS = (1.0, 2.0, 4.0, 7.0, 14.0, 30.0, 60.0, 120.0, 365.0)
 _NEVER = ("never", math.inf)
 
@@ -48,23 +44,6 @@ def describe_choices(runs: Runs, chosen: MatrixSettings | None = None) -> str:
     flipped = "; ".join(f"{kind}: {was} → {now}" for kind, (was, now) in names.items() if was != now)
     chosen_now = "; ".join(f"{kind}: {now}" for kind, (_, now) in names.items())
     return f"chosen: {chosen_now or 'nothing'}. Flipped: {flipped or 'nothing'}."
-
-
-def explore_decision(runs: Runs, task: str, *, urgent: bool = False, context_pct: float = 0.0) -> Decision:
-    """Where a task would go by these runs, on mains. Raises InvalidInput as `route` does."""
-    return route(
-        task, runs.settings, evidence=runs.evidence, power=MAINS, now=runs.now, urgent=urgent, context_pct=context_pct
-    )
-
-
-def draw_route(runs: Runs, task: str = DEFAULT_TASK, *, urgent: bool = False, context_pct: float = 0.0) -> Figure:
-    """What is known of the models on a task of this type, and its routed model. Raises as `explore_decision`."""
-    decision = explore_decision(runs, task, urgent=urgent, context_pct=context_pct)
-    cells = runs.matrix()
-    known = sum(cell.query_type == decision.query_type for cell in cells)
-    figure = Figure(figsize=(9.5, 1.4 + 0.42 * max(known, 2)), layout="constrained")
-    plot_evidence(cells, decision.query_type, chosen=decision.model, ax=figure.add_subplot())
-    return figure
 
 
 def matrix_explorer(sources: Sources) -> Any:
@@ -102,23 +81,6 @@ def matrix_explorer(sources: Sources) -> Any:
     return explorer.box(controls, redraw, lambda _=None: explorer.show(take_up))
 
 
-def route_explorer(sources: Sources) -> Any:
-    """A task to type, whether it is urgent, the share of the context in use; what each step of the chain says to it.
-
-    `sources` is as in `matrix_explorer`; below the reasons stands `draw_route`. Raises InvalidInput for no source.
-    """
-    explorer = Explorer(sources, "Runs")
-    task = control("Text", "Task", width="56em", value=DEFAULT_TASK)
-    urgent = control("Checkbox", "Urgent", width="56em", value=False)
-    context = control("FloatSlider", "Context in use (%)", min=0.0, max=100.0, step=5.0, readout_format=".0f")
-
-    def redraw(_: Any = None) -> None:
-        details = {"urgent": urgent.value, "context_pct": context.value}
-        explorer.show(lambda runs: _of_route(runs, task.value, **details))
-
-    return explorer.box((task, urgent, context), redraw)
-
-
 def _set_controls(controls: list[Any], runs: Runs) -> None:
     """Let the controls stand at the runs' own settings, offer what changes something, and hide what cannot."""
     success, samples, half_life = controls
@@ -144,12 +106,3 @@ def sample_stops(runs: Runs) -> list[int]:
     stops = {1, *(math.floor(n) + 1 for n in counts)}
     usable = {stop: sum(n >= stop for n in counts) for stop in (*stops, own)}
     return sorted({own, *(stop for stop in stops if usable[stop] != usable[own])})
-
-
-def _of_route(runs: Runs, task: str, *, urgent: bool, context_pct: float) -> tuple[str, Figure]:
-    decision = explore_decision(runs, task, urgent=urgent, context_pct=context_pct)
-    line = f"{decision.query_type} → {decision.model or 'no model'} ({decision.tier}, confidence {decision.confidence:.2f})"
-    reasons = "".join(f"<li>{escape(reason)}</li>" for reason in decision.reasons)
-    then = escape(", ".join(decision.fallbacks) or "nothing")
-    figure = draw_route(runs, task, urgent=urgent, context_pct=context_pct)
-    return f"{paragraph(line)}<ol>{reasons}</ol><p>then: {then}</p>", figure

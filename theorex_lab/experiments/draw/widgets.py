@@ -11,13 +11,14 @@ from matplotlib.figure import Figure
 
 from theorex_lab.config_laws import DEFAULT_HALF_LIFE_DAYS
 from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data.datasets import load_simulated_team
 from theorex_lab.experiments.data.sources import data_folder
 from theorex_lab.experiments.draw.axes import TIER_COLOURS
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
 from theorex_lab.experiments.draw.plots import plot_forgetting_curves, plot_tiers
-from theorex_lab.experiments.scores.access import git_commits, load_log, log_of_commits
+from theorex_lab.experiments.scores.access import Commit, git_commits, load_log, log_of_commits
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay
-from theorex_lab.experiments.tour import MAX_COMMITS, MIN_COMMITS, simulated_history
+from theorex_lab.experiments.tour import MAX_COMMITS, MIN_COMMITS
 from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Items, Tier, make_law, tiers
 
 HALF_LIFE_RANGE_DAYS = (0.5, 120.0)
@@ -93,8 +94,14 @@ def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLo
         name, touches, _ = recorded.partition("/")
         if folder and (folder / recorded).exists():
             found[f"recorded: {name}"] = partial(load_log, folder / recorded if touches else name)
-    found["simulation of a team of agents"] = lambda: simulated_history("simulation").log
+    found["simulation of a team of agents"] = _simulation
     return found
+
+
+def _simulation() -> AccessLog:
+    """The files of the simulated commits."""
+    told = ((str(number), done) for number, done in enumerate(load_simulated_team()) if done.files)
+    return log_of_commits(Commit(number, done.at, done.text, done.files) for number, done in told)
 
 
 def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> Any:

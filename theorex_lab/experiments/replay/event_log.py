@@ -1,26 +1,22 @@
-"""Recorded events as columns, read once, the memory that they leave by any time, and its items by tier under many settings."""
+"""Recorded events as columns, read once, and the memory that they leave by any time."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from theorex_lab.clock import EARLIEST, MICROSECONDS_PER_DAY
+from theorex_lab.clock import EARLIEST
 from theorex_lab.config import Settings
-from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog, together
-from theorex_lab.experiments.scores.fitting import Curve
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Names
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.counts import Counts, Integers, Links
-from theorex_lab.memory.decay import Items, Law, MultiScale, link_columns
+from theorex_lab.memory.decay import Items, Law, link_columns
 from theorex_lab.memory.needed_next import line_tokens, name_bytes
 from theorex_lab.memory.observation import FIX_TYPE
 
@@ -118,12 +114,12 @@ class Memory:
         """The mentions up to `now` (µs) that were not taken in yet."""
         return slice(self._seen, int(np.searchsorted(self.recorded.time, now, "right")))
 
-    def take_in(self, now: int, half_lives: tuple[float, ...] = (), *, fade: bool = True) -> None:
-        """Count all up to `now`, for links that fade by these half-lives (days); `fade`: see `Counts.take_in`."""
+    def take_in(self, now: int, half_lives: tuple[float, ...] = ()) -> None:
+        """Count all up to `now`, for links that fade by these half-lives (days)."""
         recorded, new = self.recorded, self.new(now)
         item = recorded.item[new]
         if len(item):
-            self.counts.take_in(item, recorded.count[new], recorded.time[new], fade=fade)
+            self.counts.take_in(item, recorded.count[new], recorded.time[new])
             np.add.at(self.fix_count, item, recorded.fix_count[new])
         both = slice(self._together, int(np.searchsorted(recorded.together_time, now, "right")))
         for half_life in half_lives:
@@ -159,57 +155,3 @@ def last_mention(recorded: EventLog) -> int:
     if not len(recorded.time):
         raise InvalidInput("got a recording without a mention; write something first, or take another")
     return int(recorded.time[-1])
-
-
-def survival(recorded: EventLog) -> Curve:
-    """Kaplan-Meier estimate of the time until an item's next use; columns as of `kaplan_meier`.
-
-    A mention that nothing followed by the last one is cut off there. Raises InvalidInput where nothing was mentioned.
-    """
-    end, order = last_mention(recorded), np.argsort(recorded.item, kind="stable")
-    item, days = recorded.item[order], (recorded.time[order] - end) / MICROSECONDS_PER_DAY
-    followed = np.append(item[1:] == item[:-1], False)
-    return kaplan_meier(np.where(followed, np.roll(days, -1), 0.0) - days, followed)
-
-
-def kaplan_meier(days: ArrayLike, ended: ArrayLike) -> Curve:
-    """The share that lasts longer than each time at which one ended, from durations of which some were cut off.
-
-    days: 0 or more, shape (n,); ended: whether it ended then (True) or was cut off. Columns at_days (from 0), surviving
-    (0..1) with its 95 % interval low and high (Greenwood's variance), at_risk, ended. Raises InvalidInput for no
-    durations, ones below 0 or NaN, or of another length. Source: Kaplan and Meier (1958).
-
-    >>> kaplan_meier([1.0, 2.0, 3.0], [True, False, True]).columns["surviving"].round(3).tolist()
-    [1.0, 0.667, 0.0]
-    """
-    lasted, over = np.asarray(days, np.float64), np.asarray(ended, np.bool_)
-    if not len(lasted) or lasted.shape != over.shape or not (lasted >= 0).all():
-        raise InvalidInput(f"got {lasted.shape} durations, {over.shape} marks; allowed is one each, from 0 days")
-    at, deaths = np.unique(np.append(0.0, lasted[over]), return_counts=True)
-    deaths[0] -= 1  # the 0 put in front is no end
-    at_risk = len(lasted) - np.searchsorted(np.sort(lasted), at, "left")
-    surviving = np.cumprod(1.0 - deaths / at_risk)
-    spread = 1.959964 * surviving * np.sqrt(np.cumsum(deaths / (at_risk * np.maximum(at_risk - deaths, 1))))
-    columns = {"at_days": at, "surviving": surviving, "low": np.maximum(surviving - spread, 0.0)}
-    columns |= {"high": np.minimum(surviving + spread, 1.0), "at_risk": at_risk, "ended": deaths}
-    return Curve(columns)
-
-
-def tier_counts(recorded: EventLog, settings: Sequence[Settings], at: int | None = None) -> Integers:
-    """How many items are ACTIVE, MILD, LESS and SLEEPING under each of the settings, shape (n_settings, 4).
-
-    As one scan at `at` (µs; default: the last mention) leaves them, with no scan before; later mentions do not count.
-    Raises InvalidInput where there are no mentions, ConfigError for a law that settings get wrong.
-    """
-    memory = Memory(recorded)
-    half_lives = tuple({each.half_life_days for each in settings})
-    fade = any(each.decay_law == MultiScale.name for each in settings)
-    memory.take_in(last_mention(recorded) if at is None else at, half_lives, fade=fade)
-    found = np.zeros((len(settings), 4), np.int64)
-    for number, each in enumerate(settings):
-        law = law_of(each)
-        importance = law.importance(law.raw(memory.items(each, law)))
-        active, mild = np.count_nonzero(importance >= each.active_threshold), importance >= each.mild_threshold
-        awake, asleep = np.count_nonzero(mild), np.count_nonzero(~mild & (memory.age >= each.sleep_after_days))
-        found[number] = active, awake - active, len(mild) - awake - asleep, asleep
-    return found

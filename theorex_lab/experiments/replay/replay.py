@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,14 +19,10 @@ from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.event_log import EventLog, Memory, last_mention
-from theorex_lab.experiments.scores.fitting import Curve
 from theorex_lab.memory.counts import Integers
 from theorex_lab.memory.decay import Floats, Tier, rank_order, tiers
 from theorex_lab.memory.filling import CONCEPT_HEADING_TOKENS, HEADING_TOKENS, Room, count_tokens
 from theorex_lab.memory.rows import Rows
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
 MAX_STEPS = 100_000
 _TOLD = "Replay({items} items, {sleeping} asleep; {mean_context_tokens:.0f} tokens a context; asked again {asked_again}, asleep then {asleep_rate:.1%})"
@@ -170,16 +166,3 @@ class Replay(Rows[dict[str, Any]]):
 
     def _shown(self) -> pd.DataFrame:
         return pd.DataFrame(self.summary().items(), columns=["figure", "value"])
-
-
-def plot_survival(table: Curve, *, ax: Axes | None = None) -> Axes:
-    """The curve of `recorded.survival` or `kaplan_meier` with its 95 % interval; time on a square-root scale."""
-    from theorex_lab.experiments.draw.axes import LINE_COLOURS, finish_axes, new_axes
-
-    ax, columns = new_axes(ax, width=6.5, height=4.2), table.columns
-    days = columns["at_days"]
-    ax.fill_between(days, columns["low"], columns["high"], step="post", color=LINE_COLOURS[0], alpha=0.2, linewidth=0)
-    ax.step(days, columns["surviving"], where="post", color=LINE_COLOURS[0])
-    ax.set_xscale("function", functions=(lambda x: np.sqrt(np.maximum(x, 0.0)), np.square))
-    ax.set(xlim=(0, max(float(days[-1]), 1.0)), ylim=(0, 1.02), xlabel="Days", ylabel="Share not over yet (0 to 1)")
-    return finish_axes(ax, title=f"Survival, n = {columns['at_risk'][0]:,} (band: 95 % interval)")

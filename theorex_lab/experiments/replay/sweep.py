@@ -1,18 +1,11 @@
-"""Sweeps: the same recording under many settings, in process or on any executor, and what to choose of it.
-
-The way past one machine is an executor of the standard protocol (`concurrent.futures.Executor`): a process pool, or that
-of a cluster, such as `distributed.Client(...).get_executor()`. The recording is pickled once, sent with each of at most
-32 tasks unless `chunk_size` says otherwise, and unpickled once in each worker.
-"""
+"""Sweeps: the same recording under many settings, in process or on a pool of `concurrent.futures`, and what to choose of it."""
 
 from __future__ import annotations
 
-import pickle
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,7 +16,7 @@ from theorex_lab.config import Settings, check_settings
 from theorex_lab.config_record import to_camel
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.errors import ConfigError, InvalidInput
-from theorex_lab.experiments.replay.event_log import EventLog, tier_counts
+from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay_all
 from theorex_lab.experiments.replay.resume import run_all
 from theorex_lab.memory.decay import Floats
@@ -46,12 +39,6 @@ def summaries(recorded: EventLog, settings: Sequence[Settings], *, every_days: f
               now: int | None = None) -> list[Metrics]:  # fmt: skip
     """The metric by default: `Replay.summary` of each setting. `partial(summaries, every_days=7)` scans weekly."""
     return [each.summary() for each in replay_all(recorded, settings, every_days=every_days, now=now)]
-
-
-def final_tiers(recorded: EventLog, settings: Sequence[Settings], *, at: int | None = None) -> list[Metrics]:
-    """A metric for big recordings: items by tier after one scan at `at`, as `tier_counts` has them."""
-    names = ("active", "mild", "less", "sleeping")
-    return [dict(zip(names, row, strict=True)) for row in tier_counts(recorded, settings, at).tolist()]
 
 
 def settings_of(changes: Sequence[Changes], base: Settings | None = None) -> list[Settings]:
@@ -95,52 +82,38 @@ def _plain(value: Any) -> Any:
 
 
 def sweep(recorded: EventLog, grid: Mapping[str, Sequence[Any]] | Sequence[Changes], *, base: Settings | None = None,
-          metric: Metric = summaries, executor: Executor | None = None, chunk_size: int | None = None,
+          metric: Metric = summaries, executor: Executor | None = None,
           progress: bool | None = None) -> Sweep:  # fmt: skip
-    """What a metric says of the recording under many settings; the same whatever the executor and the chunks.
+    """What a metric says of the recording under many settings; the same whatever the executor.
 
     grid: values for each setting (snake_case or camelCase), combined; or a list of changes.
     base: the settings that are changed.  metric: for a recording and some settings, a dictionary of numbers for each; with
-    a process pool or a cluster a function of a module.  progress: a bar (None: in a terminal or notebook).
-    chunk_size: settings a task (16, or a 32nd of all on an executor); what they share is computed once a task.
+    a process pool a function of a module.  progress: a bar (None: in a terminal or notebook).
+    What 16 settings share, or a 32nd of all on an executor, is computed once.
 
     Raises ConfigError naming every setting that is refused, before anything is run; InvalidInput for a grid
     or metric that does not fit.
 
     >>> from theorex_lab.experiments.scores.access_log import AccessLog
     >>> log = AccessLog.of([(day * 86_400_000_000, f"f{day % 7}", None, False) for day in range(30)])
-    >>> done = sweep(EventLog.of(log), {"halfLifeDays": [1, 10]}, metric=final_tiers)
+    >>> done = sweep(EventLog.of(log), {"halfLifeDays": [1, 10]})
     >>> done.frame["active"].tolist()
     [2, 7]
     """
-    if chunk_size is not None and chunk_size < 1:
-        raise InvalidInput(f"got chunk_size {chunk_size!r}; allowed is a whole number from 1")
     changes = _changes(grid)
-    settings = settings_of(changes, base)
-    done: dict[str, Metrics] = {}
-    size = chunk_size or (CHUNK if executor is None else max(1, -(-len(settings) // MAX_TASKS)))
-    chunks = [range(start, min(start + size, len(settings))) for start in range(0, len(settings), size)]
-    shipped = recorded if executor is None else pickle.dumps(recorded, protocol=pickle.HIGHEST_PROTOCOL)
-    tasks = [([*map(str, chunk)], (shipped, settings[chunk.start : chunk.stop], metric)) for chunk in chunks]
-    try:
-        run_all(_measure, tasks, done, kept=None, executor=executor, progress=progress, unit="settings", what="sweep")
-    finally:
-        _unpickled.cache_clear()
-    metrics = tuple(done[str(number)] for number in range(len(settings)))
+    settings, done = settings_of(changes, base), dict[str, Metrics]()
+    keys, size = [*map(str, range(len(settings)))], CHUNK if executor is None else -(-len(settings) // MAX_TASKS)
+    chunks = [slice(start, start + size) for start in range(0, len(settings), size)]
+    tasks = [(keys[chunk], (recorded, settings[chunk], metric)) for chunk in chunks]
+    run_all(_measure, tasks, done, kept=None, executor=executor, progress=progress, unit="settings", what="sweep")
+    metrics = tuple(done[key] for key in keys)
     if len({frozenset(row) for row in metrics}) > 1:
         raise InvalidInput("the metric gave figures of other names for other settings; allowed are the same for each")
     return Sweep(tuple(changes), tuple(settings), metrics)
 
 
-@lru_cache(maxsize=1)
-def _unpickled(shipped: bytes) -> EventLog:
-    recorded: EventLog = pickle.loads(shipped)
-    return recorded
-
-
-def _measure(shipped: EventLog | bytes, settings: Sequence[Settings], metric: Metric) -> list[Metrics]:
+def _measure(recorded: EventLog, settings: Sequence[Settings], metric: Metric) -> list[Metrics]:
     """The metric's rows as plain numbers. Raises InvalidInput where it gives anything else."""
-    recorded = _unpickled(shipped) if isinstance(shipped, bytes) else shipped
     rows = [{name: _plain(value) for name, value in row.items()} for row in metric(recorded, settings)]
     if len(rows) != len(settings) or any(not isinstance(value, int | float) for row in rows for value in row.values()):
         n = len(settings)

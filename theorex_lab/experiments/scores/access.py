@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-FORMATS = ("git", "git-touches", "jsonl", "csv", "sessions")
 MIN_DAYS, MIN_EVENTS = 14.0, 60  # of a history that tells anything of half-lives of days
 MICROSECONDS_PER_SECOND = 1_000_000
 SHOWN_BAD_ROWS = 5
@@ -111,12 +110,12 @@ def _folder(name: str) -> str:
     return name.rpartition("/")[0]
 
 
-def from_git_touches(file: str | Path, strict: bool = True) -> AccessLog:
+def from_git_touches(file: str | Path) -> AccessLog:
     """From the output of `git log --name-status --format='%x01%H %ct'`, plain or gzipped.
 
-    Raises InvalidInput for a file that cannot be read and, when `strict`, for lines that cannot.
+    Raises InvalidInput for a file that cannot be read, and naming the first few lines that cannot.
     """
-    return _log(_read_lines(file), _touches(), strict, str(file), group_of=_folder)
+    return _log(_read_lines(file), _touches(), file, group_of=_folder)
 
 
 def _touches() -> Callable[[str], Access | None]:
@@ -139,13 +138,13 @@ def _touches() -> Callable[[str], Access | None]:
     return read
 
 
-def from_jsonl(file: str | Path, strict: bool = True) -> AccessLog:
+def from_jsonl(file: str | Path) -> AccessLog:
     """From one JSON object a line: time, item and, if there are, event and deleted; plain or gzipped.
 
-    `time` is ISO 8601 with an offset, or unix seconds. Rows of one `event` happened together. With `strict` a
-    bad row raises InvalidInput naming the first few; without, they are in the log's `unreadable`.
+    `time` is ISO 8601 with an offset, or unix seconds. Rows of one `event` happened together. Raises InvalidInput naming
+    the first few bad rows.
     """
-    return _log(_read_lines(file), _json_row, strict, str(file))
+    return _log(_read_lines(file), _json_row, file)
 
 
 def _json_row(line: str) -> Access:
@@ -158,15 +157,15 @@ def _json_row(line: str) -> Access:
     return _row(fields)
 
 
-def from_csv(file: str | Path, strict: bool = True) -> AccessLog:
+def from_csv(file: str | Path) -> AccessLog:
     """From a table with a header: the columns time, item and, if there are, event and deleted; plain or gzipped.
 
-    Times and `strict` as in `from_jsonl`. Raises InvalidInput where time or item has no column.
+    Times as in `from_jsonl`. Raises InvalidInput as it does, and where time or item has no column.
     """
     reader = csv.DictReader(line for _, line in _read_lines(file))
     if missing := ", ".join(sorted({"time", "item"} - set(reader.fieldnames or ()))):
         raise InvalidInput(f"{file} lacks the column {missing}; allowed are time,item[,event][,deleted]")
-    return _log(_numbered(reader, file), _row, strict, str(file))
+    return _log(_numbered(reader, file), _row, file)
 
 
 def _numbered(reader: csv.DictReader[str], file: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -216,35 +215,36 @@ def _read_lines(file: str | Path) -> Iterator[tuple[int, str]]:
         raise InvalidInput(f"got the log {file}, which cannot be read: {error}; give a text file in UTF-8") from error
 
 
-def _log(numbered: Iterable[tuple[int, Any]], read: Callable[[Any], Access | None], strict: bool, source: str,
+def _log(numbered: Iterable[tuple[int, Any]], read: Callable[[Any], Access | None], source: str | Path,
          group_of: Callable[[str], str] | None = None) -> AccessLog:  # fmt: skip
-    unreadable: list[str] = []
+    wrong: list[str] = []
 
     def rows() -> Iterator[Access]:
         for number, line in numbered:
             try:
                 row = read(line)
             except InvalidInput as error:
-                unreadable.append(f"row {number}: {error}")
+                wrong.append(f"row {number}: {error}")
                 continue
             if row is not None:
                 yield row
 
-    log = AccessLog.of(rows(), group_of=group_of, unreadable=unreadable)
-    if strict and unreadable:
-        first = "; ".join(unreadable[:SHOWN_BAD_ROWS])
-        raise InvalidInput(f"{source} has {len(unreadable)} bad rows: {first}. Mend them, or read with strict=False")
+    log = AccessLog.of(rows(), group_of=group_of)
+    if wrong:
+        raise InvalidInput(
+            f"{source} has {len(wrong)} bad rows: {'; '.join(wrong[:SHOWN_BAD_ROWS])}. Mend or remove them"
+        )
     return log
 
 
-def from_sessions(name: str) -> AccessLog:
+def from_sessions(name: str | Path) -> AccessLog:
     """The files that each turn of coding sessions read or edited, an event a turn; a name or path as of `load_logs`.
 
     Raises InvalidInput as `load_logs` does, and where no session touched a file.
     """
     from theorex_lab.experiments.data.logs import load_logs
 
-    rows, logs = list[Access](), load_logs(name)
+    rows, logs = list[Access](), load_logs(str(name))
     for log in logs:
         turn = Counter[str]()
         for line in sorted(log.lines, key=lambda line: line.at):
@@ -256,19 +256,21 @@ def from_sessions(name: str) -> AccessLog:
     return AccessLog.of(rows, group_of=_folder)
 
 
-def load_log(path: str | Path, format: str | None = None, *, strict: bool = True) -> AccessLog:
+def load_log(path: str | Path, format: str | None = None) -> AccessLog:
     """The access log at a path; without a format its name decides: a git repository, else .csv, .jsonl or touches.
 
     Another folder, and a name that is no path, are `sessions`: transcripts, or a data set that `load_logs` knows.
 
     Raises InvalidInput for an unknown format, and as the format's own reader does.
     """
-    if format is not None and format not in FORMATS:
-        raise InvalidInput(f"got the format {format!r}; allowed are {', '.join(FORMATS)}")
-    chosen = format or _format_of(Path(path))
-    if chosen in ("git", "sessions"):
-        return from_git(path) if chosen == "git" else from_sessions(str(path))
-    return {"git-touches": from_git_touches, "jsonl": from_jsonl, "csv": from_csv}[chosen](path, strict=strict)
+    if (chosen := format or _format_of(Path(path))) not in _READERS:
+        raise InvalidInput(f"got the format {format!r}; allowed are {', '.join(_READERS)}")
+    return _READERS[chosen](path)
+
+
+_READERS: dict[str, Callable[[str | Path], AccessLog]] = {
+    "git": from_git, "git-touches": from_git_touches, "jsonl": from_jsonl, "csv": from_csv, "sessions": from_sessions,
+}  # fmt: skip
 
 
 def _format_of(path: Path) -> str:
@@ -281,7 +283,7 @@ def _format_of(path: Path) -> str:
     suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".log": "git-touches"}
     suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     if suffix not in suffixes:
-        formats = f"name one of {', '.join(FORMATS)}; of recorded sessions, transcripts or one of {', '.join(LOGS)}"
+        formats = f"name one of {', '.join(_READERS)}; of recorded sessions, transcripts or one of {', '.join(LOGS)}"
         raise InvalidInput(f"got the log {path}, whose format its name does not tell; {formats}")
     return suffixes[suffix]
 

@@ -59,7 +59,6 @@ class AccessLog:
     event    number of the event (a commit, a message) of each access: 0, 1, 2, … without a gap
     deleted  whether the access removed the item; it is unknown until it is touched again
     group    a group's number for each item (its folder), shape (n_items,), or None
-    unreadable  what a lenient reader could not read: each row's number and the reason
 
     An event's accesses share one time and touch each item once. `AccessLog.of` brings any rows into this form.
     """
@@ -70,11 +69,10 @@ class AccessLog:
     event: Integers
     deleted: Booleans
     group: Integers | None = None
-    unreadable: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[int, str, object, bool]], group_of: Callable[[str], str] | None = None,
-           unreadable: Iterable[str] = ()) -> AccessLog:  # fmt: skip
+    def of(cls, rows: Iterable[tuple[int, str, object, bool]],
+           group_of: Callable[[str], str] | None = None) -> AccessLog:  # fmt: skip
         """From rows of (time in microseconds, item, event or None, deleted), in any order of time.
 
         Rows of one event become one event at its earliest time; a row without an event is one by itself.
@@ -103,7 +101,7 @@ class AccessLog:
         names = tuple(np.array(list(items), object)[known].tolist())
         group = None if group_of is None else pd.factorize(np.array([group_of(name) for name in names], object))[0]
         event, deleted = pd.factorize(table["event"])[0], table["deleted"].to_numpy(np.bool_)
-        return cls(names, table["time"].to_numpy(), item, event, deleted, group, tuple(unreadable))
+        return cls(names, table["time"].to_numpy(), item, event, deleted, group)
 
     @property
     def n_events(self) -> int:

@@ -240,14 +240,9 @@ class Comparison:
             at[row.score] = {**found, "verdict": row.verdict}
         return told
 
-    def save(self, path: str | Path) -> None:
-        """Write it into a new file, which `load` reads and a comparison goes on from."""
-        rows = {f"{trial.log}|{trial.design}": trial.to_dict() for trial in self.trials}
-        _file(path, self.fingerprint, self.plan).write(rows)
-
     @classmethod
     def load(cls, path: str | Path) -> Comparison:
-        """The comparison that `save` wrote, or what one that was interrupted had come to.
+        """The comparison that `compare` kept in a file (`resume`), or what one that was interrupted had come to.
 
         Raises InvalidInput for a file that holds none, StorageError where it cannot be read.
         """

@@ -30,7 +30,7 @@ from theorex_lab.search.embed import Embedder
 _TOP, _ALIKE = 3, 0.5
 _LOOKS = re.compile(r"get_|search_|list_|calculate|think|transfer_")
 _TASK = re.compile(r"task(\d+)")
-_SURVIVED = ["cycle", "dreamt", "strategies", "found", "readable", "verbatim"]
+_SURVIVED = ["cycle", "dreamt", "strategies", "found", "readable"]
 
 
 def survivors(log: str | Log = "simulated_sessions", *, cycles: int = 10, embedder: Embedder | None = None) -> pd.DataFrame:  # fmt: skip
@@ -38,7 +38,7 @@ def survivors(log: str | Log = "simulated_sessions", *, cycles: int = 10, embedd
 
     dreamt: trajectories so far.  strategies: that hold.  found: share of past goals that find their strategy among the first
     three.  readable: share of past steps, of ways that did not fail, that their strategy still has in kind, as a step or as a
-    branch; verbatim: word for word, the values of the better run being kept where two did the same. Raises InvalidInput for
+    branch. Raises InvalidInput for
     cycles below 1, and for a log without as many events.
     """
     log = log if isinstance(log, Log) else load_logs(log)[0]
@@ -62,10 +62,8 @@ def _lived(memory: Housed, log: Log, cycles: int) -> Iterator[tuple[float, ...]]
         vectors = vectors_of(memory.lab.home, [goal for goal, _ in goals])
         near = [[name for name, _ in dreams.vectors.nearest(vector, _TOP)] for vector in vectors]
         found = [_holder(known, name).id in top for (_, name), top in zip(goals, near, strict=True)]
-        held = [(action, _held(_holder(known, name))) for name, action in steps]
-        kept = [kind_of(action) in {*map(kind_of, there)} for action, there in held]
-        verbatim = [action in there for action, there in held]
-        shares = (sum(has) / max(len(has), 1) for has in (found, kept, verbatim))
+        kept = [kind_of(action) in _held(_holder(known, name)) for name, action in steps]
+        shares = (sum(has) / max(len(has), 1) for has in (found, kept))
         yield cycle, len(goals), sum(one.active for one in known.values()), *shares
 
 
@@ -75,7 +73,7 @@ def _holder(known: Mapping[str, Strategy], name: str) -> Strategy:
 
 
 def _held(strategy: Strategy) -> set[str]:
-    return {step.action for step in (*strategy.steps, *(branch.step for branch in strategy.branches))}
+    return {kind_of(step.action) for step in (*strategy.steps, *(branch.step for branch in strategy.branches))}
 
 
 def score_constraints(*, embedder: Embedder | None = None, seed: int = 0) -> dict[str, Any]:
@@ -119,7 +117,7 @@ def _reach(rows: Any, given: Any, seed: int) -> dict[str, float]:
 
 def made_up() -> dict[str, Any]:
     """traces: of an agent's work in twelve fields, made up after the document's, by name; tests: the document's, with them."""
-    return dict(json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8")))
+    return dict(json.loads(Path(__file__).with_name("dream_tests.json").read_text(encoding="utf-8")))
 
 
 def hypotheses(*, embedder: Embedder | None = None) -> pd.DataFrame:
@@ -151,7 +149,8 @@ def _tried(embedder: Embedder, test: Mapping[str, Any], traces: Mapping[str, Any
             ours.update({key: value for key, value in lab.dreams.dream().to_dict().items() if type(value) is int})
         for query, name in test.get("queries", {}).items():
             found = lab.dreams.query(query)
-            if found.entry is not None and traces[name]["goal"] in found.entry.goals:
+            if found.entry_point is not None and traces[name]["goal"] in found.entry_point.goals:
                 ours["right"] += 1
-                ours["confidence"], ours["steps"] = max(ours["confidence"], found.confidence), len(found.entry.steps)
+                ours["confidence"] = max(ours["confidence"], found.confidence)
+                ours["steps"] = len(found.entry_point.steps)
     return ours

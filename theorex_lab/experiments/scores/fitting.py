@@ -15,7 +15,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
@@ -357,46 +356,3 @@ def fit_logistic(features: Floats, hits: Floats, ridge: float, intercept_ridge: 
         if np.abs(step).max() < 1e-9:
             break
     return float(weights[0]), weights[1:]
-
-
-class Curve(Rows[dict[str, float]]):
-    """Points of a curve, kept as named columns of one length.
-
-    >>> Curve({"at_days": np.array([0.0, 2.0]), "surviving": np.array([1.0, 0.5])})[1]
-    {'at_days': 2.0, 'surviving': 0.5}
-    """
-
-    def __init__(self, columns: dict[str, NDArray[Any]]) -> None:
-        self.columns = columns
-
-    def _records(self) -> Sequence[dict[str, float]]:
-        return self.frame.to_dict("records")  # type: ignore[return-value]
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """The columns as a DataFrame, in their order."""
-        return pd.DataFrame(self.columns)
-
-
-def calibration(log: AccessLog, law: Law, horizon_days: float = REUSE_DAYS, bins: int = 10) -> Curve:
-    """Importance against the share of items used again within the horizon, on the scored events.
-
-    Columns predicted (mean importance), observed (share used), n (item views), one row for each non-empty bin
-    of equal width. Events whose horizon is not over at the log's end are left out. Raises InvalidInput for
-    horizon_days or bins that are not positive, and where no event is left.
-    """
-    if not horizon_days > 0 or bins < 1:
-        raise InvalidInput(f"got horizon_days {horizon_days!r} and bins {bins!r}; allowed are numbers above 0")
-    _, events = split(log)
-    events = events[log.time[log.starts[events]] <= log.time[-1] - horizon_days * MICROSECONDS_PER_DAY]
-    if not len(events):
-        raise InvalidInput(f"got horizon_days {horizon_days!r}, longer than the scored events; use a shorter one")
-    snapshots, _ = LogReplay(log).snapshots(events)
-    importance = law.importance(law.raw(snapshots.items))
-    used = snapshots.reuse_days <= horizon_days
-    bin_of = np.minimum((importance * bins).astype(np.int64), bins - 1)
-    n = np.bincount(bin_of, minlength=bins).astype(np.float64)
-    filled = n > 0
-    predicted = np.bincount(bin_of, weights=importance, minlength=bins)[filled] / n[filled]
-    observed = np.bincount(bin_of, weights=used, minlength=bins)[filled] / n[filled]
-    return Curve({"predicted": predicted, "observed": observed, "n": n[filled]})

@@ -1,173 +1,33 @@
-"""What rules find in sentences and messages that people labelled, beside trivial baselines.
+"""What rules find in messages that people labelled, beside trivial baselines.
 
-The labels name places in recorded sessions and public sets, never their words; the Russian messages are self-written.
-Sessions are halved by the SHA-256 of their name: the rules for sentences were made on one half and are reported on the other,
-though one hand labelled both before they were final. The patterns of signals were chosen on some messages and are reported on
-others: English ones that were drawn when the patterns were final, and half of the Russian.
+The labels name places in recorded sessions and public sets, never their words; the Russian messages are self-written. The
+patterns of signals were chosen on some messages and are reported on others: English ones that were drawn when the patterns were
+final, and half of the Russian.
 """
 
 import hashlib
-import json
 import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from itertools import product
 from typing import Any
 
 import numpy as np
 
 from theorex_lab.designs.facts.signals import HIGH, Signal, signal_of
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.data.sources import packaged, read_lines
-from theorex_lab.memory.intervals import BOOTSTRAPS, Floats, Interval, bootstrap_mean
-from theorex_lab.memory.rows import Rows
-from theorex_lab.text.directives import directive_of
+from theorex_lab.memory.intervals import BOOTSTRAPS, Floats
 from theorex_lab.text.sections import read_sections
-from theorex_lab.text.spoken import Span, Speaker, sentences_of, worth
+from theorex_lab.text.spoken import Speaker
 
-LABELS = "sentence_labels.jsonl.gz"
 HASH_CHARACTERS = 12
-SENTENCES, SIGNALS = {"labels": "sentences"}, {"labels": "signals"}
+SIGNALS = {"labels": "signals"}
 SETS = {"signals": ("en", "ru"), "signals_en": ("en",), "signals_ru": ("ru",)}
 ROWS = (*HIGH, "signal", "micro", "macro")
 SHARES = ("precision", "recall", "f1")
 # By category.
 _WORDS = dict(line.split(" = ") for line in read_sections(__file__, "signal_words.txt")["words"].splitlines())
-_CUE = re.compile(r"(?i)\b(?:always|never|don['’]?t|must|should)\b")
-_DIRECTIVE, _WORTH = 3, 4  # where a labelled sentence says what it is
-# What is looked for, and among which turns: said by whom, drawn how.
-_TASKS: tuple[tuple[str, int, str, str], ...] = (
-    ("directives of prompts", _DIRECTIVE, "user", "random"), ("directives of cued prompts", _DIRECTIVE, "user", "cued"),
-    ("worth keeping of prompts", _WORTH, "user", "random"), ("worth keeping of messages", _WORTH, "agent", "random"),
-)  # fmt: skip
-_Chosen = Callable[[list[Span], int, Speaker], Sequence[Span]]
-
-
-@dataclass(frozen=True, slots=True)
-class LabelledTurn:
-    """A prompt or last message by its place in the recorded sessions, and what is labelled in it.
-
-    session, event: whose how many-th line, from 0.  by: user or agent.  drawn: at "random", or among the "cued": prompts
-    with a word of command.
-    sentences: (start, end, beginning of the SHA-256 of text[start:end], directive, worth); directive: rule, correction or
-    none; worth: decision, discovery, feature, change or none. A sentence that is not there is none of them.
-    """
-
-    session: str
-    event: int
-    by: Speaker
-    drawn: str
-    sentences: tuple[tuple[int, int, str, str, str], ...]
-
-    @property
-    def half(self) -> str:
-        """make: seen while the rules were made; report: not."""
-        return "report" if hashlib.sha256(self.session.encode()).digest()[3] % 2 else "make"
-
-
-_Texts = list[tuple[LabelledTurn, str]]
-
-
-class SentenceScores(Rows[dict[str, Any]]):
-    """How well methods find labelled sentences: a row a task, half and method.
-
-    A row holds task (what is looked for), half, method, turns, labelled and found (sentences), and precision, recall and
-    f1, 2 hits / (labelled + found), each a share with its 95 % interval over sessions (`_low`, `_high`).
-    types_right: share of the right type among the sentences of the report half that are rightly held worth keeping.
-    """
-
-    types_right: float = 0.0
-
-    def result(self) -> dict[str, Any]:
-        """{dataset, n, methods, types_right}; n: labelled turns."""
-        told = [row for row in self if row["method"] == "rules" and row["task"] != "worth keeping of prompts"]
-        n = sum(row["turns"] for row in told)
-        return {"dataset": "coding_sessions", "n": n, "methods": self.to_dict(), "types_right": self.types_right}
-
-
-def labelled_texts() -> list[tuple[LabelledTurn, str]]:
-    """The labelled turns with their texts, from the recorded sessions.
-
-    Raises InvalidInput where a labelled sentence is not the one that was labelled, and as `read_files` does.
-    """
-    turns = read_lines(packaged(LABELS), LabelledTurn, SENTENCES, 1)[1]
-    counts, texts = Counter[str](), dict[tuple[str, int], str]()
-    for line in read_files(DATASETS["coding_sessions"])["getspecstory.jsonl"].data.decode().splitlines():
-        event = json.loads(line)
-        texts[event["session"], counts[event["session"]]] = event.get("prompt") or event.get("agent_text") or ""
-        counts[event["session"]] += 1
-    found = [(turn, texts.get((turn.session, turn.event), "")) for turn in turns]
-    for turn, text in found:
-        for start, end, digest, *_ in turn.sentences:
-            if hashlib.sha256(text[start:end].encode()).hexdigest()[:HASH_CHARACTERS] != digest:
-                place = f"{turn.session}, event {turn.event}, {start}"
-                raise InvalidInput(f"got another sentence at {place}; restore {LABELS} or the sessions")
-    return found
-
-
-def score_sentences(*, seed: int = 0) -> SentenceScores:
-    """Precision, recall and F1 of the rules and of trivial baselines on both halves; see SentenceScores.
-
-    Baselines choose among the same sentences as the rules do. Raises as `labelled_texts`.
-    """
-    texts, rows = labelled_texts(), []
-    for (task, column, *of), half in product(_TASKS, ("make", "report")):
-        among = [(turn, text) for turn, text in texts if [turn.by, turn.drawn, turn.half] == [*of, half]]
-        for method, choose in _METHODS.items():
-            rows.append({"task": task, "half": half, "method": method, **_score(among, column, choose, seed)})
-    scores = SentenceScores(rows)
-    scores.types_right = _types_right([pair for pair in texts if pair[0].half == "report"])
-    return scores
-
-
-def _by_rules(spans: list[Span], column: int, by: Speaker) -> list[Span]:
-    if column == _WORTH:
-        return [span for span in spans if worth(span.text, by)[0] != "none"]
-    found = [(span, directive_of(span)) for span in spans]
-    return [span for span, said in found if said is not None and (said.stands or said.kind == "correction")]
-
-
-# Of a turn's sentences those that a method chooses; the rules go by what is looked for, and by who speaks.
-_METHODS: dict[str, _Chosen] = {
-    "rules": _by_rules,
-    "cue word": lambda spans, *_: [span for span in spans if _CUE.search(span.text)],
-    "every sentence": lambda spans, *_: spans,
-    "longest sentence": lambda spans, *_: sorted(spans, key=lambda span: -len(span.text))[:1],
-    "first sentence": lambda spans, *_: spans[:1],
-}
-
-
-def _score(among: _Texts, column: int, choose: _Chosen, seed: int) -> dict[str, float]:
-    hits, recalled = list[tuple[str, bool]](), list[tuple[str, bool]]()
-    for turn, text in among:
-        wanted = [label for label in turn.sentences if label[column] != "none"]
-        chosen = choose(sentences_of(text, turn.by), column, turn.by)
-        hits += [(turn.session, any(_meets(span, label) for label in wanted)) for span in chosen]
-        recalled += [(turn.session, any(_meets(span, label) for span in chosen)) for label in wanted]
-    scored: dict[str, float] = {"turns": len(among), "labelled": len(recalled), "found": len(hits)}
-    for name, values in {"precision": hits, "recall": recalled, "f1": hits + recalled}.items():
-        right, sessions = [hit for _, hit in values], [session for session, _ in values]
-        scored |= (bootstrap_mean(right, seed, groups=sessions) if right else Interval(0.0, 0.0, 1.0)).named(name)
-    return scored
-
-
-def _meets(span: Span, label: Sequence[int | str]) -> bool:
-    """Whether they share half of the shorter of them: sentences may be cut in more than one way."""
-    start, end = int(label[0]), int(label[1])
-    return 2 * (min(span.end, end) - max(span.start, start)) >= min(span.end - span.start, end - start)
-
-
-def _types_right(texts: _Texts) -> float:
-    right: list[bool] = []
-    for turn, text in texts:
-        for span, label in product(sentences_of(text, turn.by), turn.sentences):
-            said = {worth(span.text, turn.by)[0], label[_WORTH]}
-            if turn.drawn == "random" and "none" not in said and _meets(span, label):
-                right.append(len(said) == 1)
-    return sum(right) / max(1, len(right))
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,8 @@
 """How well routing does on public sets, beside trivial baselines and policies fitted on the same training.
 
 `route` itself is scored, with the settings that ship, after the training was recorded in a home. Everything that is
-learned comes from the training queries. Policies have the same verbs, `fit(training)`, then `choose(queries)`; a bandit sees
-only how the model it chose did, and must try models to learn. Where a test query is also among
-those, as in llmrouter, figures are given twice: with the training as published, and without the repeated queries.
+learned comes from the training queries. Policies have the same verbs, `fit(training)`, then `choose(queries)`. Where a test
+query is also among those, as in llmrouter, figures are given twice: with the training as published, and without the repeated queries.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,7 +10,6 @@ from functools import cache
 from typing import Any, NamedTuple, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from theorex_lab.config import ModelSettings, ModelTier
 from theorex_lab.dispatch.bus import End, Start
@@ -22,7 +20,7 @@ from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.routing.energy import Power
-from theorex_lab.routing.heuristic import advise, classify, estimated_tokens
+from theorex_lab.routing.heuristic import classify
 
 Chooser = Callable[[str], str]
 OURS = "route, as it ships"
@@ -30,45 +28,6 @@ SUCCESS_FROM = 0.5  # the score from which an answer counts as a success, as an 
 MAINS = Power(None, False)
 _AT = 0
 _TIERS: tuple[ModelTier, ...] = ("small", "medium", "large")
-
-
-def achieved(scores: Floats, choices: Ints) -> Floats:
-    """What the chosen model scored on each query, (queries,). Raises InvalidInput for shapes or choices that do not fit.
-
-    >>> achieved(np.array([[0.0, 1.0], [0.5, 0.25]]), np.array([1, 0]))
-    array([1. , 0.5])
-    """
-    if scores.ndim != 2 or choices.shape != scores.shape[:1]:
-        shapes = f"scores {scores.shape} and choices {choices.shape}"
-        raise InvalidInput(f"got {shapes}; allowed are (queries, models), (queries,)")
-    if len(choices) and not 0 <= choices.min() <= choices.max() < scores.shape[1]:
-        raise InvalidInput(f"got choices {choices.min()} to {choices.max()}; allowed are 0 to {scores.shape[1] - 1}")
-    return np.asarray(scores[np.arange(len(scores)), choices])
-
-
-class Heuristic:
-    """What needs no evidence: the query's words tell its size of model, small, medium or large.
-
-    `sizes` orders the models, say their price or parameters: small is the lowest, large the highest, medium the one in
-    the middle. `tier_of` tells the size from a query's text.
-    """
-
-    name = "heuristic"
-
-    def __init__(self, sizes: ArrayLike, tier_of: Callable[[str], str]) -> None:
-        order = np.argsort(np.asarray(sizes, dtype=np.float64), kind="stable")
-        self.model_of = {"small": order[0], "medium": order[(len(order) - 1) // 2], "large": order[-1]}
-        self.tier_of = tier_of
-
-    def fit(self, training: Training) -> Self:
-        """Nothing is learned. Raises InvalidInput where the training is of other models than `sizes`."""
-        if max(self.model_of.values()) >= training.scores.shape[1]:
-            raise InvalidInput(f"got scores of {training.scores.shape[1]} models; allowed is one for each of the sizes")
-        return self
-
-    def choose(self, queries: Queries) -> Ints:
-        """The model of each query's size."""
-        return np.array([self.model_of[self.tier_of(text)] for text in queries.texts], dtype=np.int64)
 
 
 class TaskMatrix:
@@ -113,49 +72,6 @@ class BestSingle(TaskMatrix):
         return np.tile(self.overall, (len(queries), 1))
 
 
-class ThompsonSampling:
-    """A bandit: draws a success rate of each model from Beta(1 + successes, 1 + failures) and takes the highest draw.
-
-    Its evidence is kept by task; what is met of tasks that were never met is one more. A reward between 0 and 1 counts as that
-    part of a success. Source: Thompson, Biometrika (1933); Chapelle and Li, An empirical evaluation of Thompson sampling,
-    NIPS 2011.
-    """
-
-    name = "Thompson sampling"
-
-    def __init__(self, *, seed: int = 0) -> None:
-        self.seed = seed
-
-    def fit(self, training: Training) -> Self:
-        """Start anew and `play` the training queries in their order."""
-        self.row_of = {task: row for row, task in enumerate(sorted(set(training.queries.tasks)))}
-        shape = len(self.row_of) + 1, training.scores.shape[1]
-        self.counts, self.sums = np.zeros(shape), np.zeros(shape)
-        self.random = np.random.default_rng(self.seed)
-        self.play(training)
-        return self
-
-    def play(self, met: Training) -> Ints:
-        """Meet queries one by one, learning from each the score of the model that was chosen; returns the choices."""
-        choices = np.empty(len(met.queries), dtype=np.int64)
-        for number, row in enumerate(self._rows(met.queries)):
-            model = choices[number] = self._pick(row)
-            self.counts[row, model] += 1.0
-            self.sums[row, model] += met.scores[number, model]
-        return choices
-
-    def choose(self, queries: Queries) -> Ints:
-        """A model for each query, from what is known now."""
-        return np.array([self._pick(row) for row in self._rows(queries)], dtype=np.int64)
-
-    def _pick(self, row: int) -> int:
-        successes = self.sums[row]
-        return int(self.random.beta(1.0 + successes, 1.0 + np.maximum(self.counts[row] - successes, 0.0)).argmax())
-
-    def _rows(self, queries: Queries) -> list[int]:
-        return [self.row_of.get(task, len(self.row_of)) for task in queries.tasks]
-
-
 COMPARED_WITH = TaskMatrix.name
 
 
@@ -196,7 +112,7 @@ class RoutingScore(NamedTuple):
         """For JSON: dataset, n, metrics, baselines and policies on the split as published, where `n_repeated` test queries
         are training queries too; the same without those; figures of others and how it was done."""
         named = {each.policy: each for each in self.policies}
-        baselines = ("best single", COMPARED_WITH, "uniform", "oracle", "heuristic")
+        baselines = ("best single", COMPARED_WITH, "uniform", "oracle")
         without = [each._asdict() for each in self.without_repeats]
         kept = {key: getattr(self, key) for key in ("dataset", "n", "n_train", "n_repeated", "published", "cost_unit")}
         return kept | {
@@ -214,7 +130,7 @@ def score_routing(dataset: str | RoutingSet = "llmrouter", *, policies: Mapping[
 
     `dataset` is a name of ROUTING_SETS, or a set; what is raised is as in `load_routing_set`. `policies`: those of one's
     own by name, each a function that takes the text of a query and returns the name of a model of the set, else
-    InvalidInput is raised. `seed` draws the bandit, the order in which it meets the training, and the bootstrap.
+    InvalidInput is raised. `seed` draws the bootstrap.
     """
     found = load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
     calls, kept = calls_of(found.train, found.models), np.setdiff1d(np.arange(len(found.train.scores)), found.repeated)
@@ -238,21 +154,15 @@ def _choices_of(name: str, choose: Chooser, found: RoutingSet) -> Ints:
 def _scored(found: RoutingSet, training: Training, calls: Sequence[tuple[Event, Event]], own: Mapping[str, Ints],
             seed: int) -> tuple[PolicyScore, ...]:  # fmt: skip
     """The scores of the policies after this training, of the router after these calls of it, and of `own` choices."""
-    # In random order, since a bandit learns from the first queries what it does on the next.
-    training = training.take(np.random.default_rng(seed).permutation(len(training.scores)))
-    heuristic = Heuristic(found.sizes, _tier_of)
-    untrained = (heuristic, BestSingle(), TaskMatrix(), ThompsonSampling(seed=seed))
     scores = found.test.scores
     best = np.lexsort((np.broadcast_to(found.costs, scores.shape), -scores), axis=1)[:, 0]
     values = {"oracle": (scores.max(axis=1), float(found.costs[best].mean()))}
     values["uniform"] = (scores.mean(axis=1), float(found.costs.mean()))
     recorded = [event for call in calls for event in call]
     chosen = {**own, OURS: shipped_choices(recorded, found.test.queries, found.models, found.sizes)}
-    for policy in (each.fit(training) for each in untrained):
-        # A bandit goes on learning while it is scored: to explore is its way of choosing.
-        asks = policy.play(found.test) if isinstance(policy, ThompsonSampling) else policy.choose(found.test.queries)
-        chosen[policy.name] = asks
-    values |= {name: (achieved(scores, each), float(found.costs[each].mean())) for name, each in chosen.items()}
+    chosen |= {each.name: each.fit(training).choose(found.test.queries) for each in (BestSingle(), TaskMatrix())}
+    rows = np.arange(len(scores))
+    values |= {name: (scores[rows, each], float(found.costs[each].mean())) for name, each in chosen.items()}
     return _policy_scores(values, scores.max(axis=1), seed)
 
 
@@ -264,10 +174,6 @@ def _policy_scores(values: Mapping[str, tuple[Floats, float]], oracle: Floats, s
         lost = float((oracle - each).mean())
         found.append(PolicyScore(name, score.mean, score.low, score.high, lost, cost, gain.mean, gain.low, gain.high))
     return tuple(found)
-
-
-def _tier_of(text: str) -> str:
-    return advise(classify(text).query_type, query_tokens=estimated_tokens(text)).tier
 
 
 def shipped_choices(calls: list[Event], asked: Queries, models: Sequence[str], sizes: Floats) -> Ints:

@@ -1,8 +1,8 @@
-"""Runs of models to look at: those of a home, of the packaged recording, of a simulation in which models change."""
+"""Runs of models to look at: those of a home, and of the packaged recording."""
 
 import math
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import repeat
@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 import pandas as pd
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
+from theorex_lab.clock import to_microseconds
 from theorex_lab.config import ModelSettings, ModelTier, Settings
-from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import LocalRuns, load_local_runs, prompts
 from theorex_lab.experiments.data.routing_sets import TEST_SHARE, Queries, RoutingSet, Training
 from theorex_lab.experiments.scores.routing import SUCCESS_FROM, models_of
@@ -29,10 +28,8 @@ COLUMNS = ("query_type", "model", "success", "at", "latency_ms")
 HOME_VARIABLE = "THEOREX_HOME"
 # Of one small model and a set of rules none is large; the sizes stand for what a call takes.
 LOCAL_SIZES: dict[str, ModelTier] = {"rules": "small", "smollm2-135m greedy": "medium", "smollm2-135m sampled": "large"}
-SIMULATED_DAYS = 90
+_FOLDS = 5
 SUCCESS_WEIGHTS = (0.0, 0.3, 0.6, 0.8, 0.9, 1.0)
-_CALLS_PER_DAY = 8
-_SIMULATION_START = to_microseconds("2026-01-01T00:00:00Z")
 
 
 class MatrixSettings(NamedTuple):
@@ -140,76 +137,24 @@ def home_runs(home: str | Path) -> Runs:
         return Runs(frame, lab.settings, lab.clock.now())
 
 
-def simulated_runs(seed: int = 0) -> Runs:
-    """Ninety days of made-up calls: one model is given up, one gets worse half way, one comes late.
-
-    `veteran` answers until day 40; `drifting` falls from 90 % to 55 % success on day 45; `newcomer` comes on day 60.
-
-    >>> simulated_runs().frame.groupby("model")["success"].mean().round(2).to_dict()
-    {'drifting': 0.73, 'newcomer': 0.86, 'veteran': 0.77}
-    """
-    generator = np.random.default_rng(seed)
-    days = np.sort(generator.uniform(0, SIMULATED_DAYS, SIMULATED_DAYS * _CALLS_PER_DAY))
-    kinds = generator.choice(["code", "math", "retrieval", "general"], len(days)).tolist()
-    rows = []
-    for day, kind in zip(days, kinds, strict=True):
-        model = str(generator.choice([name for name, on in _simulated(day).items() if on is not None]))
-        rate, latency_ms = _simulated(day)[model] or (math.nan, math.nan)
-        rate += {"code": -0.06, "retrieval": 0.04}.get(kind, 0.0)
-        at = _SIMULATION_START + round(day * MICROSECONDS_PER_DAY)
-        rows.append((kind, model, generator.random() < rate, at, latency_ms * generator.lognormal(0.0, 0.3)))
-    sizes: dict[str, ModelTier] = {"veteran": "small", "drifting": "medium", "newcomer": "large"}
-    settings = Settings(models={name: ModelSettings(tier=tier) for name, tier in sizes.items()}, roles=[])
-    end = _SIMULATION_START + SIMULATED_DAYS * MICROSECONDS_PER_DAY
-    return Runs(pd.DataFrame(rows, columns=list(COLUMNS)), settings, end)
-
-
-def _simulated(day: float) -> dict[str, tuple[float, float] | None]:
-    """Success rate and typical latency (ms) of each simulated model on a day; None while it is not in use."""
-    return {
-        "veteran": (0.78, 300.0) if day < 40 else None,
-        "drifting": (0.9 if day < 45 else 0.55, 900.0),
-        "newcomer": (0.88, 1_500.0) if day >= 60 else None,
-    }
-
-
 def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], Runs]]:
-    """The runs at hand by name, each read when it is called: your home's, where it has any, the recording, a simulation.
+    """The runs at hand by name, each read when it is called: your home's, where it has any, and the recording.
 
     `home`: default $THEOREX_HOME, else ~/.theorex; none is made. Raises what opening a home raises.
 
     >>> list(run_sources("/nowhere"))
-    ['recorded local runs', 'simulation: models that change']
+    ['recorded local runs']
     """
     where = Path(home or os.environ.get(HOME_VARIABLE) or DEFAULT_HOME).expanduser()
     found: dict[str, Callable[[], Runs]] = {}
     if (where / "theorex.db").exists() and _has_runs(where):
         found[f"your home: {where}"] = partial(home_runs, where)
-    return found | {"recorded local runs": local_runs, "simulation: models that change": simulated_runs}
+    return found | {"recorded local runs": local_runs}
 
 
 def _has_runs(home: Path) -> bool:
     with Lab(home) as lab:
         return any(event.body.get("attempts") for event in lab.journal.tail(0, kinds=("trace_ended",)))
-
-
-def success_by_window(runs: Runs, windows: int = 6) -> pd.DataFrame:
-    """Success of each model in equal spans from the first run to the last.
-
-    Columns model, start_days and end_days (since the first run), n (runs), success_rate, low and high (95 % Wilson);
-    no row where a model had no run. Raises InvalidInput for fewer than one window.
-    """
-    if windows < 1:
-        raise InvalidInput(f"got {windows!r} windows; allowed is 1 or more")
-    frame = runs.frame
-    days = (frame["at"] - frame["at"].min()) / MICROSECONDS_PER_DAY
-    width = (float(days.max()) if len(days) else 0.0) / windows
-    window = np.minimum(days // width, windows - 1).astype(int) if width else days.astype(int)
-    grouped = frame.groupby(["model", window.rename("window")], sort=True)["success"].agg(["size", "sum"]).reset_index()
-    n, won, start = grouped["size"], grouped["sum"], grouped["window"] * width
-    low, high = wilson(won, n)
-    spans = {"start_days": start, "end_days": (grouped["window"] + 1) * width}
-    return pd.DataFrame({"model": grouped["model"], **spans, "n": n, "success_rate": won / n, "low": low, "high": high})
 
 
 def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
@@ -225,24 +170,21 @@ def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
     return RoutingSet("recorded local runs", tuple(scores.columns), costs, "ms, mean", sizes, train, test, {}, licence)
 
 
-def trade_off(recorded: LocalRuns, success_weights: Sequence[float] = SUCCESS_WEIGHTS, *, folds: int = 5,
-              seed: int = 0) -> pd.DataFrame:  # fmt: skip
+def trade_off(recorded: LocalRuns, *, seed: int = 0) -> pd.DataFrame:
     """What each way of choosing costs and brings on the recorded tasks, each of which every model answered.
 
     Columns policy, kind (`one model`, `matrix`, `bound`), latency_ms (mean), success_rate, low and high (95 % Wilson).
-    The matrix chooses for a task by the runs of the other folds alone. The bounds: a model drawn at random (expected),
-    and the quickest that succeeds on each task. Raises InvalidInput for fewer than two folds or more than tasks.
+    The matrix chooses for a task by the runs of the other four fifths alone. The bounds: a model drawn at random (expected),
+    and the quickest that succeeds on each task.
     """
     scores, latencies = (_by_task(recorded, column) for column in ("success", "latency_ms"))
-    if not 2 <= folds <= len(scores):
-        raise InvalidInput(f"got {folds!r} folds of {len(scores)} tasks; allowed is 2 to that many")
-    fold_of = dict(zip(scores.index, np.random.default_rng(seed).permutation(len(scores)) % folds, strict=True))
+    fold_of = dict(zip(scores.index, np.random.default_rng(seed).permutation(len(scores)) % _FOLDS, strict=True))
     runs = local_runs(recorded)
     held_out = recorded.frame["task_id"].map(fold_of)
     kinds = recorded.frame.groupby("task_id")["query_type"].first()
-    trained = [Runs(runs.frame[held_out != fold], runs.settings, runs.now) for fold in range(folds)]
+    trained = [Runs(runs.frame[held_out != fold], runs.settings, runs.now) for fold in range(_FOLDS)]
     found = [(f"always {model}", "one model", scores[model], latencies[model]) for model in scores]
-    for weight in success_weights:
+    for weight in SUCCESS_WEIGHTS:
         choices = [each.choices(MatrixSettings(success_weight=weight)) for each in trained]
         picked = [list(scores.columns).index(choices[fold_of[task]][kinds[task]]) for task in scores.index]
         chosen = np.arange(len(scores)), np.array(picked)

@@ -26,7 +26,6 @@ from functools import lru_cache
 from theorex_lab.design import Log, SessionLine
 
 FIRST_SESSIONS = 5  # these are only history
-SESSION_SCORES = ("file", "edit", "term", "mean", "repeat", "waste", "tokens")
 _RARE_SHARE = 0.2  # of the sessions so far, for a term to be informative
 _SHARED_TERMS, _SHARED_IDF, _HELD_IDF = 3, 0.5, 0.7
 _BYTES_PER_TOKEN = 4

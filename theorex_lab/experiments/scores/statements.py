@@ -7,7 +7,6 @@ import csv
 import hashlib
 import json
 import re
-from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -32,8 +31,6 @@ _SAFE = 0.9  # the least precision of what may be skipped
 _OURS = "this project"
 _WORD = re.compile(r"\w+")
 METRICS = ("right_first", "stale_first", "in_ten", "many_in_ten")
-_NEAR, _NEAREST, _MARGIN = 0.5, 0.75, 0.05
-Replaced = Callable[[Log], set[str]]
 
 
 class Pairs(NamedTuple):
@@ -178,27 +175,20 @@ def score_fact_updates(file: str = "", *, embedder: Embedder | None = None, seed
     right_first, stale_first: the first text found is one that answers, or one that was corrected. in_ten: all that answer
     are among the first ten; many_in_ten: the same of questions that several statements answer.
     file: 1k or 8k, both where it is empty, or a log with questions and corrected statements, as `load_logs` names it.
-    Methods see texts and their order alone; all search as search ships, but "words alone", which searches by BM25.
+    Baselines: the search that ships without superseding, and "words alone", which searches by BM25.
     Raises InvalidInput for an unknown log, and for one whose questions no statement answers.
     """
     name = f"fact_updates/{file}" if file in ("1k", "8k") else file or "fact_updates"
     logs, used = load_logs(name), embedder or kept_embedder()
-    methods: dict[str, tuple[Replaced, str]] = {
-        "superseding": (replaced, "default"),
-        "words alone": (lambda _: set(), "lexical"),
-        "search that ships": (lambda _: set(), "default"),
-        "newest of near-duplicates": (near_duplicates, "lexical"),
-        "document": (by_document, "default"),
-        "document, words alone": (by_document, "lexical"),
-    }
-    rows: dict[str, list[list[float]]] = {method: [] for method in methods}
+    rows = dict[str, list[list[float]]]({"superseding": [], "words alone": [], "search that ships": []})
     for log in logs:
-        asked = [probe for probe in log.probes if probe.answers]
-        hidden = {method: of(log) for method, (of, _) in methods.items()}
+        hidden = replaced(log)
         with remembering(log, used) as lab:
-            for method, (_, search) in methods.items():
-                for probe in asked:
-                    found = [id for id in found_by(lab, probe.query, search).events if id not in hidden[method]]
+            for probe in (probe for probe in log.probes if probe.answers):
+                words, shipped = (found_by(lab, probe.query, search).events for search in ("lexical", "default"))
+                for method, found in zip(
+                    rows, ([id for id in shipped if id not in hidden], words, shipped), strict=True
+                ):
                     rows[method].append(_scores(probe, found))
     if not rows["superseding"]:
         raise InvalidInput(f"got {name!r} without a question that a statement answers; give a log with both")
@@ -226,40 +216,3 @@ def replaced(log: Log) -> set[str]:
     for event in log.events:
         facts.add(event.id, str(event.body["text"]))
     return {event.id for event in log.events} - set(facts.active())
-
-
-def near_duplicates(log: Log) -> set[str]:
-    """Baseline: ids of those that a later statement shares half of the words with (Jaccard)."""
-    return _overlapping(log, _NEAR, lambda scored: [id for _, id in scored])
-
-
-def by_document(log: Log) -> set[str]:
-    """Baseline: the document's rule; the nearest is replaced where it shares .75 of the words and no other comes within .05.
-
-    Statements name no category, so that each counts as a correction.
-    """
-
-    def chosen(scored: list[tuple[float, str]]) -> list[str]:
-        (best, nearest), (second, _) = [*scored, (0.0, ""), (0.0, "")][:2]
-        return [nearest] if best >= _NEAREST and best - second >= _MARGIN else []
-
-    return _overlapping(log, _NEAREST - _MARGIN, chosen)
-
-
-def _overlapping(log: Log, least: float, chosen: Callable[[list[tuple[float, str]]], list[str]]) -> set[str]:
-    """Ids that are chosen, statement after statement, among those that hold and overlap by `least` with it."""
-    words = {event.id: frozenset(_WORD.findall(str(event.body["text"]).lower())) for event in log.events}
-    counts = Counter(word for of in words.values() for word in of)
-    holding, gone = defaultdict[str, dict[str, None]](dict), set[str]()
-    for id, own in words.items():
-        # One of its rarest words is shared by all that overlap so far.
-        rarest = sorted(own, key=lambda word: (counts[word], word))[: int(len(own) * (1 - least)) + 1]
-        near = {other for word in rarest for other in holding[word]}
-        scored = [(len(own & words[other]) / len(own | words[other]), other) for other in near]
-        for old in chosen(sorted([pair for pair in scored if pair[0] >= least], reverse=True)):
-            gone.add(old)
-            for word in words[old]:
-                holding[word].pop(old, None)
-        for word in own:
-            holding[word][id] = None
-    return gone

@@ -23,6 +23,7 @@ import numpy as np
 
 from theorex_lab.design import Log
 from theorex_lab.designs.dreams.design import DESIGN
+from theorex_lab.designs.dreams.lessons import call_of
 from theorex_lab.designs.dreams.trajectories import Trajectory
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import fetch_taubench_airline
@@ -37,24 +38,24 @@ from theorex_lab.search.embed import Embedder
 from theorex_lab.text.line import BYTES_PER_TOKEN, count_tokens
 
 Result = dict[str, Any]
+Rows = Mapping[str, Sequence[Sequence[float]]]  # by method
 ACTION_SCORES = ("name", "argument", "order")
 FOLDS, TRIALS = 5, 4
 STRATEGIES = "strategies"  # the row that the others stand beside
 LATE = 1_000_000  # µs after an event, when it is over
 _TOKENS, _OFTEN = 500, 0.5
 _COMMAND = re.compile(r"(?:^|&&|\|\|?|;|\n)\s*(?:\w+=\S*\s+)*([\w./-]+(?: [a-z][a-z-]+)?)")
-_LEAF = re.compile(r'"(\w+)": ?("(?:[^"\\]|\\.)*"|-?\d[\d.]*|true|false|null)')
-_CALLED = re.compile(r"\s*([A-Za-z_][\w.-]*)\s*\(")
 
 
 def called(action: str) -> tuple[str, frozenset[tuple[str, str]]]:
     """The name and the arguments (key, value) of a recorded call.
 
-    >>> called('book({"flights":[{"date":"2024-05-20"}],"nights": 2})')[1] == {("date", '"2024-05-20"'), ("nights", "2")}
+    >>> called('book({"flights":[{"date":"2024-05-20"}],"nights": 2})')[1] == {("date", "2024-05-20"), ("nights", "2")}
     True
     """
-    name = _CALLED.match(action)
-    return (name[1] if name else action.split(maxsplit=1)[0]), frozenset(_LEAF.findall(action))
+    name, values = call_of(action)
+    name = name or action.split(maxsplit=1)[0].partition("(")[0]
+    return name, frozenset((key, value) for (key, _), value in values.items())
 
 
 def score_actions(predicted: Sequence[str], gold: Sequence[str]) -> list[float]:
@@ -135,14 +136,12 @@ def _foretold(memory: Housed, run: TauRun, query: str, embedder: Embedder) -> It
     vectors = embedder.embed([query, *texts])
     likest = known[int(np.argmax(vectors[1:] @ vectors[0]))]
     best = max(known, key=lambda trajectory: sum(score_actions(_actions(trajectory), gold)))
-    found = memory.lab.dreams.query(query).entry
+    found = memory.lab.dreams.query(query).entry_point
     methods = {
         STRATEGIES: [step.action for step in found.steps] if found else [],
         "nearest run by BM25": _actions(known[int(np.argmax(Bm25().rank(query, texts)))]),
         "nearest run by cosine": _actions(likest),
-        "its changes alone": [action.action for action in likest.actions if action.changed],
         "most frequent actions": _frequent(known),
-        "nothing": [],
         "best run, chosen by the gold": _actions(best),
     }
     for method, actions in methods.items():
@@ -161,9 +160,7 @@ def _frequent(known: Sequence[Trajectory]) -> list[str]:
     return [Counter(action for other, action in calls if other == name).most_common(1)[0][0] for name in often]
 
 
-def beside_peers(
-    rows: Mapping[str, Sequence[Sequence[float]]], names: Sequence[str], groups: Sequence[Any], seed: int, first: int
-) -> Result:
+def beside_peers(rows: Rows, names: Sequence[str], groups: Sequence[Any], seed: int, first: int) -> Result:
     """{n, metrics, baselines}: the mean of each column with its 95 % interval, drawn by group; `strategies` are the metrics.
 
     gain: by how much the mean of the first columns of `strategies` is above that of the row, paired.
@@ -200,7 +197,7 @@ def score_coding(log: str | Log = "coding_sessions", *, embedder: Embedder | Non
             wanted = known & commands_of(event for event in log.events if event.session == scene.session)
             if not (wanted and scene.files):
                 continue
-            found = memory.lab.dreams.query(scene.prompt).entry
+            found = memory.lab.dreams.query(scene.prompt).entry_point
             text = "\n".join([found.summary, *(step.action for step in found.steps)]) if found else ""
             tokens = min(_TOKENS, count_tokens(text))
             given = {name: peer.items(scene.at, scene.prompt, tokens) for name, peer in peers.items()}
@@ -208,9 +205,7 @@ def score_coding(log: str | Log = "coding_sessions", *, embedder: Embedder | Non
             for method, whole in {STRATEGIES: text, **shown}.items():
                 rows[method].append(_named(scene, wanted, whole, tokens))
     if not rows:
-        raise InvalidInput(
-            f"got {log.name}, whose sessions use nothing known before; give a longer log of coding sessions"
-        )
+        raise InvalidInput(f"got {log.name}, whose sessions use nothing known before; give a longer log of coding")
     told = beside_peers(rows, ["file", "command", "per_100", "tokens"], range(len(rows[STRATEGIES])), seed, 2)
     return {"dataset": log.name, **told}
 
@@ -226,9 +221,9 @@ def commands_of(events: Iterable[Event]) -> set[str]:
     """The programs that shell calls run, each with its subcommand.
 
     >>> from theorex_lab.journal.event import new_event
-    >>> body = {"tool": "Bash", "command": "cd x && go test ./... | tail -5"}
+    >>> body = {"tool": "Bash", "command": "cd pkg && go test ./... | tail -5"}
     >>> sorted(commands_of([new_event("tool_used", body, agent="main", at=1)]))
-    ['cd x', 'go test', 'tail']
+    ['cd pkg', 'go test', 'tail']
     """
     called = (event.body.get("command", "") for event in events if event.kind == "tool_used")
     return {command for text in called for command in _COMMAND.findall(text)}
