@@ -205,7 +205,7 @@ def test_contributions_are_checked(tmp_path: Path) -> None:
         ({"events": {}}, "events is {}"), ({"events": [7]}, "got a int"), ({"events": [{"at": "x"}]}, "'x'"),
         ({"events": [{"source": "god"}]}, "source is 'god'"), ({"attempts": [{"model": "m"}]}, "success is None"),
         ({"attempts": [{"success": True, "cost": -1}]}, "cost is -1"), ({"lost": "no"}, "lost is 'no'"),
-        ({"reasons": [7]}, "reason is 7"), ({"context_pct": 101}, "context_pct is 101"), ({"session_id": "a b"}, "session id"),
+        ({"reasons": [7]}, "reasons is [7]"), ({"context_pct": 101}, "context_pct is 101"), ({"session_id": "a b"}, "session id"),
         ({"error": ["x"]}, "error is ['x']"), ({"source": "god"}, "source is 'god'"),
     ],
 )  # fmt: skip

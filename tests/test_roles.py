@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from theorex_lab.config import DEFAULT_ROLES, QueryType, RoleSettings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.memory.evidence import QUERY_TYPES
-from theorex_lab.routing.roles import RoleChoice, highest_priority, route_to_agent
+from theorex_lab.routing.roles import RoleChoice, route_to_agent
 
 
 def _role(
@@ -104,4 +104,4 @@ def test_what_holds_of_every_choice(roles: list[RoleSettings], query_type: Query
 
 
 def test_the_first_of_equals_has_the_highest_priority() -> None:
-    assert highest_priority([_role("a"), _role("b")]).agent_id == "a"
+    assert route_to_agent("code", [_role("a"), _role("b")]).agent_id == "a"

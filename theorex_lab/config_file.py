@@ -17,7 +17,11 @@ def read_object(file: Path) -> dict[str, Any]:
     Raises ConfigError where it is no regular file, cannot be read, is not UTF-8, holds a key twice, or anything else.
     """
     try:
-        values = json.loads(_read(file).decode(), object_pairs_hook=partial(unambiguous, file))
+        # A pipe would be waited for, and a device may never end.
+        if (kind := stat.S_IFMT(file.stat().st_mode)) != stat.S_IFREG:
+            what = _KINDS.get(kind, "a device")
+            raise ConfigError(f"{file} is {what}; allowed is a regular file: remove it to use the defaults")
+        values = json.loads(file.read_bytes().decode(), object_pairs_hook=partial(unambiguous, file))
     except FileNotFoundError:
         return {}
     except ConfigError:
@@ -42,11 +46,3 @@ def unambiguous(file: Path | str, pairs: list[tuple[str, Any]]) -> dict[str, Any
         twice = next(key for key in keys if keys.count(key) > 1)
         raise ConfigError(f"{file}: the key {twice!r} stands there twice; keep one of them")
     return found
-
-
-def _read(file: Path) -> bytes:
-    """The bytes of a regular file: a pipe would be waited for, and a device may never end."""
-    if (kind := stat.S_IFMT(file.stat().st_mode)) != stat.S_IFREG:
-        what = _KINDS.get(kind, "a device")
-        raise ConfigError(f"{file} is {what}; allowed is a regular file: remove it to use the defaults")
-    return file.read_bytes()

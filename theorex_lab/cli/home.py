@@ -195,7 +195,7 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, transc
     """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
 
     Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come
-    in, and tasks, policies and reviews are left out.
+    in, and what an exported folder shows of tasks and policies is not read.
 
     Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
 
@@ -300,9 +300,8 @@ def _file() -> Path:
     from theorex_lab.journal.files import make_folder
 
     # No lab is opened: where config.json is wrong, none can be, and this is how it is put right.
-    home = Path(named_home()).expanduser()
-    make_folder(str(home))
-    return home / "config.json"
+    make_folder(str(_home()))
+    return _home() / "config.json"
 
 
 def _change(key: str, value: str | None) -> None:

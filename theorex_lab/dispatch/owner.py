@@ -75,14 +75,15 @@ class Owner:
             if self._calls == 0:
                 self._take(at)
             self._calls += 1
-            owner = {"lock": self._lock}
         try:
-            yield owner
+            yield {"lock": self._lock}
         finally:
             with self._guard:
                 self._calls -= 1
                 if self._calls == 0:
-                    self._give_back()
+                    with suppress(OSError):  # without its lock a file says nothing; the next who opens removes it
+                        _lock_file(self._folder, self._lock).unlink(missing_ok=True)
+                    self._held.close()
 
     def _take(self, at: int) -> None:
         self._lock = f"{this_place()}-{new_event_id(at)}"
@@ -96,11 +97,6 @@ class Owner:
             self._held.close()
             advice = "make the folder one that can be written"
             raise StorageError(f"cannot lock {draft}: {error.strerror}; {advice}") from error
-
-    def _give_back(self) -> None:
-        with suppress(OSError):  # without its lock a file that stays says nothing, and the next who opens removes it
-            _lock_file(self._folder, self._lock).unlink(missing_ok=True)
-        self._held.close()
 
 
 def close_lost(views: Views, folder: Path, at: int) -> list[str]:
@@ -175,8 +171,5 @@ def this_place() -> str:
         (text for file in map(Path, _MACHINE_FILES) if file.is_file() and (text := file.read_text().strip())), ""
     )
     container = str(_PID_NAMESPACE.stat().st_ino) if _PID_NAMESPACE.exists() else ""
-    return _hashed(_hashed(machine, socket.gethostname()), container)
-
-
-def _hashed(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    told = "\x1f".join((machine, socket.gethostname(), container))
+    return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -22,7 +22,6 @@ from theorex_lab.text.doors import door, kept_text
 from theorex_lab.text.visible import visible
 
 LARGEST_TASK_BYTES = 1 << 20
-URGENT = "urgent"
 Ask = Callable[[Sequence[str], str, Settings], ChainAnswer]
 
 
@@ -160,7 +159,7 @@ class Dispatcher:
         return DispatchResult(task.id, *said, written, end.trace_id, end.error, reasons)
 
     def _route(self, task: DispatchTask, settings: Settings) -> Decision:
-        how = {"agent": task.agent_id, "urgent": URGENT in task.tags, "query_tokens": _query_tokens(task)}
+        how = {"agent": task.agent_id, "urgent": "urgent" in task.tags, "query_tokens": _query_tokens(task)}
         return route_in(self.home, task.task, settings, power=self._power, **how)
 
     def _start(self, task: DispatchTask, decision: Decision, **known: Any) -> Start:

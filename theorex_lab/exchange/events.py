@@ -57,8 +57,7 @@ def export_events(
 
 def _stored(home: Home, agent: str | None, progress: Progress | None) -> Iterator[Event]:
     """The events as the file has them."""
-    journal = home.journal
-    last = journal.last_seq()
+    last = (journal := home.journal).last_seq()
     for event in journal.tail(0, upto=last, erased=True):
         if agent in (None, event.agent):
             yield event._replace(session="", body={"erased": 1}) if event.erased else event

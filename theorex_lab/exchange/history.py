@@ -13,7 +13,6 @@ policies, reviews and nights are in no file: `theorex backup` and `theorex resto
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from theorex_lab.clock import to_iso
 from theorex_lab.config import Settings
@@ -31,7 +30,6 @@ from theorex_lab.text.doors import kept_value
 
 TRACES, OUTCOMES, OUTCOME_LINES = "traces", "outcomes", "outcomes.jsonl"
 TOOL_SESSION = "import:traces"
-T = TypeVar("T")
 Links = dict[str, str]  # by the id of a trace, the event of the outcome that names it
 
 
@@ -46,8 +44,8 @@ def export_runs(home: Home, _searcher: object, folder: Path, *, agent: str | Non
 
 def export_outcomes(home: Home, *, agent: str | None = None) -> Exported:
     """Write a file an outcome where the setting outcomesDir says. Raises StorageError."""
-    done = Exported(own := home.settings.path("outcomes_dir"))
-    done.write_each("", _named(_outcome_records(home, agent)), f"{own}/*.json")
+    done = Exported(home.settings.path("outcomes_dir"))
+    done.write_each("", _named(_outcome_records(home, agent)), f"{done.folder}/*.json")
     return done
 
 
@@ -164,7 +162,7 @@ def _import_traces(home: Home, how: Importing, links: Links, lines: flat.Lines, 
         yield event, int(event.kind == "trace_started")
 
 
-def _read(document: flat.FlatRecord, read: Callable[[flat.FlatRecord], T]) -> tuple[flat.FlatRecord, T]:
+def _read(document: flat.FlatRecord, read: Callable[[flat.FlatRecord], flat.T]) -> tuple[flat.FlatRecord, flat.T]:
     encode(document)  # refuses numbers and texts that no event can hold
     record = flat.without_nulls(kept_value(document))
     return record, read(record)

@@ -105,7 +105,7 @@ class _Trace(schema.FileRecord):
     query_type: Kept = "general"
     model: _Model = ""
     tags: schema.Items
-    reasons: schema.Items
+    reasons: Annotated[list[str], Field(default_factory=list, description="a list of texts")]
     context_pct: Annotated[int | float, schema.within(0, 100)] = 0.0
     query_tokens: Annotated[int, schema.whole(0)] = 0
     session_id: schema.Text = ""
@@ -143,10 +143,6 @@ class _End(_Attempt):
     response: schema.Text = ""
     lost: schema.Truth = False
     attempts: schema.Items
-
-
-class _Reason(schema.FileRecord):
-    reason: schema.Text
 
 
 class _Tool(schema.FileRecord):
@@ -219,10 +215,9 @@ def _start_of(stated: _Trace, how: Importing, outcome_id: str | None) -> Start:
     """The START of a trace, also as its END tells of it. Raises InvalidInput."""
     (query_type,) = check_tags([stated.given("query_type", stated.tags[0] if stated.tags else "general")])
     tags = check_tags([tag for tag in stated.tags if tag != query_type])
-    reasons = (clean(schema.checked(_Reason, {"reason": reason}).reason) for reason in stated.reasons)
     return Start(
         stated.trace_id, stated.given("agent_id", how.agent), stated.start_time, stated.task, query_type, stated.model,
-        stated.session_id, tuple(map(kept_text, tags)), tuple(map(kept_text, reasons)), stated.context_pct,
+        stated.session_id, tuple(map(kept_text, tags)), tuple(map(kept_text, map(clean, stated.reasons))), stated.context_pct,
         stated.query_tokens, outcome_id,
     )  # fmt: skip
 

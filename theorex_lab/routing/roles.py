@@ -31,20 +31,16 @@ def route_to_agent(query_type: QueryType, roles: Sequence[RoleSettings], asker: 
     active = [role for role in roles if role.active]
     if operatives := [role for role in active if role.role == "operative" and query_type in role.capabilities]:
         own = [role for role in operatives if role.agent_id == asker]
-        chosen = highest_priority(own or operatives)
+        chosen = max(own or operatives, key=lambda role: role.priority)
         others = f", before {len(operatives) - 1} other" if len(operatives) > 1 else ""
         return _choice(chosen, f"operative that takes {query_type}, priority {chosen.priority}{others}")
     if not (orchestrators := [role for role in active if role.role == "orchestrator"]):
         allowed = "types that an operative has among its capabilities, or any with an orchestrator"
         got = f"a query of type {query_type}, which no active agent takes"
         raise InvalidInput(f"got {got}; allowed are {allowed}: add one to roles in config.json")
-    chosen = highest_priority([role for role in orchestrators if query_type in role.capabilities] or orchestrators)
+    takers = [role for role in orchestrators if query_type in role.capabilities]
+    chosen = max(takers or orchestrators, key=lambda role: role.priority)
     return _choice(chosen, f"no active operative takes {query_type}; {chosen.agent_id} orchestrates")
-
-
-def highest_priority(roles: Sequence[RoleSettings]) -> RoleSettings:
-    """The first of those with the highest priority; there must be one."""
-    return max(roles, key=lambda role: role.priority)
 
 
 def _choice(role: RoleSettings, reason: str) -> RoleChoice:

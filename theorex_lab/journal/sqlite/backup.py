@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from theorex_lab.errors import CorruptJournal, InvalidInput
@@ -109,23 +110,14 @@ def _copy(source: sqlite3.Connection, draft: Path, files: list[Path]) -> None:
 
 def _read_again(draft: Path) -> int:
     """How many events a backup holds. Raises CorruptJournal where it, and so the journal, is not sound."""
-    with _unpacked(draft, draft.with_name(f"{draft.name}.files")) as folder:
-        problems, counts = check_rows(draft, folder)
+    with TemporaryDirectory(dir=draft.parent, prefix=f"{draft.name}-") as folder:
+        with closing(connect_to_read(draft)) as connection:
+            _unpack(connection, draft, Path(folder))
+        problems, counts = check_rows(draft, Path(folder))
     if problems:
         damage = f"the journal is damaged: {'; '.join(problems[:3])}"
         raise CorruptJournal(f"no backup was made, since {damage}. Keep what is sound with `theorex home salvage`")
     return sum(counts.values())
-
-
-@contextmanager
-def _unpacked(file: Path, folder: Path) -> Iterator[Path]:
-    folder.mkdir(mode=FOLDER_MODE)
-    try:
-        with closing(connect_to_read(file)) as connection:
-            _unpack(connection, file, folder)
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _unpack(connection: sqlite3.Connection, file: Path, folder: Path) -> None:

@@ -19,8 +19,7 @@ VIEWS_FOLDER = "views"
 # While this file lies in a home, another database is being put into its place.
 UNFINISHED_FILE = "replacing.json"
 _MAGIC = b"SQLite format 3\0"
-_LOOKS = 3
-_LOG_HEADER_BYTES = 32  # of a write-ahead log, before its first frame
+_LOOKS, _LOG_HEADER_BYTES = 3, 32  # what stands in a write-ahead log before its first frame
 
 
 def refuse_unfinished(folder: str) -> None:
