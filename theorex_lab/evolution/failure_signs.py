@@ -171,8 +171,7 @@ def code_quote(text: str) -> str:
     block = _SAYS["code_block"].search(text)
     lines = [line.strip() for line in block.group().strip("`").splitlines()[1:]] if block else []
     idle = re.compile(r"#|//|import\b|from\b|def\b|class\b|\"\"\"")
-    working = [line for line in lines if len(line) > 3 and not idle.match(line)]
-    return next(iter(working or lines), "")
+    return next(iter([line for line in lines if len(line) > 3 and not idle.match(line)] or lines), "")
 
 
 def says_failed(text: str) -> bool:

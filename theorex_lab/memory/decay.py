@@ -120,8 +120,7 @@ def link_columns(n: int, first: ArrayLike, second: ArrayLike, strength: ArrayLik
     degree = np.bincount(ends, weights=each > 0, minlength=n)
     mean = np.bincount(ends, weights=each, minlength=n) / np.maximum(degree, 1.0)
     with np.errstate(divide="ignore"):
-        absent = np.exp(np.bincount(ends, weights=np.log1p(-each), minlength=n))
-    return 1.0 - absent, mean
+        return 1.0 - np.exp(np.bincount(ends, weights=np.log1p(-each), minlength=n)), mean
 
 
 _ACTIVITY = ("link_strength", "mean_link_strength", "linked_activity", "group_activity")
@@ -357,8 +356,7 @@ class PowerLaw(LogisticLaw):
 
     def _raw(self, items: Items) -> Floats:
         counts, count = _scale_columns(items)
-        activation = counts @ self._weights[:-1] + count * self._weights[-1]
-        return np.asarray(np.log(np.maximum(activation, TINY)))
+        return np.asarray(np.log(np.maximum(counts @ self._weights[:-1] + count * self._weights[-1], TINY)))
 
 
 @lru_cache(maxsize=64)
@@ -460,5 +458,4 @@ def group_activity(group: ArrayLike, decayed_counts: ArrayLike) -> Floats:
     """
     groups = np.asarray(group, dtype=np.intp)
     own = np.asarray(decayed_counts, dtype=np.float64)[:, COUNT_HALF_LIVES_DAYS.index(2.0)]
-    total = np.bincount(groups + 1, weights=own)[groups + 1]
-    return np.where(groups < 0, 0.0, np.maximum(total - own, 0.0))
+    return np.where(groups < 0, 0.0, np.maximum(np.bincount(groups + 1, weights=own)[groups + 1] - own, 0.0))

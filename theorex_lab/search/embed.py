@@ -146,8 +146,7 @@ class OnnxEmbedder(_Model):
     @functools.cached_property
     def _tokenizer(self) -> Any:
         tokenizers = _imported("tokenizers")
-        description = _file_bytes(self._paths[1], BUNDLED_TOKENIZER_SHA256)
-        tokenizer = tokenizers.Tokenizer.from_str(description.decode())
+        tokenizer = tokenizers.Tokenizer.from_str(_file_bytes(self._paths[1], BUNDLED_TOKENIZER_SHA256).decode())
         tokenizer.enable_truncation(_MAX_TOKENS)
         tokenizer.no_padding()
         return tokenizer

@@ -108,8 +108,7 @@ def excerpt(content: bytes, key: str | None = None) -> str:
     if key:
         content = content.replace(key.encode(), b"***")
     # More is searched than shown, so that a key across the cut is seen whole.
-    text = _SECRET.sub("***", content[: 8 * EXCERPT_LENGTH].decode(errors="replace"))
-    return repr(text[:EXCERPT_LENGTH])
+    return repr(_SECRET.sub("***", content[: 8 * EXCERPT_LENGTH].decode(errors="replace"))[:EXCERPT_LENGTH])
 
 
 def encodable(text: str) -> str:

@@ -243,8 +243,7 @@ def _segment_of(occurrences: Sequence[tuple[_Hashes, _Numbers]]) -> _Segment:
 
 def _merged(older: _Segment, newer: _Segment) -> _Segment:
     """One segment of two; each document of `newer` is above all of `older`."""
-    both = older, newer
-    terms = np.concatenate([np.repeat(segment.terms, np.diff(segment.offsets)) for segment in both])
+    terms = np.concatenate([np.repeat(segment.terms, np.diff(segment.offsets)) for segment in (older, newer)])
     order = np.argsort(terms, kind="stable")  # of two sorted runs one merge
     known, starts = np.unique(terms[order], return_index=True)
     documents, counts = (np.concatenate(columns)[order] for columns in zip(older[2:], newer[2:], strict=True))

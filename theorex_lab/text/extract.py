@@ -323,8 +323,7 @@ def _hyphenated(piece: str, lower: str) -> _Token:
         kind = lex.ADJECTIVE
     elif kind != lex.GERUND_NOUN and not (first == "re" and kind >= lex.VERB):
         kind = lex.NOUN
-    shape = _CAPITALISED if piece[0].isupper() else _LOWER
-    return _Token(kind, piece, lower, lex.singular(lower), shape)
+    return _Token(kind, piece, lower, lex.singular(lower), _CAPITALISED if piece[0].isupper() else _LOWER)
 
 
 def _code_names(fence: str) -> tuple[_Token, ...]:

@@ -43,8 +43,7 @@ def visible(text: str) -> str:
     _hidden = _hidden or frozenset(chr(number) for first, last in _SPANS for number in range(first, last + 1))
     if _hidden.isdisjoint(text):
         return text
-    pattern = _pattern or _compiled()
-    return pattern.sub(lambda found: found[0] if found.lastindex else "", text)
+    return (_pattern or _compiled()).sub(lambda found: found[0] if found.lastindex else "", text)
 
 
 def visible_value(value: Any) -> Any:

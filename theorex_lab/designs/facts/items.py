@@ -21,8 +21,7 @@ def told_of(entity: str, text: str) -> str:
     ('ann: Prefers tabs', 'Ann prefers tabs')
     """
     name = entity.partition("/")[2]
-    said = {word.lower() for word in _WORD.findall(text)}
-    return text if said & set(name.split("-")) else f"{name}: {text}"
+    return text if {word.lower() for word in _WORD.findall(text)} & set(name.split("-")) else f"{name}: {text}"
 
 
 def _fact(event: Event) -> tuple[ItemText, ...]:

@@ -90,8 +90,7 @@ def _akin(one: str, other: str) -> bool:
 
 def _swapped(one: Words, other: Words) -> bool:
     """Whether a value of the one is missing from the other, which has another of its kind."""
-    kinds = other.values.values()
-    return any(kind in kinds for value, kind in one.values.items() if value not in other.values)
+    return any(kind in other.values.values() for value, kind in one.values.items() if value not in other.values)
 
 
 def likeness_signs(first: str, second: str, cosine: float) -> tuple[float, float, float]:

@@ -124,8 +124,7 @@ def read_statement(text: str) -> Statement:
     mentions = _mentions(tokens)
     verb = _main_verb(tokens, mentions)
     before = [mention for mention in mentions if mention.end <= verb]
-    after = [mention for mention in mentions if mention.start > verb]
-    return _read(tokens, verb, before, after, cue)
+    return _read(tokens, verb, before, [mention for mention in mentions if mention.start > verb], cue)
 
 
 def _read(tokens: list[str], verb: int, before: list[_Mention], after: list[_Mention], cue: Cue) -> Statement:
@@ -191,8 +190,7 @@ def _preposition(tokens: list[str], verb: int, value: _Mention) -> str:
 
 
 def _text(tokens: Sequence[str]) -> str:
-    words = [token.lower() for token in tokens if token.lower() not in _ARTICLES]
-    return _POSSESSIVE.sub("", " ".join(words))
+    return _POSSESSIVE.sub("", " ".join([token.lower() for token in tokens if token.lower() not in _ARTICLES]))
 
 
 def _is_name(token: str, place: int, previous: str = "") -> bool:

@@ -58,8 +58,7 @@ def tree_files(path: Path) -> list[Path]:
     """The files below a folder that are read, facts first; an items.json is its own."""
     if not path.is_dir():
         return [path] if path.name == "items.json" and path.is_file() else []
-    days = ("memory/" + "*/" * depth + "*.md" for depth in range(4))
-    patterns = ("life/*/*/items.json", "ops/*/*.json", *days)
+    patterns = ("life/*/*/items.json", "ops/*/*.json", *("memory/" + "*/" * depth + "*.md" for depth in range(4)))
     found = dict.fromkeys(file for pattern in patterns for file in sorted(path.glob(pattern)) if _reader(file))
     return [*found, *(file for name in self_notes.FILES if (file := path / f"{name}.md").is_file())]
 

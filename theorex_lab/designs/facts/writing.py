@@ -124,8 +124,7 @@ def supersede(home: Home, old: str, by: str = "", *, why: str = "", vouched: boo
         if not vouched and TRUST[source] < TRUST["agent"] <= TRUST[fact.source]:
             told = f"{by}, from a source {source}, against {old}, from {fact.source}"
             raise InvalidInput(f"got {told}; allowed is an agent's or a user's word: note a tension, and accept it")
-        lineage = successor.event_id if successor else fact.event_id
-        _replace(view, append, [old], by, why, home.clock.now(), lineage)
+        _replace(view, append, [old], by, why, home.clock.now(), successor.event_id if successor else fact.event_id)
 
 
 def undo_supersede(home: Home, old: str) -> None:
@@ -237,8 +236,7 @@ def _replaced(view: Facts, settings: items.FactSettings, judged: superseding.Jud
     near = view.near((body["entity"], body["project"]), body["text"])
     alike = sorted([(likeness(other, body["text"]), fact_id) for fact_id, other in near], reverse=True)
     (best, nearest), (next_best, _) = [*alike, (0.0, ""), (0.0, "")][:2]
-    clear = best >= settings.supersede_threshold and best - next_best >= settings.supersede_margin
-    return [nearest] if clear else []
+    return [nearest] if best >= settings.supersede_threshold and best - next_best >= settings.supersede_margin else []
 
 
 def _is_loose(judged: superseding.Judgement, body: Body) -> bool:

@@ -86,8 +86,7 @@ def _given(home: Home, now: int) -> list[Rule]:
         names, closed = ["", *view.projects], home.closed_projects
         ordered = zip(rows[order].tolist(), days[order].tolist(), strict=True)
         placed = ((told(view, row, n), names[int(table["project"][row])]) for row, n in ordered)
-        given = [(said, project) for said, project in placed if project not in closed]
-    return _merged(given)
+        return _merged([(said, project) for said, project in placed if project not in closed])
 
 
 def _is_convention(view: Said, row: int) -> bool:

@@ -79,8 +79,7 @@ class Said(View):
 
     def _session(self, event: Event) -> int:
         """The row of the event's session: what is of no session is one of its own a day."""
-        name = event.session or str(event.at // MICROSECONDS_PER_DAY)
-        row = self.sessions.number(f"{event.agent}/{name}")
+        row = self.sessions.number(f"{event.agent}/{event.session or event.at // MICROSECONDS_PER_DAY}")
         if row == len(self.ends):
             self.ends.add(first_at=event.at, first_seq=event.seq)
         if project := self._project(event.body):
@@ -148,8 +147,7 @@ def word_weights(view: Said, projects: Sequence[str] | None, now: int) -> WordWe
     word, session = view.used["word"][kept], view.used["session"][kept]
     count = np.bincount(word, minlength=len(view.words))
     total = int(mine.sum())
-    rare = (count > 0) & (count <= max(1.0, 0.2 * total))
-    idf = np.where(rare, np.log(max(total, 2) / np.maximum(count, 1)), 0.0)
+    idf = np.where((count > 0) & (count <= max(1.0, 0.2 * total)), np.log(max(total, 2) / np.maximum(count, 1)), 0.0)
     age = np.maximum(now - view.ends["last_at"], 0) / MICROSECONDS_PER_DAY
     return WordWeights(idf, np.bincount(word, (age[session] + 0.5) ** -0.5, len(view.words)).astype(np.float64))
 

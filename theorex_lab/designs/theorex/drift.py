@@ -38,8 +38,7 @@ def drift(axon: Axon, now: int, settings: Settings, *, agent: str) -> Drift:
     An anchor that the window has seen was ACTIVE in it, since it is so when it is seen; any other was as its numbers,
     unchanged since, stood when the window began.
     """
-    anchors = _anchors(axon, agent)
-    names = {int(axon.concepts["concept_id"][row]): axon.labels[row] for row in anchors.tolist()}
+    names = {int(axon.concepts["concept_id"][row]): axon.labels[row] for row in _anchors(axon, agent).tolist()}
     window = round(settings.drift_window_days * MICROSECONDS_PER_DAY)
     current, earlier = (scores_of(axon, at, settings, agents=[agent]) for at in (now, now - window))
     active = _ids(axon, current.rows[current.tier == Tier.ACTIVE]) & names.keys()

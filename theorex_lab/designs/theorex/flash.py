@@ -115,8 +115,7 @@ def score(event: Event, importance: Mapping[int, float], source_weight: float) -
     if not concepts:
         return Scored(event, (), 0.0)
     known = [importance[mention.concept_id] for mention in concepts if mention.concept_id in importance]
-    new_share = (len(concepts) - len(known)) / len(concepts)
-    best = source_weight * max(known, default=0.0) + _NEW_SHARE_WEIGHT * new_share
+    best = source_weight * max(known, default=0.0) + _NEW_SHARE_WEIGHT * ((len(concepts) - len(known)) / len(concepts))
     return Scored(event, concepts, min(1.0, best), parts)
 
 

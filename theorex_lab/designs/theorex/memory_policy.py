@@ -106,8 +106,7 @@ class MemoryReplay:
         scores = np.full((len(policies), len(needed)), np.nan)
         for column, need in enumerate(needed):
             fold_into(self._axon, self._journal, need.seq - 1)
-            living = self._axon.rows_of()
-            known = np.flatnonzero(np.isin(self._axon.concepts["concept_id"][living], need.concepts))
+            known = np.flatnonzero(np.isin(self._axon.concepts["concept_id"][self._axon.rows_of()], need.concepts))
             if len(known):
                 scores[:, column] = needed_scores(policies, partial(self._ranked, known, need.at))
         return scores

@@ -103,8 +103,7 @@ def _items(axon: Axon, settings: Settings, counted: dict[str, Any], *links: Any)
     """links: strength, mean strength and activity; zeros where a law does not read them."""
     only_fixes = axon.concepts["fix_count"] == axon.concepts["count"]
     # A law that reads less than all gets the columns of the others as zeros that take no memory.
-    unread = np.broadcast_to(0.0, (len(only_fixes), len(decay.COUNT_HALF_LIVES_DAYS)))
-    read = {"decayed_counts": unread, **counted}
+    read = {"decayed_counts": np.broadcast_to(0.0, (len(only_fixes), len(decay.COUNT_HALF_LIVES_DAYS))), **counted}
     read |= zip(("link_strength", "mean_link_strength", "linked_activity"), links, strict=False)
     return Items.of(**read, half_life_cap_days=np.where(only_fixes, settings.fix_half_life_days, np.inf))
 
@@ -208,8 +207,7 @@ def scan(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None, amo
     strengths = axon.link_counts.strengths(now, settings.half_life_days)
     current = _scores_of(axon, now, settings, axon.rows_of(agents, among), strengths)
     rows, tier = current.rows, current.tier.copy()
-    unseen = axon.concept_counts.age_days(now, rows) >= settings.sleep_after_days
-    tier[(tier == Tier.LESS) & unseen] = Tier.SLEEPING
+    tier[(tier == Tier.LESS) & (axon.concept_counts.age_days(now, rows) >= settings.sleep_after_days)] = Tier.SLEEPING
     changed = np.flatnonzero(tier != axon.concepts["tier"][rows])
     by_agent: dict[str, dict[str, list[int]]] = {}
     for agent, of_agent in _by_agent(axon, rows[changed]):
