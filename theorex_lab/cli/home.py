@@ -144,7 +144,7 @@ def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: b
 @click.option("--events", metavar="FILE", type=_PATH, help="Write every event into this file, .jsonl.gz or .jsonl.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
 def export(folder: Path | None, agent: str | None, replace: bool, events: Path | None) -> None:
-    """Graphs, sentences, short-term records, vectors, the context, and a file for each task, policy, trace and
+    """Graphs, sentences, short-term records, vectors, the context, and a file for each trace and
     outcome: axon.json, stm.jsonl, observations.jsonl, traces/ID.json, … Each is replaced whole.
 
     This is for other programs and no backup: that is made by `theorex backup FILE`, with the whole history.
@@ -195,7 +195,7 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, transc
     """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
 
     Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come
-    in, and what an exported folder shows of tasks and policies is not read.
+    in.
 
     Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
 
