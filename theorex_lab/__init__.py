@@ -1,7 +1,5 @@
 """theorex_lab: memory for LLM agents, and the lab that finds out which memory works."""
 
-from __future__ import annotations
-
 TYPE_CHECKING = False  # what type checkers take for true; `typing` would cost every start of the hook 4 ms
 if TYPE_CHECKING:
     from theorex_lab.clock import FixedClock, SystemClock

@@ -1,7 +1,5 @@
 """Every tunable with its default, range and unit, and the config.json in the home that changes them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial

@@ -4,8 +4,6 @@ A `db_path` names a home of this toolkit beside it, of the same name without its
 taken in and given out by `theorex dream import` and `export`.
 """
 
-from __future__ import annotations
-
 from enum import StrEnum
 from pathlib import Path
 from types import SimpleNamespace

@@ -12,8 +12,6 @@ TheorexError
     └── UnusableAnswer  it did, and what it said cannot be used
 """
 
-from __future__ import annotations
-
 
 class TheorexError(Exception):
     """Base of all errors raised on purpose; its text says what was got, what is allowed, what to do."""

@@ -3,8 +3,6 @@
 hashlib is imported where it is used: the hook starts for every tool call and hashes nothing.
 """
 
-from __future__ import annotations
-
 import os
 import re
 

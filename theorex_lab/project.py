@@ -3,8 +3,6 @@
 A path tells whose machine it is, so the name is what is kept of it.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import sys

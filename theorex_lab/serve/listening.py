@@ -1,7 +1,5 @@
 """Where a server listens, under which names it may be reached, and how an ASGI application is served there."""
 
-from __future__ import annotations
-
 import re
 import socket
 from collections.abc import Callable, Sequence

@@ -3,8 +3,6 @@
 What a request may hold, the OpenAPI document and the page come from one table, `Design.routes`.
 """
 
-from __future__ import annotations
-
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Trajectories, an instruction set and dream cycles, as Evolving Memory has them: what was done becomes strategies."""
 
-from __future__ import annotations
-
 from enum import IntEnum, StrEnum
 
 ISA_VERSION = "1.0"

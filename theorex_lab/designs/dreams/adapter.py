@@ -1,7 +1,5 @@
 """Any agent loop and this memory: a run becomes a trajectory, and a strategy that answers becomes a section of a prompt."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any

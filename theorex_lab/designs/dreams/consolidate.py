@@ -3,8 +3,6 @@
 The gate: the past goals of the strategies that are touched find them among the first three after it, as they did before.
 """
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager

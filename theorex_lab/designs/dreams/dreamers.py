@@ -1,7 +1,5 @@
 """Who dreams: rules without a model, or a language model that answers with programs of the instruction set."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field

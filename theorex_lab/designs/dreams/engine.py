@@ -4,8 +4,6 @@ What a cycle cannot take waits for the next. A process that is killed anywhere l
 wholly consolidated.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager

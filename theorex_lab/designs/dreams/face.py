@@ -1,7 +1,5 @@
 """What a lab gives as `lab.dreams`: trajectories captured, dreamt, and recalled as strategies."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import cached_property, partial
 from typing import Any

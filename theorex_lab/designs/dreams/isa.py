@@ -5,8 +5,6 @@ skipped. Words are split as a POSIX shell does; where a quote has no end, by quo
 that holds a line break or another control character stands as `$'…'`, as in bash.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field

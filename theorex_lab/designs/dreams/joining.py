@@ -3,8 +3,6 @@
 The result is the same whichever comes first, but for its id, and it does not grow with what is repeated.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator

@@ -1,7 +1,5 @@
 """What a trajectory says by rules alone: which of its actions counted, what failed and what worked instead, in sentences."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -3,8 +3,6 @@
 A strategy has to be alike before it counts how far it is trusted, so that a trusted one about something else never answers.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 

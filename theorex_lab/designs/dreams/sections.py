@@ -1,7 +1,5 @@
 """What comes back of dreams: the procedure that worked for a task like this, and what is not to be done again."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY

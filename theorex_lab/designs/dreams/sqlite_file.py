@@ -1,7 +1,5 @@
 """The SQLite file of Evolving Memory, nine tables, written and read; tables.txt says which column holds what."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

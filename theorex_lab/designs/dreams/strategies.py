@@ -1,7 +1,5 @@
 """Strategies: what trajectories became, with their steps, constraints and links, and their vectors in one matrix."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field

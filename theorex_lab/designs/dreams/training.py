@@ -1,7 +1,5 @@
 """Trajectories as data to train a model on: chats in which the reasoning asks and the action answers."""
 
-from __future__ import annotations
-
 import random
 from collections import Counter
 from collections.abc import Iterator

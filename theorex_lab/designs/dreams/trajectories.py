@@ -3,8 +3,6 @@
 Captured by hand, as a session of hook events, as a call of a dispatch, by an import or in a recorded run, it is the same.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field

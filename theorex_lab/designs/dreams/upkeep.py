@@ -1,7 +1,5 @@
 """What a dream does to the strategies that are there: carries them to another version, and tells long ones shorter."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 from collections.abc import Sequence

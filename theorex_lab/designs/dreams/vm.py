@@ -1,7 +1,5 @@
 """Programs are run: what they ask for is gathered, and nothing is changed; whoever runs one applies it, or does not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Container, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """What a lab gives as `lab.facts`: facts written, replaced, listed, summed up; notes of the work, domains, channels."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

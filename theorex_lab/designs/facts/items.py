@@ -1,7 +1,5 @@
 """What facts have in search, and the settings of the design."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable
 

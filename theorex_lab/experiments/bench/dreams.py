@@ -1,7 +1,5 @@
 """Dreams: programs of the instruction set, a cycle over what waits, and an action captured."""
 
-from __future__ import annotations
-
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """The demos' agents: a loop of one call at a time, decided by a model, or by a script that knows nothing but its prompt."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Mapping

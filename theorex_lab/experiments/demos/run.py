@@ -1,7 +1,5 @@
 """A demo: a run without memory, a dream in between, a run with what memory then gives."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """The demos' tools, made for the trap that is in each: a database in Spanish, a calculator, pages named in a header."""
 
-from __future__ import annotations
-
 import json
 import sqlite3
 import subprocess

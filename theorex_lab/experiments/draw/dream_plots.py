@@ -1,7 +1,5 @@
 """Pictures of dreams: strategies as a graph, what survives, where a way no longer fits, and both as sliders change them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any

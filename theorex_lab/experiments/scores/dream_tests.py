@@ -1,7 +1,5 @@
 """What dreams keep: goals and steps over many cycles, constraints where they belong, and the document's twelve tests, offline."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter

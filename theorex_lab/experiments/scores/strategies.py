@@ -9,8 +9,6 @@ order     length of the longest common subsequence of the names, as a share of t
 Two lists without actions agree wholly. What hooks recorded is scored, whose inputs end after 300 characters.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter, defaultdict

@@ -3,8 +3,6 @@
 Standard library only, and paths are texts: agents start a process for every event.
 """
 
-from __future__ import annotations
-
 import os
 import sqlite3
 from _thread import get_ident
