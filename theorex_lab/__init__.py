@@ -7,8 +7,7 @@ if TYPE_CHECKING:
 
     # isort: off
     from theorex_lab.errors import (
-        ConfigError, CorruptJournal, InvalidInput, ModelUnavailable, NewerVersion, StorageError, TheorexError,
-    )  # fmt: skip
+        ConfigError, CorruptJournal, InvalidInput, ModelUnavailable, NewerVersion, StorageError, TheorexError)  # fmt: skip
 
     # isort: on
     from theorex_lab.lab import Lab
@@ -25,8 +24,7 @@ _HOMES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "ConfigError", "CorruptJournal", "Entry", "FixedClock", "InvalidInput", "Lab", "ModelUnavailable", "NewerVersion",
-    "Settings", "StorageError", "SystemClock", "TheorexError",
-]  # fmt: skip
+    "Settings", "StorageError", "SystemClock", "TheorexError"]  # fmt: skip
 
 
 def __getattr__(name: str) -> object:

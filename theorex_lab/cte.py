@@ -23,8 +23,7 @@ from theorex_lab.lab import Lab
 
 __all__ = [
     "ISA_VERSION", "BaseLLMProvider", "CTEConfig", "CognitiveTrajectoryEngine", "CognitiveVM", "DreamConfig", "HierarchyLevel", "ISAConfig",
-    "InstructionParser", "MigrationTransform", "RouterConfig", "RouterPath", "TraceOutcome", "get_registry",
-]  # fmt: skip
+    "InstructionParser", "MigrationTransform", "RouterConfig", "RouterPath", "TraceOutcome", "get_registry"]  # fmt: skip
 HierarchyLevel = Level
 # What a query leads to.
 RouterPath = StrEnum("RouterPath", "ZERO_SHOT MEMORY_TRAVERSAL CONTEXT_JUMP")
@@ -33,8 +32,7 @@ _SETTINGS = {
     "min_actions_for_trace": "minActions", "enable_compaction": "compaction", "compaction_min_access": "compactionMaxUses",
     "compaction_max_summary_len": "compactionMinCharacters", "similarity_weight": "recallSimilarity",
     "confidence_weight": "recallConfidence", "success_rate_weight": "recallSuccess", "composite_threshold": "recallThreshold",
-    "top_k": "recallTop", "anomaly_threshold": "driftThreshold", "max_instructions": "isaMaxInstructions",
-}  # fmt: skip
+    "top_k": "recallTop", "anomaly_threshold": "driftThreshold", "max_instructions": "isaMaxInstructions"}  # fmt: skip
 DreamConfig = RouterConfig = ISAConfig = dict  # of the names above
 
 

@@ -175,8 +175,7 @@ _PARTS: dict[str, Callable[..., Report]] = {
     "routing": _routing, "retrieval": _retrieval, "search": _search, "signals": _signals,
     "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path), "supersede": _supersede,
     "duplicates": partial(_pairs, "duplicates"), "contradictions": partial(_pairs, "contradictions"), "growth": _growth,
-    "strategies": _strategies,
-}  # fmt: skip
+    "strategies": _strategies}  # fmt: skip
 
 
 def _routing_text(score: RoutingScore) -> str:
@@ -253,8 +252,7 @@ def _reflexion_alfworld() -> Report:
         "notes": [
             "environments whose shared first trial failed; solved by a trial with fixes less solved without, in pairs",
             "one run of each arm; fixes add up from the third trial on; what they say is not told apart from the longer prompt",
-        ],
-    }  # fmt: skip
+        ]}  # fmt: skip
     return result, _failures_text(result, table, ["difference"], counted)
 
 

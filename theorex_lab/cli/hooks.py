@@ -26,8 +26,7 @@ from theorex_lab.journal.files import write_atomically, writing
 # Newer ones stand last: installed over older ones they come out where a first installation puts them.
 EVENTS = (
     "PostToolUse", "UserPromptSubmit", "Stop", "SessionStart", "SessionEnd",
-    "PostToolUseFailure", "PreCompact", "SubagentStop",
-)  # fmt: skip
+    "PostToolUseFailure", "PreCompact", "SubagentStop")  # fmt: skip
 _WITH_MATCHER = frozenset({"PostToolUse", "PostToolUseFailure"})
 _TIMEOUT_SECONDS = 30
 _SERVERS, _SERVER = "mcpServers", "theorex"

@@ -107,8 +107,7 @@ def tour(repo: str, transcripts: str | None, output: str, seed: int) -> None:
     write_whole(file, found.html.encode(), "--output")
     text = [
         f"source    {found.source}\n", found.context.text, f"settings  {found.advice}",
-        f"page      {file}, with pictures and every law's score ({found.seconds:.0f} s)\n", found.worth,
-    ]  # fmt: skip
+        f"page      {file}, with pictures and every law's score ({found.seconds:.0f} s)\n", found.worth]  # fmt: skip
     emit({**found.result(), "page": str(file)}, "\n".join(text))
 
 

@@ -24,8 +24,7 @@ def _listens(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         click.option("--host", default="127.0.0.1", help="Address to listen on."),
         click.option("--allow-remote", is_flag=True, help="Let --host be an address that other machines reach."),
         click.option("--allowed-host", "hosts", multiple=True, metavar="NAME", help="Another name it may be reached under."),
-        click.option("--token-file", metavar="FILE", help="The token; default mcp-token-AGENT in the home."),
-    ]  # fmt: skip
+        click.option("--token-file", metavar="FILE", help="The token; default mcp-token-AGENT in the home.")]  # fmt: skip
     return lambda function: reduce(lambda made, option: option(made), reversed(given), function)
 
 

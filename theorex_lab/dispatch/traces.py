@@ -268,8 +268,7 @@ def _trace(start: Event, end: Event | None, tools: Sequence[Event], outcome_id: 
         start_time=to_iso(start.at), end_time=None if end is None else to_iso(end.at), query_type=asked["query_type"],
         task=asked["task"], response=answered.get("response", ""), attempts=tuple(answered.get("attempts", ())),
         events=tuple({**said, "at": to_iso(tool.at)} for said, tool in zip(texts, tools, strict=True)),
-        total_tokens=known.pop("tokens"), **known,
-    )  # fmt: skip
+        total_tokens=known.pop("tokens"), **known)  # fmt: skip
 
 
 def _nearest(view: Traces, trace_id: str) -> str:

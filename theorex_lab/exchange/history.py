@@ -78,8 +78,7 @@ def _trace_records(views: Views, agent: str | None) -> Iterator[flat.FlatRecord]
         yield {
             **{name: value for name, value in told.items() if value is not None}, "session_id": start.session,
             **{name: start.body[name] for name in ("context_pct", "query_tokens")},
-            "source": start.body.get("source", "model"), "events": [_tool_record(event) for event in tools],
-        }  # fmt: skip
+            "source": start.body.get("source", "model"), "events": [_tool_record(event) for event in tools]}  # fmt: skip
 
 
 def _tool_record(event: Event) -> flat.FlatRecord:

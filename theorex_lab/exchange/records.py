@@ -218,8 +218,7 @@ def _start_of(stated: _Trace, how: Importing, outcome_id: str | None) -> Start:
     return Start(
         stated.trace_id, stated.given("agent_id", how.agent), stated.start_time, stated.task, query_type, stated.model,
         stated.session_id, tuple(map(kept_text, tags)), tuple(map(kept_text, map(clean, stated.reasons))), stated.context_pct,
-        stated.query_tokens, outcome_id,
-    )  # fmt: skip
+        stated.query_tokens, outcome_id)  # fmt: skip
 
 
 def _ended(stated: _End, start: Start) -> End:
@@ -232,8 +231,7 @@ def _ended(stated: _End, start: Start) -> End:
     return End(
         start.trace_id, stated.end_time, whole.success, start.model, whole.tokens, whole.latency_ms, whole.error, stated.response,
         tuple(attempts), stated.lost, unavailable=silent, prompt_tokens=whole.prompt_tokens,
-        completion_tokens=whole.completion_tokens,
-    )  # fmt: skip
+        completion_tokens=whole.completion_tokens)  # fmt: skip
 
 
 def outcome_of(record: FlatRecord, how: Importing) -> Event:
@@ -245,8 +243,7 @@ def outcome_of(record: FlatRecord, how: Importing) -> Event:
     made = outcome_event(
         agent=stated.given("agent_id", how.agent), decision=stated.decision, result=stated.result, success=stated.success,
         settings=how.settings, at=stated.given("timestamp", how.now), tags=stated.tags, explicit_score=stated.explicit,
-        session=stated.session_id, source=how.source(record, "source"),
-    )  # fmt: skip
+        session=stated.session_id, source=how.source(record, "source"))  # fmt: skip
     body = {**made.body, "judge": check_score(stated.judge, "judge's score")}
     if (thumbs := stated.given("thumbs_up")) is not None:
         body["thumbs"] = float(thumbs)

@@ -92,8 +92,7 @@ class Tour(Rows[dict[str, Any]]):
             context=escape(self.context.text), advice=escape(self.advice), observations=self.observations,
             laws=self.tuning.frame.to_html(index=False, float_format="{:.3f}".format) if self.tuning else "",
             concepts=self.concepts, tiers=", ".join(f"{n} {tier}" for tier, n in self.tiers.items() if n) or "none",
-            pictures="".join(f"<figure>{figure}</figure>" for figure in figures),
-        )  # fmt: skip
+            pictures="".join(f"<figure>{figure}</figure>" for figure in figures))  # fmt: skip
 
     @property
     def advice(self) -> str:
@@ -238,8 +237,7 @@ def _worth(replayed: SessionReplay, unit: str) -> str:
     return "\n".join([
         f"What it was worth: of the known files that a {unit} touched, the share that the context before it named.", *lines,
         f"Mean of {gains[0].n} {unit}s that touched any, among the last {len(replayed)} of {replayed.of}, with its 95 % interval;",
-        "the difference is to the files touched last, which have the whole budget for paths and hold no sentence.",
-    ])  # fmt: skip
+        "the difference is to the files touched last, which have the whole budget for paths and hold no sentence."])  # fmt: skip
 
 
 def _percent(replayed: SessionReplay, name: str, tokens: int) -> str:

@@ -31,8 +31,7 @@ def host_names(hosts: Sequence[str]) -> list[str]:
 
 def listen(
     lab: Lab, make: Callable[..., Application], *, port: int, host: str = "127.0.0.1", allow_remote: bool = False,
-    hosts: Sequence[str] = (), started: Callable[[str], None] = lambda _: None, path: str = "", **how: Any,
-) -> None:  # fmt: skip
+    hosts: Sequence[str] = (), started: Callable[[str], None] = lambda _: None, path: str = "", **how: Any) -> None:  # fmt: skip
     """Serve what `make`, given the names as `hosts`, makes until the process is told to end.
 
     `started` gets the address, with `path`, once requests are taken (port 0: any free one); `how` as `server_settings` takes it.

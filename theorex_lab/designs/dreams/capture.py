@@ -58,8 +58,7 @@ class SessionLog(AbstractContextManager["SessionLog"]):
 
     def __init__(
         self, home: Home, goal: str, *, domain: str = DEFAULT_DOMAIN, origin: str = "agent", tags: Sequence[str] = (),
-        agent: str = "main", source: str = "agent",
-    ) -> None:  # fmt: skip
+        agent: str = "main", source: str = "agent") -> None:  # fmt: skip
         if origin not in FIDELITY or source not in TRUST:
             allowed = f"{', '.join(FIDELITY)}; the source {', '.join(TRUST)}"
             raise InvalidInput(f"got the origin {origin!r} of source {source!r}; allowed are {allowed}")
@@ -108,8 +107,7 @@ class SessionLog(AbstractContextManager["SessionLog"]):
 
 def capture(
     home: Home, goal: str, actions: Iterable[Mapping[str, Any]], *, level: int = Level.TACTICAL, outcome: str = "success",
-    confidence: float = 1.0, fault: str = "", **about: Any,
-) -> tuple[str, str]:  # fmt: skip
+    confidence: float = 1.0, fault: str = "", **about: Any) -> tuple[str, str]:  # fmt: skip
     """Capture what is over: actions of {reasoning, action, result, ok}; returns the ids of the trajectory and of its session.
 
     about: what `SessionLog` takes. Raises InvalidInput for what is outside the rules, before anything is written.

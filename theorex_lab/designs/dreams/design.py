@@ -33,5 +33,4 @@ DESIGN = Design(
     steps=(NightStep("dream", later(f"{_HERE}.engine:dream_at_night")),),
     audit=AuditPart(READ_FROM, audit_telling("strategy_id", "absorbed", "why", "undo", "pruned", "from", "to", "ok", "problem")),
     agents=later(f"{_HERE}.strategies:agents_of"), needs=later(f"{_HERE}.strategies:undreamt"),
-    status=later(f"{_HERE}.strategies:status"), routes=later(f"{_HERE}.http:routes"),
-)  # fmt: skip
+    status=later(f"{_HERE}.strategies:status"), routes=later(f"{_HERE}.http:routes"))  # fmt: skip

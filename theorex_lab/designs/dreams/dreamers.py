@@ -166,8 +166,7 @@ class ModelDreamer(HeuristicDreamer):
         return Curated(
             tuple(sorted(critical)), tuple(told[:MOST_LESSONS]), summary or rules.summary, min(confidence, CONFIDENCE[trajectory.outcome]),
             {index: why for index, why in whys.items() if why != _KEPT}, "model" if summary else rules.source,
-            tuple(found.groups), tuple(found.prunes), program, self.tokens - before,
-        )  # fmt: skip
+            tuple(found.groups), tuple(found.prunes), program, self.tokens - before)  # fmt: skip
 
     def links(self, new: Strategy, near: Sequence[Strategy]) -> list[Link]:
         """The causal edges and context jumps between the new strategy and those near it that the model names."""

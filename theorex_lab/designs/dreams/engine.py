@@ -54,8 +54,7 @@ class DreamReport(SimpleNamespace):
 
 def dream(
     home: Home, dreamer: HeuristicDreamer | None = None, *, domain: str | None = None, limit: int | None = None,
-    progress: Progress | None = None, migrations: Sequence[MigrationTransform] = (),
-) -> DreamReport:  # fmt: skip
+    progress: Progress | None = None, migrations: Sequence[MigrationTransform] = ()) -> DreamReport:  # fmt: skip
     """One cycle over what waits, under the home's lease: `limit` trajectories at most, by default maxTracesPerCycle.
 
     dreamer: by default the one of the settings.  progress: is told {"event": started, phase, trace or completed, …}.  Raises
@@ -98,8 +97,7 @@ class _Cycle:
 
     def __init__(
         self, mind: Mind, dreamer: HeuristicDreamer, domain: str | None, limit: int | None, tell: Progress | None,
-        keep: Callable[[], object],
-    ) -> None:  # fmt: skip
+        keep: Callable[[], object]) -> None:  # fmt: skip
         self.mind, self.home, self.dreamer, self.domain = mind, mind.home, dreamer, domain
         self.tell, self.keep = tell or (lambda _told: None), keep
         self.most = limit or mind.settings.max_traces_per_cycle

@@ -47,8 +47,7 @@ def add_trace(
     dreams: Dreams, goal: _Text, hierarchy_level: Level = Level.TACTICAL, outcome: Ended = Ended.UNKNOWN,
     confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.0, source: _Origin = "unknown_source",
     actions: Annotated[list[ActionBody], Field(max_length=10_000)] = [], tags: list[str] = [],  # noqa: B006
-    domain: _Domain = DEFAULT_DOMAIN, agent_id: str = "",
-) -> Told:  # fmt: skip
+    domain: _Domain = DEFAULT_DOMAIN, agent_id: str = "") -> Told:  # fmt: skip
     """Capture a trajectory that is over."""
     done = [action.model_dump() for action in actions]
     about: dict[str, Any] = {"level": hierarchy_level, "outcome": outcome, "confidence": confidence, "origin": source}

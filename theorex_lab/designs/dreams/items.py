@@ -45,8 +45,7 @@ def _awake(event: Event) -> Iterable[str]:
 
 STRATEGY = ItemKind(
     "strategy", dict.fromkeys(STATED, _strategy), hides=dict.fromkeys(STATED[1:], _replaced),
-    sleeps={"strategy_merged": _asleep, "strategy_compacted": _asleep}, wakes={"strategy_merged": _awake},
-)  # fmt: skip
+    sleeps={"strategy_merged": _asleep, "strategy_compacted": _asleep}, wakes={"strategy_merged": _awake})  # fmt: skip
 _TOLD = {"constraint": lambda event: (ItemText(event.body["constraint_id"], event.body["text"]),)}
 CONSTRAINT = ItemKind("constraint", _TOLD)
 

@@ -56,8 +56,7 @@ def strategy_from(trajectory: Trajectory, curated: Curated) -> Strategy:
         outcome=trajectory.outcome.value, level=int(trajectory.level), domain=trajectory.domain, origin=trajectory.origin,
         success=int(trajectory.outcome is Ended.SUCCESS), failure=int(trajectory.outcome is Ended.FAILURE),
         isa_version=trajectory.isa_version, source=source, tags=trajectory.tags, project=trajectory.project,
-        agent=trajectory.agent,
-    )  # fmt: skip
+        agent=trajectory.agent)  # fmt: skip
 
 
 def joined(one: Strategy, other: Strategy, *, reworded: bool = True) -> Strategy:
@@ -74,8 +73,7 @@ def joined(one: Strategy, other: Strategy, *, reworded: bool = True) -> Strategy
         confidence=round(min(1.0, max(_sure(one, other), _sure(other, one))), 6), outcome=best.outcome, origin=best.origin, level=min(one.level, other.level),
         success=one.success + other.success, failure=one.failure + other.failure, version=one.version + 1,
         isa_version=best.isa_version, content=best.content or rest.content, tags=tuple(sorted({*one.tags, *other.tags})),
-        source=min(one.source, other.source, key=TRUST.__getitem__),
-    )  # fmt: skip
+        source=min(one.source, other.source, key=TRUST.__getitem__))  # fmt: skip
 
 
 def _sure(one: Strategy, other: Strategy) -> float:
@@ -97,8 +95,7 @@ def _rank(strategy: Strategy) -> tuple[object, ...]:
     return (
         [int(number) for number in re.findall(r"\d+", strategy.isa_version)], not _failed(strategy), succeeded,
         FIDELITY.get(strategy.origin, 0.5), min(length, 2 if succeeded else _READ_STEPS), -length,
-        [step[:3] for step in strategy.steps], strategy.goal, strategy.summary,
-    )  # fmt: skip
+        [step[:3] for step in strategy.steps], strategy.goal, strategy.summary)  # fmt: skip
 
 
 def _aligned(best: Strategy, rest: Strategy) -> tuple[tuple[Step, ...], tuple[Branch, ...]]:

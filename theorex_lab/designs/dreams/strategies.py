@@ -128,8 +128,7 @@ class Strategy:
         """What an event carries of it, as JSON holds it."""
         return {name: getattr(self, name) for name in _STATE.split()} | {
             "steps": [step._asdict() for step in self.steps], "goals": [*self.goals], "tags": [*self.tags],
-            "branches": [{"after": branch.after, "step": branch.step._asdict()} for branch in self.branches],
-        }  # fmt: skip
+            "branches": [{"after": branch.after, "step": branch.step._asdict()} for branch in self.branches]}  # fmt: skip
 
     def to_dict(self) -> dict[str, Any]:
         """The strategy with the members of Evolving Memory's parent nodes."""
@@ -173,8 +172,7 @@ class Strategies(View):
         self.states, self.events, self.told, self.link_ids = Strings(), Strings(), Strings(), Names()
         self.rows = Table(
             created_at="i8", updated_at="i8", agent="i4", project="i4", domain="i4", state="i4", accesses="i8", asleep="?",
-            absorbed_by="i4",
-        )  # fmt: skip
+            absorbed_by="i4")  # fmt: skip
         self.links, self.edges = Table(source="i4", target="i4"), Strings()
         self.constraints = Table(row="i4")
         self.cycles = Table(seq="i8", traces="i8")
@@ -245,8 +243,7 @@ class Strategies(View):
             json.loads(self.states[number]), id=self.ids[row], event=self.events[number],
             project=self.projects[int(self.rows["project"][row])], agent=self.agents[int(self.rows["agent"][row])],
             constraints=tuple(Constraint(*said) for said in told), active=not (absorbed or self.rows["asleep"][row]),
-            absorbed_by=self.ids[absorbed - 1] if absorbed else "", **cells,
-        )  # fmt: skip
+            absorbed_by=self.ids[absorbed - 1] if absorbed else "", **cells)  # fmt: skip
 
 
 def new_strategy_id(*parts: object) -> str:

@@ -98,8 +98,7 @@ class Trajectories(View):
         self.parents = Strings()
         self.rows = Table(
             goal="i8", end="i8", last="i8", at="i8", last_at="i8", ended_at="i8", agent="i4", key="i4", domain="i4",
-            project="i4", outcome="i1", confidence="f4", by_hand="?", dreamt="?",
-        )  # fmt: skip
+            project="i4", outcome="i1", confidence="f4", by_hand="?", dreamt="?")  # fmt: skip
         self.actions = Table(row="i4", seq="i8", said="?")
         self._open: dict[str, int] = {}  # by key, the row that further events are of
 
@@ -316,8 +315,7 @@ def _trajectory(view: Trajectories, row: int, goal: Event, end: Event | None, do
         goal_event=goal.id, source=body.get("source", "agent"), upto=int(table["last"][row]),
         dreamt=bool(table["dreamt"][row]), tags=tuple(body.get("tags", ())), fault=closing.get("fault", ""),
         error=one_line(str(closing.get("error") or ""), GOAL_CHARACTERS), isa_version=body.get("isa_version", ISA_VERSION),
-        actions=tuple(_actions(list(done))),
-    )  # fmt: skip
+        actions=tuple(_actions(list(done))))  # fmt: skip
 
 
 def _actions(events: Sequence[Event]) -> Iterator[Act]:

@@ -94,8 +94,7 @@ def _taken_back(old: Strategy, version: str, node: Any, children: Sequence[Any])
     return replace(
         old, goal=node.goal, summary=node.summary, content=node.content, confidence=float(node.confidence), steps=steps,
         branches=old.branches if len(steps) == len(old.steps) else (), goals=tuple(dict.fromkeys((node.goal, *old.goals))),
-        isa_version=version, tags=tuple(tag for tag in node.tags if tag != UNASSESSED),
-    )  # fmt: skip
+        isa_version=version, tags=tuple(tag for tag in node.tags if tag != UNASSESSED))  # fmt: skip
 
 
 def shorten_summaries(mind: Mind, dreamer: HeuristicDreamer, domain: str | None) -> Done:

@@ -35,7 +35,6 @@ def _pairs(facts: list[Fact], entity: str | None) -> Iterator[dict[str, Any]]:
             if entity in (None, fact.entity, other.entity):
                 yield {
                     "facts": [other.id, fact.id], "texts": [other.text, fact.text], "shared": shared,
-                    "jaccard": round(jaccard, 3), "contradiction": round(contradiction(other.text, fact.text), 3),
-                }  # fmt: skip
+                    "jaccard": round(jaccard, 3), "contradiction": round(contradiction(other.text, fact.text), 3)}  # fmt: skip
         earlier.add(fact.id, fact.text)
         by_id[fact.id] = fact

@@ -30,8 +30,7 @@ SECTIONS = (
         later(f"{_HERE}.sections:file_lines"), {FILE: "Files you will probably need", FOLDER: "Files, by folder"},
         _shares({0: 1.0, 400: 0.9, 1_000: 0.38, 4_000: 0.24}), inline=(FILE,),
     ),
-    Section(later(f"{_HERE}.sections:topic_lines"), {TOPIC: "Topics of late"}, _shares({0: 0.0, 1_000: 0.02})),
-)  # fmt: skip
+    Section(later(f"{_HERE}.sections:topic_lines"), {TOPIC: "Topics of late"}, _shares({0: 0.0, 1_000: 0.02})))  # fmt: skip
 
 DESIGN = Design(
     name="sessions",

@@ -83,8 +83,7 @@ def in_words(digest: dict[str, Any]) -> list[str]:
     checks = "; ".join(f"{family} {how}" for family, how in digest["checks"].items())
     parts = {
         "Asked": " ".join(asked), "Edited": ", ".join(files), "Checked": checks,
-        "Committed": "; ".join(digest["commits"]), "Ended with": " ".join(ended), "Left open": " ".join(left),
-    }  # fmt: skip
+        "Committed": "; ".join(digest["commits"]), "Ended with": " ".join(ended), "Left open": " ".join(left)}  # fmt: skip
     return [f"{name}: {text}" for name, text in parts.items() if text]
 
 

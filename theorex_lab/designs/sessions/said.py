@@ -105,8 +105,7 @@ class Said(View):
             self.sentences.add(
                 seq=event.seq, number=found.number, at=event.at, text=self._text(found.text), agent=owner,
                 session=session, project=project, trust=TRUST.get(body.get("source", ""), 0), user=body.get("source") == "user",
-                own=found.own, written=event.kind == "observation", standing=found.standing, worth=found.worth,
-            )  # fmt: skip
+                own=found.own, written=event.kind == "observation", standing=found.standing, worth=found.worth)  # fmt: skip
             self.events.append(event.id)
 
     def _text(self, text: str) -> int:

@@ -84,8 +84,7 @@ def observations(count: int) -> Iterator[Event]:
         labels = sorted(set(text.split()[:3]))
         body = {
             "text": text, "type": "discovery", "source": "agent", "tags": [], "extractor": 1, "sentiment": 0.0,
-            "concepts": [[concept_id(label), label, label, 1] for label in labels], "weight": 0.7,
-        }  # fmt: skip
+            "concepts": [[concept_id(label), label, label, 1] for label in labels], "weight": 0.7}  # fmt: skip
         yield new_event("observation", body, agent=("main", "sage", "scout")[number % 3], at=at)
 
 

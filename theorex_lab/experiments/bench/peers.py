@@ -36,8 +36,7 @@ _OF_EACH = 20  # facts an entity
 _EVENT = {
     "hook_event_name": "PostToolUse", "session_id": "a-session", "tool_name": "Bash",
     "tool_input": {"command": "make test", "description": "Run the tests"},
-    "tool_response": {"stdout": "203 passed in 8.1 s", "stderr": "", "interrupted": False},
-}  # fmt: skip
+    "tool_response": {"stdout": "203 passed in 8.1 s", "stderr": "", "interrupted": False}}  # fmt: skip
 _HOOK = "import os, sys; os.environ['THEOREX_HOME'] = sys.argv[1]; from theorex_lab.hook import main; main()"
 _TEXT = "We agreed that TTL invalidation with jitter prevents the cache stampede on the checkout service after deploys."
 
@@ -221,8 +220,7 @@ def _event(number: int, text: str, at: int) -> Event:
     body = {
         "fact_id": f"{entity}-{turn:03d}", "entity": f"people/{entity}", "text": text, "category": "context", "confidence": 0.8,
         "abstraction": "episode", "tags": [], "source": "agent", "origin": "", "supersedes": [], "valid_from": None,
-        "valid_to": None, "project": "",
-    }  # fmt: skip
+        "valid_to": None, "project": ""}  # fmt: skip
     return new_event("fact", body, agent="main", at=at)
 
 

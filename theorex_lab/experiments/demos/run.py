@@ -61,8 +61,7 @@ def _row(measure: str, *figures: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 def run_demo(
     name: str, *, model: str = "", settings: Settings | None = None, embedder: Embedder | None = None,
-    given: Callable[[str], str] = str,
-) -> DemoReport:  # fmt: skip
+    given: Callable[[str], str] = str) -> DemoReport:  # fmt: skip
     """Run a demo, sql, stripe or isa, in a home of its own, which is gone afterwards.
 
     model: of the settings, which decides the agent's steps; '' for their wakingModel, or without one a script.  given: what

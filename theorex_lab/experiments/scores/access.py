@@ -388,8 +388,7 @@ def _interval(gain: Mapping[str, Any]) -> str:
 
 _SAID = {
     "budget": "a context by rank alone until its budget is full", "fitted_budget": "the fitted law by rank alone",
-    "default": "the default", "fitted": "the fitted law with its thresholds",
-}  # fmt: skip
+    "default": "the default", "fitted": "the fitted law with its thresholds"}  # fmt: skip
 
 
 def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float]:
