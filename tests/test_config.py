@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pydantic.alias_generators import to_camel as pydantic_to_camel
 
-from theorex_lab import ConfigError, Lab, Settings
+from theorex_lab import ConfigError, Lab, Settings, config
 from theorex_lab.config import (
     DEFAULT_MODELS,
     PRESETS,
@@ -42,6 +42,17 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
+def note(file: Path) -> Path:
+    return file.with_name(".config.json.checked")
+
+
+def refuse_checks(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the settings were checked again")
+
+    monkeypatch.setattr("theorex_lab.config_schema.validated", refuse)
+
+
 def loaded_by(home: Path, *arguments: str) -> set[str]:
     """Which of the slow packages a command imports."""
     code = """
@@ -62,9 +73,9 @@ finally:
 def test_short_commands_import_what_they_use(tmp_path: Path, configured: bool) -> None:
     if configured:
         (tmp_path / "config.json").write_text(json.dumps(GIVEN))
-    checked = {"pydantic", "pydantic_core"} if configured else set()
-    assert loaded_by(tmp_path, "write", "a cache") == checked
-    assert loaded_by(tmp_path, "status") == {"numpy", "Stemmer", *checked}, "it counts the texts that are searched"
+        assert loaded_by(tmp_path, "write", "a cache") == {"pydantic", "pydantic_core"}
+    assert loaded_by(tmp_path, "write", "a cache") == set()
+    assert loaded_by(tmp_path, "status") == {"numpy", "Stemmer"}, "it counts the texts that are searched"
 
 
 def test_defaults_are_allowed_themselves() -> None:
@@ -125,13 +136,67 @@ def test_what_is_wrong_with_a_record_is_named(
     assert message in str(error.value)
 
 
-def test_a_wrong_file_is_neither_read_nor_changed(file: Path) -> None:
+def test_what_was_checked_is_not_checked_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = load_settings(file)
+    assert note(file).stat().st_mode & 0o777 == 0o600
+    refuse_checks(monkeypatch)
+    again = load_settings(file)
+    assert again == first
+    assert again.model_fields_set == first.model_fields_set
+
+
+def test_another_content_is_checked(file: Path) -> None:
+    load_settings(file)
+    times = file.stat()
+    file.write_text(file.read_text().replace("7", "9"))
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert load_settings(file).half_life_days == 9.0, "of the same size and time, yet another"
     file.write_text('{"halfLifeDays": -1}')
     with pytest.raises(ConfigError, match="halfLifeDays is -1"):
         load_settings(file)
     with pytest.raises(ConfigError, match="halfLifeDays is -1"):
         save_settings(file, {"mildThreshold": 0.2})
     assert file.read_text() == '{"halfLifeDays": -1}'
+
+
+def test_other_bounds_are_other_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = config._rules()
+    tighter = Settings.tunables["half_life_days"]._replace(bounds={"gt": 1})
+    monkeypatch.setitem(Settings.tunables, "half_life_days", tighter)
+    assert config._rules() != before
+
+
+def test_other_rules_check_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load_settings(file)
+    monkeypatch.setattr(config, "_CHECKS", 0)
+    refuse_checks(monkeypatch)
+    with pytest.raises(AssertionError, match="checked again"):
+        load_settings(file)
+
+
+def test_a_damaged_note_is_passed_over_and_mended(file: Path) -> None:
+    expected = load_settings(file)
+    sound = note(file).read_bytes()
+    damages = [sound[:size] for size in (0, 10, 64, 65, 66, len(sound) - 1)]
+    damages += [sound[:place] + bytes([sound[place] ^ 1]) + sound[place + 1 :] for place in range(0, len(sound), 7)]
+    for damaged in (*damages, b"\xff\xfe", sound.replace(b"7.0", b"8.0"), b"{" * 100_000):
+        note(file).write_bytes(damaged)
+        assert load_settings(file) == expected
+        assert note(file).read_bytes() == sound
+
+
+def test_a_note_that_is_no_file_holds_nobody_up(file: Path) -> None:
+    os.mkfifo(note(file))
+    assert load_settings(file).half_life_days == 7.0
+
+
+def test_a_note_that_cannot_be_written_is_done_without(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("theorex_lab.journal.files.write_atomically", refuse)
+    assert load_settings(file).half_life_days == 7.0
+    assert not note(file).exists()
 
 
 @pytest.mark.parametrize("what", ["a named pipe", "a folder", "a socket"])
@@ -161,8 +226,9 @@ def test_text_that_is_no_utf_8_is_named(file: Path) -> None:
 def test_a_preset_is_a_named_set_of_settings_and_explicit_keys_win(tmp_path: Path) -> None:
     file = tmp_path / "config.json"
     file.write_text('{"preset": "document", "recallCalls": 7}')
-    settings = load_settings(file)
-    assert (settings.matrix_success_weight, settings.recall_calls, settings.fusion) == (0.6, 7, "reciprocal_rank")
+    for _ in range(2):  # checked, then remembered
+        settings = load_settings(file)
+        assert (settings.matrix_success_weight, settings.recall_calls, settings.fusion) == (0.6, 7, "reciprocal_rank")
     rows = {row["key"]: row["source"] for row in describe_settings(settings)}
     assert (rows["recallCalls"], rows["matrixSuccessWeight"]) == ("config.json", "preset document")
     assert rows["maxTextBytes"] == "default"

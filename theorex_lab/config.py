@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
-from theorex_lab.config_file import read_object
+from theorex_lab.config_file import read_object, remember, remembered
 from theorex_lab.config_laws import LAW_PARAMETERS, check_params
 from theorex_lab.config_record import SettingsRecord, to_camel, to_snake, tunable
 from theorex_lab.errors import ConfigError, InvalidInput
@@ -21,6 +21,7 @@ _DOCUMENT: dict[str, Any] = json.loads(Path(__file__).with_name("config_document
 PRESETS: dict[str, dict[str, Any]] = {"none": {}, "document": _DOCUMENT}
 
 
+_CHECKS = 3  # raised whenever `check_settings` refuses something else than what fields say
 Weight = float
 SIGNALS = ("words", "passage", "around", "vector", "passage_vector", "speaker", "asked", "length")  # see search.blend
 R = TypeVar("R", bound=SettingsRecord)
@@ -180,24 +181,38 @@ class Settings(SettingsRecord):
 def load_settings(file: Path, *, preset: str | None = None) -> Settings:
     """The settings of `file`; the defaults where there is no file. `preset`: in the place of the one that it names.
 
-    Raises ConfigError for a file that cannot be read, and for every wrong key, type or range in it, each named with its value and what is
+    What was checked before, by this release, is not checked again: see `config_file.remembered`. Raises ConfigError for
+    a file that cannot be read, and for every wrong key, type or range in it, each named with its value and what is
     allowed: a broken file never means defaults.
     """
-    values = read_object(file)
+    content, values = read_object(file)
     if preset is not None:
         if preset not in PRESET_NAMES:
             raise ConfigError(f"got the preset {preset!r}; allowed are {', '.join(PRESET_NAMES)}")
         return check_settings({**values, "preset": preset}, where=str(file))
-    return check_settings(values, where=str(file))
+    if not values:
+        return Settings()
+    if (known := remembered(file, content, _rules())) is not None:
+        return Settings.of_checked(known)
+    settings = check_settings(values, where=str(file))
+    remember(file, content, _rules(), settings.model_dump(exclude_unset=True))
+    return settings
 
 
 def part_of(settings: Settings, name: str, record: type[R], file: Path) -> R:
     """A design's own settings, which stand in `designs` under its name; `file` is the config.json that they are from.
 
-    Raises ConfigError for what is wrong in them.
+    What was checked before is not checked again, as in `load_settings`. Raises ConfigError for what is wrong in them.
     """
-    values = settings.designs.get(name, {})
-    return check_part(name, record, values, where=str(file)) if values else record()
+    if not (values := settings.designs.get(name, {})):
+        return record()
+    where = file.with_name(f"{file.name}.{name}")
+    content, rules = json.dumps(values).encode(), _fields(record)
+    if (known := remembered(where, content, rules)) is not None:
+        return record.of_checked(known)
+    checked = check_part(name, record, values, where=str(file))
+    remember(where, content, rules, checked.model_dump(exclude_unset=True))
+    return checked
 
 
 def check_part(name: str, record: type[R], values: Mapping[str, Any], *, where: str = "settings") -> R:
@@ -289,7 +304,8 @@ def _rewrite(file: Path, change: Callable[[dict[str, Any]], T]) -> T:
     from theorex_lab.journal.files import exclusive, write_atomically
 
     with exclusive(file.with_name(f".{file.name}.lock"), wait=True):
-        changed = change(values := read_object(file))
+        _, values = read_object(file)
+        changed = change(values)
         write_atomically(file, (json.dumps(values, indent=2, ensure_ascii=False) + "\n").encode())
     return changed
 
@@ -348,3 +364,12 @@ def describe_settings(settings: SettingsRecord, *, before: str = "") -> list[dic
         row = {"key": before + key, "value": values[key], "default": defaults[key], "range": allowed(kind, name)}
         rows.append({**row, "unit": field.unit, "source": settings.source(name), "description": field.what})
     return rows
+
+
+def _rules() -> str:
+    """What values are checked against; where it differs, what was checked before is checked again."""
+    return f"{_CHECKS} {_fields(Settings, ModelSettings, RoleSettings)} {LAW_PARAMETERS}"
+
+
+def _fields(*kinds: type[SettingsRecord]) -> str:
+    return str([(name, field.annotation, field.bounds) for kind in kinds for name, field in kind.tunables.items()])

@@ -145,7 +145,7 @@ class Home:
         return list(dict.fromkeys(name for names in found for name in names))
 
     def settings_of(self, design: Design) -> Any:
-        """A design's own settings, as they stand in `designs.NAME` of config.json.
+        """A design's own settings, as they stand in `designs.NAME` of config.json; without pydantic once they were checked.
 
         Raises ConfigError for what is wrong in them, InvalidInput for a design without settings.
         """
