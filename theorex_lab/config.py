@@ -1,5 +1,7 @@
 """Every tunable with its default, range and unit, and the config.json in the home that changes them."""
 
+from __future__ import annotations
+
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
@@ -310,9 +312,8 @@ def _rewrite(file: Path, change: Callable[[dict[str, Any]], T]) -> T:
     return changed
 
 
-def _change(
-    values: dict[str, Any], kind: type[SettingsRecord], changes: Mapping[str, Any], unset: Sequence[str]
-) -> None:
+def _change(values: dict[str, Any], kind: type[SettingsRecord], changes: Mapping[str, Any],
+            unset: Sequence[str]) -> None:  # fmt: skip
     for key in (*unset, *changes):
         spelt = {key, to_snake(key), to_camel(to_snake(key))}
         if not spelt & values.keys() and to_snake(key) not in kind.tunables:

@@ -78,9 +78,8 @@ class SettingsRecord:
         vars(copy).update({**vars(self), **update, "model_fields_set": self.model_fields_set | set(update)})
         return copy
 
-    def model_dump(
-        self, *, by_alias: bool = False, exclude_unset: bool = False, include: Collection[str] | None = None
-    ) -> dict[str, Any]:
+    def model_dump(self, *, by_alias: bool = False, exclude_unset: bool = False,
+                   include: Collection[str] | None = None) -> dict[str, Any]:  # fmt: skip
         """The values as JSON holds them; with `by_alias` under camelCase names."""
         return {
             to_camel(name) if by_alias else name: _plain(getattr(self, name), by_alias, exclude_unset)

@@ -312,9 +312,8 @@ class Face:
             raise InvalidInput("got a design opened without search; allowed is one from lab.design(NAME)")
         return self._searcher()
 
-    def append(
-        self, kind: str, body: Body, *, agent: str = "main", session: str = "", lineage: Sequence[str] = ()
-    ) -> Event:
+    def append(self, kind: str, body: Body, *, agent: str = "main", session: str = "",
+               lineage: Sequence[str] = ()) -> Event:  # fmt: skip
         """Append an event dated now, its secrets masked; returns it with its seq. Raises InvalidInput as `new_event`.
 
         In a project its body says so (`project`), unless it names one itself.

@@ -227,9 +227,8 @@ class Lab:
         """The design Theorex: flush, graduate, promote, scan, prune, and what an agent knows now."""
         return cast("Theorex", self.design("theorex"))
 
-    def write_all(
-        self, entries: Sequence[Entry], *, imported: bool = False, keep_secrets: bool = False
-    ) -> list[Written]:
+    def write_all(self, entries: Sequence[Entry], *, imported: bool = False,
+                  keep_secrets: bool = False) -> list[Written]:  # fmt: skip
         """Write many texts in one transaction: all or none. `imported` allows dates ahead of the clock.
 
         What looks like a secret is masked, unless `keep_secrets` is given.
@@ -302,9 +301,8 @@ class Lab:
         how = {"agent": agent, "urgent": urgent, "context_pct": context_pct, "query_tokens": query_tokens}
         return route_in(self.home, query, self.settings, power=power, **how)
 
-    def matrix(
-        self, *, half_life_days: float | None = None, min_samples: int | None = None, heard: bool = False
-    ) -> MatrixResult:
+    def matrix(self, *, half_life_days: float | None = None, min_samples: int | None = None,
+               heard: bool = False) -> MatrixResult:  # fmt: skip
         """How well each model did on each type of query; None: as the settings say. See `routing.confidence.matrix_of`.
 
         `heard`: what was imported of it instead, without trust; no route goes by that.
@@ -331,9 +329,8 @@ class Lab:
 
         return choose_reviewer(kind, self.settings)
 
-    def review_failures(
-        self, *, agent: str | None = None, reviewer: str | Reviewer = "auto", again: bool = False
-    ) -> list[TraceReviewRecord]:
+    def review_failures(self, *, agent: str | None = None, reviewer: str | Reviewer = "auto",
+                        again: bool = False) -> list[TraceReviewRecord]:  # fmt: skip
         """Review the failures of an agent, or of all, that wait for it; see `evolution.failures.review_failures`."""
         from theorex_lab.evolution.failures import review_failures
 
@@ -372,9 +369,8 @@ class Lab:
         counts = Counter(event.kind for event in self.journal.tail(0, projects=[self.home.project]))
         return replace(found, events=counts.total(), kinds=dict(counts))
 
-    def erase(
-        self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None, project: str | None = None
-    ) -> list[str]:
+    def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None,
+              project: str | None = None) -> list[str]:  # fmt: skip
         """Erase events and all that was derived from them; returns their ids.
 
         With a `project` those of its events to which each of the others applies that is given.
@@ -421,9 +417,8 @@ class Lab:
 
         return export_home(self.home, self.searcher, _path(folder), agent=agent, replace=replace)
 
-    def import_files(
-        self, path: FilePath = None, *, agent: str = "main", trust_own: bool = False, keep_secrets: bool = False
-    ) -> list[FileReport]:
+    def import_files(self, path: FilePath = None, *, agent: str = "main", trust_own: bool = False,
+                     keep_secrets: bool = False) -> list[FileReport]:  # fmt: skip
         """Take in a folder or a file that was exported; see `exchange.home_files.import_home`."""
         from theorex_lab.exchange.home_files import import_home
 

@@ -79,9 +79,8 @@ def serve(agent: str | None, rate: float, **where: Any) -> None:
     _serve(partial(RestServer, rate=rate), agent, **UVICORN, **where)
 
 
-def _serve(
-    make: Callable[..., Any], named: str | None, *, any_agent: bool, host: str, allow_remote: bool, token_file: str | None, **where: Any
-) -> None:  # fmt: skip
+def _serve(make: Callable[..., Any], named: str | None, *, any_agent: bool, host: str, allow_remote: bool,
+           token_file: str | None, **where: Any) -> None:  # fmt: skip
     """Run what `make` makes for an agent until the process is told to end."""
     from theorex_lab.serve.auth import check_token_file, read_token
     from theorex_lab.serve.auth import token_file as file_of

@@ -270,9 +270,8 @@ def client_for(name: str, settings: Settings) -> ModelClient:
     return ModelClient(model.url, name, **how)
 
 
-def ask(
-    names: Sequence[str], prompt: Prompt, settings: Settings, *, clients: Clients = None, **options: Unpack[CallOptions]
-) -> ChainAnswer:
+def ask(names: Sequence[str], prompt: Prompt, settings: Settings, *, clients: Clients = None,
+        **options: Unpack[CallOptions]) -> ChainAnswer:  # fmt: skip
     """Ask the models of `names` in order until one answers; a timeout holds for each of them.
 
     Clients are taken from `clients`, and those made are put there for the caller to close; without it they are closed

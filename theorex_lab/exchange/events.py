@@ -28,9 +28,8 @@ ENDINGS = (".jsonl", ".jsonl.gz")
 Progress = Callable[[int], None]
 
 
-def export_events(
-    home: Home, path: Path, *, agent: str | None = None, replace: bool = False, progress: Progress | None = None
-) -> int:
+def export_events(home: Home, path: Path, *, agent: str | None = None, replace: bool = False,
+                  progress: Progress | None = None) -> int:  # fmt: skip
     """Write all events of the journal, or an agent's, into one file; returns how many. What was erased has no body.
 
     The same events give the same bytes.

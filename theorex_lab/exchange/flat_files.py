@@ -167,9 +167,8 @@ def _refuse(name: str) -> None:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def each_noted(
-    problems: list[str], numbered: Iterable[tuple[int | str, Any]], read: Callable[..., T | None], *args: Any
-) -> Iterator[tuple[int | str, T]]:
+def each_noted(problems: list[str], numbered: Iterable[tuple[int | str, Any]], read: Callable[..., T | None],
+               *args: Any) -> Iterator[tuple[int | str, T]]:  # fmt: skip
     """The place of each thing with what `read(thing, *args)` makes of it; what it refuses is noted and passed over."""
     for where, given in numbered:
         try:

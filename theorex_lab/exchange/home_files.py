@@ -37,9 +37,8 @@ def places_of(home: Home) -> list[tuple[FileLayout, Path]]:
     return [(layout, place) for layout, places in found for place in places(home.settings)]
 
 
-def export_home(
-    home: Home, searcher: Searcher, folder: Path | None, *, agent: str | None = None, replace: bool = False
-) -> Exported:
+def export_home(home: Home, searcher: Searcher, folder: Path | None, *, agent: str | None = None,
+                replace: bool = False) -> Exported:  # fmt: skip
     """Write the files of every layout, each design's and the home's own, of all agents or of one.
 
     Without a folder to the original system's places, and outcomes to the setting outcomesDir.

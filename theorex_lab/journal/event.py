@@ -135,9 +135,8 @@ UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
 }
 
 
-def register_kinds(
-    kinds: Mapping[str, int], upcasters: Mapping[tuple[str, int], Callable[[Body], Body]] | None = None
-) -> None:
+def register_kinds(kinds: Mapping[str, int],
+                   upcasters: Mapping[tuple[str, int], Callable[[Body], Body]] | None = None) -> None:  # fmt: skip
     """Make kinds of events known for as long as the process lives, each with the version that is written.
 
     upcasters: by kind and version, as in UPCASTERS. Raises InvalidInput, and then knows none of them, where a kind is known

@@ -51,9 +51,8 @@ def read_column(path: Path, table: str, columns: tuple[str, ...], wanted: str) -
     yield from (row[wanted] or b"" for row in read_rows(path, table, columns, (wanted,)))
 
 
-def read_rows(
-    path: Path, table: str, columns: tuple[str, ...], wanted: tuple[str, ...]
-) -> Iterator[dict[str, bytes | None]]:
+def read_rows(path: Path, table: str, columns: tuple[str, ...],
+              wanted: tuple[str, ...]) -> Iterator[dict[str, bytes | None]]:  # fmt: skip
     """Yield the rows of a SQLite table in their order, the bytes of those `wanted` columns that it has; None for NULL.
 
     Taken is only a table that has these `columns` as they are stored: no view, no virtual table, no column that is computed.

@@ -60,9 +60,8 @@ class Snapshot(NamedTuple):
     columns: Columns
 
 
-def write_snapshot(
-    folder: Path, columns: Columns, *, kinds: Sequence[str], reads: Sequence[str] = (), **details: Any
-) -> Path:
+def write_snapshot(folder: Path, columns: Columns, *, kinds: Sequence[str], reads: Sequence[str] = (),
+                   **details: Any) -> Path:  # fmt: skip
     """Write `columns` to `folder/<code>-<seq>`, manifest last, and remove what is older or was left by a crash.
 
     `details`: code, seq and event_id; see `Snapshot`. A sound snapshot that is there already is left as it is. To be called under the lock of `folder`.

@@ -54,9 +54,8 @@ class MatrixResult(Rows[Cell]):
         return f"MatrixResult({len(self)} cells, {sum(cell.usable for cell in self)} of them usable)"
 
 
-def matrix_of(
-    home: Home, *, half_life_days: float | None = None, min_samples: int | None = None, heard: bool = False
-) -> MatrixResult:
+def matrix_of(home: Home, *, half_life_days: float | None = None, min_samples: int | None = None,
+              heard: bool = False) -> MatrixResult:  # fmt: skip
     """The matrix of a home's evidence as it weighs now; None: as the settings say. See `matrix`.
 
     `heard`: of what was imported without trust instead; no route goes by that.
@@ -110,9 +109,8 @@ def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: fl
     return MatrixResult(sorted(found, key=lambda cell: cell[:2]))
 
 
-def best(
-    cells: Iterable[Cell], query_type: str, allowed_models: Models = None, *, success_weight: float = SUCCESS_ALONE
-) -> Cell | None:
+def best(cells: Iterable[Cell], query_type: str, allowed_models: Models = None, *,
+         success_weight: float = SUCCESS_ALONE) -> Cell | None:  # fmt: skip
     """The usable cell of a query type with the highest score; of equals the one with more runs, then by name.
 
     Where success alone makes the score (`success_weight` 1), speed and then cost decide among the cells that cannot be

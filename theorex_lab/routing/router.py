@@ -177,9 +177,8 @@ def _recall(like: list[Cell], settings: Settings, query_type: QueryType, preferr
     return _proposed(found, like, f"queries like this {query_type} one", preferred, "succeeds by")
 
 
-def _confidence_matrix(
-    cells: list[Cell], settings: Settings, query_type: QueryType, candidates: Collection[str], preferred: str | None
-) -> _Step:
+def _confidence_matrix(cells: list[Cell], settings: Settings, query_type: QueryType, candidates: Collection[str],
+                       preferred: str | None) -> _Step:  # fmt: skip
     """The best usable cell's model, unless a preference stands that the evidence does not clearly speak against."""
     if (found := best(cells, query_type, candidates, success_weight=settings.matrix_success_weight)) is None:
         return _Step(None, 0.0, _why_nothing(cells, query_type, settings.matrix_min_samples))

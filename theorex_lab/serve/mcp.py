@@ -121,14 +121,12 @@ def _add_tools(server: MCPServer, lab: Lab, named: Naming) -> None:
 
     @server.tool(description=_FIND, annotations=reads)
     @_explained()
-    def search(
-        query: Annotated[str, Field(description="A question or keywords.")],
-        limit: Annotated[int, Field(description="How many results at most.", ge=1, le=100)] = 10,
-        agent_id: AgentId = None,
-        cold: Annotated[bool, Field(description="Also what was put to sleep.")] = False,
-        kinds: Annotated[list[str] | None, Field(description=_ONLY)] = None,
-        project: ProjectName = None,
-    ) -> FoundItems:
+    def search(query: Annotated[str, Field(description="A question or keywords.")],
+               limit: Annotated[int, Field(description="How many results at most.", ge=1, le=100)] = 10,
+               agent_id: AgentId = None,
+               cold: Annotated[bool, Field(description="Also what was put to sleep.")] = False,
+               kinds: Annotated[list[str] | None, Field(description=_ONLY)] = None,
+               project: ProjectName = None) -> FoundItems:  # fmt: skip
         here, name = scoped(lab, project), named(agent_id)
         hits = here.search(query, agents=[name], limit=limit, cold=cold, kinds=kinds)
         notes = [*hits.notes, *noted(here, "mcp_search", name, given(hits), query)]

@@ -3,6 +3,8 @@
 What a request may hold, the OpenAPI document and the page come from one table, `Design.routes`.
 """
 
+from __future__ import annotations
+
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -116,9 +118,8 @@ class RestServer:
     its subprotocols, after `bearer`, since a page can set no header. Raises InvalidInput for a wrong name.
     """
 
-    def __init__(
-        self, lab: Lab, token: str, *, hosts: Sequence[str] = (), agent: str = "main", any_agent: bool = False, rate: float = 50.0
-    ) -> None:  # fmt: skip
+    def __init__(self, lab: Lab, token: str, *, hosts: Sequence[str] = (), agent: str = "main", any_agent: bool = False,
+                 rate: float = 50.0) -> None:  # fmt: skip
         self._rules, self._now, self._rate = auth.Rules(token, host_names(hosts)), lab.clock.now, rate
         self._paid: dict[str, float] = {}  # who asks -> until when (µs) the requests so far use up the rate
         folder, named = Path(__file__).parent, naming(agent, any_agent=any_agent)

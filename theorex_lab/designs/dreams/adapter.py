@@ -19,9 +19,8 @@ _CHARACTERS = (300, 600, 120)  # of why, what and what came of it that a step sh
 _ADVICE = "IMPORTANT: work like this was done before, {how}. Use the steps where they fit; do not repeat what failed."
 
 
-def capture_run(
-    home: Home, goal: str, turns: Iterable[Mapping[str, Any]], *, answer: str | None, outcome: str = "", **about: Any
-) -> str:
+def capture_run(home: Home, goal: str, turns: Iterable[Mapping[str, Any]], *, answer: str | None, outcome: str = "",
+                **about: Any) -> str:  # fmt: skip
     """Capture an agent's run, turns of {thought, tool, input, output, error}; returns the trajectory's id.
 
     answer: what the run ended with, None where it ended without.  outcome: as whoever checked the answer says.  Where nobody

@@ -1,5 +1,7 @@
 """What strategies have in search, and the settings of the design."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable
 
 from theorex_lab.config import part_of

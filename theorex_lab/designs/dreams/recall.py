@@ -89,9 +89,8 @@ def recall(home: Home, query: str, **among: Any) -> Recollection:
     return best
 
 
-def ranking(
-    home: Home, query: str, *, domain: str | None = None, top: int | None = None, vectors: StrategyVectors | None = None
-) -> list[Recollection]:
+def ranking(home: Home, query: str, *, domain: str | None = None, top: int | None = None,
+            vectors: StrategyVectors | None = None) -> list[Recollection]:  # fmt: skip
     """The strategies nearest to a query, weighed, best first, whether they answer it or not.
 
     domain: only its.  top: how many are compared, by default recallTop.  vectors: those of the home, where they are kept.

@@ -33,9 +33,8 @@ def training_data(home: Home, *, min_actions: int = 1, agent: str | None = None,
             yield from (_chat(trajectory, action) for action in actions)
 
 
-def export_training(
-    home: Home, folder: Path, *, min_actions: int = 3, seed: int = 42, **of: str | None
-) -> dict[str, Any]:
+def export_training(home: Home, folder: Path, *, min_actions: int = 3, seed: int = 42,
+                    **of: str | None) -> dict[str, Any]:  # fmt: skip
     """Write train.jsonl, validation.jsonl and stats.json below a folder; returns the stats. Each file is replaced whole.
 
     Taken are calls of tools, of trajectories (by default those that succeeded) that have `min_actions` of them: of the same call in a row every third, of one

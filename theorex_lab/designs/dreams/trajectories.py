@@ -254,9 +254,8 @@ def _shared(event: Event) -> str:
     return f"session/{event.session}" if event.session else f"trace/{event.body['trace_id']}"
 
 
-def trajectories_of(
-    home: Home, *, waiting: bool | None = None, domain: str | None = None, limit: int | None = None
-) -> list[Trajectory]:
+def trajectories_of(home: Home, *, waiting: bool | None = None, domain: str | None = None,
+                    limit: int | None = None) -> list[Trajectory]:  # fmt: skip
     """Trajectories of the home's project or of none, oldest first.
 
     waiting: those that are over, or without an event for flushIdleHours, and were not dreamt; with False the others.

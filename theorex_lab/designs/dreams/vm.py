@@ -57,9 +57,8 @@ class Run(NamedTuple):
         return list(self.effects.children)
 
 
-def run(
-    program: Program, *, actions: int | None = None, nodes: Container[str] | None = None, max_instructions: int = MOST_INSTRUCTIONS
-) -> Run:  # fmt: skip
+def run(program: Program, *, actions: int | None = None, nodes: Container[str] | None = None,
+        max_instructions: int = MOST_INSTRUCTIONS) -> Run:  # fmt: skip
     """Run a program. actions, nodes: how many actions and which nodes there are; None: any index or name will do.
 
     >>> from theorex_lab.designs.dreams.isa import parse

@@ -1,5 +1,7 @@
 """What facts have in search, and the settings of the design."""
 
+from __future__ import annotations
+
 import re
 from collections.abc import Iterable
 

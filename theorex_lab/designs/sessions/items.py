@@ -1,5 +1,7 @@
 """What sessions have in search: sentences worth finding, sessions in short, and fixes."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 from theorex_lab.config_record import SettingsRecord, tunable

@@ -80,9 +80,8 @@ def plot_way(way: Way, limit: float, *, ax: Axes | None = None) -> Axes:
     return axes.finish_axes(ax, xlim=(0, 1), xlabel="cosine with the strategy", title="Does the strategy still fit?")
 
 
-def dreamt(
-    traces: Traces, contexts: Sequence[str], merge: float = 0.85, drift: float = 0.3, embedder: Embedder | None = None
-) -> Dreamt:
+def dreamt(traces: Traces, contexts: Sequence[str], merge: float = 0.85, drift: float = 0.3,
+           embedder: Embedder | None = None) -> Dreamt:  # fmt: skip
     """Strategies, edges and a way: dream of traces in a home of its own, one a night, then follow the first context's strategy.
 
     merge, drift: the settings mergeSimilarity and driftThreshold.

@@ -70,9 +70,8 @@ def erase_from_segments(journal: SqliteJournal) -> list[str]:
     return gone
 
 
-def _due(
-    connection: sqlite3.Connection, before: int, upto: Mapping[tuple[str, str], int], project: str | None
-) -> list[int]:
+def _due(connection: sqlite3.Connection, before: int, upto: Mapping[tuple[str, str], int],
+         project: str | None) -> list[int]:  # fmt: skip
     """Seqs of the events to archive."""
     # What was erased has no session any more; that of other events without one is not over.
     here = "json_extract(body, '$.erased') IS NULL"
