@@ -1,12 +1,12 @@
 """Which lines a context has room for: the trusted ones first, and of hearsay a bounded part that crowds nothing out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.design import Line
+from theorex_lab.design import Item, Line
 from theorex_lab.text.line import BYTES_PER_TOKEN
 from theorex_lab.text.line import count_tokens as count_tokens
 
@@ -20,7 +20,24 @@ HEADING_TOKENS = 51  # what `memory.context.render` sets aside for its first lin
 SENTENCE_HEADING_TOKENS, CONCEPT_HEADING_TOKENS = 12, 20
 # Hearsay (trust below `agent`): one part in so many of the budget, and lines of one agent and kind of source.
 HEARSAY_PART, HEARSAY_LINES = 4, 5
+_LEAST_BYTES = 40  # of room that is worth filling
 _LIST_BYTES = len("- \n")
+
+
+def within(items: Iterable[Item], tokens: int, spare: int = 1) -> list[Item]:
+    """The items that a budget, and `spare` bytes, have room for, in their order, a line each; what is too long is passed over.
+
+    >>> [item.text for item in within([Item("a" * 9), Item("b" * 99), Item("c")], 3)]
+    ['aaaaaaaaa', 'c']
+    """
+    kept, room = list[Item](), BYTES_PER_TOKEN * tokens + spare
+    for item in items:
+        if (size := len(item.text.encode()) + 1) <= room:
+            kept.append(item)
+            room -= size
+        elif room < _LEAST_BYTES:
+            break
+    return kept
 
 
 def price_of(text_bytes: Size) -> Size:

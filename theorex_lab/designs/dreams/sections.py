@@ -1,6 +1,6 @@
 """What comes back of dreams: the procedure that worked for a task like this, and what is not to be done again."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Line, Wanted
@@ -8,10 +8,10 @@ from theorex_lab.designs.dreams.recall import floor_of, ranking
 from theorex_lab.designs.dreams.strategies import Strategy, strategies_of
 from theorex_lab.errors import ModelUnavailable
 from theorex_lab.home import Home
-from theorex_lab.memory.filling import age_in_words
+from theorex_lab.memory.filling import age_in_words, within
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
-from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
+from theorex_lab.text.line import one_line
 
 WORKED, AVOID = "strategy", "avoid"  # kinds of lines
 _ACTION_CHARACTERS, _LINE_CHARACTERS = 240, 700
@@ -64,13 +64,4 @@ def retrieve_strategies(home: Home, searcher: Searcher, query: str, now: int, to
     found = strategy_lines(home, Wanted(now, tokens, query)) if query.strip() else ()
     hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
     lines = [Item(line.text, line.events) for line in found]
-    return _within([*lines, *(Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True))], tokens)
-
-
-def _within(items: Iterable[Item], tokens: int) -> list[Item]:
-    room, kept = BYTES_PER_TOKEN * tokens, list[Item]()
-    for item in items:
-        if (size := len(item.text.encode()) + 1) <= room:
-            kept.append(item)
-            room -= size
-    return kept
+    return within([*lines, *(Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True))], tokens)

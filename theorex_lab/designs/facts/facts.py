@@ -1,7 +1,6 @@
 """Facts as columns: what is said about whom, since when, in whose place, and how often it was used."""
 
 import json
-from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -112,11 +111,6 @@ class Facts(View):
 
     def _after_load(self) -> None:
         self._compared = {}
-
-    def fold(self, events: Sequence[Event]) -> None:
-        """Take in facts, and what became of them."""
-        for event in events:
-            getattr(self, f"_{event.kind}")(event)
 
     def _fact(self, event: Event) -> None:
         body = event.body

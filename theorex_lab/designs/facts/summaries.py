@@ -16,15 +16,15 @@ from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.items import FactSettings, fact_settings, told_of
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.home import Home
+from theorex_lab.memory.filling import within
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
-from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
+from theorex_lab.text.line import one_line
 
 Tier = Literal["hot", "warm", "cold"]
 _TIERS: tuple[Tier, ...] = ("hot", "warm", "cold")
 _OVERVIEW = 3
 _MOST_HITS, _MOST_LINES = 100, 1_000
-_LEAST_BYTES = 40  # of room that is worth filling
 KNOWN = "known"  # of a line of a context: a fact
 _WEIGHT = 1.5  # of a reminder of a fact that is sure
 
@@ -124,14 +124,7 @@ def retrieve_facts(home: Home, searcher: Searcher, query: str, now: int, tokens:
     """What a query gets within `tokens`, best first: daily notes and the facts that no note says, then what is known anyway,
     as a context tells it. What is too long for the room that is left is passed over.
     """
-    items, room = list[Item](), BYTES_PER_TOKEN * tokens + 1
-    for item in _fitting(home, searcher, query, Wanted(now, tokens)):
-        if (size := len(item.text.encode()) + 1) <= room:
-            items.append(item)
-            room -= size
-        elif room < _LEAST_BYTES:
-            break
-    return items
+    return within(_fitting(home, searcher, query, Wanted(now, tokens)), tokens)
 
 
 def _fitting(home: Home, searcher: Searcher, query: str, wanted: Wanted) -> Iterator[Item]:

@@ -26,12 +26,12 @@ from theorex_lab.experiments.scores.session_scores import Ends, Scene, sentences
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import render
+from theorex_lab.memory.filling import within
 from theorex_lab.search.embed import choose_embedder
 from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
 
 PROMPT_CHARACTERS = 600
 _EDIT_WEIGHT = 2.0  # what was edited stands before what was read
-_SMALLEST_REST_BYTES = 40
 _MOST_LINES = 3_000  # that the oracle chooses from
 _SPOKEN = ("prompt", "turn_ended")
 _MOST_HITS = 100
@@ -44,19 +44,6 @@ def text_of(event: Event) -> str:
     members = {"tool_used": ("command", "input"), "turn_ended": ("message",)}.get(event.kind, ("text", "decision"))
     found = next((body[name] for name in members if body.get(name)), "")
     return found if isinstance(found, str) else ""
-
-
-def fill(items: Iterable[Item], tokens: int) -> list[Item]:
-    """Items, a line each, as far as a budget reaches; one that is too long is passed over while there is room."""
-    taken, left = [], BYTES_PER_TOKEN * tokens
-    for item in items:
-        size = len(item.text.encode()) + 1
-        if size <= left:
-            taken.append(item)
-            left -= size
-        elif left < _SMALLEST_REST_BYTES:
-            break
-    return taken
 
 
 class Baseline:
@@ -78,11 +65,11 @@ class Baseline:
 
     def inject(self, now: int, tokens: int) -> Sequence[Item]:
         """The first items within the budget."""
-        return fill(self.items(now, "", tokens), tokens)
+        return within(self.items(now, "", tokens), tokens, 0)
 
     def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
         """The first items for the query within the budget."""
-        return fill(self.items(now, query, tokens), tokens)
+        return within(self.items(now, query, tokens), tokens, 0)
 
     def said(self, *kinds: str, characters: int = PROMPT_CHARACTERS) -> Iterator[Item]:
         """Texts of these kinds of events (of all without any), newest first, each once."""
@@ -240,9 +227,9 @@ class Shuffled(Baseline):
         self._taken += len(events)
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        files, texts = Files(short=True), fill(self.said("prompt", "observation", "turn_ended"), tokens // 3)
+        files, texts = Files(short=True), within(self.said("prompt", "observation", "turn_ended"), tokens // 3, 0)
         files.observe(self.events)
-        return [Item(item.text) for item in [*fill(files.items(now, "", tokens), tokens - tokens // 3), *texts]]
+        return [Item(item.text) for item in [*within(files.items(now, "", tokens), tokens - tokens // 3, 0), *texts]]
 
 
 class OracleLines(Baseline):

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BUSY_TIMEOUT_SECONDS = 60.0
+LOG_HEADER_BYTES = 32  # of a write-ahead log, before its first frame
 WAYS_OUT = "put a backup back with `theorex restore FILE`, or keep what is sound with `theorex home salvage`"
 _SWITCH_WAIT_SECONDS = 0.005
 _UNKNOWN_OUTCOME = "the commit failed"

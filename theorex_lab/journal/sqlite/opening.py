@@ -10,14 +10,14 @@ from contextlib import suppress
 
 from theorex_lab.errors import CorruptJournal, StorageError
 from theorex_lab.journal.files import make_file, make_folder, sync_folder
-from theorex_lab.journal.sqlite.connection import WAYS_OUT, damaged, explained, log_size
+from theorex_lab.journal.sqlite.connection import LOG_HEADER_BYTES, WAYS_OUT, damaged, explained, log_size
 
 DATABASE_FILE = "theorex.db"
 VIEWS_FOLDER = "views"
 # While this file lies in a home, another database is being put into its place.
 UNFINISHED_FILE = "replacing.json"
 _MAGIC = b"SQLite format 3\0"
-_LOOKS, _LOG_HEADER_BYTES = 3, 32  # what stands in a write-ahead log before its first frame
+_LOOKS = 3
 
 
 def refuse_unfinished(folder: str) -> None:
@@ -28,16 +28,21 @@ def refuse_unfinished(folder: str) -> None:
 
 
 def check_file(path: str) -> None:
-    """Refuse a file that was cut, before SQLite opens it. Of a write-ahead log SQLite takes the commits before the first damage.
+    """Refuse a file that was cut, or whose write-ahead log lost a commit, before SQLite opens it.
 
     Not to be called in a process that has the file open: to close a file gives back the locks that it holds there.
     Raises CorruptJournal, and nothing was written.
     """
-    problem = _cut(path)
-    # Between two looks of ours, another process may shrink the file; where there is a log, that may hold its end.
-    for _ in range(_LOOKS):
-        if problem and (log_size(path) > _LOG_HEADER_BYTES or problem != (problem := _cut(path))):
-            return
+    if log_size(path) > LOG_HEADER_BYTES:
+        from theorex_lab.journal.sqlite.wal import lost_commits  # a home at rest has no log
+
+        problem = lost_commits(path)
+    else:
+        problem = _cut(path)
+        # Between two looks of ours, another process may shrink the file.
+        for _ in range(_LOOKS):
+            if problem and (log_size(path) > LOG_HEADER_BYTES or problem != (problem := _cut(path))):
+                return
     if problem:
         raise damaged(path, problem)
 

@@ -43,7 +43,7 @@ def salvage(home: Path, *, aside: str, at: int) -> Salvaged:
     Every event that has its checksum and that SQLite still finds stays, with its seq; each one that is lost leaves an
     event of the kind `lost` in its place, and one event `salvaged` lists them. SQLite finds nothing where the first page
     of the file is damaged, nor what hangs on a damaged page of the tree, nor what stands behind a damaged frame of the
-    write-ahead log, of which opening a home does not tell: of that there are only the files set aside. The damaged files, snapshots and vectors are moved into the folder
+    write-ahead log: of that there are only the files set aside. The damaged files, snapshots and vectors are moved into the folder
     `aside` of the home. Raises InvalidInput where there is no memory, StorageError where files cannot be read or written.
     """
     if not home.is_dir():
