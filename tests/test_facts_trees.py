@@ -461,15 +461,8 @@ def test_what_was_erased_does_not_come_back(tmp_path: Path) -> None:
         assert "Prefers tea" not in [fact.text for fact in lab.facts.list(active=None)]
 
 
-def test_of_a_project_only_what_is_of_it_is_written(tmp_path: Path) -> None:
-    with lived(tmp_path / "home"), opened(tmp_path / "home", project="telegram-77") as chat:
-        chat.clock.advance(seconds=300)  # type: ignore[attr-defined]
-        chat.facts.observe("Only in this chat")
+def test_in_a_project_no_files_are_written_since_they_hold_what_is_of_all(tmp_path: Path) -> None:
+    told = pytest.raises(InvalidInput, match="telegram-77; allowed is a lab without one")
+    with lived(tmp_path / "home"), opened(tmp_path / "home", project="telegram-77") as chat, told:
         chat.export_files(tmp_path / "a")
-    found = files_in(tmp_path / "a")
-    assert sorted(found) == [
-        "memory/telegram-77/2026-03-01.md",
-        "ops/observations/index.json",
-        "ops/observations/obs-0003.json",
-    ]
-    assert "Only here" in found["memory/telegram-77/2026-03-01.md"]
+    assert not (tmp_path / "a").exists()

@@ -48,7 +48,7 @@ def test_a_command_opens_only_the_views_that_it_names(tmp_path: Path) -> None:
     with Lab(tmp_path) as lab:
         lab.agent("main").write("caches go stale")
         lab.theorex.scan()
-        assert lab.views.opened() == ["axon"]
+        assert [view.name for view in lab.views._open.values()] == ["axon"]
 
 
 @pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="counts system calls through /proc")

@@ -412,9 +412,16 @@ class Lab:
         return backup(in_file(self.journal), Path(file).expanduser(), replace=replace)
 
     def export_files(self, folder: FilePath = None, *, agent: str | None = None, replace: bool = False) -> Exported:
-        """Write the memory, of all agents or of one, as files for other programs; see `exchange.home_files.export_home`."""
+        """Write the memory, of all agents or of one, as files for other programs; see `exchange.home_files.export_home`.
+
+        Raises InvalidInput in a project: files hold what is of all.
+        """
         from theorex_lab.exchange.home_files import export_home
 
+        if self.home.project:
+            raise InvalidInput(
+                f"got the project {self.home.project}; allowed is a lab without one: files hold what is of all"
+            )
         return export_home(self.home, self.searcher, _path(folder), agent=agent, replace=replace)
 
     def import_files(self, path: FilePath = None, *, agent: str = "main", trust_own: bool = False,

@@ -24,11 +24,11 @@ _LEAST_BYTES = 40  # of room that is worth filling
 _LIST_BYTES = len("- \n")
 
 
-def within(items: Iterable[Item], tokens: int, spare: int = 1) -> list[Item]:
+def items_within(items: Iterable[Item], tokens: int, spare: int = 1) -> list[Item]:
     """The items that a budget, and `spare` bytes, have room for, in their order, a line each; what is too long is passed over.
 
-    >>> [item.text for item in within([Item("a" * 9), Item("b" * 99), Item("c")], 3)]
-    ['aaaaaaaaa', 'c']
+    >>> [item.text for item in items_within([Item("a"), Item("b" * 999), Item("c")], 30)]
+    ['a', 'c']
     """
     kept, room = list[Item](), BYTES_PER_TOKEN * tokens + spare
     for item in items:

@@ -8,7 +8,7 @@ from theorex_lab.designs.dreams.recall import floor_of, ranking
 from theorex_lab.designs.dreams.strategies import Strategy, strategies_of
 from theorex_lab.errors import ModelUnavailable
 from theorex_lab.home import Home
-from theorex_lab.memory.filling import age_in_words, within
+from theorex_lab.memory.filling import age_in_words, items_within
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import one_line
@@ -64,4 +64,6 @@ def retrieve_strategies(home: Home, searcher: Searcher, query: str, now: int, to
     found = strategy_lines(home, Wanted(now, tokens, query)) if query.strip() else ()
     hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
     lines = [Item(line.text, line.events) for line in found]
-    return within([*lines, *(Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True))], tokens)
+    return items_within(
+        [*lines, *(Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True))], tokens
+    )

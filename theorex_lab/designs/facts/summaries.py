@@ -16,7 +16,7 @@ from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.items import FactSettings, fact_settings, told_of
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.home import Home
-from theorex_lab.memory.filling import within
+from theorex_lab.memory.filling import items_within
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import one_line
@@ -124,7 +124,7 @@ def retrieve_facts(home: Home, searcher: Searcher, query: str, now: int, tokens:
     """What a query gets within `tokens`, best first: daily notes and the facts that no note says, then what is known anyway,
     as a context tells it. What is too long for the room that is left is passed over.
     """
-    return within(_fitting(home, searcher, query, Wanted(now, tokens)), tokens)
+    return items_within(_fitting(home, searcher, query, Wanted(now, tokens)), tokens)
 
 
 def _fitting(home: Home, searcher: Searcher, query: str, wanted: Wanted) -> Iterator[Item]:

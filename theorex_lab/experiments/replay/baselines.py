@@ -26,7 +26,7 @@ from theorex_lab.experiments.scores.session_scores import Ends, Scene, sentences
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import render
-from theorex_lab.memory.filling import within
+from theorex_lab.memory.filling import items_within
 from theorex_lab.search.embed import choose_embedder
 from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
 
@@ -65,11 +65,11 @@ class Baseline:
 
     def inject(self, now: int, tokens: int) -> Sequence[Item]:
         """The first items within the budget."""
-        return within(self.items(now, "", tokens), tokens, 0)
+        return items_within(self.items(now, "", tokens), tokens, 0)
 
     def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
         """The first items for the query within the budget."""
-        return within(self.items(now, query, tokens), tokens, 0)
+        return items_within(self.items(now, query, tokens), tokens, 0)
 
     def said(self, *kinds: str, characters: int = PROMPT_CHARACTERS) -> Iterator[Item]:
         """Texts of these kinds of events (of all without any), newest first, each once."""
@@ -227,9 +227,11 @@ class Shuffled(Baseline):
         self._taken += len(events)
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        files, texts = Files(short=True), within(self.said("prompt", "observation", "turn_ended"), tokens // 3, 0)
+        files, texts = Files(short=True), items_within(self.said("prompt", "observation", "turn_ended"), tokens // 3, 0)
         files.observe(self.events)
-        return [Item(item.text) for item in [*within(files.items(now, "", tokens), tokens - tokens // 3, 0), *texts]]
+        return [
+            Item(item.text) for item in [*items_within(files.items(now, "", tokens), tokens - tokens // 3, 0), *texts]
+        ]
 
 
 class OracleLines(Baseline):
