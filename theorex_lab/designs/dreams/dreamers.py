@@ -199,6 +199,8 @@ class ModelDreamer(HeuristicDreamer):
 def dreamer_for(home: Home, *, night: bool = False) -> HeuristicDreamer:
     """Who dreams in a home by its setting dreamingModel; at night a model that costs has nightTokens for all that it does.
 
+    Any model of `models` does that has an OpenAI-compatible url; Anthropic's are reached by the one of theirs.
+
     Raises ConfigError for an unknown model.
     """
     settings, every = dream_settings(home), home.settings
