@@ -12,7 +12,7 @@ import pytest
 from tests.conftest import Meanings
 from theorex_lab.config import Settings
 from theorex_lab.dispatch.llm import ModelClient
-from theorex_lab.errors import InvalidInput, ModelUnavailable
+from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
 from theorex_lab.experiments.demos import run, run_demo
 from theorex_lab.experiments.demos.tools import DATA, issue_refund, python_calc, sales_db_query, stripe_charges_api
 
@@ -190,3 +190,9 @@ def test_a_model_that_never_answers_ends_after_eleven_steps(monkeypatch: pytest.
 def test_a_model_without_an_address_is_an_error() -> None:
     with pytest.raises(ModelUnavailable, match="has no url"):
         run_demo("sql", model="ministral-3b", settings=Settings())
+
+
+def test_the_waking_model_of_the_settings_plays_where_none_is_named() -> None:
+    settings = Settings(designs={"dreams": {"wakingModel": "nobody-9b"}})
+    with pytest.raises(ConfigError, match="nobody-9b"):
+        run_demo("sql", embedder=Meanings(), settings=settings)

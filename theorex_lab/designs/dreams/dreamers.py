@@ -144,7 +144,7 @@ class ModelDreamer(HeuristicDreamer):
         def complete(prompt: str) -> Completion:
             try:
                 return Completion(str(asyncio.run(provider.complete(prompt))), name, None, None, 0.0)
-            except Exception as error:
+            except Exception as error:  # whatever a provider of one's own raises means that no answer came
                 raise ModelUnavailable(f"{name} did not answer: {error}", "silent") from error
 
         return cls(complete, name=name)

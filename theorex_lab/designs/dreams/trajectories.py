@@ -83,12 +83,12 @@ class Trajectories(View):
     """A row a trajectory, in the order in which they began.
 
     rows: goal, end and last (seqs of events; 0 for none), at, last_at and ended_at (µs; 0 while it goes on), agent, session
-    and domain (numbers of names), project, outcome (place in `Ended`), confidence, by_hand, dreamt.  actions: row and seq of
+    and domain (numbers of names), project, outcome (place in `Ended`), confidence, dreamt.  actions: row and seq of
     each event; said: whether it is only a message.
     """
 
     name = "trajectories"
-    code = 1
+    code = 2
     kinds = tuple(("trajectory_started acted trajectory_ended prompt tool_used turn_ended turn_message session_ended outcome "
                    "trace_started trace_ended strategy strategy_merged dream").split())  # fmt: skip
 
@@ -98,14 +98,14 @@ class Trajectories(View):
         self.parents = Strings()
         self.rows = Table(
             goal="i8", end="i8", last="i8", at="i8", last_at="i8", ended_at="i8", agent="i4", key="i4", domain="i4",
-            project="i4", outcome="i1", confidence="f4", by_hand="?", dreamt="?")  # fmt: skip
+            project="i4", outcome="i1", confidence="f4", dreamt="?")  # fmt: skip
         self.actions = Table(row="i4", seq="i8", said="?")
         self._open: dict[str, int] = {}  # by key, the row that further events are of
 
     def _after_load(self) -> None:
         self._open = {self.keys[key]: row for row, key in enumerate(self.rows["key"].tolist())}
 
-    def _begin(self, key: str, event: Event, *, trajectory_id: str = "", by_hand: bool = False) -> int:
+    def _begin(self, key: str, event: Event, *, trajectory_id: str = "") -> int:
         body, taken = event.body, trajectory_id or key
         number = 2
         while self.ids.find(taken) is not None:
@@ -114,7 +114,7 @@ class Trajectories(View):
         self.parents.append(body.get("parent_id", ""))
         self._open[key] = self.rows.add(
             goal=event.seq, last=event.seq, at=event.at, last_at=event.at, agent=self.agents.number(event.agent),
-            key=self.keys.number(key), domain=self.domains.number(body.get("domain", DEFAULT_DOMAIN)), by_hand=by_hand,
+            key=self.keys.number(key), domain=self.domains.number(body.get("domain", DEFAULT_DOMAIN)),
             project=self.projects.number(body.get("project", "")), outcome=_OUTCOMES.index(Ended.UNKNOWN), confidence=1.0,
         )  # fmt: skip
         return self._open[key]
@@ -140,7 +140,7 @@ class Trajectories(View):
     def _trajectory_started(self, event: Event) -> None:
         named = event.body["trajectory_id"]
         if self.ids.find(named) is None:
-            self._begin(f"hand/{named}", event, trajectory_id=named, by_hand=True)
+            self._begin(f"hand/{named}", event, trajectory_id=named)
 
     def _acted(self, event: Event) -> None:
         if (row := self._row(f"hand/{event.body['trajectory_id']}")) is not None:
@@ -247,7 +247,7 @@ def rows_in(view: Any, mask: Any, domain: str | None, projects: Projects) -> lis
     return found
 
 
-_CARRIED = "goal end last last_at ended_at agent domain project outcome confidence by_hand".split()
+_CARRIED = "goal end last last_at ended_at agent domain project outcome confidence".split()
 
 
 def _shared(event: Event) -> str:
