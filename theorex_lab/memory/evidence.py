@@ -4,10 +4,10 @@ A key says what was asked, such as `query_type/code`; an option is what was trie
 """
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import ClassVar, get_args
+from typing import ClassVar, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from theorex_lab.journal.columns import Names, Parts, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory import outcome_lookup as verdicts
+from theorex_lab.memory.alike import PartIndex
 from theorex_lab.memory.observation import TRUST
 
 Floats = NDArray[np.float64]
@@ -62,6 +63,16 @@ class Cells:
             return self.successes / self.n
 
 
+class RowRuns(NamedTuple):
+    """Runs of some rows of a table: numbers of their options, runs and successes, the time of the latest (µs), mean cost."""
+
+    option: Integers
+    n: Floats
+    successes: Floats
+    last: Integers
+    cost: Floats
+
+
 class EvidenceTable(Parts):
     """Sums by key and option.
 
@@ -77,6 +88,9 @@ class EvidenceTable(Parts):
         self._keys, self._options = Names(), Names()
         self._cells = Table(key="i4", option="i4", last="i8", sums=("f8", _WIDTH))
         self._rows: dict[tuple[str, str], int] = {}  # in the order of the table's rows
+        self._of_key: list[list[int]] = []  # by number of a key, its rows
+        # By prefix: the keys under it by their parts, their numbers, and how many keys were looked at.
+        self._alike: dict[str, tuple[PartIndex, list[int], int]] = {}
 
     def __len__(self) -> int:
         return len(self._cells)
@@ -98,6 +112,7 @@ class EvidenceTable(Parts):
                 raise InvalidInput(f"got {key!r}, {option!r} as a key and an option; allowed are texts")
             numbers = {"key": self._keys.number(key), "option": self._options.number(option)}
             row = self._rows[key, option] = self._cells.add(**numbers, last=EARLIEST)
+            self._note(numbers["key"], row)
         sums, last = self._cells["sums"][row], self._cells["last"]
         last[row] = max(last[row], at)
         sums[:_FIRST_AMOUNT] += 1.0, success
@@ -108,6 +123,35 @@ class EvidenceTable(Parts):
     def row(self, key: str, option: str) -> int | None:
         """The row of a key and option, which stays the same; None where no run of them was counted."""
         return self._rows.get((key, option))
+
+    def _note(self, key: int, row: int) -> None:
+        if key == len(self._of_key):
+            self._of_key.append([])
+        self._of_key[key].append(row)
+
+    def option_number(self, option: str) -> int:
+        """The number of an option, -1 where no run of it was counted."""
+        found = self._options.find(option)
+        return -1 if found is None else found
+
+    def alike(self, prefix: str, parts: Collection[str], floor: float) -> tuple[Integers, Floats]:
+        """The rows of keys like these parts, and how alike: keys are `prefix` and then parts, joined by `|`; see `PartIndex`."""
+        index, numbers, seen = self._alike.get(prefix, (PartIndex(), [], 0))
+        for number in range(seen, len(self._keys)):
+            if (key := self._keys[number]).startswith(prefix):
+                index.add(set(key.removeprefix(prefix).split("|")))
+                numbers.append(number)
+        self._alike[prefix] = index, numbers, len(self._keys)
+        found, likeness = index.alike(parts, floor)
+        rows = [self._of_key[numbers[place]] for place in found.tolist()]
+        return np.array([row for of_key in rows for row in of_key], np.int64), np.repeat(likeness, [len(of_key) for of_key in rows])
+
+    def runs(self, rows: Integers) -> RowRuns:
+        """The runs of these rows."""
+        sums, cost = self._cells["sums"][rows], _FIRST_AMOUNT + 2 * AMOUNTS.index("cost")
+        with np.errstate(invalid="ignore"):
+            mean = sums[:, cost] / sums[:, cost + 1]
+        return RowRuns(self._cells["option"][rows], sums[:, 0], sums[:, 1], self._cells["last"][rows], mean)
 
     def correct(self, row: int, successes: int) -> None:
         """Count so many successes more (below 0: fewer) among the runs of a row."""
@@ -135,7 +179,20 @@ class EvidenceTable(Parts):
     def _after_load(self) -> None:
         keys, options = [*self._keys], [*self._options]
         pairs = zip(self._cells["key"].tolist(), self._cells["option"].tolist(), strict=True)
-        self._rows = {(keys[key], options[option]): row for row, (key, option) in enumerate(pairs)}
+        self._rows, self._of_key, self._alike = {}, [], {}
+        for row, (key, option) in enumerate(pairs):
+            self._rows[keys[key], options[option]] = row
+            self._note(key, row)
+
+
+def expected_success(runs: RowRuns, now: int, half_life_days: float | None) -> tuple[Floats, Floats, Floats]:
+    """Of each row the weight of its age, .5^(age / half-life); (successes + 1) / (runs + 2); and their product.
+
+    The weight is 1 without a half-life, and for what lies ahead of `now` (µs UTC).
+    """
+    weight = np.ones(len(runs.n)) * _weight(runs.last, now, half_life_days)
+    rate = (runs.successes + 1.0) / (runs.n + 2.0)
+    return weight, rate, rate * weight
 
 
 def is_heard(body: Body) -> bool:

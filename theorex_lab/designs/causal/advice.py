@@ -1,0 +1,131 @@
+"""Which gene to try for signals, and which not to, by what came of them before."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from theorex_lab.designs.causal import GENE_KEY, SIGNAL_KEY
+from theorex_lab.designs.causal.capture import checked_id
+from theorex_lab.designs.causal.items import CausalSettings, causal_settings, half_life
+from theorex_lab.designs.causal.keys import NO_SIGNALS, checked_signals, compute_signal_key, normalized_signals
+from theorex_lab.home import Home
+from theorex_lab.memory.evidence import EvidenceTable, evidence_view, expected_success
+
+_PREFIX = "causal/"
+_MOST_BANS_TOLD = 6
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Advice for signals. scores: of each gene, from 0; 0 where nothing is known of it.  banned_gene_ids: not to be tried.
+
+    preferred_gene_id: the gene of the highest score that is not banned, None where nothing is known.  explanation: why, a part a reason.
+    """
+
+    signal_key: str
+    preferred_gene_id: str | None
+    banned_gene_ids: frozenset[str]
+    scores: dict[str, float]
+    explanation: list[str] = field(default_factory=list)
+
+    @property
+    def current_signal_key(self) -> str:
+        """The key of the signals."""
+        return self.signal_key
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return {**vars(self), "banned_gene_ids": sorted(self.banned_gene_ids)}
+
+
+class GeneRecord(NamedTuple):
+    """What is known of a gene. best: what is expected here, aged and weighed by how alike the signals are; 0 where nothing is known.
+
+    rate: the best that it did here, not aged.  attempts: the most under one key.  prior, prior_rate, prior_attempts: the same,
+    whatever it was tried for.  cost: the mean of what it took, NaN where that is not known.
+    """
+
+    best: float
+    rate: float
+    attempts: float
+    prior: float
+    prior_rate: float
+    prior_attempts: float
+    successes: float
+    cost: float
+
+
+def get_advice(home: Home, signals: Sequence[str], genes: Sequence[str | Mapping[str, Any]], drift_enabled: bool = False, *,
+               cheapest: bool | None = None) -> Advice:  # fmt: skip
+    """The gene to prefer for signals, among these (ids, or genes with an `id`), and those that are banned.
+
+    cheapest: prefer the cheapest of those that cannot be told from the best; None: as the settings say. With drift nothing is
+    banned. Raises InvalidInput for signals or ids outside the rules.
+    """
+    ids = list(dict.fromkeys(checked_id("gene", gene.get("id") if isinstance(gene, Mapping) else gene) for gene in genes))
+    given, settings = checked_signals(signals), causal_settings(home)
+    with home.views.reading(evidence_view(home)) as evidence:
+        return advise(evidence.table, given, ids, settings, home.clock.now(), drift_enabled=drift_enabled, cheapest=cheapest)
+
+
+def advise(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], settings: CausalSettings, now: int, *,
+           drift_enabled: bool = False, cheapest: bool | None = None) -> Advice:  # fmt: skip
+    """`get_advice` on a table of evidence, at a time (µs UTC)."""
+    known = records(table, signals, ids, settings, now)
+    scores = {gene: _score(record, settings) for gene, record in known.items()}
+    banned = frozenset() if drift_enabled else frozenset(gene for gene, record in known.items() if is_banned(record, settings))
+    order = sorted(ids, key=lambda gene: -scores[gene])
+    usable = [gene for gene in order if gene not in banned and scores[gene] > 0]
+    preferred = usable[0] if usable else None
+    told = []
+    if preferred and (settings.cheapest if cheapest is None else cheapest) and (cheaper := _cheaper(usable, known)):
+        told.append(f"cheapest_not_worse:{cheaper} than {preferred}")
+        preferred = cheaper
+    told = [*([f"memory_prefer:{preferred}"] if preferred else []), *told]
+    if banned:
+        told.append(f"memory_ban:{','.join([gene for gene in ids if gene in banned][:_MOST_BANS_TOLD])}")
+    if preferred and known[preferred].prior:
+        told.append(f"gene_prior:{known[preferred].prior:.3f}")
+    told += ["random_drift:enabled"] if drift_enabled else []
+    return Advice(compute_signal_key(signals), preferred, banned, {gene: scores[gene] for gene in order}, told)
+
+
+def records(table: EvidenceTable, signals: Sequence[str], ids: Collection[str], settings: CausalSettings, now: int) -> dict[str, GeneRecord]:
+    """What is known of each gene for these signals: under their own key, and under keys alike by `settings.similarity`."""
+    parts = set(normalized_signals(signals)) or {NO_SIGNALS}
+    rows, likeness = table.alike(_PREFIX + SIGNAL_KEY, parts, settings.similarity)
+    here = table.runs(rows)
+    _, rate, value = expected_success(here, now, half_life(settings.edge_half_life_days))
+    return {gene: _record(table, gene, here.option == table.option_number(gene), (rate, value * likeness, here), settings, now) for gene in ids}
+
+
+def _record(table: EvidenceTable, gene: str, own: NDArray[np.bool_], told: Any, settings: CausalSettings, now: int) -> GeneRecord:
+    rate, value, here = told
+    row = table.row(_PREFIX + GENE_KEY, gene)
+    prior, prior_rate, prior_n = 0.0, 0.0, 0.0
+    if row is not None:
+        elsewhere = table.runs(np.array([row]))
+        _, rates, values = expected_success(elsewhere, now, half_life(settings.gene_half_life_days))
+        prior, prior_rate, prior_n = float(values[0]), float(rates[0]), float(elsewhere.n[0])
+    if not own.any():
+        return GeneRecord(0.0, 0.0, 0.0, prior, prior_rate, prior_n, 0.0, float("nan"))
+    at = int(np.flatnonzero(own)[np.argmax(value[own])])
+    n = here.n[own]
+    return GeneRecord(
+        float(value[at]), float(rate[own].max()), float(n.max()), prior, prior_rate, prior_n, float(here.successes[at]),
+        float(here.cost[at]))  # fmt: skip
+
+
+def _score(record: GeneRecord, settings: CausalSettings) -> float:
+    alone = settings.prior_alone * record.prior
+    return record.best + settings.prior_weight * record.prior if record.best > 0 else alone
+
+
+def is_banned(record: GeneRecord, settings: CausalSettings) -> bool:
+    """Whether a gene failed too often to be tried again: by all that it ever did, since success of long ago is no failure."""
+    if record.attempts >= settings.ban_attempts:
+        return record.rate < settings.ban_below
+    return record.prior_attempts >= settings.prior_ban_attempts and record.prior_rate < settings.prior_ban_below

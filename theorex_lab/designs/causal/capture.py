@@ -1,0 +1,215 @@
+"""What happens is recorded: signals, hypotheses, attempts, outcomes and what is offered from outside.
+
+Each is in the journal when the call returns. An attempt and its outcome are matched by the id of the action, so that several
+may be open, a killed process loses neither, and no outcome is recorded twice.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from theorex_lab.clock import to_iso
+from theorex_lab.design import Face
+from theorex_lab.designs.causal import FAILED, SUCCESS
+from theorex_lab.designs.causal.graph import Attempt, Graph, attempt_of
+from theorex_lab.designs.causal.items import causal_settings
+from theorex_lab.designs.causal.keys import checked_signals, compute_signal_key, error_signature, has_error
+from theorex_lab.designs.causal.outcomes import Inferred, infer_outcome_enhanced
+from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.home import Home
+from theorex_lab.ids import check_agent, derived_event_id, new_event_id
+from theorex_lab.journal.event import Event, new_event
+from theorex_lab.text.doors import kept_value
+
+Given = Mapping[str, Any]
+_EVENT_TYPE = "MemoryGraphEvent"
+_KIND_OF = {"signal_snapshot": "signal", "attempt_closed": "outcome"}  # as the document calls it, where that differs
+_OBSERVED_CHARACTERS, _MOST_OBSERVED = 2_000, 64
+_ID_CHARACTERS, _NOTE_CHARACTERS = 200, 2_000
+_MOST_CAPSULES = 64
+_ADVICE = {"repair": "reduce errors", "optimize": "improve what is there", "innovate": "open a new way"}
+
+
+class Recorded(NamedTuple):
+    """The id of what was recorded, the key of its signals, and the event in the document's form."""
+
+    id: str
+    signal_key: str
+    event: dict[str, Any]
+
+
+def document_form(event: Event) -> dict[str, Any]:
+    """An event as a line of memory_graph.jsonl has it."""
+    kept = {name: value for name, value in event.body.items() if name not in ("v", "project", "source")}
+    named = _KIND_OF.get(event.kind, event.kind)
+    return {"type": _EVENT_TYPE, "kind": named, "id": event.id, "ts": f"{to_iso(event.at)[:-4]}Z", **kept}
+
+
+def record_signal_snapshot(home: Home, signals: Sequence[str], observations: Given | None = None, *,
+                           agent: str = "main") -> dict[str, Any]:  # fmt: skip
+    """Record the signals that are there now; returns the event in the document's form. Raises InvalidInput as `keys.checked_signals`.
+
+    observations: {name: text, number or truth value}, such as recent_error_count and scan_ms; long texts are cut.
+    """
+    event = _append(home, "signal_snapshot", {"signal": signal_of(signals), "observed": observed(observations)}, agent)
+    return document_form(event)
+
+
+def record_hypothesis(home: Home, signals: Sequence[str], selected_gene: Given | None = None, *, observations: Given | None = None,
+                      agent: str = "main", **about: Any) -> Recorded:  # fmt: skip
+    """Record what is expected of a gene before it is tried; returns its id.
+
+    about: mutation, personality_state, selector, drift_enabled, selected_by, capsules_used. Raises InvalidInput for what is outside the rules.
+    """
+    body = _about(home, signals, selected_gene, observations, **about)
+    gene, at = body["gene"] or {}, home.clock.now()
+    hypothesis_id, key = f"hyp_{new_event_id(at)}", body["signal"]["key"]
+    aim = _ADVICE.get(str((body["mutation"] or {}).get("category") or gene.get("category")), "help")
+    way = "by drift" if body["action"]["drift"] else "directed"
+    text = (
+        f"With {len(body['signal']['signals'])} signals under {key}, the gene {gene.get('id') or 'none'}"
+        f" ({gene.get('category') or 'no category'}), chosen {way}, is expected to {aim}."
+    )
+    said = {"id": hypothesis_id, "text": text[:_NOTE_CHARACTERS], "predicted_outcome": {"status": None, "score": None}}
+    event = _append(home, "hypothesis", {"signal": body.pop("signal"), "hypothesis": said, **body}, agent)
+    return Recorded(hypothesis_id, key, document_form(event))
+
+
+def record_attempt(home: Home, signals: Sequence[str], selected_gene: Given | None = None, *, hypothesis_id: str | None = None,
+                   observations: Given | None = None, agent: str = "main", **about: Any) -> Recorded:  # fmt: skip
+    """Record that a gene is tried, before it is known what comes of it; returns the id of the action.
+
+    about: as `record_hypothesis`. Raises InvalidInput for what is outside the rules.
+    """
+    body = _about(home, signals, selected_gene, observations, **about)
+    body["action"]["id"] = f"act_{new_event_id(home.clock.now())}"
+    body["hypothesis"] = {"id": checked_id("hypothesis", hypothesis_id)} if hypothesis_id else None
+    event = _append(home, "attempt", body, agent)
+    return Recorded(body["action"]["id"], body["signal"]["key"], document_form(event))
+
+
+def record_outcome_from_state(home: Home, signals: Sequence[str], observations: Given | None = None, *, evidence: str = "",
+                              action_id: str | None = None, agent: str = "main", **used: float | None) -> dict[str, Any] | None:  # fmt: skip
+    """Close an attempt by the signals that are there now: that of `action_id`, else the agent's last open one.
+
+    Returns the event in the document's form, None where nothing is open. evidence: a log in which an EvolutionEvent may say
+    how it came out; it is not kept.  used: latency_ms, tokens, cost. Raises InvalidInput for an action that is unknown or closed.
+    """
+    now = checked_signals(signals)
+
+    def inferred(body: Given) -> Inferred:
+        tokens = causal_settings(home).error_tokens
+        return infer_outcome_enhanced(body["had_error"], has_error(now, tokens), body["observed"], observations, evidence)
+
+    return _close(home, action_id, agent, inferred, now, observed(observations), used)
+
+
+def close(home: Home, action_id: str, status: str, score: float | None = None, note: str = "", *, agent: str = "main",
+          signals: Sequence[str] = (), **used: float | None) -> dict[str, Any]:  # fmt: skip
+    """Close an attempt as a success or a failure that is known; score: 0..1. Raises InvalidInput as `record_outcome_from_state`."""
+    if status not in (SUCCESS, FAILED):
+        raise InvalidInput(f"got the status {status!r}; allowed are {SUCCESS} and {FAILED}")
+    worth = (1.0 if status == SUCCESS else 0.0) if score is None else score
+    if isinstance(worth, bool) or not isinstance(worth, int | float) or not 0 <= worth <= 1:
+        raise InvalidInput(f"got the score {score!r}; allowed is a number from 0 to 1")
+    said = Inferred(status, float(worth), note[:_NOTE_CHARACTERS] or "told")
+    found = _close(home, action_id, agent, lambda _body: said, checked_signals(signals), None, used)
+    assert found is not None  # an action that is named is there, or refused
+    return found
+
+
+def _close(home: Home, action_id: str | None, agent: str, infer: Any, now: list[str], current: Given | None,
+           used: Mapping[str, float | None]) -> dict[str, Any] | None:  # fmt: skip
+    check_used(used)
+    while (attempt := _attempt_to_close(home, action_id, agent)) is not None:
+        (told,) = home.journal.read(seqs=[attempt.seq])
+        event = closing(told, infer(told.body), now, current, used, at=home.clock.now())
+        try:
+            home.journal.append([event])
+        except AlreadyThere as error:
+            if action_id is not None:
+                raise _closed(action_id) from error
+            continue  # another process closed it just now: the one before it is the last
+        return document_form(event)
+    return None
+
+
+def _attempt_to_close(home: Home, action_id: str | None, agent: str) -> Attempt | None:
+    if action_id is None:
+        with home.views.reading(Graph) as view:
+            return view.last_open(check_agent(agent))
+    found = attempt_of(home, action_id)
+    if not found.open:
+        raise _closed(action_id)
+    return found
+
+
+def _closed(action_id: str) -> InvalidInput:
+    return InvalidInput(f"got the action {action_id}, which has an outcome; record what is tried next as an attempt of its own")
+
+
+def closing(attempt: Event, outcome: Inferred, now: Sequence[str], current: Given | None, used: Mapping[str, float | None], *,
+            at: int, lineage: Sequence[str] = ()) -> Event:  # fmt: skip
+    """The event that closes an attempt; a second one for the same attempt has the same id."""
+    body = attempt.body
+    kept = {name: body.get(name) for name in ("signal", "mutation", "personality", "gene", "action", "hypothesis", "capsules")}
+    kept["signal"] = {**body["signal"], "error_signature": error_signature(now)}
+    said = {**outcome._asdict(), "observed": {"current_signals": list(now)}}
+    kept |= {"outcome": said, "confidence": {"half_life_days": 30}, "observed": current, "baseline": body.get("observed")}
+    kept |= {name: value for name, value in used.items() if value is not None}
+    kept |= {name: body[name] for name in ("source", "project") if name in body}
+    made = derived_event_id("attempt_closed", body["action"]["id"])
+    who = {"agent": attempt.agent, "session": attempt.session}
+    return new_event("attempt_closed", kept_value(kept), **who, lineage=[attempt.id, *lineage], at=at, event_id=made)
+
+
+def signal_of(signals: Sequence[str]) -> dict[str, Any]:
+    """Signals as events hold them: their key, as they were given, and the normal form of the first error."""
+    found = checked_signals(kept_value(signals if isinstance(signals, str) else list(signals)))
+    return {"key": compute_signal_key(found), "signals": found, "error_signature": error_signature(found)}
+
+
+def observed(observations: Given | None) -> dict[str, Any] | None:
+    """What was observed, in plain members; long texts are cut. Raises InvalidInput for other values."""
+    if observations is None:
+        return None
+    plain = all(isinstance(name, str) and isinstance(value, str | int | float | bool | None) for name, value in observations.items())
+    if not plain or len(observations) > _MOST_OBSERVED:
+        raise InvalidInput(f"got the observations {observations!r:.200}; allowed are up to {_MOST_OBSERVED} texts, numbers and truth values by name")
+    return {name: value[:_OBSERVED_CHARACTERS] if isinstance(value, str) else value for name, value in observations.items()}
+
+
+def checked_id(what: str, given: object) -> str:
+    """An id. Raises InvalidInput for one that is not 1 to 200 printable ASCII characters: others may look like another id."""
+    if not isinstance(given, str) or not given.isascii() or not given.isprintable() or not 0 < len(given.strip()) <= len(given) <= _ID_CHARACTERS:
+        raise InvalidInput(f"got the {what} id {given!r:.100}; allowed are 1 to {_ID_CHARACTERS} printable ASCII characters")
+    return given
+
+
+def check_used(used: Mapping[str, object]) -> None:
+    """Raise InvalidInput for a latency_ms, tokens or cost that is no finite number from 0, and for other names."""
+    for name, value in used.items():
+        usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
+        if name not in ("latency_ms", "tokens", "cost") or not (value is None or usable):
+            raise InvalidInput(f"got {name}={value!r}; allowed are latency_ms, tokens and cost, finite numbers from 0")
+
+
+def _about(home: Home, signals: Sequence[str], selected_gene: Given | None, observations: Given | None, *,
+           mutation: Given | None = None, personality_state: Given | None = None, selector: Given | None = None,
+           drift_enabled: bool = False, selected_by: str = "selector", capsules_used: Sequence[str] = ()) -> dict[str, Any]:  # fmt: skip
+    """What hypotheses and attempts say alike."""
+    from theorex_lab.designs.causal.personality import checked_mutation, personality_key
+
+    signal = signal_of(signals)
+    gene = selected_gene and {"id": checked_id("gene", selected_gene.get("id")), "category": selected_gene.get("category")}
+    if len(capsules_used) > _MOST_CAPSULES:
+        raise InvalidInput(f"got {len(capsules_used)} capsules; allowed are {_MOST_CAPSULES}")
+    person = personality_state and {"key": personality_key(personality_state), "state": dict(personality_state)}
+    action = {"drift": bool(drift_enabled), "selected_by": str(selected_by), "selector": dict(selector) if selector else None}
+    return {
+        "signal": signal, "mutation": checked_mutation(mutation), "personality": person or None, "gene": gene or None,
+        "action": action, "capsules": {"used": [checked_id("capsule", used) for used in capsules_used]},
+        "had_error": has_error(signal["signals"], causal_settings(home).error_tokens), "observed": observed(observations)}  # fmt: skip
+
+
+def _append(home: Home, kind: str, body: dict[str, Any], agent: str) -> Event:
+    return Face(home).append(kind, {"source": "agent", **body}, agent=check_agent(agent))

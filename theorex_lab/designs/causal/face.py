@@ -1,0 +1,48 @@
+"""What a lab gives as `lab.causal`: signals, hypotheses, attempts and outcomes recorded, and advice read from them."""
+
+from typing import Any
+
+from theorex_lab.design import Face, later, on_home
+from theorex_lab.designs.causal import keys
+
+_HERE = "theorex_lab.designs.causal"
+
+
+class Causal(Face):
+    """Causal memory in one home.
+
+    >>> from theorex_lab import Lab
+    >>> with Lab.temporary() as lab:
+    ...     signals, gene = ["log_error", "errsig:TypeError: undefined"], {"id": "gene_repair", "category": "repair"}
+    ...     done = lab.causal.record_attempt(signals, gene)
+    ...     outcome = lab.causal.record_outcome_from_state([])
+    ...     advice = lab.causal.get_advice(signals, [gene, {"id": "gene_other"}])
+    >>> outcome["outcome"]["note"], advice.preferred_gene_id, round(advice.scores["gene_repair"], 3)
+    ('error_cleared|heuristic_delta', 'gene_repair', 0.747)
+
+    What is no method of its own does what the function that it names does, in the face's home.
+    """
+
+    compute_signal_key = staticmethod(keys.compute_signal_key)
+    normalize_error_signature = staticmethod(keys.normalize_error_signature)
+    stable_hash = staticmethod(keys.stable_hash)
+    record_signal_snapshot = on_home(later(f"{_HERE}.capture:record_signal_snapshot"))
+    record_hypothesis = on_home(later(f"{_HERE}.capture:record_hypothesis"))
+    record_attempt = on_home(later(f"{_HERE}.capture:record_attempt"))
+    record_outcome_from_state = on_home(later(f"{_HERE}.capture:record_outcome_from_state"))
+    close = on_home(later(f"{_HERE}.capture:close"))
+    get_advice = on_home(later(f"{_HERE}.advice:get_advice"))
+    open_attempts = on_home(later(f"{_HERE}.graph:open_attempts"))
+    fill = on_home(later(f"{_HERE}.filling:fill"))
+
+    def genes(self) -> list[dict[str, Any]]:
+        """The genes that are known, each as it was told last."""
+        from theorex_lab.designs.causal.graph import assets_of
+
+        return assets_of(self.home)
+
+    def capsules(self) -> list[dict[str, Any]]:
+        """The capsules that are known, each as it was told last."""
+        from theorex_lab.designs.causal.graph import assets_of
+
+        return assets_of(self.home, genes=False)

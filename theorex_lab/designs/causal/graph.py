@@ -1,0 +1,125 @@
+"""The causal graph: attempts and how they were closed, the genes and capsules that are known, and the personality."""
+
+import json
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.home import Home
+from theorex_lab.journal.columns import Names, Strings, Table
+from theorex_lab.journal.event import Event
+from theorex_lab.journal.view import View
+
+_NEAREST_AMONG = 2_000
+
+
+class Attempt(NamedTuple):
+    """An attempt. action_id: its id.  seq: of the event that told it.  open: whether no outcome has closed it."""
+
+    action_id: str
+    seq: int
+    open: bool
+
+
+class Graph(View):
+    """A row an attempt, and a row a gene or a capsule, in the order in which they were first told.
+
+    rows: seq of the attempt (0 where only its outcome is known), agent (number of a name), closed.  assets: the JSON of each
+    as it was told, one after the other; known: of each id the place of the last, and whether it is a gene.  people: of each
+    personality (by its key) its outcomes: success, failed, and the sum of their scores.  states: personalities as they were set.
+    """
+
+    name = "causal_graph"
+    code = 1
+    kinds = ("attempt", "attempt_closed", "asset", "personality")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.actions, self.agents, self.ids, self.personalities = Names(), Names(), Names(), Names()
+        self.assets, self.states = Strings(), Strings()
+        self.rows = Table(seq="i8", agent="i4", closed="?")
+        self.known = Table(place="i8", gene="?")
+        self.people = Table(success="i8", failed="i8", score="f8")
+        self._open: dict[int, list[int]] = {}  # by agent, the rows that are open, the newest last
+
+    def _after_load(self) -> None:
+        waiting = np.flatnonzero(~self.rows["closed"])
+        waiting = waiting[np.argsort(self.rows["seq"][waiting], kind="stable")]
+        self._open = {}
+        for row, agent in zip(waiting.tolist(), self.rows["agent"][waiting].tolist(), strict=True):
+            self._open.setdefault(agent, []).append(row)
+
+    def _row(self, event: Event) -> int:
+        row = self.actions.number(event.body["action"]["id"])
+        return row if row < len(self.rows) else self.rows.add(agent=self.agents.number(event.agent))
+
+    def _attempt(self, event: Event) -> None:
+        row = self._row(event)
+        self.rows.put(row, seq=event.seq)
+        if not self.rows["closed"][row]:
+            self._open.setdefault(int(self.rows["agent"][row]), []).append(row)
+
+    def _attempt_closed(self, event: Event) -> None:
+        row = self._row(event)
+        self.rows.put(row, closed=True)
+        waiting = self._open.get(int(self.rows["agent"][row]), [])
+        if row in waiting:
+            waiting.remove(row)
+        if personality := event.body.get("personality"):
+            self._lived(personality["key"], event.body["outcome"])
+
+    def _lived(self, key: str, outcome: Mapping[str, Any]) -> None:
+        number = self.personalities.number(key)
+        if number == len(self.people):
+            self.people.add()
+        if outcome["status"] in ("success", "failed"):
+            self.people[outcome["status"]][number] += 1
+            self.people["score"][number] += outcome["score"] or 0.0
+
+    def _asset(self, event: Event) -> None:
+        number = self.ids.number(event.body["asset"]["id"])
+        if number == len(self.known):
+            self.known.add()
+        self.known.put(number, place=len(self.assets), gene=event.body["asset"]["type"] == "Gene")
+        self.assets.append(json.dumps(event.body["asset"], separators=(",", ":")))
+
+    def _personality(self, event: Event) -> None:
+        self.states.append(json.dumps(event.body["state"]))
+
+    def attempt(self, row: int) -> Attempt:
+        """The attempt in a row."""
+        return Attempt(self.actions[row], int(self.rows["seq"][row]), not self.rows["closed"][row])
+
+    def last_open(self, agent: str) -> Attempt | None:
+        """The attempt of an agent that was told last and is open; None without one."""
+        number = self.agents.find(agent)
+        waiting = self._open.get(-1 if number is None else number)
+        return self.attempt(waiting[-1]) if waiting else None
+
+
+def attempt_of(home: Home, action_id: str) -> Attempt:
+    """The attempt of this action. Raises InvalidInput where there is none, naming the nearest."""
+    with home.views.reading(Graph) as view:
+        row = view.actions.find(action_id)
+        if row is not None:
+            return view.attempt(row)
+        among = [view.actions[at] for at in range(max(0, len(view.actions) - _NEAREST_AMONG), len(view.actions))]
+    near = get_close_matches(action_id, among, n=1, cutoff=0.5)
+    raise InvalidInput(f"got the action {action_id!r:.100}; allowed is one that `attempt` gave" + (f", such as {near[0]}" if near else ""))
+
+
+def open_attempts(home: Home, agent: str | None = None) -> list[Attempt]:
+    """The attempts without an outcome, of an agent or of all, in the order in which they were told."""
+    with home.views.reading(Graph) as view:
+        found = np.flatnonzero(~view.rows["closed"])
+        return [view.attempt(row) for row in found.tolist() if agent in (None, view.agents[int(view.rows["agent"][row])])]
+
+
+def assets_of(home: Home, *, genes: bool = True) -> list[dict[str, Any]]:
+    """The genes (or else the capsules) that are known, each as it was told last, in the order in which they came."""
+    with home.views.reading(Graph) as view:
+        places = view.known["place"][view.known["gene"] == genes].tolist()
+        return [json.loads(view.assets[place]) for place in places]

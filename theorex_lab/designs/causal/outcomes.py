@@ -1,0 +1,91 @@
+"""How an attempt came out, inferred from what is seen after it; figures that are missing change nothing."""
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from theorex_lab.designs.causal import FAILED, SUCCESS
+
+_ERRORS_PER_SCORE, _MOST_BY_ERRORS, _MOST_BY_SCAN = 50, 0.12, 0.06
+_SUCCESS_FROM = 0.5
+_OBSERVED_SCORES = {SUCCESS: 0.75, FAILED: 0.25}
+_LAST_LINES = 400
+# By whether there was an error before and is one now.
+_INFERRED = {
+    (True, False): (SUCCESS, 0.85, "error_cleared"), (True, True): (FAILED, 0.2, "error_persisted"),
+    (False, True): (FAILED, 0.15, "new_error_appeared"), (False, False): (SUCCESS, 0.6, "stable_no_error")}  # fmt: skip
+
+
+class Inferred(NamedTuple):
+    """How it came out: success or failed, 0..1, and what that was read from."""
+
+    status: str
+    score: float
+    note: str
+
+
+def infer_outcome(had_error: bool, has_error: bool) -> Inferred:
+    """By whether an error was there before and is there now.
+
+    >>> infer_outcome(True, False)
+    Inferred(status='success', score=0.85, note='error_cleared')
+    """
+    return Inferred(*_INFERRED[had_error, has_error])
+
+
+def infer_outcome_enhanced(had_error: bool, has_error: bool, baseline: Mapping[str, Any] | None = None,
+                           current: Mapping[str, Any] | None = None, evidence: str = "") -> Inferred:  # fmt: skip
+    """As `infer_outcome`, unless an EvolutionEvent among the last 400 lines of `evidence` says how it came out.
+
+    The score rises with errors that are gone (recent_error_count, up to .12) and with a quicker scan (scan_ms, up to .06)
+    where both figures are known.
+
+    >>> infer_outcome_enhanced(True, True, {"recent_error_count": 5, "scan_ms": 100}, {"recent_error_count": 8, "scan_ms": 50})
+    Inferred(status='failed', score=0.2, note='error_persisted|heuristic_delta')
+    """
+    if observed := _observed(evidence):
+        return observed
+    base = infer_outcome(had_error, has_error)
+    score = base.score
+    errors, scans = ((_number(baseline, name), _number(current, name)) for name in ("recent_error_count", "scan_ms"))
+    if None not in errors:
+        score += _within((errors[0] - errors[1]) / _ERRORS_PER_SCORE, _MOST_BY_ERRORS)  # type: ignore[operator]
+    if None not in scans and scans[0] > 0:  # type: ignore[operator]
+        score += _within((scans[0] - scans[1]) / scans[0], _MOST_BY_SCAN)  # type: ignore[operator]
+    return Inferred(base.status, round(min(1.0, max(0.0, score)), 12), f"{base.note}|heuristic_delta")
+
+
+def _within(value: float, most: float) -> float:
+    return max(-most, min(most, value))
+
+
+def _number(observed: Mapping[str, Any] | None, name: str) -> float | None:
+    value = (observed or {}).get(name)
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    return float(value) if usable else None  # type: ignore[arg-type]
+
+
+def _observed(evidence: str) -> Inferred | None:
+    """What the newest EvolutionEvent of a log says."""
+    for line in reversed(evidence.splitlines()[-_LAST_LINES:]):
+        if '"EvolutionEvent"' not in line:
+            continue
+        try:
+            event = json.loads(line)
+        except (ValueError, RecursionError):  # a line that was cut, or is something else
+            continue
+        said = event.get("outcome") if isinstance(event, dict) and event.get("type") == "EvolutionEvent" else None
+        if isinstance(said, dict) and (found := _said(said)):
+            return found
+    return None
+
+
+def _said(outcome: Mapping[str, Any]) -> Inferred | None:
+    status, score = outcome.get("status"), _number(outcome, "score")
+    if status not in _OBSERVED_SCORES:
+        if score is None:
+            return None
+        status = SUCCESS if score >= _SUCCESS_FROM else FAILED
+    score = _OBSERVED_SCORES[status] if score is None else min(1.0, max(0.0, score))
+    return Inferred(status, score, "evolutionevent_observed")
