@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
-from theorex_lab.config import QueryType
+from theorex_lab.config import WORSE_AT, QueryType
 from theorex_lab.design import Design, EvidenceRun
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
@@ -33,7 +33,6 @@ HEARD_PREFIX = "heard/"  # before the key of what only a file says: it is shown,
 AMOUNTS = ("latency_ms", "tokens", "cost")
 _WIDTH = 2 + 2 * len(AMOUNTS)  # runs, successes, then of each amount its sum and how many runs stated it
 _FIRST_AMOUNT = 2
-WORSE_AT = 0.16  # the chance of error at which an option counts as worse than the best, one-sided
 
 
 class Option(NamedTuple):
