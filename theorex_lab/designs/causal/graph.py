@@ -1,17 +1,18 @@
 """The causal graph: attempts and how they were closed, the genes and capsules that are known, and the personality."""
 
 import json
-from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from theorex_lab.designs.causal import FAILED, SUCCESS
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.observation import TRUST
 
 _NEAREST_AMONG = 2_000
 
@@ -29,7 +30,8 @@ class Graph(View):
 
     rows: seq of the attempt (0 where only its outcome is known), agent (number of a name), closed.  assets: the JSON of each
     as it was told, one after the other; known: of each id the place of the last, and whether it is a gene.  people: of each
-    personality (by its key) its outcomes: success, failed, and the sum of their scores.  states: personalities as they were set.
+    personality (by its key) its outcomes: success, failed, and the sum of their scores.  states: personalities as they were set, set_at: the seqs of the events that did.  lived: outcomes that
+    are trusted, in order: seq, gene (number, -1 without), environment (number of a name), score, whether it failed, and was of a mutation.
     """
 
     name = "causal_graph"
@@ -43,6 +45,9 @@ class Graph(View):
         self.rows = Table(seq="i8", agent="i4", closed="?")
         self.known = Table(place="i8", gene="?")
         self.people = Table(success="i8", failed="i8", score="f8")
+        self.genes, self.environments = Names(), Names()
+        self.lived = Table(seq="i8", gene="i4", environment="i4", failed="?", mutated="?", score="f8")
+        self.set_at = Table(seq="i8")
         self._open: dict[int, list[int]] = {}  # by agent, the rows that are open, the newest last
 
     def _after_load(self) -> None:
@@ -68,16 +73,23 @@ class Graph(View):
         waiting = self._open.get(int(self.rows["agent"][row]), [])
         if row in waiting:
             waiting.remove(row)
-        if personality := event.body.get("personality"):
-            self._lived(personality["key"], event.body["outcome"])
+        trusted = TRUST[event.body["source"]] >= TRUST["model"]
+        if trusted and event.body["outcome"]["status"] in (SUCCESS, FAILED):
+            self._lived(event)
 
-    def _lived(self, key: str, outcome: Mapping[str, Any]) -> None:
-        number = self.personalities.number(key)
-        if number == len(self.people):
-            self.people.add()
-        if outcome["status"] in ("success", "failed"):
-            self.people[outcome["status"]][number] += 1
-            self.people["score"][number] += outcome["score"] or 0.0
+    def _lived(self, event: Event) -> None:
+        body, said = event.body, event.body["outcome"]
+        gene, score = (body.get("gene") or {}).get("id"), said["score"] or 0.0
+        if personality := body.get("personality"):
+            number = self.personalities.number(personality["key"])
+            if number == len(self.people):
+                self.people.add()
+            self.people[said["status"]][number] += 1
+            self.people["score"][number] += score
+        place = self.environments.number(str((body.get("baseline") or {}).get("environment") or ""))
+        self.lived.add(
+            seq=event.seq, gene=self.genes.number(gene) if gene else -1, environment=place, score=score,
+            failed=said["status"] == FAILED, mutated=bool(body.get("mutation")))  # fmt: skip
 
     def _asset(self, event: Event) -> None:
         number = self.ids.number(event.body["asset"]["id"])
@@ -88,6 +100,7 @@ class Graph(View):
 
     def _personality(self, event: Event) -> None:
         self.states.append(json.dumps(event.body["state"]))
+        self.set_at.add(seq=event.seq)
 
     def attempt(self, row: int) -> Attempt:
         """The attempt in a row."""
