@@ -37,6 +37,9 @@ days = partial(tunable, unit="days", le=36_500)
 counted = partial(tunable, ge=1, le=1_000_000)
 percent = partial(tunable, unit="percent", ge=0, le=100)
 ModelTier = Literal["small", "medium", "large"]
+# The chance of error at which an option counts as worse than the best. By cross-validation on training queries of llmrouter,
+# 150 to 5,608 of them, it is the lowest at which routing does not fall distinguishably behind the best single model.
+WORSE_AT = 0.25
 QueryType = Literal["code", "math", "retrieval", "synthesis", "creative", "safety", "general"]
 
 
@@ -44,7 +47,8 @@ class ModelSettings(SettingsRecord):
     """A language model: where it is asked, and how large it is.
 
     `url`: base of an OpenAI-compatible endpoint (a host named here may be another machine); None: it can be advised,
-    not called. `api_key_env`: the environment variable that holds its key.
+    not called. `api_key_env`: the environment variable that holds its key. `cost_per_million_tokens`: in any currency that is
+    the same for all; where it is not set, what a call costs is not known.
     """
 
     tier: ModelTier
@@ -128,8 +132,12 @@ class Settings(SettingsRecord):
     roles: list[RoleSettings] = tunable(DEFAULT_ROLES, "agents' abilities; the order breaks ties", inner=RoleSettings)
     battery_threshold: float = share(0.2, "charge below which no large model runs on battery")
     matrix_min_samples: int = counted(5, "runs that a cell of the matrix needs to be usable", unit="runs")
-    matrix_success_weight: float = share(1.0, "weight of success in a score, the rest is speed; 1: it breaks ties")
+    matrix_success_weight: float = share(1.0, "weight of success in a score, the rest is speed; 1: see routePrefers")
     matrix_half_life_days: float | None = days(None, "time in which evidence for a model halves; none: never", gt=0)
+    route_prefers: Literal["cheapest", "success"] = tunable("cheapest", "cheapest: of those not distinguishably worse")
+    route_worse_at: float = tunable(
+        WORSE_AT, "chance of error at which a model counts as worse, one-sided", ge=0, le=0.5
+    )
     recall_calls: int = tunable(150, "calls like a query that advise a model; 0: none", "calls", ge=0, le=10_000)
     dispatch_context_pct: float = percent(50.0, "share of the context in use from which a task is handed to a model")
     model_timeout_seconds: float = tunable(30.0, "longest wait for one model", "seconds", gt=0, le=3_600)
@@ -170,6 +178,16 @@ class Settings(SettingsRecord):
         if self.is_set(name):
             return "config.json"
         return f"preset {self.preset}" if name in PRESETS[self.preset] else "default"
+
+    @property
+    def worse_at(self) -> float:
+        """The chance of error at which a model counts as worse than the best: at 0.5 any lower rate does."""
+        return self.route_worse_at if self.route_prefers == "cheapest" else 0.5
+
+    def price(self, model: str) -> float | None:
+        """What a million tokens of a model cost; None where the settings do not say."""
+        found = self.models.get(model)
+        return found.cost_per_million_tokens if found and found.is_set("cost_per_million_tokens") else None
 
     def source_weight(self, agent: str) -> float:
         """Credibility of an agent, 0 to 1."""

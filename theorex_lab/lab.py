@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     import tempfile
 
     from theorex_lab.design import Design
+    from theorex_lab.designs.causal.face import Causal
     from theorex_lab.designs.dreams.face import Dreams
     from theorex_lab.designs.facts.face import FactsMemory
     from theorex_lab.designs.sessions.face import Sessions
@@ -219,8 +220,12 @@ class Lab:
     @property
     def dreams(self) -> Dreams:
         """The design of dreams: trajectories captured, strategies made of them, recalled and followed step by step."""
-        found: Dreams = self.design("dreams")
-        return found
+        return cast("Dreams", self.design("dreams"))
+
+    @property
+    def causal(self) -> Causal:
+        """The design of causal memory: signals, attempts and outcomes, and advice on what to try."""
+        return cast("Causal", self.design("causal"))
 
     @property
     def theorex(self) -> Theorex:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "theorex_lab.designs"
 # Name of a design -> the module that holds it as DESIGN.
-BUILT_IN = {name: f"theorex_lab.designs.{name}.design" for name in ("sessions", "theorex", "facts", "dreams")}
+BUILT_IN = {name: f"theorex_lab.designs.{name}.design" for name in ("sessions", "theorex", "facts", "dreams", "causal")}
 
 
 def installed() -> tuple[Design, ...]:

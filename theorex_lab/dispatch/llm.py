@@ -312,9 +312,8 @@ def _client(name: str, settings: Settings, known: MutableMapping[str, ModelClien
 
 
 def _cost(name: str, completion: Completion, settings: Settings) -> float | None:
-    if name not in settings.models or completion.tokens is None:
-        return None
-    return completion.tokens * settings.models[name].cost_per_million_tokens / 1e6
+    price = settings.price(name)
+    return None if price is None or completion.tokens is None else completion.tokens * price / 1e6
 
 
 def _messages(prompt: Prompt) -> list[ChatMessage]:

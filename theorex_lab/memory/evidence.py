@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
-from theorex_lab.config import QueryType
+from theorex_lab.config import WORSE_AT, QueryType
 from theorex_lab.design import Design, EvidenceRun
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
@@ -34,6 +34,70 @@ HEARD_PREFIX = "heard/"  # before the key of what only a file says: it is shown,
 AMOUNTS = ("latency_ms", "tokens", "cost")
 _WIDTH = 2 + 2 * len(AMOUNTS)  # runs, successes, then of each amount its sum and how many runs stated it
 _FIRST_AMOUNT = 2
+
+
+class Option(NamedTuple):
+    """What was tried, how often it succeeded, and what it takes.
+
+    name: any text, such as a model's or a gene's.  n, successes: 0 <= successes <= n, fractions allowed.  cost, latency_ms:
+    means in any unit that is the same for all that are compared, NaN where they are not known.
+    """
+
+    name: str
+    n: float
+    successes: float
+    cost: float = math.nan
+    latency_ms: float = math.nan
+
+
+def not_worse(options: Sequence[Option], level: float = WORSE_AT) -> list[int]:
+    """The places of the options whose success is not distinguishably below the best rate, the best itself first.
+
+    The best is that of the highest rate; of equals the one with more runs, then by name. Another is worse where the
+    difference is so many standard errors wide that chance gives it with a probability below `level`, one-sided: 0 holds
+    none for worse, 0.5 every one whose rate is lower. Options without a run are left out. Raises InvalidInput for a level outside
+    0..0.5 and where no option has a run.
+
+    >>> not_worse([Option("a", 10, 8), Option("b", 10, 9), Option("c", 10, 2)])
+    [1, 0]
+    """
+    tried = [place for place, option in enumerate(options) if option.n > 0]
+    if not tried or not 0 <= level <= 0.5:
+        got = f"{len(options)} options, {len(tried)} with runs, at the level {level!r}"
+        raise InvalidInput(f"got {got}; allowed is one or more with runs, at 0 to 0.5")
+    first = min(tried, key=lambda place: (-_rate(options[place]), -options[place].n, options[place].name))
+    others = (place for place in tried if place != first and _chance(options[place], options[first]) >= level)
+    return [first, *others]
+
+
+def cheapest_not_worse(options: Sequence[Option], level: float = WORSE_AT) -> int:
+    """The place of the cheapest option among those that `not_worse` leaves, which raises what this does.
+
+    The lowest known cost wins, then the lowest known latency, then success, runs and name: what is not known is never taken
+    for cheap or quick.
+
+    >>> cheapest_not_worse([Option("dear", 50, 45, 9.0), Option("cheap", 50, 44, 1.0), Option("bad", 50, 5, 0.1)])
+    1
+    """
+    return min(not_worse(options, level), key=lambda place: by_cost_and_speed(options[place]))
+
+
+def by_cost_and_speed(option: Option) -> tuple[float, float, float, float, str]:
+    """The sort key: cost, then latency (unknown ones last), then success, runs and name."""
+    cost, latency_ms = (math.inf if math.isnan(amount) else amount for amount in (option.cost, option.latency_ms))
+    return cost, latency_ms, -_rate(option), -option.n, option.name
+
+
+def _rate(option: Option) -> float:
+    return option.successes / option.n
+
+
+def _chance(option: Option, best: Option) -> float:
+    """How probable at least this difference to the best is by chance, 0 to 0.5; the errors are those of the rates after a
+    success and a failure more, since a rate of 0 or 1 has an error too."""
+    rates = [(side, (side.successes + 1.0) / (side.n + 2.0)) for side in (option, best)]
+    error = math.sqrt(sum(rate * (1.0 - rate) / side.n for side, rate in rates))
+    return 0.5 * math.erfc((_rate(best) - _rate(option)) / error / math.sqrt(2.0))
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
+from theorex_lab.config import WORSE_AT, Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
+from theorex_lab.memory import evidence as counted
 from theorex_lab.memory.evidence import HEARD_PREFIX, QUERY_TYPE_PREFIX, Cells, counted_type, evidence_view
 from theorex_lab.memory.evidence import QUERY_TYPES as QUERY_TYPES
 from theorex_lab.memory.intervals import wilson_of_one
@@ -17,6 +19,7 @@ Models = Collection[str] | None
 MIN_SAMPLES = 5
 SUCCESS_ALONE = 1.0
 FULL_CONFIDENCE_SAMPLES = 20
+USUAL_TOKENS = 1_000.0  # of a call, where nothing says how many its model takes
 
 
 class Cell(NamedTuple):
@@ -39,6 +42,11 @@ class Cell(NamedTuple):
     score: float
     confidence: float
     usable: bool
+
+    @property
+    def option(self) -> counted.Option:
+        """The cell as it is compared with others."""
+        return counted.Option(self.model, self.n, self.success_rate * self.n, self.cost, self.latency_ms)
 
 
 class MatrixResult(Rows[Cell]):
@@ -110,11 +118,11 @@ def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: fl
 
 
 def best(cells: Iterable[Cell], query_type: str, allowed_models: Models = None, *,
-         success_weight: float = SUCCESS_ALONE) -> Cell | None:  # fmt: skip
+         success_weight: float = SUCCESS_ALONE, level: float = WORSE_AT) -> Cell | None:  # fmt: skip
     """The usable cell of a query type with the highest score; of equals the one with more runs, then by name.
 
-    Where success alone makes the score (`success_weight` 1), speed and then cost decide among the cells that cannot be
-    told from the best: those whose rate is within one standard error of the difference.
+    Where success alone makes the score (`success_weight` 1), it is the cheapest, then the quickest, of the cells that are not
+    distinguishably worse than the best at this `level`, as `evidence.not_worse` has it.
 
     A query type that is none of the seven is decided by the cells of `general`. Only `allowed_models` may win (None:
     all). None where no cell is usable.
@@ -122,27 +130,40 @@ def best(cells: Iterable[Cell], query_type: str, allowed_models: Models = None, 
     wanted = counted_type(query_type)
     found = [cell for cell in cells if cell.usable and cell.query_type == wanted]
     found = [cell for cell in found if allowed_models is None or cell.model in allowed_models]
-    highest = min(found, key=lambda cell: (-cell.score, -cell.n, cell.model), default=None)
-    if highest is None or success_weight < SUCCESS_ALONE:
-        return highest
-    return min((cell for cell in found if _tied(cell, highest)), key=by_speed_and_cost)
+    near = near_best(found, level, success_weight=success_weight)
+    return cheapest(near) if near else None
 
 
-def _tied(cell: Cell, highest: Cell) -> bool:
-    """Whether the success of a cell cannot be told from the highest."""
-    error = math.sqrt(sum(side.success_rate * (1.0 - side.success_rate) / side.n for side in (cell, highest)))
-    return highest.success_rate - cell.success_rate <= error
+def near_best(cells: Sequence[Cell], level: float, *, success_weight: float = SUCCESS_ALONE) -> list[Cell]:
+    """The cells among which cost decides, as `best` says, the best first; none of none."""
+    if not cells or success_weight < SUCCESS_ALONE:
+        return sorted(cells, key=lambda cell: (-cell.score, -cell.n, cell.model))[:1]
+    return [cells[place] for place in counted.not_worse([cell.option for cell in cells], level)]
+
+
+def cheapest(cells: Iterable[Cell]) -> Cell:
+    """The cell of the lowest known cost, then of the lowest known latency, then of the highest success."""
+    return min(cells, key=lambda cell: counted.by_cost_and_speed(cell.option))
+
+
+def priced(cells: Sequence[Cell], settings: Settings) -> list[Cell]:
+    """The cells, with a cost by the price that the settings give where their runs stated none.
+
+    Where a model's tokens are not known either, they are taken for the mean of the other cells.
+    """
+    known = [cell.tokens for cell in cells if not math.isnan(cell.tokens)]
+    usual = sum(known) / len(known) if known else USUAL_TOKENS
+    prices = [settings.price(cell.model) if math.isnan(cell.cost) else None for cell in cells]
+    tokens = [usual if math.isnan(cell.tokens) else cell.tokens for cell in cells]
+    return [
+        cell if price is None else cell._replace(cost=price * used / 1e6)
+        for cell, price, used in zip(cells, prices, tokens, strict=True)
+    ]
 
 
 def confidence_of(runs: float) -> float:
     """How far so many runs reach, 0 to 1: all the way from 20."""
     return min(runs / FULL_CONFIDENCE_SAMPLES, 1.0)
-
-
-def by_speed_and_cost(cell: Cell) -> tuple[float, float, float, float, str]:
-    """The sort key: latency, then cost (unknown ones last), then success, runs and name."""
-    latency_ms, cost = (math.inf if math.isnan(value) else value for value in (cell.latency_ms, cell.cost))
-    return latency_ms, cost, -cell.success_rate, -cell.n, cell.model
 
 
 def _latency_spans(keys: Sequence[str], latencies_ms: Sequence[float], usable: Sequence[bool]) -> dict[str, Span]:

@@ -16,7 +16,7 @@ from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, evidence_view
 from theorex_lab.memory.intervals import wilson_of_one
-from theorex_lab.routing.confidence import Cell, best, by_speed_and_cost, confidence_of, matrix
+from theorex_lab.routing.confidence import Cell, cheapest, confidence_of, matrix, near_best, priced
 from theorex_lab.routing.energy import Power, describe_power, veto
 from theorex_lab.routing.heuristic import advise, classify, complexity_of, estimated_tokens
 from theorex_lab.routing.recall import NOTHING_RECALLED, Recall, Recalled
@@ -104,7 +104,7 @@ def route(query: str, settings: Settings, *, evidence: EvidenceTable | None, pow
     cells = [] if evidence is None else _cells(evidence, settings, now, query_type)
     alike = recall.like(query, settings.recall_calls) if recall is not None and settings.recall_calls else {}
     like = _like(alike, query_type, candidates, cells)
-    recalled = _recall(like, settings, query_type, preferred)
+    recalled = _recall(priced(like, settings), cells, settings, query_type, preferred)
     known = _confidence_matrix(cells, settings, query_type, candidates, preferred) if not like else _LIKE_CALLS_KNOWN
     decided = next((step for step in (recalled, known, role._replace(model=preferred)) if step.model), None)
     model, confidence = (None, advice.confidence) if decided is None else decided[:2]
@@ -167,30 +167,39 @@ def _drawn(recalled: Recalled, cell: Cell | None, query_type: str, model: str) -
     return held._replace(n=n, success_rate=rate, low=low, high=high, score=rate, confidence=sure, usable=True)
 
 
-def _recall(like: list[Cell], settings: Settings, query_type: QueryType, preferred: str | None) -> _Step:
-    """The model that did best on queries like this one, unless a preference stands."""
+def _recall(like: list[Cell], cells: list[Cell], settings: Settings, query_type: QueryType,
+            preferred: str | None) -> _Step:  # fmt: skip
+    """The cheapest model that is not worse than the best on queries like this one, nor on their type, unless a preference stands."""
     if not settings.recall_calls:
         return _Step(None, 0.0, "recallCalls is 0")
     if not like:
         return _Step(None, 0.0, "no earlier call is enough like this query")
-    found = min(like, key=lambda cell: (-cell.success_rate, *by_speed_and_cost(cell)))
-    return _proposed(found, like, f"queries like this {query_type} one", preferred, "succeeds by")
+    first, *others = near_best(like, settings.worse_at)
+    names = {cell.model for cell in like}
+    usable = [cell for cell in cells if cell.usable and cell.model in names]
+    worse = {cell.model for cell in usable} - {cell.model for cell in near_best(usable, settings.worse_at)}
+    near = [first, *(cell for cell in others if cell.model not in worse)]
+    return _proposed(cheapest(near), near, like, f"queries like this {query_type} one", preferred, "succeeds by")
 
 
 def _confidence_matrix(cells: list[Cell], settings: Settings, query_type: QueryType, candidates: Collection[str],
                        preferred: str | None) -> _Step:  # fmt: skip
     """The best usable cell's model, unless a preference stands that the evidence does not clearly speak against."""
-    if (found := best(cells, query_type, candidates, success_weight=settings.matrix_success_weight)) is None:
+    usable = [cell for cell in cells if cell.usable and cell.model in candidates]
+    near = near_best(usable, settings.worse_at, success_weight=settings.matrix_success_weight)
+    if not near:
         return _Step(None, 0.0, _why_nothing(cells, query_type, settings.matrix_min_samples))
-    return _proposed(found, cells, query_type, preferred, "scores")
+    return _proposed(cheapest(near), near, cells, query_type, preferred, "scores")
 
 
-def _proposed(found: Cell, cells: list[Cell], where: str, preferred: str | None, does: str) -> _Step:
+def _proposed(found: Cell, near: list[Cell], cells: list[Cell], where: str, preferred: str | None, does: str) -> _Step:
+    """The cell that was found among the `near` ones, those that are not distinguishably worse than the first."""
     facts = f"{found.model} {does} {found.score:.2f} ({found.success_rate:.0%} of {found.n:.4g} runs)"
+    facts += f", {_standing(found, near)} for {where}"
     if preferred is None:
-        return _Step(found.model, found.confidence, f"{facts}, the best for {where}")
+        return _Step(found.model, found.confidence, facts)
     if found.model == preferred:
-        return _Step(None, 0.0, f"{facts}, the best for {where}: the preference stands")
+        return _Step(None, 0.0, f"{facts}: the preference stands")
     own = next((cell for cell in cells if cell.model == preferred and cell.usable), None)
     if own is None:
         return _Step(None, 0.0, f"{facts}, but too few runs of {preferred} are known: the preference stands")
@@ -201,11 +210,25 @@ def _proposed(found: Cell, cells: list[Cell], where: str, preferred: str | None,
     return _Step(None, 0.0, f"{facts}, but the intervals of success overlap: the preference for {preferred} stands")
 
 
+def _standing(found: Cell, near: list[Cell]) -> str:
+    best = near[0].model
+    if len(near) == 1:
+        return "the best"
+    by = (
+        "cheapest"
+        if not math.isnan(found.cost)
+        else "quickest"
+        if not math.isnan(found.latency_ms)
+        else "most reliable"
+    )
+    return f"the {by} of {len(near)} not distinguishably worse than {'the best' if found.model == best else best}"
+
+
 def _cells(evidence: EvidenceTable, settings: Settings, now: int, query_type: QueryType) -> list[Cell]:
-    """The cells of a query type."""
+    """The cells of a query type, with costs where runs or prices tell them."""
     cells = evidence.cells(QUERY_TYPE_PREFIX + query_type, now=now, half_life_days=settings.matrix_half_life_days)
     scored = matrix(cells, min_samples=settings.matrix_min_samples, success_weight=settings.matrix_success_weight)
-    return [cell for cell in scored if cell.query_type == query_type]
+    return priced([cell for cell in scored if cell.query_type == query_type], settings)
 
 
 def _why_nothing(cells: list[Cell], query_type: QueryType, min_samples: int) -> str:

@@ -4,7 +4,8 @@
 #
 # signal_snapshot     signal {key, signals, error_signature}, observed
 # hypothesis          signal, hypothesis {id, text, predicted_outcome}, mutation, personality, gene, action, capsules, observed
-# attempt             the same with hypothesis {id}, had_error; `cause`: the event of the failure that it answers, where it was found
+# attempt             the same with hypothesis {id}, had_error; `cause`: the event of the failure that it answers, where it was captured, and
+#                     `told`: both in words
 # attempt_closed      the attempt's, and outcome {status, score, note, observed}, confidence, baseline; latency_ms, tokens, cost
 # external_candidate  external, asset {type, id}, candidate; never counted as evidence
 # asset               a gene or a capsule as it is now: asset {type, id, …}, asset_id, the hash of its content

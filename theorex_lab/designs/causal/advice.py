@@ -119,6 +119,10 @@ def _record(table: EvidenceTable, gene: str, own: NDArray[np.bool_], told: Any, 
         float(here.cost[at]))  # fmt: skip
 
 
+def _cheaper(usable: Sequence[str], known: Mapping[str, GeneRecord]) -> str | None:
+    return None
+
+
 def _score(record: GeneRecord, settings: CausalSettings) -> float:
     alone = settings.prior_alone * record.prior
     return record.best + settings.prior_weight * record.prior if record.best > 0 else alone

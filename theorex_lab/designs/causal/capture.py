@@ -4,6 +4,8 @@ Each is in the journal when the call returns. An attempt and its outcome are mat
 may be open, a killed process loses neither, and no outcome is recorded twice.
 """
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -156,10 +158,29 @@ def closing(attempt: Event, outcome: Inferred, now: Sequence[str], current: Give
     said = {**outcome._asdict(), "observed": {"current_signals": list(now)}}
     kept |= {"outcome": said, "confidence": {"half_life_days": 30}, "observed": current, "baseline": body.get("observed")}
     kept |= {name: value for name, value in used.items() if value is not None}
-    kept |= {name: body[name] for name in ("source", "project") if name in body}
+    kept |= {name: body[name] for name in ("source", "project", "told") if name in body}
     made = derived_event_id("attempt_closed", body["action"]["id"])
     who = {"agent": attempt.agent, "session": attempt.session}
     return new_event("attempt_closed", kept_value(kept), **who, lineage=[attempt.id, *lineage], at=at, event_id=made)
+
+
+def asset_id(asset: Given) -> str:
+    """The id of what an asset holds: sha256 of its JSON with sorted keys, without `asset_id`.
+
+    >>> asset_id({"type": "Gene", "id": "g"})[:20]
+    'sha256:1ecba8a6d0ae'
+    """
+    kept = {name: value for name, value in asset.items() if name != "asset_id"}
+    text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
+
+
+def asset_event(asset: Given, *, source: str, project: str, agent: str, at: int, session: str = "",
+                lineage: Sequence[str] = ()) -> Event:  # fmt: skip
+    """The event that tells a gene or a capsule as it is now, its secrets masked."""
+    kept = kept_value(dict(asset))
+    body = {"asset": kept, "asset_id": asset_id(kept), "source": source, "project": project}
+    return new_event("asset", body, agent=agent, session=session, lineage=lineage, at=at)
 
 
 def signal_of(signals: Sequence[str]) -> dict[str, Any]:

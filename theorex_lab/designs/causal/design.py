@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.design import AuditPart, Design, NightStep, Section, audit_telling, later
 from theorex_lab.designs.causal import KINDS
-from theorex_lab.designs.causal.items import CAPSULE, GENE, CausalSettings, runs_of
+from theorex_lab.designs.causal.items import ATTEMPT, CAPSULE, GENE, CausalSettings, runs_of
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def _views() -> Sequence[type[View]]:
 
 DESIGN = Design(
     name="causal", face=later(f"{_HERE}.face:Causal"), kinds=KINDS, views=_views, settings=CausalSettings, leads=False,
-    items=(OBSERVATION, GENE, CAPSULE), evidence={"attempt_closed": runs_of},
+    items=(OBSERVATION, GENE, CAPSULE, ATTEMPT), evidence={"attempt_closed": runs_of},
     sections=(Section(later(f"{_HERE}.sections:advice_lines"), _TITLES, lambda _: 0.6),),
     retrieve=later(f"{_HERE}.sections:retrieve_genes"), flush=later(f"{_HERE}.filling:fill_session"),
     steps=(NightStep("attempts", later(f"{_HERE}.filling:fill_at_night")),),

@@ -29,9 +29,11 @@ class Graph(View):
     """A row an attempt, and a row a gene or a capsule, in the order in which they were first told.
 
     rows: seq of the attempt (0 where only its outcome is known), agent (number of a name), closed.  assets: the JSON of each
-    as it was told, one after the other; known: of each id the place of the last, and whether it is a gene.  people: of each
-    personality (by its key) its outcomes: success, failed, and the sum of their scores.  states: personalities as they were set, set_at: the seqs of the events that did.  lived: outcomes that
-    are trusted, in order: seq, gene (number, -1 without), environment (number of a name), score, whether it failed, and was of a mutation.
+    as it was told, one after the other; known: of each id the place of the last, whether it is a gene, its project (number of
+    a name), and whether it is trusted.  people: of each personality (by its key) its outcomes: success, failed, and the sum
+    of their scores.  states: personalities as they were set, set_at: the seqs of the events that did.  lived: outcomes that
+    are trusted, in order: seq, gene (number, -1 without), environment (number of a name), score, whether it failed, and was
+    of a mutation.
     """
 
     name = "causal_graph"
@@ -40,10 +42,10 @@ class Graph(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.actions, self.agents, self.ids, self.personalities = Names(), Names(), Names(), Names()
+        self.actions, self.agents, self.ids, self.projects, self.personalities = Names(), Names(), Names(), Names(), Names()
         self.assets, self.states = Strings(), Strings()
         self.rows = Table(seq="i8", agent="i4", closed="?")
-        self.known = Table(place="i8", gene="?")
+        self.known = Table(place="i8", gene="?", project="i4", own="?")
         self.people = Table(success="i8", failed="i8", score="f8")
         self.genes, self.environments = Names(), Names()
         self.lived = Table(seq="i8", gene="i4", environment="i4", failed="?", mutated="?", score="f8")
@@ -95,7 +97,9 @@ class Graph(View):
         number = self.ids.number(event.body["asset"]["id"])
         if number == len(self.known):
             self.known.add()
-        self.known.put(number, place=len(self.assets), gene=event.body["asset"]["type"] == "Gene")
+        project = self.projects.number(event.body.get("project", ""))
+        gene, own = event.body["asset"]["type"] == "Gene", TRUST[event.body["source"]] >= TRUST["model"]
+        self.known.put(number, place=len(self.assets), gene=gene, project=project, own=own)
         self.assets.append(json.dumps(event.body["asset"], separators=(",", ":")))
 
     def _personality(self, event: Event) -> None:
@@ -132,7 +136,23 @@ def open_attempts(home: Home, agent: str | None = None) -> list[Attempt]:
 
 
 def assets_of(home: Home, *, genes: bool = True) -> list[dict[str, Any]]:
-    """The genes (or else the capsules) that are known, each as it was told last, in the order in which they came."""
+    """The genes (or else the capsules) of the home's project or of none, each as it was told last, in the order in which they came."""
     with home.views.reading(Graph) as view:
-        places = view.known["place"][view.known["gene"] == genes].tolist()
-        return [json.loads(view.assets[place]) for place in places]
+        wanted = view.known["gene"] == genes
+        if home.projects is not None:
+            wanted &= np.isin(view.known["project"], view.projects.numbers("", *home.projects))
+        return [json.loads(view.assets[place]) for place in view.known["place"][wanted].tolist()]
+
+
+def agents_of(home: Home) -> list[str]:
+    """Who tried something."""
+    with home.views.reading(Graph) as view:
+        return list(view.agents)
+
+
+def status(home: Home, _agent: str | None) -> dict[str, Any]:
+    """How many attempts there are, how many of them are open, and how many genes and capsules are known."""
+    view = home.views.get(Graph)
+    tried, assets = view.rows["closed"], view.known["gene"]
+    known = {"genes": int(assets.sum()), "capsules": int((~assets).sum())}
+    return {"causal": {"attempts": len(tried), "open": int((~tried).sum()), **known}}

@@ -12,7 +12,6 @@ from theorex_lab.design import EvidenceRun, ItemKind, ItemText
 from theorex_lab.designs.causal import FAILED, GENE_KEY, SIGNAL_KEY, SUCCESS
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
-from theorex_lab.memory.observation import TRUST
 
 _DAYS = 365_000
 
@@ -35,14 +34,20 @@ def _of_type(kind: str) -> ItemKind:
     return ItemKind(kind.lower(), {"asset": texts}, hides={"asset": replaced})
 
 
+def _worked(event: Event) -> Iterable[ItemText]:
+    if event.body.get("told") and event.body["outcome"]["status"] == SUCCESS:
+        yield ItemText(event.id, f"{event.body['told']}; it worked")
+
+
 GENE, CAPSULE = _of_type("Gene"), _of_type("Capsule")
+ATTEMPT = ItemKind("attempt", {"attempt_closed": _worked})
 
 
 def runs_of(event: Event) -> Iterable[EvidenceRun]:
     """What an outcome tells of its gene, under its signals and whatever they were; what others only say is no evidence."""
     body = event.body
     gene, status = (body.get("gene") or {}).get("id"), body["outcome"]["status"]
-    if gene and status in (SUCCESS, FAILED) and TRUST[body["source"]] >= TRUST["model"]:
+    if gene and status in (SUCCESS, FAILED) and body["source"] != "import":
         used = [body.get(name) for name in ("latency_ms", "tokens", "cost")]
         for key in (SIGNAL_KEY + body["signal"]["key"], GENE_KEY):
             yield EvidenceRun(key, gene, status == SUCCESS, *used)

@@ -190,5 +190,5 @@ def _set(home: Home, state: Mapping[str, float], why: str, agent: str, lineage: 
     body = {"state": dict(state), "why": why, "source": "agent", "project": home.project}
     # Of the last outcome that it rests on, so that whoever adapts to the same ones changes nothing more.
     made = derived_event_id("personality", lineage[-1]) if lineage else None
-    who = {"agent": check_agent(agent), "lineage": lineage, "at": home.clock.now(), "event_id": made}
+    who: dict[str, Any] = {"agent": check_agent(agent), "lineage": lineage, "at": home.clock.now(), "event_id": made}
     append_once(home.journal, [new_event("personality", body, **who)])

@@ -1,21 +1,11 @@
 """Commands that check work (tests, builds, linters) in a session: which failed, and what turned them from red to green."""
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.checks import error_of, family_of, has_failed
 from theorex_lab.text.paths import shown_path
-from theorex_lab.text.sections import read_sections
-
-_SECTIONS = read_sections(__file__, "signs.txt")
-_CHECK = re.compile(_SECTIONS["check"].replace("\n", ""))
-_EXIT = re.compile(r"\s*(?:Exit code|exit status|Process exited with code)[: ]+(\d+)", re.I)
-_NAMED = (line.split(": ", 1) for line in _SECTIONS["classes"].splitlines())
-_CLASSES = [(name, re.compile(sign)) for name, sign in _NAMED]
-_SIGNS = r"FAIL(?:ED)?\b|panic:|Traceback \(most|error(?:\[|:)|E   "
-_ERRORS = re.compile(rf"^\s*(?:-+ ?)?(?:{_SIGNS})|\b\d+ (?:failed|errors?)\b", re.M)
-
 
 class Check(NamedTuple):
     """A check that was run: its event's place among the session's, its command's family, and whether it passed.
@@ -38,16 +28,6 @@ class Fixed(NamedTuple):
     events: tuple[Event, ...]
 
 
-def family_of(command: str) -> str:
-    """The kind of check that a command runs, '' for any other command.
-
-    >>> family_of("cd cli && go test -v ./... 2>&1 | head"), family_of("go help test")
-    ('go test', '')
-    """
-    found = _CHECK.search(command)
-    return found[1] if found else ""
-
-
 def checks_in(events: Sequence[Event]) -> Iterator[Check]:
     """The checks of a session, in order: one whose end is not known is left out."""
     for place, event in enumerate(events):
@@ -55,26 +35,6 @@ def checks_in(events: Sequence[Event]) -> Iterator[Check]:
             failed = has_failed(event)
             if failed is not None:
                 yield Check(place, family, not failed, error_of(event.body.get("response", "")) if failed else "")
-
-
-def has_failed(event: Event) -> bool | None:
-    """Whether a command failed, by its exit code, by `ok`, or by what a check printed; None where that is open."""
-    body, ok = event.body, event.body.get("ok")
-    code = _EXIT.match(body.get("response", ""))
-    if ok is None or ok is False or code:
-        return None if ok is None else bool(ok is False or (code and int(code[1])))
-    return bool(family_of(body.get("command", "")) and _ERRORS.search(body.get("response", "")))
-
-
-def error_of(response: str) -> str:
-    """The class of an error by what was printed; nothing of the text itself, which may be anybody's.
-
-    >>> error_of("--- FAIL: TestSync (0.00s)")
-    'a failed test'
-    >>> error_of("E   AssertionError: 2 != 3"), error_of("E   TypeError: no such argument")
-    ('a failed test', 'a type or build error')
-    """
-    return next((name for name, sign in _CLASSES if sign.search(response)), "an error")
 
 
 def fixed_in(events: Sequence[Event]) -> Iterator[Fixed]:

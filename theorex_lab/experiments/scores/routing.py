@@ -133,7 +133,10 @@ def score_routing(dataset: str | RoutingSet = "llmrouter", *, policies: Mapping[
     InvalidInput is raised. `seed` draws the bootstrap.
     """
     found = load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
-    calls, kept = calls_of(found.train, found.models), np.setdiff1d(np.arange(len(found.train.scores)), found.repeated)
+    calls, kept = (
+        calls_of(found.train, found.models, found.costs),
+        np.setdiff1d(np.arange(len(found.train.scores)), found.repeated),
+    )
     own = {name: _choices_of(name, choose, found) for name, choose in (policies or {}).items()}
     scored = _scored(found, found.train, calls, own, seed)
     without = scored
@@ -199,16 +202,17 @@ def models_of(names: Sequence[str], sizes: Floats) -> dict[str, ModelSettings]:
     return {name: ModelSettings(tier=_TIERS[place]) for name, place in zip(names, places, strict=True)}
 
 
-def calls_of(training: Training, models: Sequence[str]) -> list[tuple[Event, Event]]:
+def calls_of(training: Training, models: Sequence[str], costs: Floats) -> list[tuple[Event, Event]]:
     """START and END of a call a training query, as a file of traces imported with --trust-own gives them.
 
-    It holds an attempt of every model, which succeeds from a score of SUCCESS_FROM.
+    It holds an attempt of every model, which succeeds from a score of SUCCESS_FROM and costs what `costs`, (models,), says.
     """
     good = (training.scores >= SUCCESS_FROM).tolist()
     found = []
     for number, (text, successes) in enumerate(zip(training.queries.texts, good, strict=True)):
         start = Start(f"training-{number}", "main", _AT, text, classify(text).query_type, models[0])
-        attempts = tuple(Attempt(name, success) for name, success in zip(models, successes, strict=True))
+        went = zip(models, successes, costs.tolist(), strict=True)
+        attempts = tuple(Attempt(name, success, cost=cost) for name, success, cost in went)
         end = End(start.trace_id, _AT, any(successes), models[0], attempts=attempts)
         found.append((start.event(), end.event(start)))
     return found

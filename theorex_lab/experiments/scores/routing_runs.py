@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.config import ModelSettings, ModelTier, Settings
+from theorex_lab.config import WORSE_AT, ModelSettings, ModelTier, Settings
 from theorex_lab.experiments.data.datasets import LocalRuns, load_local_runs, prompts
 from theorex_lab.experiments.data.routing_sets import TEST_SHARE, Queries, RoutingSet, Training
 from theorex_lab.experiments.scores.routing import SUCCESS_FROM, models_of
@@ -34,16 +34,18 @@ SUCCESS_WEIGHTS = (0.0, 0.3, 0.6, 0.8, 0.9, 1.0)
 
 class MatrixSettings(NamedTuple):
     """How a matrix is made: weight of success (0 to 1; the rest is speed), runs that make a cell usable, half-life of
-    evidence (None: it never ages)."""
+    evidence (None: it never ages), and the chance of error at which a model counts as worse than the best."""
 
     success_weight: float = 1.0
     min_samples: int = 5
     half_life_days: float | None = None
+    worse_at: float = WORSE_AT
 
     @classmethod
     def of(cls, settings: Settings) -> Self:
         """Those that a home's settings hold."""
-        return cls(settings.matrix_success_weight, settings.matrix_min_samples, settings.matrix_half_life_days)
+        made = settings.matrix_success_weight, settings.matrix_min_samples, settings.matrix_half_life_days
+        return cls(*made, settings.worse_at)
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +72,7 @@ class Runs:
 
     def matrix(self, chosen: MatrixSettings | None = None) -> MatrixResult:
         """The confidence matrix under these settings (None: the home's own). Raises InvalidInput as `matrix` does."""
-        weight, min_samples, half_life_days = chosen or MatrixSettings.of(self.settings)
+        weight, min_samples, half_life_days, _ = chosen or MatrixSettings.of(self.settings)
         cells = self.evidence.cells(QUERY_TYPE_PREFIX, now=self.now, half_life_days=half_life_days)
         return matrix(cells, min_samples=min_samples, success_weight=weight)
 
@@ -80,9 +82,10 @@ class Runs:
         >>> local_runs().choices(MatrixSettings(success_weight=1.0))["general"]
         'smollm2-135m greedy'
         """
-        cells, weight = self.matrix(chosen), (chosen or MatrixSettings.of(self.settings)).success_weight
+        made = chosen or MatrixSettings.of(self.settings)
+        cells, how = self.matrix(made), {"success_weight": made.success_weight, "level": made.worse_at}
         kinds, models = query_types(self.frame["query_type"]), self.settings.models
-        found = {kind: best(cells, kind, models, success_weight=weight) for kind in kinds}
+        found = {kind: best(cells, kind, models, **how) for kind in kinds}
         return {kind: cell.model if cell else None for kind, cell in found.items()}
 
 

@@ -1,0 +1,84 @@
+"""What comes back of causal memory: what helped after errors like these, and what did not."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.design import Item, Line, Wanted
+from theorex_lab.designs.causal import SIGNAL_KEY
+from theorex_lab.designs.causal.graph import assets_of
+from theorex_lab.designs.causal.items import causal_settings, gene_text, half_life
+from theorex_lab.home import Home
+from theorex_lab.memory.evidence import evidence_view
+from theorex_lab.memory.filling import age_in_words, items_within
+from theorex_lab.memory.retrieve import Searcher
+from theorex_lab.text.line import one_line
+
+HELPED, BANNED = "gene", "banned"  # kinds of lines
+_PREFIX = "causal/" + SIGNAL_KEY
+_MOST_HITS, _LINE_CHARACTERS = 100, 400
+_WHERE = ("command:", "class:", "query_type:", "tool:")
+
+
+class _Known(NamedTuple):
+    """What a gene did over all signals. where: what it was tried after.  value: aged expected success.  last: µs."""
+
+    gene: str
+    where: str
+    n: float
+    successes: float
+    value: float
+    last: int
+
+
+def advice_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+    """What helped, and what failed too often, of the genes of the project; for a query those that fit it, best first."""
+    genes = {gene["id"]: gene for gene in assets_of(home)}
+    known = {found.gene: found for found in _known(home, set(genes), wanted.now)}
+    order: Iterable[str] = sorted(known, key=lambda gene: (-known[gene].value, -known[gene].last, gene))
+    if wanted.query:
+        hits = Searcher(home).search(wanted.query, kinds=(HELPED,), limit=_MOST_HITS, projects=home.projects)
+        order = [hit.id for hit in hits if hit.id in known]
+    for gene in order:
+        yield _line(home, genes[gene], known[gene], wanted.now)
+
+
+def _line(home: Home, gene: dict[str, Any], known: _Known, now: int) -> Line:
+    settings, failed = causal_settings(home), known.n - known.successes
+    age = age_in_words((now - known.last) / MICROSECONDS_PER_DAY)
+    banned = known.n >= settings.ban_attempts and (known.successes + 1) / (known.n + 2) < settings.ban_below
+    often = f"failed {failed:.0f} of {known.n:.0f} times" if banned else f"worked {known.successes:.0f} of {known.n:.0f} times"
+    text = one_line(f"{known.where}: {gene_text(gene)} ({often}, {age})", _LINE_CHARACTERS)
+    return Line(BANNED if banned else HELPED, "main", text, None, (gene["id"],), (), f"expected success {known.value:.2f}")
+
+
+def _known(home: Home, genes: set[str], now: int) -> Iterator[_Known]:
+    with home.views.reading(evidence_view(home)) as evidence:
+        cells = evidence.table.cells(_PREFIX)
+        aged = evidence.table.cells(_PREFIX, now=now, half_life_days=half_life(causal_settings(home).edge_half_life_days) or 1e9)
+    by_gene: dict[str, list[int]] = {}
+    for row, option in enumerate(cells.options):
+        if option in genes:
+            by_gene.setdefault(option, []).append(row)
+    for gene, rows in by_gene.items():
+        n, hits, last = float(cells.n[rows].sum()), float(cells.successes[rows].sum()), int(cells.last[rows].max())
+        weight = float(aged.n[rows].sum()) / n
+        newest = max(rows, key=lambda row: int(cells.last[row]))
+        yield _Known(gene, _where(cells.keys[newest]), n, hits, (hits + 1) / (n + 2) * weight, last)
+
+
+def _where(key: str) -> str:
+    """What signals tell in words that are no tool's own.
+
+    >>> _where("causal/signal:class:a failed test|command:go test|log_error|tool:bash")
+    'after go test: a failed test'
+    """
+    parts = dict(part.partition(":")[::2] for part in key.removeprefix(_PREFIX).split("|") if part.startswith(_WHERE))
+    called = parts.get("command") or parts.get("tool") or parts.get("query_type")
+    return f"after {called or 'an error'}{': ' + parts['class'] if 'class' in parts else ''}"
+
+
+def retrieve_genes(home: Home, searcher: Searcher, query: str, _now: int, tokens: int) -> list[Item]:
+    """What a query gets within `tokens`, best first: genes that fit it and attempts that worked, then what search finds."""
+    hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
+    return items_within([Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True)], tokens)
