@@ -4,6 +4,7 @@ A key says what was asked, such as `query_type/code`; an option is what was trie
 """
 
 import math
+from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -152,9 +153,10 @@ class EvidenceTable(Parts):
         self._keys, self._options = Names(), Names()
         self._cells = Table(key="i4", option="i4", last="i8", sums=("f8", _WIDTH))
         self._rows: dict[tuple[str, str], int] = {}  # in the order of the table's rows
-        self._of_key: list[list[int]] = []  # by number of a key, its rows
+        self._first = Table(row="i8")  # by number of a key, its last row
+        self._before = Table(row="i8")  # by row, the row of the same key before it, -1 without one
         # By prefix: the keys under it by their parts, their numbers, and how many keys were looked at.
-        self._alike: dict[str, tuple[PartIndex, list[int], int]] = {}
+        self._alike: dict[str, tuple[PartIndex, array[int], int]] = {}
 
     def __len__(self) -> int:
         return len(self._cells)
@@ -189,9 +191,10 @@ class EvidenceTable(Parts):
         return self._rows.get((key, option))
 
     def _note(self, key: int, row: int) -> None:
-        if key == len(self._of_key):
-            self._of_key.append([])
-        self._of_key[key].append(row)
+        if key == len(self._first):
+            self._first.add(row=-1)
+        self._before.add(row=self._first["row"][key])
+        self._first.put(key, row=row)
 
     def option_number(self, option: str) -> int:
         """The number of an option, -1 where no run of it was counted."""
@@ -200,22 +203,27 @@ class EvidenceTable(Parts):
 
     def alike(self, prefix: str, parts: Collection[str], floor: float) -> tuple[Integers, Floats]:
         """The rows of keys like these parts, and how alike: keys are `prefix` and then parts, joined by `|`; see `PartIndex`."""
-        index, numbers, seen = self._alike.get(prefix, (PartIndex(), [], 0))
+        index, numbers, seen = self._alike.get(prefix, (PartIndex(), array("q"), 0))
         for number in range(seen, len(self._keys)):
             if (key := self._keys[number]).startswith(prefix):
                 index.add(set(key.removeprefix(prefix).split("|")))
                 numbers.append(number)
         self._alike[prefix] = index, numbers, len(self._keys)
         found, likeness = index.alike(parts, floor)
-        rows = [self._of_key[numbers[place]] for place in found.tolist()]
-        return np.array([row for of_key in rows for row in of_key], np.int64), np.repeat(likeness, [len(of_key) for of_key in rows])
+        rows = self._first["row"][np.frombuffer(numbers, np.int64)[found]]
+        chain = [(rows, likeness)]
+        while len(rows):
+            rows = self._before["row"][rows]
+            rows, likeness = rows[rows >= 0], likeness[rows >= 0]
+            chain.append((rows, likeness))
+        return np.concatenate([pair[0] for pair in chain]), np.concatenate([pair[1] for pair in chain])
 
     def runs(self, rows: Integers) -> RowRuns:
         """The runs of these rows."""
-        sums, cost = self._cells["sums"][rows], _FIRST_AMOUNT + 2 * AMOUNTS.index("cost")
+        sums, cost = self._cells["sums"], _FIRST_AMOUNT + 2 * AMOUNTS.index("cost")
+        n, successes, total, stated = (sums[rows, column] for column in (0, 1, cost, cost + 1))
         with np.errstate(invalid="ignore"):
-            mean = sums[:, cost] / sums[:, cost + 1]
-        return RowRuns(self._cells["option"][rows], sums[:, 0], sums[:, 1], self._cells["last"][rows], mean)
+            return RowRuns(self._cells["option"][rows], n, successes, self._cells["last"][rows], total / stated)
 
     def correct(self, row: int, successes: int) -> None:
         """Count so many successes more (below 0: fewer) among the runs of a row."""
@@ -243,10 +251,7 @@ class EvidenceTable(Parts):
     def _after_load(self) -> None:
         keys, options = [*self._keys], [*self._options]
         pairs = zip(self._cells["key"].tolist(), self._cells["option"].tolist(), strict=True)
-        self._rows, self._of_key, self._alike = {}, [], {}
-        for row, (key, option) in enumerate(pairs):
-            self._rows[keys[key], options[option]] = row
-            self._note(key, row)
+        self._rows, self._alike = {(keys[key], options[option]): row for row, (key, option) in enumerate(pairs)}, {}
 
 
 def expected_success(runs: RowRuns, now: int, half_life_days: float | None) -> tuple[Floats, Floats, Floats]:
@@ -274,7 +279,7 @@ class EvidenceView(View):
     """
 
     name = "evidence"
-    code = 6
+    code = 7
     kinds = ("trace_ended", *verdicts.KINDS)
     readers: ClassVar[Mapping[str, Sequence[Reader]]] = {}  # by event kind: what a design reads from such an event
 

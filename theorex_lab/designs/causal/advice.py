@@ -1,5 +1,6 @@
 """Which gene to try for signals, and which not to, by what came of them before."""
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
@@ -12,9 +13,12 @@ from theorex_lab.designs.causal.capture import checked_id
 from theorex_lab.designs.causal.items import CausalSettings, causal_settings, half_life
 from theorex_lab.designs.causal.keys import NO_SIGNALS, checked_signals, compute_signal_key, normalized_signals
 from theorex_lab.home import Home
-from theorex_lab.memory.evidence import EvidenceTable, evidence_view, expected_success
+from theorex_lab.memory.evidence import EvidenceTable, Option, cheapest_not_worse, evidence_view, expected_success
 
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
 _PREFIX = "causal/"
+_TOLD_FROM = 5  # attempts from which a gene may be preferred for what it costs
 _MOST_BANS_TOLD = 6
 
 
@@ -44,18 +48,19 @@ class Advice:
 class GeneRecord(NamedTuple):
     """What is known of a gene. best: what is expected here, aged and weighed by how alike the signals are; 0 where nothing is known.
 
-    rate: the best that it did here, not aged.  attempts: the most under one key.  prior, prior_rate, prior_attempts: the same,
-    whatever it was tried for.  cost: the mean of what it took, NaN where that is not known.
+    rate: the best that it did here, not aged.  attempts: the most under one key.  n, successes, cost: of the key that tells best;
+    cost: the mean, NaN where that is not known.  prior, prior_rate, prior_attempts: whatever it was tried for.
     """
 
-    best: float
-    rate: float
-    attempts: float
-    prior: float
-    prior_rate: float
-    prior_attempts: float
-    successes: float
-    cost: float
+    best: float = 0.0
+    rate: float = 0.0
+    attempts: float = 0.0
+    n: float = 0.0
+    successes: float = 0.0
+    cost: float = math.nan
+    prior: float = 0.0
+    prior_rate: float = 0.0
+    prior_attempts: float = 0.0
 
 
 def get_advice(home: Home, signals: Sequence[str], genes: Sequence[str | Mapping[str, Any]], drift_enabled: bool = False, *,
@@ -93,34 +98,43 @@ def advise(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], set
     return Advice(compute_signal_key(signals), preferred, banned, {gene: scores[gene] for gene in order}, told)
 
 
-def records(table: EvidenceTable, signals: Sequence[str], ids: Collection[str], settings: CausalSettings, now: int) -> dict[str, GeneRecord]:
+def records(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], settings: CausalSettings, now: int) -> dict[str, GeneRecord]:
     """What is known of each gene for these signals: under their own key, and under keys alike by `settings.similarity`."""
     parts = set(normalized_signals(signals)) or {NO_SIGNALS}
-    rows, likeness = table.alike(_PREFIX + SIGNAL_KEY, parts, settings.similarity)
-    here = table.runs(rows)
-    _, rate, value = expected_success(here, now, half_life(settings.edge_half_life_days))
-    return {gene: _record(table, gene, here.option == table.option_number(gene), (rate, value * likeness, here), settings, now) for gene in ids}
+    numbers = {gene: table.option_number(gene) for gene in ids}
+    here = _here(table, *table.alike(_PREFIX + SIGNAL_KEY, parts, settings.similarity), numbers.values(), settings, now)
+    rows = {gene: row for gene in ids if (row := table.row(_PREFIX + GENE_KEY, gene)) is not None}
+    elsewhere = table.runs(np.array([*rows.values()], np.int64))
+    _, rates, values = expected_success(elsewhere, now, half_life(settings.gene_half_life_days))
+    priors = dict(zip(rows, zip(values.tolist(), rates.tolist(), elsewhere.n.tolist(), strict=True), strict=True))
+    unknown = (0.0, 0.0, 0.0, 0.0, 0.0, math.nan), (0.0, 0.0, 0.0)
+    return {gene: GeneRecord(*here.get(numbers[gene], unknown[0]), *priors.get(gene, unknown[1])) for gene in ids}
 
 
-def _record(table: EvidenceTable, gene: str, own: NDArray[np.bool_], told: Any, settings: CausalSettings, now: int) -> GeneRecord:
-    rate, value, here = told
-    row = table.row(_PREFIX + GENE_KEY, gene)
-    prior, prior_rate, prior_n = 0.0, 0.0, 0.0
-    if row is not None:
-        elsewhere = table.runs(np.array([row]))
-        _, rates, values = expected_success(elsewhere, now, half_life(settings.gene_half_life_days))
-        prior, prior_rate, prior_n = float(values[0]), float(rates[0]), float(elsewhere.n[0])
-    if not own.any():
-        return GeneRecord(0.0, 0.0, 0.0, prior, prior_rate, prior_n, 0.0, float("nan"))
-    at = int(np.flatnonzero(own)[np.argmax(value[own])])
-    n = here.n[own]
-    return GeneRecord(
-        float(value[at]), float(rate[own].max()), float(n.max()), prior, prior_rate, prior_n, float(here.successes[at]),
-        float(here.cost[at]))  # fmt: skip
+def _here(table: EvidenceTable, rows: Ints, likeness: Floats, numbers: Collection[int], settings: CausalSettings,
+          now: int) -> dict[int, tuple[float, ...]]:  # fmt: skip
+    """By number of a gene: best, rate, attempts, and n, successes and cost of the row that tells best."""
+    runs, found = table.runs(rows), {}
+    _, rate, value = expected_success(runs, now, half_life(settings.edge_half_life_days))
+    value *= likeness
+    for number in numbers:
+        own = np.flatnonzero(runs.option == number)
+        if len(own):
+            best = own[value[own].argmax()]
+            most = rate[own].max(), runs.n[own].max()
+            told = value[best], *most, runs.n[best], runs.successes[best], runs.cost[best]
+            found[number] = tuple(map(float, told))
+    return found
 
 
 def _cheaper(usable: Sequence[str], known: Mapping[str, GeneRecord]) -> str | None:
-    return None
+    """The gene that is cheaper than the first of these and cannot be told from it in success; None where it is the first."""
+    tried = [gene for gene in usable if known[gene].n >= _TOLD_FROM]
+    if not tried or tried[0] != usable[0]:
+        return None
+    options = [Option(gene, known[gene].n, known[gene].successes, known[gene].cost) for gene in tried]
+    found = cheapest_not_worse(options)
+    return tried[found] if known[tried[found]].cost < known[tried[0]].cost else None
 
 
 def _score(record: GeneRecord, settings: CausalSettings) -> float:

@@ -8,6 +8,7 @@ The next call of the same kind closes the attempt, else the outcome that is reco
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -285,7 +286,7 @@ def _is_known(home: Home, gene: str) -> bool:
 def _models(event: Event) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Pairs of a model's failed attempt and the next model's, of a call that went on."""
     attempts = [attempt for attempt in event.body.get("attempts", ()) if not attempt.get("unavailable")]
-    return ((one, other) for one, other in zip(attempts, attempts[1:], strict=False) if not one["success"] and one.get("error"))
+    return ((one, other) for one, other in pairwise(attempts) if not one["success"] and one.get("error"))
 
 
 def _tell_trace(home: Home, event: Event) -> int:
