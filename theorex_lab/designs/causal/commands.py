@@ -10,8 +10,10 @@ from theorex_lab.console.agents import own_agent
 from theorex_lab.console.options import OWN_AGENT
 from theorex_lab.errors import InvalidInput
 
-_SIGNALS = click.option("--signals", "--signal", "signals", multiple=True, metavar="S…", help="Signals, such as log_error or errsig:TEXT.")
-_OBSERVED = click.option("--observed", metavar="JSON", help="What was observed, such as {\"recent_error_count\": 5}.")
+_SIGNALS = click.option(
+    "--signals", "--signal", "signals", multiple=True, metavar="S…", help="Signals, such as log_error or errsig:TEXT."
+)
+_OBSERVED = click.option("--observed", metavar="JSON", help='What was observed, such as {"recent_error_count": 5}.')
 _GENE = click.option("--gene", metavar="ID", help="The gene that is tried.")
 _CATEGORY = click.option("--category", metavar="C", help="Its category: repair, optimize or innovate.")
 
@@ -85,7 +87,9 @@ def causal_attempt(**given: Any) -> None:
 @click.option("--action", "action_id", metavar="ID", help="The attempt; default: the agent's last open one.")
 @_SIGNALS
 @_OBSERVED
-@click.option("--status", type=click.Choice(["success", "failed"]), help="How it came out; default: read from --signals.")
+@click.option(
+    "--status", type=click.Choice(["success", "failed"]), help="How it came out; default: read from --signals."
+)
 @click.option("--score", type=float, help="0 to 1, with --status.")
 @click.option("--cost", type=float, help="What it took, in money.")
 @click.option("--latency-ms", type=float, help="What it took, in ms.")
@@ -100,7 +104,11 @@ def causal_close(agent: str | None, action_id: str | None, signals: tuple[str, .
         told = causal.record_outcome_from_state(signals, _object(observed), action_id=action_id, agent=who, **used)
     else:
         told = causal.close(action_id or _last_open(causal, who), status, score, agent=who, signals=signals, **used)
-    said = f"{told['action']['id']}: {told['outcome']['status']} ({told['outcome']['note']})" if told else "nothing is open"
+    said = (
+        f"{told['action']['id']}: {told['outcome']['status']} ({told['outcome']['note']})"
+        if told
+        else "nothing is open"
+    )
     emit({"closed": told is not None, "event": told}, said)
 
 
@@ -114,9 +122,18 @@ def _last_open(causal: Any, agent: str) -> str:
 @command("advice")
 @reads_project
 @_SIGNALS
-@click.option("--genes", "--gene", "genes", multiple=True, metavar="G…", help="Genes to choose from; default: those that are known.")
+@click.option(
+    "--genes",
+    "--gene",
+    "genes",
+    multiple=True,
+    metavar="G…",
+    help="Genes to choose from; default: those that are known.",
+)
 @click.option("--drift", is_flag=True, help="Ban nothing.")
-@click.option("--cheapest/--best", default=None, help="The cheapest that is not told from the best; default: as the settings say.")
+@click.option(
+    "--cheapest/--best", default=None, help="The cheapest that is not told from the best; default: as the settings say."
+)
 def causal_advice(signals: tuple[str, ...], genes: tuple[str, ...], drift: bool, cheapest: bool | None) -> None:
     """By what came of each gene under these signals and signals alike. Without evidence no gene is preferred.
 
@@ -125,5 +142,11 @@ def causal_advice(signals: tuple[str, ...], genes: tuple[str, ...], drift: bool,
     causal = open_lab().causal
     among = genes or [gene["id"] for gene in causal.genes()]
     told = causal.get_advice(signals, among, drift, cheapest=cheapest).to_dict()
-    rows = [f"{score:.3f} {gene}{' (banned)' if gene in told['banned_gene_ids'] else ''}" for gene, score in told["scores"].items()]
-    emit(told, "\n".join([f"prefer {told['preferred_gene_id'] or 'none: nothing is known'}", *rows, *told["explanation"]]))
+    rows = [
+        f"{score:.3f} {gene}{' (banned)' if gene in told['banned_gene_ids'] else ''}"
+        for gene, score in told["scores"].items()
+    ]
+    emit(
+        told,
+        "\n".join([f"prefer {told['preferred_gene_id'] or 'none: nothing is known'}", *rows, *told["explanation"]]),
+    )

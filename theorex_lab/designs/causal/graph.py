@@ -42,7 +42,13 @@ class Graph(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.actions, self.agents, self.ids, self.projects, self.personalities = Names(), Names(), Names(), Names(), Names()
+        self.actions, self.agents, self.ids, self.projects, self.personalities = (
+            Names(),
+            Names(),
+            Names(),
+            Names(),
+            Names(),
+        )
         self.assets, self.states = Strings(), Strings()
         self.rows = Table(seq="i8", agent="i4", closed="?")
         self.known = Table(place="i8", gene="?", project="i4", own="?")
@@ -125,14 +131,19 @@ def attempt_of(home: Home, action_id: str) -> Attempt:
             return view.attempt(row)
         among = [view.actions[at] for at in range(max(0, len(view.actions) - _NEAREST_AMONG), len(view.actions))]
     near = get_close_matches(action_id, among, n=1, cutoff=0.5)
-    raise InvalidInput(f"got the action {action_id!r:.100}; allowed is one that `attempt` gave" + (f", such as {near[0]}" if near else ""))
+    raise InvalidInput(
+        f"got the action {action_id!r:.100}; allowed is one that `attempt` gave"
+        + (f", such as {near[0]}" if near else "")
+    )
 
 
 def open_attempts(home: Home, agent: str | None = None) -> list[Attempt]:
     """The attempts without an outcome, of an agent or of all, in the order in which they were told."""
     with home.views.reading(Graph) as view:
         found = np.flatnonzero(~view.rows["closed"])
-        return [view.attempt(row) for row in found.tolist() if agent in (None, view.agents[int(view.rows["agent"][row])])]
+        return [
+            view.attempt(row) for row in found.tolist() if agent in (None, view.agents[int(view.rows["agent"][row])])
+        ]
 
 
 def assets_of(home: Home, *, genes: bool = True, own: bool = False) -> list[dict[str, Any]]:
