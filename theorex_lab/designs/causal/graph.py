@@ -146,10 +146,13 @@ def open_attempts(home: Home, agent: str | None = None) -> list[ToldAttempt]:
         ]
 
 
-def assets_of(home: Home, *, genes: bool = True) -> list[dict[str, Any]]:
-    """The genes (or else the capsules) of the home's project or of none, each as it was told last, in the order in which they came."""
+def assets_of(home: Home, *, genes: bool = True, own: bool = False) -> list[dict[str, Any]]:
+    """The genes (or else the capsules) of the home's project or of none, each as it was told last, in the order in which they came.
+
+    own: only those that are trusted.
+    """
     with home.views.reading(Graph) as view:
-        wanted = view.known["gene"] == genes
+        wanted = (view.known["gene"] == genes) & (view.known["own"] | (not own))
         if home.projects is not None:
             wanted &= np.isin(view.known["project"], view.projects.numbers("", *home.projects))
         return [json.loads(view.assets[place]) for place in view.known["place"][wanted].tolist()]
