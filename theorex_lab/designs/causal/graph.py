@@ -12,6 +12,7 @@ from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.evidence import is_heard
 
 _NEAREST_AMONG = 2_000
 
@@ -27,7 +28,7 @@ class Attempt(NamedTuple):
 class Graph(View):
     """A row an attempt, and a row a gene or a capsule, in the order in which they were first told.
 
-    rows: seq of the attempt (0 where only its outcome is known), agent (number of a name), closed.  assets: the JSON of each
+    rows: seq of the attempt (0 where only its outcome is known), agent (number of a name), closed; what only a file tells is closed.  assets: the JSON of each
     as it was told, one after the other; known: of each id the place of the last, whether it is a gene, and its project (number of a name).  people: of each
     personality (by its key) its outcomes: success, failed, and the sum of their scores.  states: personalities as they were set.
     """
@@ -57,18 +58,22 @@ class Graph(View):
         return row if row < len(self.rows) else self.rows.add(agent=self.agents.number(event.agent))
 
     def _attempt(self, event: Event) -> None:
-        row = self._row(event)
-        self.rows.put(row, seq=event.seq)
+        known, row = len(self.rows), self._row(event)
+        if _foreign(event) and row < known:
+            return  # a file tells nothing of what was tried here
+        self.rows.put(row, seq=event.seq, closed=self.rows["closed"][row] or _foreign(event))
         if not self.rows["closed"][row]:
             self._open.setdefault(int(self.rows["agent"][row]), []).append(row)
 
     def _attempt_closed(self, event: Event) -> None:
-        row = self._row(event)
+        known, row = len(self.rows), self._row(event)
+        if _foreign(event) and row < known:
+            return
         self.rows.put(row, closed=True)
         waiting = self._open.get(int(self.rows["agent"][row]), [])
         if row in waiting:
             waiting.remove(row)
-        if personality := event.body.get("personality"):
+        if not is_heard(event.body) and (personality := event.body.get("personality")):
             self._lived(personality["key"], event.body["outcome"])
 
     def _lived(self, key: str, outcome: Mapping[str, Any]) -> None:
@@ -99,6 +104,11 @@ class Graph(View):
         number = self.agents.find(agent)
         waiting = self._open.get(-1 if number is None else number)
         return self.attempt(waiting[-1]) if waiting else None
+
+
+def _foreign(event: Event) -> bool:
+    """Whether only a file tells it, which anybody may have made."""
+    return bool(event.body.get("source") == "import")
 
 
 def attempt_of(home: Home, action_id: str) -> Attempt:
