@@ -5,7 +5,6 @@ import click
 from theorex_lab import design
 from theorex_lab.config_record import SettingsRecord, tunable
 from theorex_lab.console import command, emit, open_lab
-from theorex_lab.exchange.event_lines import event_lines
 from theorex_lab.memory.context import marked_up
 from theorex_lab.memory.observation import TRUST
 
@@ -53,6 +52,6 @@ NOTES = design.Design(
     steps=(design.NightStep("notes", lambda home, agent: Notes(home).fall_asleep(agent)),),
     evidence={"note": lambda each: [design.EvidenceRun("entity/" + each.body["entity"], each.agent, True)]},
     audit=design.AuditPart({"note": ("note",)}, lambda: lambda each: [("note", each.agent, {"entity": each.body["entity"]})]),
-    files=(event_lines("notes.jsonl", "note", "note_slept"),), status=lambda home, agent: {"notes": len(newest(home, agent))},
+    status=lambda home, agent: {"notes": len(newest(home, agent))},
     commands=lambda: click.Group(commands=[list_notes]), tools=lambda: [design.AgentTool("note", "Note what holds of an entity.", Notes.write, changes=True)],
 )  # fmt: skip

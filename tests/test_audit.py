@@ -16,9 +16,8 @@ from theorex_lab.clock import to_iso
 from theorex_lab.designs.theorex.audit import reading
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.design import READ_FROM
-from theorex_lab.designs.theorex.drift import Drift, drift
 from theorex_lab.designs.theorex.moments import recent_moments, write_moment
-from theorex_lab.designs.theorex.monitor import Checked, check_context
+from theorex_lab.designs.theorex.monitor import Checked, Drift, check_context, drift
 from theorex_lab.evolution.audit import AuditEntry, audit, kinds_of
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
@@ -257,7 +256,7 @@ def test_the_latest_entries_are_told_and_kinds_of_which_there_are_none_read_noth
 
 
 def drifted(lab: Lab, agent: str = "main") -> Drift:
-    return drift(lab.views.get(Axon), lab.clock.now(), lab.settings, agent=agent)
+    return drift(lab.home, agent=agent)
 
 
 def anchored(lab: Lab, labels: list[str], *, days_ago: float = 0, agent: str = "main") -> None:

@@ -358,42 +358,6 @@ def test_the_sliders_of_the_retrieval_notebook_change_what_is_found(
         assert page.locator(ERRORS).count() == 0
 
 
-def test_a_failure_is_labelled_by_keyboard_and_stands_in_the_export(
-    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
-) -> None:
-    def press(button: str, then: str) -> None:
-        page.locator(f"button.jupyter-button:text-is('{button}')").focus()
-        page.keyboard.press("Space")
-        page.wait_for_function(
-            "([selector, then]) => document.querySelector(selector).textContent.includes(then)", arg=[STATUS, then]
-        )
-
-    with notebook(browser, jupyterlab, "03_failure_review.ipynb", tmp_path / "failures.png") as (page, file):
-        _no_error(_outputs(file))
-        page.locator(STATUS).scroll_into_view_if_needed()
-        picture = _shown(page)
-        failure, kind, step = (page.locator(".widget-dropdown select").nth(place) for place in range(3))
-        kind.select_option("no_answer")
-        step.select_option("0")
-        page.locator(".widget-text input").first.fill("it asked instead of working")
-        page.keyboard.press("Tab")
-        press("Label", "Failure 1: labelled as no_answer at step 0. 1 of ")
-        until(page, lambda: failure.locator("option").first.inner_text().startswith("✓"), "a mark at the failure")
-        chosen = "select => select.selectedIndex"
-        assert failure.evaluate(chosen) == 0
-        until(page, lambda: _picture(page) not in (picture, b""), "the picture with its label")
-        labelled = _picture(page)
-        press("Next", "Failure 2: no label yet; the rules find ")
-        until(page, lambda: failure.evaluate(chosen) == 1, "the next failure as the chosen one")
-        until(page, lambda: _picture(page) not in (labelled, b""), "the picture of the next failure")
-        press("Export", "labels in failure_labels.jsonl: 1.")
-        (label,) = map(json.loads, file.with_name("failure_labels.jsonl").read_text(encoding="utf-8").splitlines())
-        said = [label[member] for member in ("label_class", "label_step", "note")]
-        assert said == ["no_answer", 0, "it asked instead of working"]
-        press("Undo", "Failure 1: taken back: no_answer at step 0. 0 of ")
-        assert page.locator(ERRORS).count() == 0
-
-
 def test_voila_serves_the_tuning_notebook_and_its_sliders_move(browser: Any, tmp_path: Path) -> None:
     if find_spec("voila") is None:
         pytest.skip("voila is not installed")

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import warnings
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from theorex_lab import InvalidInput, StorageError
-from theorex_lab.clock import to_iso
 from theorex_lab.design import Log
 from theorex_lab.experiments.data import dataset_files, sources
 from theorex_lab.experiments.data.dataset_files import DATASETS, LicenceNotice
@@ -33,15 +30,9 @@ def texts(log: Log, ids: frozenset[str]) -> set[str]:
     return {str(body.get("text") or body.get("message") or body.get("input")) for body in found}
 
 
-def written(path: Path, value: Any) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value))
-    return path
-
-
 def test_an_unknown_name_is_refused_with_the_known() -> None:
-    for name in ("locomoo", "longmemevall:x.json", "no/where"):
-        with pytest.raises(InvalidInput, match="allowed are coding_sessions, locomo.*longmemeval:PATH"):
+    for name in ("locomoo", "gitt:x", "no/where"):
+        with pytest.raises(InvalidInput, match="allowed are coding_sessions, locomo.*git:PATH"):
             load_logs(name)
 
 
@@ -92,103 +83,6 @@ def test_a_git_repository_is_days_of_edits_and_last_messages(tmp_path: Path) -> 
     assert [(scene.session, sorted(scene.files)) for scene in scenes(log)] == [
         ("2023-11-19", ["wheel.py"]), ("2023-11-20", ["wheel.py"]),
     ]  # fmt: skip
-
-
-LONGMEMEVAL = [
-    {
-        "question_id": "q1", "question_type": "single-session-user", "question": "Which city did I move to?",
-        "answer": "Bergen", "question_date": "2023/06/01 (Thu) 10:00", "answer_session_ids": ["b"],
-        "haystack_session_ids": ["a", "b"], "haystack_dates": ["2023/05/01 (Mon) 09:00", "2023/05/08 (Mon) 09:00"],
-        "haystack_sessions": [
-            [{"role": "user", "content": "What is a fjord?"}, {"role": "assistant", "content": "A flooded valley."}],
-            [{"role": "user", "content": "I moved to Bergen.", "has_answer": True}],
-        ],
-    },
-    {
-        "question_id": "q2_abs", "question": "Which dog?", "answer": 3, "question_date": "2023/06/01 (Thu) 10:00",
-        "haystack_session_ids": [], "haystack_dates": [], "haystack_sessions": [],
-    },
-]  # fmt: skip
-
-
-def test_longmemeval_is_a_log_for_each_question_that_has_an_answer(tmp_path: Path) -> None:
-    file = written(tmp_path / "longmemeval_s.json", LONGMEMEVAL)
-    (log,) = load_logs(f"longmemeval:{file}")
-    assert log.name == "longmemeval/q1"
-    assert [(event.kind, event.body["source"], event.session) for event in log.events] == [
-        ("prompt", "user", "s0"), ("turn_ended", "agent", "s0"), ("prompt", "user", "s1"),
-    ]  # fmt: skip
-    (probe,) = log.probes
-    assert (texts(log, probe.answers), probe.words, to_iso(probe.at)) == (
-        {"I moved to Bergen."}, ("Bergen",), "2023-06-01T10:00:00.000000Z",
-    )  # fmt: skip
-
-
-def test_factconsolidation_knows_the_last_statement_and_the_ones_before(tmp_path: Path) -> None:
-    context = (
-        "Here is a list of facts:\n0. Ada plays the sport of golf.\n1. Bo plays the sport of chess.\n"
-        "2. Ada plays the sport of chess."
-    )
-    row = {"context": context, "questions": ["Which sport does Ada play?"], "answers": [["chess", "Chess"]]}
-    rows = [{**row, "metadata": {"source": f"factconsolidation_{kind}_6k"}} for kind in ("sh", "mh")]
-    single, several = load_logs(f"factconsolidation:{written(tmp_path / 'rows.json', rows)}")
-    assert single.name == "factconsolidation/factconsolidation_sh_6k"
-    (probe,) = single.probes
-    assert texts(single, probe.answers) == {"Ada plays the sport of chess."}
-    assert texts(single, probe.stale) == {"Ada plays the sport of golf."}
-    assert (several.probes[0].answers, several.probes[0].words) == (frozenset(), ("chess",))
-
-
-def test_realtalk_is_read_with_the_time_of_each_message(tmp_path: Path) -> None:
-    said = [
-        {"clean_text": text, "speaker": "Ann", "date_time": f"29.12.2023, 22:42:0{number}", "dia_id": f"D1:{number}"}
-        for number, text in enumerate(("Good evening", "I bought a kayak", ""))
-    ]
-    asked = [{"question": "What did Ann buy?", "answer": "a kayak", "evidence": ["D1:1"], "category": 1}]
-    chat = {"name": {"speaker_1": "Ann"}, "session_1": said, "session_1_date_time": "29.12.2023, 22:42:00",
-            "events_session_1": {}, "qa": asked}  # fmt: skip
-    file = written(tmp_path / "Chat_1_Ann_Bo.json", chat)
-    for given in (file, tmp_path):
-        (log,) = load_logs(f"realtalk:{given}")
-        assert (log.name, [to_iso(event.at) for event in log.events][1]) == (
-            "realtalk/Chat_1_Ann_Bo",
-            "2023-12-29T22:42:01.000000Z",
-        )
-        assert texts(log, log.probes[0].answers) == {"Ann: I bought a kayak"}
-        assert log.probes[0].words == ("kayak",)
-    with pytest.raises(InvalidInput, match=r"holds Chat_\*\.json"):
-        load_logs(f"realtalk:{tmp_path / 'nowhere'}")
-
-
-def test_beam_is_read_with_its_updates(tmp_path: Path) -> None:
-    turns = [
-        {"role": "user", "id": 0, "time_anchor": "March-15-2024", "content": "We have 150 commits. ->-> 1,1"},
-        {"role": "assistant", "id": 1, "content": "Noted."},
-        {"role": "user", "id": 2, "time_anchor": "April-02-2024", "content": "It is 165 commits now. ->-> 1,2"},
-    ]
-    asked = {
-        "abstention": [{"question": "Which pet?", "ideal_response": "unknown", "rubric": []}],
-        "knowledge_update": [{"question": "How many commits?", "answer": "165 commits",
-                              "source_chat_ids": {"original_info": [0], "updated_info": [2]}}],
-        "event_ordering": [{"question": "In which order?", "answer": "first", "source_chat_ids": [0, 2]}],
-    }  # fmt: skip
-    written(tmp_path / "100K" / "1" / "chat.json", [{"batch_number": 1, "turns": [turns[:2], turns[2:]]}])
-    written(tmp_path / "100K" / "1" / "probing_questions" / "probing_questions.json", asked)
-    (log,) = load_logs(f"beam:{tmp_path}")
-    assert (log.name, [event.session for event in log.events]) == ("beam/100K/1", ["s1", "s1", "s2"])
-    update, ordering = log.probes
-    assert (texts(log, update.answers), texts(log, update.stale)) == (
-        {"It is 165 commits now."},
-        {"We have 150 commits."},
-    )
-    assert (update.words, len(ordering.answers)) == (("165",), 2)
-
-
-@pytest.mark.parametrize("name", ["longmemeval", "factconsolidation", "realtalk", "beam"])
-def test_a_file_of_another_form_is_refused_with_its_place(name: str, tmp_path: Path) -> None:
-    file = written(tmp_path / "chat.json", {"question": 7})
-    with pytest.raises(InvalidInput, match=r"chat\.json"):
-        load_logs(f"{name}:{file}")
 
 
 def test_a_set_without_a_public_address_says_where_it_must_lie(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,7 +26,6 @@ from theorex_lab.designs import installed
 from theorex_lab.evolution.audit import audit
 from theorex_lab.experiments.replay.baselines import Housed
 from theorex_lab.experiments.replay.trials import Plan, try_out
-from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event, register_kinds
 from theorex_lab.memory.evidence import evidence_view
 from theorex_lab.memory.projects import known_projects
@@ -106,76 +105,6 @@ def test_it_stands_in_the_context_the_status_the_evidence_and_the_audit_log(open
     assert [each.detail["entity"] for each in audit(lab.home, kinds=["note"])] == ["cache"]
     evidence = lab.views.get(evidence_view(lab.home)).table.cells("notes/")
     assert (evidence.keys, evidence.options, evidence.successes.tolist()) == (["notes/entity/cache"], ["main"], [1.0])
-
-
-def test_it_is_exported_and_taken_in_again_without_trust(opened: Callable[..., Lab], tmp_path: Path) -> None:
-    lab, other, own = opened(), opened("other"), opened("own")
-    lab.design("notes").write("cache", "The cache lives for an hour")
-    done = lab.export_files(tmp_path / "out")
-    assert done.files["notes.jsonl"] == 1
-    file = tmp_path / "out" / "notes.jsonl"
-    for home, trust_own in ((other, False), (own, True)):
-        reports = [home.import_files(file, trust_own=trust_own) for _ in range(2)]
-        assert [(each.imported, each.skipped) for (each,) in reports] == [(1, 0), (0, 1)]
-        assert found(home) == ["The cache lives for an hour"]
-    assert "Heard, not verified" in other.context().text
-    assert "Heard, not verified" not in own.context().text
-    assert [*own.journal.tail(0)] == [*lab.journal.tail(0)]
-
-
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ('{"id": "x"}', "id is 'x'; allowed is the id of an event"),
-        ("[1]", "allowed is a JSON object"),
-        ('{"id": "00000000-0000-7000-8000-000000000000", "at": 1, "agent": "A b", "kind": "note", "body": {}}', "agent"),
-        ('{"id": "00000000-0000-7000-8000-000000000000", "at": 1, "agent": "a", "kind": "scan", "body": {}}', "kind is"),
-        ('{"id": "00000000-0000-7000-8000-000000000000", "at": 1, "agent": "a", "kind": "note", "body": {"v": 9}}', "version 9"),
-    ],
-)  # fmt: skip
-def test_a_broken_line_is_named_and_left_out(
-    opened: Callable[..., Lab], tmp_path: Path, line: str, reason: str
-) -> None:
-    lab, file = opened(), tmp_path / "notes.jsonl"
-    file.write_text(line + "\n")
-    (report,) = lab.import_files(file)
-    assert (report.imported, len(report.problems)) == (0, 1)
-    assert reason in report.problems[0]
-
-
-def _a_line(file: Path, **more: Any) -> str:
-    drawn = "00000000-0000-7000-8000-000000000000"
-    line = {"id": drawn, "at": NOW, "agent": "sage", "kind": "note", "body": {"entity": "cache", "text": "It lives"}}
-    file.write_text(json.dumps(line | more) + "\n")
-    return drawn
-
-
-def test_a_strangers_line_takes_no_id_of_a_step_no_later_time_and_no_room(
-    opened: Callable[..., Lab], tmp_path: Path
-) -> None:
-    lab, own, file = opened(), opened("own"), tmp_path / "notes.jsonl"
-    step = derived_event_id("a step", 7)
-    drawn = _a_line(file)
-    lab.import_files(file)
-    _a_line(file, id=step, lineage=[drawn, step], at=NOW + DAY)
-    for home, trust_own in ((lab, False), (own, True)):
-        assert [report.imported for report in home.import_files(file, trust_own=trust_own)] == [1]
-    (kept,), (_, heard) = own.journal.tail(0), lab.journal.tail(0)
-    assert (kept.id, kept.lineage, kept.at) == (step, (drawn, step), NOW + DAY)
-    assert heard.id not in (drawn, step)
-    assert heard.lineage == (drawn, heard.id)
-    assert heard.at <= NOW + 5 * 60_000_000
-    assert [report.skipped for report in lab.import_files(file)] == [1], "importing twice imports once"
-    _a_line(file, body={"text": "x" * (4 * lab.settings.max_text_bytes + 1)})
-    (report,) = lab.import_files(file)
-    assert (report.imported, "larger than four texts" in report.problems[0]) == (0, True)
-
-
-def test_half_a_body_of_an_older_version_is_named_and_left_out(opened: Callable[..., Lab], tmp_path: Path) -> None:
-    lab, file = opened(), tmp_path / "notes.jsonl"
-    _a_line(file, body={"v": "x"})
-    (report,) = lab.import_files(file)
-    assert "cannot be read as version 1" in report.problems[0]
 
 
 def test_no_room_below_the_designs_names_a_kind_of_theirs() -> None:
@@ -291,7 +220,6 @@ def test_the_command_line_finds_its_entry_point(theorex: Callable[..., Any], tmp
     assert {"notes.sleepAfterDays"} <= {row["key"] for row in theorex("config")["settings"]}
     assert theorex("config", "unset", "notes.sleepAfterDays")["setting"]["source"] == "default"
     assert theorex("audit", "--kind", "note")["entries"][0]["detail"]["entity"] == "cache"
-    assert "notes.jsonl" in theorex("export", "out")["files"]
 
 
 def test_agents_call_its_tool_over_mcp(theorex: Callable[..., Any]) -> None:

@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import sqlite3
 import threading
-from pathlib import Path
 
 import pytest
 from conftest import DAY, NOW, erase, observation
@@ -16,7 +15,6 @@ from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.journal import event as events_module
 from theorex_lab.journal.event import Event, encode, upcast
 from theorex_lab.journal.sqlite.check import check_rows
-from theorex_lab.journal.sqlite.connection import refuse_network_drive
 from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
@@ -156,14 +154,3 @@ def test_only_json_is_stored() -> None:
     for bad in (float("nan"), {1, 2}, "\udfff"):
         with pytest.raises(InvalidInput):
             encode({"value": bad})
-
-
-@pytest.mark.parametrize(("kind", "refused"), [("ext4", False), ("nfs4", True), ("cifs", True), ("fuse.sshfs", True)])
-def test_network_drives_are_refused(tmp_path: Path, kind: str, refused: bool) -> None:
-    mounts = tmp_path / "mounts"
-    mounts.write_text(f"/dev/root / ext4 rw 0 0\nserver:/x {tmp_path.parent} {kind} rw 0 0\nbroken line\n")
-    if refused:
-        with pytest.raises(Exception, match=f"network drive \\({kind}\\)"):
-            refuse_network_drive(tmp_path, mounts)
-    else:
-        refuse_network_drive(tmp_path, mounts)

@@ -38,6 +38,8 @@ SearchFound = tuple["Event", Told]  # the event that an audit entry was read fro
 
 R = TypeVar("R")
 FIXED_KIND = "fix"  # of a line that tells how something was fixed
+# Of evidence, after the design's name and a slash: how an option did, such as an item that was given, whatever it was tried for.
+OPTION_KEY = "option"
 
 
 def later(place: str) -> Callable[..., Any]:

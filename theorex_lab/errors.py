@@ -5,7 +5,7 @@ TheorexError
 │   ├── ConfigError     a setting: names the key, the value and what is allowed
 │   ├── AlreadyThere    an event with this id was appended before, by this process or another
 │   └── FilesThere      files are there that an export would replace, and nobody said that it may
-├── StorageError        the home cannot be read or written (permissions, full disk, network drive)
+├── StorageError        the home cannot be read or written (permissions, full disk)
 │   └── CorruptJournal  the journal's file is damaged; the memory is never taken for empty
 ├── NewerVersion        an event was written by a newer release
 └── ModelUnavailable    an embedder or a language model did not answer

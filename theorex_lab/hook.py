@@ -112,8 +112,7 @@ def _capture(home: str, kind: str, body_of: Callable[..., dict[str, Any]], event
     from theorex_lab.ids import session_of
 
     session, body = session_of(event.get("session_id")), body_of(event)
-    keeps_messages = kind not in ("turn_ended", "session_ended") or _setting(home, "keepMessages", True) is True
-    if not keeps_messages and body.get("message"):
+    if body.get("message") and _setting(home, "keepMessages", True) is not True:
         body["message"] = ""
     from theorex_lab.journal.event import new_event
 
@@ -125,9 +124,7 @@ def _capture(home: str, kind: str, body_of: Callable[..., dict[str, Any]], event
     finally:
         journal.close()
     if kind in ("session_ended", "compacting") and session:
-        from theorex_lab.memory.captured import transcript_of
-
-        start_flush(home, agent, session, transcript_of(event) if keeps_messages else "")
+        start_flush(home, agent, session)
     return problem
 
 
@@ -195,10 +192,9 @@ def _setting(home: str, name: str, default: object) -> object:
     return settings.get(name, settings.get(snake, default))
 
 
-def start_flush(home: str, agent: str, session: str, transcript: str = "") -> None:
+def start_flush(home: str, agent: str, session: str) -> None:
     """Start `theorex flush` for the session in a process of its own, which outlives this one and writes to the log."""
-    command = ["flush", "--session", session, "--agent", agent, "--home", home]
-    _start(home, [*command, "--transcript", transcript] if transcript else command)
+    _start(home, ["flush", "--session", session, "--agent", agent, "--home", home])
 
 
 def start_rendering(home: str, project: str) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -188,13 +188,18 @@ def _routing_text(score: RoutingScore) -> str:
     return "\n".join([*lines, *([f"published: {published}"] if published else [])])
 
 
-def _rows(policies: tuple[PolicyScore, ...]) -> list[str]:
-    head = f"  {'policy':<35} score   95 % interval  regret   cost  gain over the task matrix"
-    return [head] + [
-        f"  {policy.policy:<35} {policy.score:.3f}  {policy.low:.3f} – {policy.high:.3f}   {policy.regret:.3f}  {policy.cost:.3f}  "
-        f"{policy.gain:+.3f} [{policy.gain_low:+.3f}, {policy.gain_high:+.3f}]"
-        for policy in sorted(policies, key=lambda policy: -policy.score)
-    ]
+def _rows(policies: Iterable[PolicyScore]) -> list[str]:
+    names = (
+        "score   95 % interval  regret   cost  gain over the task matrix  more than the best single  cost by its cost"
+    )
+    lines = [f"  {'policy':<35} {names}"]
+    for policy in sorted(policies, key=lambda policy: -policy.score):
+        earned = f"{policy.score:.3f}  {policy.low:.3f} – {policy.high:.3f}   {policy.regret:.3f}  {policy.cost:<6.4g}"
+        gain = f"{policy.gain:+.3f} [{policy.gain_low:+.3f}, {policy.gain_high:+.3f}]"
+        difference = f"{policy.difference:+.3f} [{policy.difference_low:+.3f}, {policy.difference_high:+.3f}]"
+        ratio = "{:.2f} [{:.2f}, {:.2f}]".format(*policy[-3:]) if policy.cost_ratio is not None else "–"
+        lines.append(f"  {policy.policy:<35} {earned} {gain:<26} {difference:<26} {ratio}")
+    return lines
 
 
 def report(dataset: str, path: str = "") -> Report:

@@ -42,6 +42,20 @@ class Command(_Merging):
         super().__init__(*args, **kwargs)
         self.params += COMMON_OPTIONS
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """As click does; an option whose metavar ends in … takes all that stands up to the next option."""
+        long = {name for each in self.params if (each.make_metavar(ctx) or "").endswith("…") for name in each.opts}
+        spread, option = list[str](), ""
+        for arg in args:
+            if arg in long:
+                option = arg
+            elif option and not arg.startswith("--"):
+                spread += [option, arg]
+            else:
+                option = ""
+                spread.append(arg)
+        return super().parse_args(ctx, spread)
+
 
 def merge_options(ctx: click.Context) -> None:
     """Lay the options given here over those given before."""

@@ -10,9 +10,8 @@ from typing import Self
 from theorex_lab.config import Settings
 from theorex_lab.errors import FilesThere, InvalidInput, StorageError
 from theorex_lab.exchange.flat_files import FlatRecord, Lines, append_new, merged, parse_object, read_lines, write_lines
-from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.event import VERSIONS, Event, encode, upcast
+from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.foreign import check_inside, read_file
 from theorex_lab.memory.observation import TRUST
 
@@ -182,31 +181,3 @@ class Importing:
         """Raise InvalidInput for a body that is larger than four texts may be."""
         if len(encode(event.body).encode()) > 4 * self.settings.max_text_bytes:
             raise InvalidInput(f"the body of {event.id} is larger than four texts may be (setting maxTextBytes)")
-
-    def heard(self, event: Event) -> Event:
-        """The event of a file that anybody may have made: not ahead of the clock, its ids as `heard_id` has them, from import.
-
-        Raises InvalidInput as `check_size`.
-        """
-        body = {**event.body, "source": "import"}
-        made = event._replace(id=heard_id(event.id), lineage=tuple(map(heard_id, event.lineage)), body=body)
-        self.check_size(made)
-        return made._replace(at=min(event.at, self.latest))
-
-
-def upcast_of_file(event: Event) -> Event:
-    """The event of a file with its body at this release's version. Raises InvalidInput and NewerVersion."""
-    try:
-        return upcast(event)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        got = f"a {event.kind} of version {event.body.get('v', 1)!r:.80} that cannot be read as version"
-        problem = f"{VERSIONS[event.kind]} ({error!r:.80}); export it once more with the release that wrote it"
-        raise InvalidInput(f"got {got} {problem}") from error
-
-
-def heard_id(event_id: str) -> str:
-    """The id that an event of a strange file gets: its own where that was drawn by chance, else one derived from it.
-
-    At an id that a step of this home will take, a stranger's event would keep that step from ever being noted.
-    """
-    return event_id if event_id[14] == "7" else derived_event_id("heard", event_id)

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field, JsonValue
+from pydantic import AfterValidator, BeforeValidator, Field
 
 from theorex_lab.clock import to_iso
 from theorex_lab.dispatch.bus import End, Start, ToolUse, check_trace_id, clean
@@ -36,18 +36,6 @@ _Count = Annotated[int | None, schema.whole(0)]
 _Error = Annotated[str | None, Field(description="text")]
 _Row = Annotated[list[Any], Field(min_length=4, max_length=4)]
 _TraceId = Annotated[str, BeforeValidator(check_trace_id)]
-
-
-class DesignLine(schema.FileRecord):
-    """A line of a design's own file: one event."""
-
-    id: schema.EventId
-    at: schema.Moment
-    agent: schema.Agent | None = Field(default=None, description="the id of an agent")
-    session: schema.Session = ""
-    kind: schema.Text
-    lineage: Annotated[schema.EventIds, Field(max_length=100_000)]
-    body: dict[str, JsonValue] = Field(description="a JSON object")
 
 
 class Named(schema.FileRecord):

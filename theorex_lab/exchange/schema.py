@@ -65,7 +65,6 @@ Share = Annotated[int | float, within(0, 1)]
 _ISO = Field(description="an ISO 8601 time with an offset, of the years 1 to 9999")
 Time = Annotated[int, BeforeValidator(_time), _ISO]
 TimeOrEarliest = Annotated[int, BeforeValidator(_time_or_earliest)]
-Moment = Annotated[int, whole(EARLIEST, LATEST)]  # in µs UTC
 Agent = Annotated[str, BeforeValidator(check_agent), Field(description="the id of an agent")]
 Session = Annotated[str, BeforeValidator(check_session), Field(description="the id of a session")]
 EventId = Annotated[str, Field(pattern=UUID, description="the id of an event, a UUID in lower case")]

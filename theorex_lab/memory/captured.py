@@ -201,18 +201,13 @@ def turn_ended(event: HookEvent, place: Place | None = None) -> Body:
     return body if size is None else {**body, "transcript_bytes": size}
 
 
-def transcript_of(event: HookEvent) -> str:
-    """The file that the agent's program writes the session to, '' where the event names none that could be one."""
+def _transcript_bytes(event: HookEvent) -> int | None:
     path = event.get("transcript_path")
     if not isinstance(path, str) or "\0" in path or len(path) > _PATH_CHARACTERS:
-        return ""
+        return None
     path = os.path.expanduser(path)
-    return path if os.path.isabs(path) and path.isprintable() else ""
-
-
-def _transcript_bytes(event: HookEvent) -> int | None:
     try:
-        return os.stat(path).st_size if (path := transcript_of(event)) else None
+        return os.stat(path).st_size if os.path.isabs(path) else None
     except (OSError, UnicodeEncodeError):  # it is not there, or not ours to look at
         return None
 

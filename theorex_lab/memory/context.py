@@ -11,6 +11,7 @@ from theorex_lab.clock import to_iso
 from theorex_lab.design import FIXED_KIND, Line, Section, Wanted
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.evidence import success_of
 from theorex_lab.memory.filling import HEADING_TOKENS, Room, count_tokens
 from theorex_lab.memory.marks import PINNED, Marks, as_marked, known_item, pinned_lines
 from theorex_lab.memory.observation import FIX_TYPE, TRUST
@@ -27,6 +28,7 @@ _SMALL = 300  # tokens below which the heading is a line
 # What a block's title, an item of a list, and the last of a budget that is worth filling take.
 _TITLE_BYTES, _ITEM_BYTES, _LEAST_BYTES = len(":\n"), len("- \n"), 8
 _MOST_LINES = 5_000  # of a section, that are read
+_UNPROVEN = 0.5  # the success of a fix of which nothing is known
 # What an agent said or did itself; a tool's answer is not its word.
 _LIVED = ("tool_used", "prompt", "turn_ended", "turn_message", "observation")
 _WORDS = ("input", "command", "text", "message")
@@ -94,7 +96,7 @@ def choose(home: Home, now: int, *, more: Sections = (), tokens: int | None = No
     titles = {PINNED: "Pinned"} | {kind: title for section in sections for kind, title in section.titles.items()}
     given = [line for section in sections if section not in shared for line in section.lines(home, wanted)]
     given = [*pinned_lines(home, given), *given]
-    said = as_marked(home, [line for line in given if line.kind in titles])
+    said = _proven_first(home, as_marked(home, [line for line in given if line.kind in titles]))
     known = as_marked(home, [line for line in given if line.kind not in titles], as_markdown)
     room = Room(wanted.tokens, used=_heading_tokens(wanted.tokens) if shared else HEADING_TOKENS)
     there: set[str] = set()
@@ -115,6 +117,14 @@ def _sections(home: Home) -> list[Section]:
     return shown + [part for design in home.designs for part in design.sections if part.always and part not in shown]
 
 
+def _proven_first(home: Home, lines: list[Line]) -> list[Line]:
+    """The lines, the fixes among them by how often they helped where they were given; one of which nothing is known counts half."""
+    fixes = [line for line in lines if line.kind in (FIXED_KIND, FIX_TYPE) and line.items]
+    known = success_of(home, {line.items[0] for line in fixes}) if fixes else {}
+    ordered = iter(sorted(fixes, key=lambda line: -known.get(line.items[0], _UNPROVEN)))
+    return [next(ordered) if line in fixes else line for line in lines] if known else lines
+
+
 class _Share:
     """The part of a context that a section has for itself, and the trusted lines that found room in it."""
 
@@ -122,7 +132,7 @@ class _Share:
         """`there`: items that a section shows, which no other shows again."""
         assert section.share is not None
         self.section, self.of_budget, self._there = section, section.share(wanted.tokens), there
-        lines = as_marked(home, list(islice(section.lines(home, wanted), _MOST_LINES)))
+        lines = _proven_first(home, as_marked(home, list(islice(section.lines(home, wanted), _MOST_LINES))))
         self.heard = [line for line in lines if not line.trusted]
         self._waiting = deque(line for line in lines if line.trusted)
         self.taken: list[Line] = []

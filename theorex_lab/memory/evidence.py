@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.config import WORSE_AT, QueryType
-from theorex_lab.design import Design, EvidenceRun
+from theorex_lab.design import OPTION_KEY, Design, EvidenceRun
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Parts, Table
@@ -262,6 +262,22 @@ def expected_success(runs: RowRuns, now: int, half_life_days: float | None) -> t
     weight = np.ones(len(runs.n)) * _weight(runs.last, now, half_life_days)
     rate = (runs.successes + 1.0) / (runs.n + 2.0)
     return weight, rate, rate * weight
+
+
+def success_of(home: Home, options: Iterable[str]) -> dict[str, float]:
+    """Of the options of which a design knows how they did, (successes + 1) / (runs + 2) over all their runs.
+
+    What is known of an option does not fade here: a fix that failed is no better for having been forgotten.
+    """
+    found: dict[str, float] = {}
+    keys = [f"{design.name}/{OPTION_KEY}" for design in home.designs if design.evidence]
+    with home.views.reading(evidence_view(home)) as view:
+        for option in options if len(view.table) else ():
+            rows = np.array([row for key in keys if (row := view.table.row(key, option)) is not None], np.int64)
+            if len(rows):
+                runs = view.table.runs(rows)
+                found[option] = float((runs.successes.sum() + 1.0) / (runs.n.sum() + 2.0))
+    return found
 
 
 def is_heard(body: Body) -> bool:

@@ -1,5 +1,6 @@
 """Which lines a context has room for: the trusted ones first, and of hearsay a bounded part that crowds nothing out."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TypeVar
 
@@ -75,8 +76,7 @@ class Room:
     def __init__(self, tokens: int, *, used: int) -> None:
         self.left = tokens - used
         self._for_hearsay = tokens // HEARSAY_PART
-        self._sources: dict[object, int] = {}
-        self._heard_from = np.zeros(0, np.int64)
+        self._heard = Counter[object]()  # lines, by who they are from
 
     def take(self, lines: Sequence[Line], *, at_most: int | None = None, headings: bool = True,
              most: int | None = None) -> list[Line]:  # fmt: skip
@@ -86,9 +86,15 @@ class Room:
 
     def take_hearsay(self, lines: Sequence[Line], *, headings: bool = True, most: int | None = None) -> list[Line]:
         """The others that fit into the part that is theirs, five of an agent and a kind of source at most, all told."""
-        heard = [line for line in lines if not line.trusted]
-        source = _numbered([line.heard_from for line in heard], self._sources)
-        return _chosen(heard, self.hear(source, *_priced(heard, headings), most))
+        few: list[Line] = []
+        for line in lines:
+            if not line.trusted and self._heard[line.heard_from] < HEARSAY_LINES:
+                self._heard[line.heard_from] += 1
+                few.append(line)
+        few, before = few[:most], self.left
+        taken = _chosen(few, self.fill(*_priced(few, headings), self._for_hearsay))
+        self._for_hearsay -= before - self.left
+        return taken
 
     def fill(self, price: Ints, section: Ints, section_price: Ints, at_most: int) -> Mask:
         """Which lines find room in `at_most` tokens; columns as of `fill`."""
@@ -97,22 +103,14 @@ class Room:
         self.left -= budget - left
         return taken
 
-    def hear(self, source: Ints, price: Ints, section: Ints, section_price: Ints, most: int | None = None) -> Mask:
-        """Which lines of hearsay find room, of each `source` five at most, all told; of these the first `most`."""
-        told = len(self._heard_from)
-        few = np.flatnonzero(first_of_each(np.append(self._heard_from, source), HEARSAY_LINES)[told:])
-        self._heard_from = np.append(self._heard_from, source[few])
-        few, before, taken = few[:most], self.left, np.zeros(len(source), np.bool_)
-        taken[few] = self.fill(price[few], section[few], section_price, self._for_hearsay)
-        self._for_hearsay -= before - self.left
-        return taken
-
 
 def _priced(lines: Sequence[Line], headings: bool) -> tuple[Ints, Ints, Ints]:
     """Price and section of each line, and what each section's first line pays more."""
-    section = _numbered([(line.kind if line.trusted else line.kind == CONCEPT, line.owner) for line in lines], {})
-    section_price = np.zeros(len(lines), np.int64)
-    for number, line in zip(section.tolist(), lines, strict=True):
+    numbers: dict[object, int] = {}
+    section_price, section = np.zeros(len(lines), np.int64), np.zeros(len(lines), np.int64)
+    for place, line in enumerate(lines):
+        key = line.kind if line.trusted else line.kind == CONCEPT, line.owner
+        section[place] = number = numbers.setdefault(key, len(numbers))
         section_price[number] = (_heading_tokens(line) if headings else 0) + count_tokens(line.owner)
     return price_of(np.array([len(line.text.encode()) for line in lines], np.int64)), section, section_price
 
@@ -130,42 +128,16 @@ def fill(price: Ints, section: Ints, section_price: Ints, budget: int) -> tuple[
     >>> taken.tolist(), left
     ([True, False, True], 10)
     """
-    taken, opened, start = np.zeros(len(price), np.bool_), np.zeros(len(section_price), np.bool_), 0
-    while start < len(price):
-        rest = section[start:]
-        closed = np.where(opened[rest], 0, section_price[rest])
-        fits = np.flatnonzero(price[start:] + closed <= budget)
-        if not len(fits):
+    taken, opened, cheapest = np.zeros(len(price), np.bool_), set[int](), price.min(initial=1 << 62)
+    for place, (tokens, part) in enumerate(zip(price.tolist(), section.tolist(), strict=True)):
+        if budget < cheapest:
             break
-        start, rest, closed = start + int(fits[0]), rest[fits[0] :], closed[fits[0] :]
-        first = np.zeros(len(rest), np.bool_)
-        first[np.unique(rest, return_index=True)[1]] = True
-        spent = np.cumsum(price[start:] + np.where(first, closed, 0))
-        count = int(np.searchsorted(spent, budget, "right"))
-        taken[start : start + count] = True
-        opened[rest[:count]] = True
-        budget -= int(spent[count - 1])
-        start += count
+        tokens += 0 if part in opened else int(section_price[part])
+        if tokens <= budget:
+            taken[place] = True
+            opened.add(part)
+            budget -= tokens
     return taken, budget
-
-
-def first_of_each(key: Ints, most: int) -> Mask:
-    """The first `most` of each key, in their order.
-
-    >>> first_of_each(np.array([7, 7, 3, 7]), 2).tolist()
-    [True, True, True, False]
-    """
-    order = np.argsort(key, kind="stable")
-    starts = np.flatnonzero(np.diff(key[order], prepend=key[order][:1] - 1)) if len(key) else order
-    rank = np.arange(len(key)) - np.repeat(starts, np.diff(np.append(starts, len(key))))
-    kept = np.zeros(len(key), np.bool_)
-    kept[order[rank < most]] = True
-    return kept
-
-
-def _numbered(keys: Sequence[object], numbers: dict[object, int]) -> Ints:
-    """Equal keys as equal numbers from 0 on; `numbers` holds those that are known."""
-    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], np.int64)
 
 
 def _heading_tokens(line: Line) -> int:

@@ -89,10 +89,32 @@ def bootstrap_means(values: ArrayLike, *, seed: int = 0, draws: int = BOOTSTRAPS
         _, member = np.unique([str(group) for group in groups], return_inverse=True)
         sizes = np.bincount(member).astype(np.float64)
         sums = np.stack([np.bincount(member, weights=column) for column in columns.T], axis=1)
-    m = len(sizes)
-    resampled = np.random.default_rng(seed).multinomial(m, np.full(m, 1 / m), size=draws).astype(np.float64)
+    resampled = _resamples(len(sizes), seed, draws)
     low, high = np.quantile(resampled @ sums / (resampled @ sizes)[:, None], [0.025, 0.975], axis=0).tolist()
     return [Interval(*bounds) for bounds in zip(columns.mean(axis=0).tolist(), low, high, strict=True)]
+
+
+def _resamples(m: int, seed: int, draws: int) -> Floats:
+    """How often each of m rows was drawn in each resample, (draws, m)."""
+    return np.random.default_rng(seed).multinomial(m, np.full(m, 1 / m), size=draws).astype(np.float64)
+
+
+def bootstrap_ratio(values: ArrayLike, base: ArrayLike, *, seed: int = 0, draws: int = BOOTSTRAPS) -> Interval:
+    """The mean of `values` over the mean of `base`, both (n,), with its 95 % interval; rows are drawn in pairs.
+
+    Raises InvalidInput for a base without a value above 0, and as `bootstrap_means` does.
+
+    >>> bootstrap_ratio([1.0, 1.0], [4.0, 4.0])
+    Interval(mean=0.25, low=0.25, high=0.25)
+    """
+    pairs = np.column_stack([values, base]).astype(np.float64)
+    above, below = (interval.mean for interval in bootstrap_means(pairs, seed=seed, draws=1))
+    if not below > 0:
+        raise InvalidInput(f"got a base whose mean is {below}; allowed is one above 0")
+    drawn = _resamples(len(pairs), seed, draws) @ pairs
+    with np.errstate(divide="ignore", invalid="ignore"):  # a resample whose base is 0 throughout
+        low, high = np.nanquantile(drawn[:, 0] / drawn[:, 1], [0.025, 0.975]).tolist()
+    return Interval(above / below, low, high)
 
 
 def bootstrap_mean(values: ArrayLike, seed: int = 0, groups: Sequence[object] | None = None) -> Interval:

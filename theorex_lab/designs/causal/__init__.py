@@ -12,6 +12,6 @@
 # personality         parameters as they are now: state {…}, why
 KINDS = dict.fromkeys(
     ("signal_snapshot", "hypothesis", "attempt", "attempt_closed", "external_candidate", "asset", "personality"), 1)  # fmt: skip
-# Keys of the evidence that outcomes yield: of a signal key, and of a gene whatever it was tried for.
-SIGNAL_KEY, GENE_KEY = "signal:", "option"
+# Before the key of signals, under which outcomes are evidence of a gene.
+SIGNAL_KEY = "signal:"
 SUCCESS, FAILED = "success", "failed"

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.designs.causal import GENE_KEY, SIGNAL_KEY
+from theorex_lab.design import OPTION_KEY
+from theorex_lab.designs.causal import SIGNAL_KEY
 from theorex_lab.designs.causal.capture import checked_id
 from theorex_lab.designs.causal.items import CausalSettings, causal_settings, half_life
 from theorex_lab.designs.causal.keys import NO_SIGNALS, checked_signals, compute_signal_key, normalized_signals
@@ -70,10 +71,14 @@ def get_advice(home: Home, signals: Sequence[str], genes: Sequence[str | Mapping
     cheapest: prefer the cheapest of those that cannot be told from the best; None: as the settings say. With drift nothing is
     banned. Raises InvalidInput for signals or ids outside the rules.
     """
-    ids = list(dict.fromkeys(checked_id("gene", gene.get("id") if isinstance(gene, Mapping) else gene) for gene in genes))
+    ids = list(
+        dict.fromkeys(checked_id("gene", gene.get("id") if isinstance(gene, Mapping) else gene) for gene in genes)
+    )
     given, settings = checked_signals(signals), causal_settings(home)
     with home.views.reading(evidence_view(home)) as evidence:
-        return advise(evidence.table, given, ids, settings, home.clock.now(), drift_enabled=drift_enabled, cheapest=cheapest)
+        return advise(
+            evidence.table, given, ids, settings, home.clock.now(), drift_enabled=drift_enabled, cheapest=cheapest
+        )
 
 
 def advise(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], settings: CausalSettings, now: int, *,
@@ -81,7 +86,11 @@ def advise(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], set
     """`get_advice` on a table of evidence, at a time (µs UTC)."""
     known = records(table, signals, ids, settings, now)
     scores = {gene: _score(record, settings) for gene, record in known.items()}
-    banned = frozenset() if drift_enabled else frozenset(gene for gene, record in known.items() if is_banned(record, settings))
+    banned = (
+        frozenset()
+        if drift_enabled
+        else frozenset(gene for gene, record in known.items() if is_banned(record, settings))
+    )
     order = sorted(ids, key=lambda gene: -scores[gene])
     usable = [gene for gene in order if gene not in banned and scores[gene] > 0]
     preferred = usable[0] if usable else None
@@ -98,17 +107,21 @@ def advise(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], set
     return Advice(compute_signal_key(signals), preferred, banned, {gene: scores[gene] for gene in order}, told)
 
 
-def records(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], settings: CausalSettings, now: int) -> dict[str, GeneRecord]:
+def records(
+    table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], settings: CausalSettings, now: int
+) -> dict[str, GeneRecord]:
     """What is known of each gene for these signals: under their own key, and under keys alike by `settings.similarity`."""
     parts = set(normalized_signals(signals)) or {NO_SIGNALS}
     numbers = {gene: table.option_number(gene) for gene in ids}
     here = _here(table, *table.alike(_PREFIX + SIGNAL_KEY, parts, settings.similarity), numbers.values(), settings, now)
-    rows = {gene: row for gene in ids if (row := table.row(_PREFIX + GENE_KEY, gene)) is not None}
+    rows = {gene: row for gene in ids if (row := table.row(_PREFIX + OPTION_KEY, gene)) is not None}
     elsewhere = table.runs(np.array([*rows.values()], np.int64))
     _, rates, values = expected_success(elsewhere, now, half_life(settings.gene_half_life_days))
     priors = dict(zip(rows, zip(values.tolist(), rates.tolist(), elsewhere.n.tolist(), strict=True), strict=True))
     unknown = (0.0, 0.0, 0.0, 0.0, 0.0, math.nan), (0.0, 0.0, 0.0)
-    return {gene: GeneRecord(*here.get(numbers[gene], unknown[0]), *priors.get(gene, unknown[1])) for gene in ids}
+    return {
+        gene: GeneRecord._make([*here.get(numbers[gene], unknown[0]), *priors.get(gene, unknown[1])]) for gene in ids
+    }
 
 
 def _here(table: EvidenceTable, rows: Ints, likeness: Floats, numbers: Collection[int], settings: CausalSettings,

@@ -100,7 +100,9 @@ def record_outcome_from_state(home: Home, signals: Sequence[str], observations: 
 
     def inferred(body: Given) -> Inferred:
         tokens = causal_settings(home).error_tokens
-        return infer_outcome_enhanced(body["had_error"], has_error(now, tokens), body["observed"], observations, evidence)
+        return infer_outcome_enhanced(
+            body["had_error"], has_error(now, tokens), body["observed"], observations, evidence
+        )
 
     return _close(home, action_id, agent, inferred, now, observed(observations), used)
 
@@ -146,17 +148,27 @@ def _attempt_to_close(home: Home, action_id: str | None, agent: str) -> Attempt 
 
 
 def _closed(action_id: str) -> InvalidInput:
-    return InvalidInput(f"got the action {action_id}, which has an outcome; record what is tried next as an attempt of its own")
+    return InvalidInput(
+        f"got the action {action_id}, which has an outcome; record what is tried next as an attempt of its own"
+    )
 
 
 def closing(attempt: Event, outcome: Inferred, now: Sequence[str], current: Given | None, used: Mapping[str, float | None], *,
             at: int, lineage: Sequence[str] = ()) -> Event:  # fmt: skip
     """The event that closes an attempt; a second one for the same attempt has the same id."""
     body = attempt.body
-    kept = {name: body.get(name) for name in ("signal", "mutation", "personality", "gene", "action", "hypothesis", "capsules")}
+    kept = {
+        name: body.get(name)
+        for name in ("signal", "mutation", "personality", "gene", "action", "hypothesis", "capsules")
+    }
     kept["signal"] = {**body["signal"], "error_signature": error_signature(now)}
     said = {**outcome._asdict(), "observed": {"current_signals": list(now)}}
-    kept |= {"outcome": said, "confidence": {"half_life_days": 30}, "observed": current, "baseline": body.get("observed")}
+    kept |= {
+        "outcome": said,
+        "confidence": {"half_life_days": 30},
+        "observed": current,
+        "baseline": body.get("observed"),
+    }
     kept |= {name: value for name, value in used.items() if value is not None}
     kept |= {name: body[name] for name in ("source", "project", "told") if name in body}
     made = derived_event_id("attempt_closed", body["action"]["id"])
@@ -193,16 +205,30 @@ def observed(observations: Given | None) -> dict[str, Any] | None:
     """What was observed, in plain members; long texts are cut. Raises InvalidInput for other values."""
     if observations is None:
         return None
-    plain = all(isinstance(name, str) and isinstance(value, str | int | float | bool | None) for name, value in observations.items())
+    plain = all(
+        isinstance(name, str) and isinstance(value, str | int | float | bool | None)
+        for name, value in observations.items()
+    )
     if not plain or len(observations) > _MOST_OBSERVED:
-        raise InvalidInput(f"got the observations {observations!r:.200}; allowed are up to {_MOST_OBSERVED} texts, numbers and truth values by name")
-    return {name: value[:_OBSERVED_CHARACTERS] if isinstance(value, str) else value for name, value in observations.items()}
+        raise InvalidInput(
+            f"got the observations {observations!r:.200}; allowed are up to {_MOST_OBSERVED} texts, numbers and truth values by name"
+        )
+    return {
+        name: value[:_OBSERVED_CHARACTERS] if isinstance(value, str) else value for name, value in observations.items()
+    }
 
 
 def checked_id(what: str, given: object) -> str:
     """An id. Raises InvalidInput for one that is not 1 to 200 printable ASCII characters: others may look like another id."""
-    if not isinstance(given, str) or not given.isascii() or not given.isprintable() or not 0 < len(given.strip()) <= len(given) <= _ID_CHARACTERS:
-        raise InvalidInput(f"got the {what} id {given!r:.100}; allowed are 1 to {_ID_CHARACTERS} printable ASCII characters")
+    if (
+        not isinstance(given, str)
+        or not given.isascii()
+        or not given.isprintable()
+        or not 0 < len(given.strip()) <= len(given) <= _ID_CHARACTERS
+    ):
+        raise InvalidInput(
+            f"got the {what} id {given!r:.100}; allowed are 1 to {_ID_CHARACTERS} printable ASCII characters"
+        )
     return given
 
 
@@ -221,11 +247,18 @@ def _about(home: Home, signals: Sequence[str], selected_gene: Given | None, obse
     from theorex_lab.designs.causal.personality import checked_mutation, personality_key
 
     signal = signal_of(signals)
-    gene = selected_gene and {"id": checked_id("gene", selected_gene.get("id")), "category": selected_gene.get("category")}
+    gene = selected_gene and {
+        "id": checked_id("gene", selected_gene.get("id")),
+        "category": selected_gene.get("category"),
+    }
     if len(capsules_used) > _MOST_CAPSULES:
         raise InvalidInput(f"got {len(capsules_used)} capsules; allowed are {_MOST_CAPSULES}")
     person = personality_state and {"key": personality_key(personality_state), "state": dict(personality_state)}
-    action = {"drift": bool(drift_enabled), "selected_by": str(selected_by), "selector": dict(selector) if selector else None}
+    action = {
+        "drift": bool(drift_enabled),
+        "selected_by": str(selected_by),
+        "selector": dict(selector) if selector else None,
+    }
     return {
         "signal": signal, "mutation": checked_mutation(mutation), "personality": person or None, "gene": gene or None,
         "action": action, "capsules": {"used": [checked_id("capsule", used) for used in capsules_used]},

@@ -110,12 +110,22 @@ def fill(home: Home, agent: str | None = None, session: str | None = None) -> in
         for row in np.flatnonzero(~view.rows["answered"]).tolist():
             waiting.setdefault(int(view.rows["session"][row]), []).append(int(view.rows["seq"][row]))
         names = {number: view.sessions[number].partition("/")[::2] for number in waiting if number >= 0}
-        wanted = {number: name for number, name in names.items() if agent in (None, name[0]) and session in (None, name[1])}
+        wanted = {
+            number: name for number, name in names.items() if agent in (None, name[0]) and session in (None, name[1])
+        }
         over = [number for number in wanted if session is not None or view.ends["at"][number] <= idle_since]
         lasts = {number: int(view.ends["seq"][number]) for number in over}
-    made = sum(_tell_trace(home, event) for event in home.journal.read(seqs=waiting.get(-1, [])) if agent in (None, event.agent))
+    made = sum(
+        _tell_trace(home, event)
+        for event in home.journal.read(seqs=waiting.get(-1, []))
+        if agent in (None, event.agent)
+    )
     for number in over:
-        events = [event for event in _events(home, waiting[number][0], lasts[number]) if (event.agent, event.session) == names[number]]
+        events = [
+            event
+            for event in _events(home, waiting[number][0], lasts[number])
+            if (event.agent, event.session) == names[number]
+        ]
         made += _tell_session(home, events, set(waiting[number]))
     return made
 
@@ -192,7 +202,11 @@ def _act(event: Event) -> str:
     """What a call did, in words; '' for one that only looked or failed."""
     body = event.body
     paths, command = body.get("paths") or {}, body.get("command", "")
-    if has_failed(event) or (paths.get("read") and not paths.get("edited")) or _LOOKS.match(command or tool_key(body["tool"])):
+    if (
+        has_failed(event)
+        or (paths.get("read") and not paths.get("edited"))
+        or _LOOKS.match(command or tool_key(body["tool"]))
+    ):
         return ""
     if paths.get("edited"):
         return one_line(f"edit {', '.join(paths['edited'])}", _ACT_CHARACTERS)
@@ -203,7 +217,9 @@ def _repeated(before: Event, after: Event) -> list[str]:
     """What was another in the same kind of call, as far as that was recorded."""
     command, tool = after.body.get("command", ""), before.body["tool"]
     if command:
-        return [] if command == before.body["command"] else [one_line(f"run {_BEFORE.sub('', command)}", _ACT_CHARACTERS)]
+        return (
+            [] if command == before.body["command"] else [one_line(f"run {_BEFORE.sub('', command)}", _ACT_CHARACTERS)]
+        )
     one, other = (_arguments(event.body.get("input", "")) for event in (before, after))
     names = [name for name in dict.fromkeys([*one, *other]) if one.get(name) != other.get(name)]
     return [f"call {tool} with another {name}" for name in names]
@@ -274,7 +290,9 @@ def _attempts(home: Home, failed: Event, signals: Sequence[str], genes: Sequence
 def _told(signals: Sequence[str], asset: dict[str, Any] | None) -> str:
     """An attempt for who searches: the error, in the words of the tool, and what was done."""
     error = next((signal.removeprefix(ERROR_SIGNAL) for signal in signals if signal.startswith(ERROR_SIGNAL)), "")
-    where = ", ".join(signal.partition(":")[2] for signal in signals if signal.startswith(("tool:", "command:", "class:")))
+    where = ", ".join(
+        signal.partition(":")[2] for signal in signals if signal.startswith(("tool:", "command:", "class:"))
+    )
     return f"{error or 'an error'} ({where}): {'; '.join(asset['strategy'])}" if asset else ""
 
 
@@ -293,7 +311,11 @@ def _tell_trace(home: Home, event: Event) -> int:
     """Another model that was asked after one had failed: its gene is `model:NAME`."""
     told: list[Event] = []
     for one, other in _models(event):
-        signals = ["log_error", f"{ERROR_SIGNAL}{one_line(one['error'], _ERROR_CHARACTERS)}", f"query_type:{event.body['query_type']}"]
+        signals = [
+            "log_error",
+            f"{ERROR_SIGNAL}{one_line(one['error'], _ERROR_CHARACTERS)}",
+            f"query_type:{event.body['query_type']}",
+        ]
         used = {name: other.get(name) for name in ("latency_ms", "tokens", "cost")}
         told += _attempts(home, event, signals, [(f"model:{other['model']}", None)], event, other["success"], used)
     return sum(event.kind == "attempt" for event in told) if append_once(home.journal, told) else 0

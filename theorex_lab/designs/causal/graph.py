@@ -1,18 +1,18 @@
 """The causal graph: attempts and how they were closed, the genes and capsules that are known, and the personality."""
 
 import json
-from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from theorex_lab.designs.causal import FAILED, SUCCESS
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.evidence import is_heard
+from theorex_lab.memory.observation import TRUST
 
 _NEAREST_AMONG = 2_000
 
@@ -28,9 +28,13 @@ class Attempt(NamedTuple):
 class Graph(View):
     """A row an attempt, and a row a gene or a capsule, in the order in which they were first told.
 
-    rows: seq of the attempt (0 where only its outcome is known), agent (number of a name), closed; what only a file tells is closed.  assets: the JSON of each
-    as it was told, one after the other; known: of each id the place of the last, whether it is a gene, and its project (number of a name).  people: of each
-    personality (by its key) its outcomes: success, failed, and the sum of their scores.  states: personalities as they were set.
+    rows: seq of the attempt (0 where only its outcome is known), agent (number of a name), closed (as is what only
+    a file tells).  assets: the JSON of each
+    as it was told, one after the other; known: of each id the place of the last, whether it is a gene, its project (number of
+    a name), and whether it is trusted.  people: of each personality (by its key) its outcomes: success, failed, and the sum
+    of their scores.  states: personalities as they were set, set_at: the seqs of the events that did.  lived: outcomes that
+    are trusted, in order: seq, gene (number, -1 without), environment (number of a name), score, whether it failed, and was
+    of a mutation.
     """
 
     name = "causal_graph"
@@ -39,11 +43,20 @@ class Graph(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.actions, self.agents, self.ids, self.projects, self.personalities = Names(), Names(), Names(), Names(), Names()
+        self.actions, self.agents, self.ids, self.projects, self.personalities = (
+            Names(),
+            Names(),
+            Names(),
+            Names(),
+            Names(),
+        )
         self.assets, self.states = Strings(), Strings()
         self.rows = Table(seq="i8", agent="i4", closed="?")
-        self.known = Table(place="i8", gene="?", project="i4")
+        self.known = Table(place="i8", gene="?", project="i4", own="?")
         self.people = Table(success="i8", failed="i8", score="f8")
+        self.genes, self.environments = Names(), Names()
+        self.lived = Table(seq="i8", gene="i4", environment="i4", failed="?", mutated="?", score="f8")
+        self.set_at = Table(seq="i8")
         self._open: dict[int, list[int]] = {}  # by agent, the rows that are open, the newest last
 
     def _after_load(self) -> None:
@@ -73,27 +86,36 @@ class Graph(View):
         waiting = self._open.get(int(self.rows["agent"][row]), [])
         if row in waiting:
             waiting.remove(row)
-        if not is_heard(event.body) and (personality := event.body.get("personality")):
-            self._lived(personality["key"], event.body["outcome"])
+        trusted = TRUST[event.body["source"]] >= TRUST["model"]
+        if trusted and event.body["outcome"]["status"] in (SUCCESS, FAILED):
+            self._lived(event)
 
-    def _lived(self, key: str, outcome: Mapping[str, Any]) -> None:
-        number = self.personalities.number(key)
-        if number == len(self.people):
-            self.people.add()
-        if outcome["status"] in ("success", "failed"):
-            self.people[outcome["status"]][number] += 1
-            self.people["score"][number] += outcome["score"] or 0.0
+    def _lived(self, event: Event) -> None:
+        body, said = event.body, event.body["outcome"]
+        gene, score = (body.get("gene") or {}).get("id"), said["score"] or 0.0
+        if personality := body.get("personality"):
+            number = self.personalities.number(personality["key"])
+            if number == len(self.people):
+                self.people.add()
+            self.people[said["status"]][number] += 1
+            self.people["score"][number] += score
+        place = self.environments.number(str((body.get("baseline") or {}).get("environment") or ""))
+        self.lived.add(
+            seq=event.seq, gene=self.genes.number(gene) if gene else -1, environment=place, score=score,
+            failed=said["status"] == FAILED, mutated=bool(body.get("mutation")))  # fmt: skip
 
     def _asset(self, event: Event) -> None:
         number = self.ids.number(event.body["asset"]["id"])
         if number == len(self.known):
             self.known.add()
         project = self.projects.number(event.body.get("project", ""))
-        self.known.put(number, place=len(self.assets), gene=event.body["asset"]["type"] == "Gene", project=project)
+        gene, own = event.body["asset"]["type"] == "Gene", TRUST[event.body["source"]] >= TRUST["model"]
+        self.known.put(number, place=len(self.assets), gene=gene, project=project, own=own)
         self.assets.append(json.dumps(event.body["asset"], separators=(",", ":")))
 
     def _personality(self, event: Event) -> None:
         self.states.append(json.dumps(event.body["state"]))
+        self.set_at.add(seq=event.seq)
 
     def attempt(self, row: int) -> Attempt:
         """The attempt in a row."""
@@ -119,14 +141,19 @@ def attempt_of(home: Home, action_id: str) -> Attempt:
             return view.attempt(row)
         among = [view.actions[at] for at in range(max(0, len(view.actions) - _NEAREST_AMONG), len(view.actions))]
     near = get_close_matches(action_id, among, n=1, cutoff=0.5)
-    raise InvalidInput(f"got the action {action_id!r:.100}; allowed is one that `attempt` gave" + (f", such as {near[0]}" if near else ""))
+    raise InvalidInput(
+        f"got the action {action_id!r:.100}; allowed is one that `attempt` gave"
+        + (f", such as {near[0]}" if near else "")
+    )
 
 
 def open_attempts(home: Home, agent: str | None = None) -> list[Attempt]:
     """The attempts without an outcome, of an agent or of all, in the order in which they were told."""
     with home.views.reading(Graph) as view:
         found = np.flatnonzero(~view.rows["closed"])
-        return [view.attempt(row) for row in found.tolist() if agent in (None, view.agents[int(view.rows["agent"][row])])]
+        return [
+            view.attempt(row) for row in found.tolist() if agent in (None, view.agents[int(view.rows["agent"][row])])
+        ]
 
 
 def assets_of(home: Home, *, genes: bool = True) -> list[dict[str, Any]]:

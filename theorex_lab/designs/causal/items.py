@@ -8,8 +8,8 @@ from typing import Any
 
 from theorex_lab.config import part_of
 from theorex_lab.config_record import SettingsRecord, tunable
-from theorex_lab.design import EvidenceRun, ItemKind, ItemText
-from theorex_lab.designs.causal import FAILED, GENE_KEY, SIGNAL_KEY, SUCCESS
+from theorex_lab.design import OPTION_KEY, EvidenceRun, ItemKind, ItemText
+from theorex_lab.designs.causal import FAILED, SIGNAL_KEY, SUCCESS
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 
@@ -49,7 +49,7 @@ def runs_of(event: Event) -> Iterable[EvidenceRun]:
     gene, status = (body.get("gene") or {}).get("id"), body["outcome"]["status"]
     if gene and status in (SUCCESS, FAILED) and body["source"] != "import":
         used = [body.get(name) for name in ("latency_ms", "tokens", "cost")]
-        for key in (SIGNAL_KEY + body["signal"]["key"], GENE_KEY):
+        for key in (SIGNAL_KEY + body["signal"]["key"], OPTION_KEY):
             yield EvidenceRun(key, gene, status == SUCCESS, *used)
 
 
@@ -57,16 +57,24 @@ class CausalSettings(SettingsRecord):
     """The settings of the design of causal memory."""
 
     edge_half_life_days: float | None = tunable(30.0, "of (signals, gene); null: it never ages", gt=0, le=_DAYS)
-    gene_half_life_days: float | None = tunable(45.0, "of a gene whatever it was tried for; null: it never ages", gt=0, le=_DAYS)
+    gene_half_life_days: float | None = tunable(
+        45.0, "of a gene whatever it was tried for; null: it never ages", gt=0, le=_DAYS
+    )
     similarity: float = tunable(0.34, "likeness (Jaccard) of signals from which what they tell counts", gt=0, le=1)
     prior_weight: float = tunable(0.12, "of what a gene did elsewhere, beside what it did here", ge=0, le=1)
     prior_alone: float = tunable(0.4, "of what a gene did elsewhere, where nothing is known here", ge=0, le=1)
     ban_below: float = tunable(0.18, "expected success below which a gene is banned for signals", ge=0, le=1)
     ban_attempts: int = tunable(2, "attempts from which it may be", ge=1, le=1_000)
-    prior_ban_below: float = tunable(0.12, "expected success below which a gene is banned that is unknown here", ge=0, le=1)
+    prior_ban_below: float = tunable(
+        0.12, "expected success below which a gene is banned that is unknown here", ge=0, le=1
+    )
     prior_ban_attempts: int = tunable(3, "attempts from which it may be", ge=1, le=1_000)
-    error_tokens: tuple[str, ...] = tunable(("log_error", "errsig:"), "signals that are errors; one that ends in a colon is how they begin")
-    cheapest: bool = tunable(True, "whether the cheapest of genes not told from the best is preferred, where costs are known")
+    error_tokens: tuple[str, ...] = tunable(
+        ("log_error", "errsig:"), "signals that are errors; one that ends in a colon is how they begin"
+    )
+    cheapest: bool = tunable(
+        True, "whether the cheapest of genes not told from the best is preferred, where costs are known"
+    )
     drift: bool = tunable(False, "whether genes are also drawn at random, bans left aside")
     external_confidence: float = tunable(0.6, "factor of the confidence of what comes from outside", ge=0, le=1)
 

@@ -41,7 +41,9 @@ def normalize_error_signature(text: str) -> str | None:
     for sign, put in _REPLACED:
         found = sign.sub(put, found)
     # Cut by code units, as its hash counts them.
-    return found.encode("utf-16-le", "surrogatepass")[: 2 * _SIGNATURE_UNITS].decode("utf-16-le", "surrogatepass") or None
+    return (
+        found.encode("utf-16-le", "surrogatepass")[: 2 * _SIGNATURE_UNITS].decode("utf-16-le", "surrogatepass") or None
+    )
 
 
 def trimmed(text: str) -> str:
@@ -88,7 +90,9 @@ def checked_signals(signals: Sequence[str]) -> list[str]:
 
 def error_signature(signals: Iterable[str]) -> str | None:
     """The normal form of the first error among signals; None without one."""
-    errors = (trimmed(signal).removeprefix(ERROR_SIGNAL) for signal in signals if trimmed(signal).startswith(ERROR_SIGNAL))
+    errors = (
+        trimmed(signal).removeprefix(ERROR_SIGNAL) for signal in signals if trimmed(signal).startswith(ERROR_SIGNAL)
+    )
     return next(filter(None, map(normalize_error_signature, errors)), None)
 
 

@@ -47,15 +47,23 @@ def _line(home: Home, gene: dict[str, Any], known: _Known, now: int) -> Line:
     settings, failed = causal_settings(home), known.n - known.successes
     age = age_in_words((now - known.last) / MICROSECONDS_PER_DAY)
     banned = known.n >= settings.ban_attempts and (known.successes + 1) / (known.n + 2) < settings.ban_below
-    often = f"failed {failed:.0f} of {known.n:.0f} times" if banned else f"worked {known.successes:.0f} of {known.n:.0f} times"
+    often = (
+        f"failed {failed:.0f} of {known.n:.0f} times"
+        if banned
+        else f"worked {known.successes:.0f} of {known.n:.0f} times"
+    )
     text = one_line(f"{known.where}: {gene_text(gene)} ({often}, {age})", _LINE_CHARACTERS)
-    return Line(BANNED if banned else HELPED, "main", text, None, (gene["id"],), (), f"expected success {known.value:.2f}")
+    return Line(
+        BANNED if banned else HELPED, "main", text, None, (gene["id"],), (), f"expected success {known.value:.2f}"
+    )
 
 
 def _known(home: Home, genes: set[str], now: int) -> Iterator[_Known]:
     with home.views.reading(evidence_view(home)) as evidence:
         cells = evidence.table.cells(_PREFIX)
-        aged = evidence.table.cells(_PREFIX, now=now, half_life_days=half_life(causal_settings(home).edge_half_life_days) or 1e9)
+        aged = evidence.table.cells(
+            _PREFIX, now=now, half_life_days=half_life(causal_settings(home).edge_half_life_days) or 1e9
+        )
     by_gene: dict[str, list[int]] = {}
     for row, option in enumerate(cells.options):
         if option in genes:

@@ -7,6 +7,7 @@ from theorex_lab.journal.event import Event
 from theorex_lab.memory.checks import error_of, family_of, has_failed
 from theorex_lab.text.paths import shown_path
 
+
 class Check(NamedTuple):
     """A check that was run: its event's place among the session's, its command's family, and whether it passed.
 

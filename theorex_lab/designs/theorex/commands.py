@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 
 import click
 
@@ -11,9 +10,7 @@ from theorex_lab.console.agents import nearest, note, own_agent
 from theorex_lab.console.number import CONCEPT_ID, PERCENT
 from theorex_lab.console.options import ANY_AGENT, LIMIT, OWN_AGENT, SESSION
 from theorex_lab.designs.theorex.face import Theorex
-from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import check_session
-from theorex_lab.memory.transcript import keep_messages
 
 _MOST_PROJECTS = 3  # a flush is of one or two sessions, the night renders the others
 
@@ -56,8 +53,7 @@ def prune(agent: str | None) -> None:
 @tends_project
 @OWN_AGENT
 @click.option("--session", help="The session; default: all of the agent's.")
-@click.option("--transcript", metavar="F", help="With --session: keep last messages of this file that its turns lack.")
-def flush(agent: str | None, session: str | None, transcript: str | None) -> None:
+def flush(agent: str | None, session: str | None) -> None:
     """What scored below flushThreshold is let go; it stays in the journal. Repeating changes nothing. Then what the next
     sessions and prompts are given is brought up to date.
 
@@ -71,10 +67,6 @@ def flush(agent: str | None, session: str | None, transcript: str | None) -> Non
     theorex, name = _theorex(), own_agent(agent)
     if session is not None:
         theorex.check_turns(check_session(session), agent=name)
-    if transcript is not None:
-        if not session:
-            raise InvalidInput("got --transcript without --session; name the session that the transcript is of")
-        keep_messages(theorex.home, Path(transcript), agent=name, session=check_session(session))
     sessions = theorex.sessions(agent=name) if session is None else [check_session(session)]
     done = [theorex.flush(session_id, agent=name) for session_id in sessions]
     for own in (design.flush for design in theorex.home.designs if design.flush is not None):

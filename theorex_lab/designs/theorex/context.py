@@ -18,7 +18,7 @@ from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
 from theorex_lab.designs.theorex.short_term import ShortTerm
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
-from theorex_lab.ids import derived_event_id
+from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import Views
@@ -73,7 +73,7 @@ def _concept_line(agent: str, label: str, now: int, *, concept_id: int, count: i
     return context.marked_up(CONCEPT, agent, label, f"{age}, x{count}" if count > 3 else age, trust, (str(concept_id),))
 
 
-def render_for_model(home: Home, model: str, *, agent: str) -> Context:
+def render_for_model(home: Home, model: str = "default", *, agent: str = "main") -> Context:
     """Fixes and the agent's own and the shared concepts within a model's budget: `[Boot: name | budget: Bt | concepts: n]` first.
 
     Of the home's project or of none. Budgets (tokens, items) are those of BUDGETS; a model that is not in it has the
@@ -84,7 +84,7 @@ def render_for_model(home: Home, model: str, *, agent: str) -> Context:
     axon, shared, now = home.views.get(Axon), home.views.get(SharedWeb), home.clock.now()
     with axon.lock, shared.lock:
         said = sentences(axon, home.journal, now, home.settings, home.projects)
-        lines = _own_and_shared(axon, shared, now, home, agent)
+        lines = _own_and_shared(axon, shared, now, home, check_agent(agent))
     said, lines = as_marked(home, said), as_marked(home, lines, as_markdown)
     name = escape(model)
     room = Room(budget, used=count_tokens(f"[Boot: {name} | budget: {budget}t | concepts: {most}]\n{NOTICE}\n") + 16)
@@ -115,7 +115,7 @@ def _take_sentences(room: Room, said: Sequence[Line], most: int) -> ChosenLines:
     return ChosenLines(told, room.take_hearsay(said, most=most - len(told)), [], TITLES)
 
 
-def render_flash(home: Home, session: str, *, agent: str) -> Context:
+def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
     """What a running session knows: fixes, up to ten ACTIVE concepts, the last five that flushes kept, and five moments.
 
     All of it is of the home's project or of none. How much of the session itself waits to be flushed stands in the first
@@ -125,7 +125,7 @@ def render_flash(home: Home, session: str, *, agent: str) -> Context:
     now, projects = home.clock.now(), home.projects
     with axon.lock, flash.lock, short_term.lock:
         fixes = sentences(axon, home.journal, now, home.settings, projects)
-        moments = recent_moments(axon, home.journal, agent=agent, projects=projects)
+        moments = recent_moments(axon, home.journal, agent=check_agent(agent), projects=projects)
         active = _concepts(axon, home, now, [agent], [Tier.ACTIVE])
         recent = _kept_last(short_term, now, agent, projects)
         waiting = len(flash.pending(agent, session))

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.home import Home
-from theorex_lab.ids import derived_event_id
+from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.observation import project_in
@@ -42,7 +42,7 @@ class Promoted(NamedTuple):
     links: int
 
 
-def flush(home: Home, *, agent: str, session: str, before: int | None = None) -> Flushed:
+def flush(home: Home, session: str, *, agent: str = "main", before: int | None = None) -> Flushed:
     """Move what scored at least flushThreshold in the session's flash to short-term memory; the rest is let go.
 
     Each UTC day of a session has a flash of its own, so that no day crowds out another. `before` (µs UTC): only the
@@ -51,7 +51,7 @@ def flush(home: Home, *, agent: str, session: str, before: int | None = None) ->
     from theorex_lab.designs.theorex import axon, flash, scores, short_term
 
     with home.views.reading(flash.Flash) as view:
-        pending = view.pending(agent, session)
+        pending = view.pending(check_agent(agent), session)
     waiting = list(takewhile(lambda event: before is None or event.at < before, home.journal.read(seqs=pending)))
     if not waiting:
         return Flushed(0, 0)
@@ -81,10 +81,10 @@ def flush_idle(home: Home, agent: str) -> list[Flushed]:
     idle_since = now - round(home.settings.flush_idle_hours * 3_600_000_000)
     waiting = home.views.get(Flash).waiting(home, agent)
     before = {session: None if last <= idle_since else min(today, idle_since) for session, last in waiting}
-    return [flush(home, agent=agent, session=session, before=before[session]) for session in before]
+    return [flush(home, session, agent=agent, before=before[session]) for session in before]
 
 
-def graduate(home: Home, *, agent: str) -> list[str]:
+def graduate(home: Home, *, agent: str = "main") -> list[str]:
     """Concepts that were kept on `graduation_days` UTC days within `graduation_window_days` enter the agent's axon; returns their labels.
 
     In a project those alone that were kept in no other.
@@ -93,7 +93,7 @@ def graduate(home: Home, *, agent: str) -> list[str]:
 
     def decide(view: ShortTerm) -> Iterator[Event]:
         now = home.clock.now()
-        for graduate in graduates(view, now, home.settings, agent=agent):
+        for graduate in graduates(view, now, home.settings, agent=check_agent(agent)):
             kept = home.journal.read(seqs=sorted(set(view.records["seq"][graduate.rows].tolist())))
             if home.project in ("", project_in(kept)):
                 yield graduation_event(view, graduate, kept, home.settings, agent=agent, at=now)
@@ -101,14 +101,16 @@ def graduate(home: Home, *, agent: str) -> list[str]:
     return [str(event.body["label"]) for event in _decided(home.views, ShortTerm, decide)]
 
 
-def promote(home: Home, *, agent: str, force: Sequence[int] = ()) -> Promoted:
+def promote(home: Home, *, agent: str = "main", force: Sequence[int] = ()) -> Promoted:
     """Give the agent's concepts above promotionThreshold, and the forced ones, to the shared web; as `scan` by project."""
     from theorex_lab.designs.theorex.axon import Axon
     from theorex_lab.designs.theorex.shared import SharedWeb, promotion
 
     with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
         among = axon.within(home.projects, alone=True)
-        event = promotion(axon, shared, home.clock.now(), home.settings, agent=agent, force=force, among=among)
+        event = promotion(
+            axon, shared, home.clock.now(), home.settings, agent=check_agent(agent), force=force, among=among
+        )
     done = event.body if event is not None and append_once(home.journal, [event]) else {"concepts": (), "links": ()}
     return Promoted(len(done["concepts"]), len(done["links"]))
 

@@ -1,4 +1,6 @@
-"""The context monitor: when an agent's context fills up, what its session was about is written down as one summary.
+"""What watches an agent: when its context fills up, what its session was about is written down as one summary; and drift.
+
+Drift: how many of the concepts that an agent's moments anchor are still ACTIVE.
 
 The checks of a session form a chain: the event of check k has an id made of the session's name and k. So of processes
 that check at once each takes another step, and only one of them finds that a summary is due.
@@ -8,13 +10,20 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
+import numpy as np
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.designs.theorex.axon import Axon, Ints
 from theorex_lab.designs.theorex.flash import Flash, text_of
+from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.evolution.policy import numbered_events
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, check_session, derived_event_id
 from theorex_lab.journal.event import RAW_KINDS, Event, new_event
+from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.observation import Entry, new_observation
+from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.text.extract import extract
 from theorex_lab.text.line import one_line
 
@@ -23,6 +32,8 @@ _MOST_EVENTS = 200  # a summary reads the newest events, at most so many
 _TOOLS_NAMED, _CONCEPTS_NAMED = 5, 8
 _PROMPT_CHARACTERS, _BYTES_PER_TOKEN = 200, 4
 _CHECKS = "context checked"  # what the ids of a session's checks begin with
+DRIFTING_BELOW, RECOVERING_FROM = 0.5, 0.7
+DRIFTING, RECOVERING, STABLE = "drifting", "recovering", "stable"
 
 
 @dataclass(frozen=True)
@@ -42,7 +53,7 @@ class Checked:
     to_dict = asdict  # as JSON holds it
 
 
-def check_context(home: Home, *, session: str, context_pct: float | None = None, agent: str = "main") -> Checked:
+def check_context(home: Home, session: str, context_pct: float | None = None, *, agent: str = "main") -> Checked:
     """Note how full a session's context is (0..100; None: estimated), and sum the session up where that is due.
 
     It is due from contextAlertPct on, the first time at once and then each time contextCooldownCalls have passed. A
@@ -61,12 +72,12 @@ def check_context(home: Home, *, session: str, context_pct: float | None = None,
             continue  # another process made this check of the chain; the next one sees what it found
 
 
-def check_turns(home: Home, *, session: str, agent: str = "main") -> Checked | None:
+def check_turns(home: Home, session: str, *, agent: str = "main") -> Checked | None:
     """`check_context` for a session with events that were not flushed, where its turns tell how large its transcript is."""
     with home.views.reading(Flash) as flash:
-        waiting = flash.pending(agent, session)
+        waiting = flash.pending(check_agent(agent), session)
     known = waiting and _estimate(home, session, agent)[1] > 0
-    return check_context(home, session=session, agent=agent) if known else None
+    return check_context(home, session, agent=agent) if known else None
 
 
 def _estimate(home: Home, session: str, agent: str) -> tuple[float, int]:
@@ -133,3 +144,65 @@ def _summary(home: Home, events: Sequence[Event], now: int, agent: str, session:
     # The words of the summary itself are no concepts of the session.
     own = [concept for concept in event.body["concepts"] if concept[0] in concepts]
     return event._replace(body={**event.body, "concepts": own}, lineage=tuple(taken.id for taken in events))
+
+
+@dataclass(frozen=True)
+class Drift:
+    """How an agent's anchors stand: coverage = active / anchors (1 without any), and the state that follows from it.
+
+    left: labels of the anchors that were ACTIVE at some time in the window and are no longer.
+    """
+
+    agent: str
+    coverage: float
+    state: str
+    anchors: int
+    active: int
+    left: list[str]
+
+    to_dict = asdict  # as JSON holds it
+
+
+def drift(home: Home, *, agent: str = "main") -> Drift:
+    """The drift of an agent now, over the setting driftWindowDays.
+
+    An anchor that the window has seen was ACTIVE in it, since it is so when it is seen; any other was as its numbers,
+    unchanged since, stood when the window began.
+    """
+    now, settings, window = (
+        home.clock.now(),
+        home.settings,
+        round(home.settings.drift_window_days * MICROSECONDS_PER_DAY),
+    )
+    with home.views.reading(Axon) as axon:
+        names = {int(axon.concepts["concept_id"][row]): axon.labels[row] for row in _anchors(axon, check_agent(agent))}
+        current, earlier = (scores_of(axon, at, settings, agents=[agent]) for at in (now, now - window))
+        active = _ids(axon, current.rows[current.tier == Tier.ACTIVE]) & names.keys()
+        # By importance, since what sleeps now did not always.
+        once = _ids(axon, earlier.rows[earlier.importance >= settings.active_threshold]) & names.keys()
+    coverage = len(active) / len(names) if names else 1.0
+    left = sorted(names[number] for number in once - active)
+    return Drift(agent, coverage, state_of(coverage, bool(left)), len(names), len(active), left)
+
+
+def state_of(coverage: float, has_left: bool) -> str:
+    """drifting below .5; recovering from .7 while an anchor has left ACTIVE; else stable.
+
+    >>> state_of(0.4, True), state_of(0.7, True), state_of(0.6, True), state_of(1.0, False)
+    ('drifting', 'recovering', 'stable', 'stable')
+    """
+    if coverage < DRIFTING_BELOW:
+        return DRIFTING
+    return RECOVERING if has_left and coverage >= RECOVERING_FROM else STABLE
+
+
+def _anchors(axon: Axon, agent: str) -> list[int]:
+    """Rows of the concepts that the agent's moments mention, also of those that were pruned."""
+    table = axon.observations
+    moments = (table["type"] == axon.types.find(MOMENT_TYPE)) & (table["agent"] == axon.agents.find(agent))
+    rows: list[int] = np.unique(axon.mentions["concept"][moments[axon.mentions["observation"]]]).tolist()
+    return rows
+
+
+def _ids(axon: Axon, rows: Ints) -> set[int]:
+    return set(axon.concepts["concept_id"][rows].tolist())

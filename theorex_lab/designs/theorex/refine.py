@@ -42,7 +42,7 @@ class Refined:
         return {"agent": self.agent, "since": self.since, "until": self.until, **tags, "observations": self.observations}  # fmt: skip
 
 
-def refine(home: Home, *, agent: str, days: float | None = None) -> Refined:
+def refine(home: Home, *, agent: str = "main", days: float | None = None) -> Refined:
     """Act on the win rates of the last `days` (default: the setting evolveWindowDays) of an agent's outcomes.
 
     Of each top tag the best success is written as an observation of type `feature`, whose concepts gain by it; of each

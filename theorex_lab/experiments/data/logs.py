@@ -6,8 +6,6 @@ Readers of data sets record into a `Recorder`, with ids that two loads agree on.
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from datetime import UTC, datetime
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -39,26 +37,6 @@ SECOND, MINUTE = 1_000_000, 60_000_000
 # Sets that do not say when: their logs begin here.
 UNDATED = to_microseconds("2024-01-01T00:00:00Z")
 _SETTINGS = Settings()
-_MONTHS = "January February March April May June July August September October November December".split()
-# Of times in which the month is a number, and neither weekday nor half of the day stands.
-_TIMES = ("%I:%M on %d %m, %Y", "%d.%m.%Y, %H:%M:%S", "%Y/%m/%d %H:%M", "%m-%d-%Y")
-
-
-def moment(given: str) -> int:
-    """Microseconds of a time as the sets write it, taken as UTC, whatever the machine's locale.
-
-    >>> from theorex_lab.clock import to_iso
-    >>> [to_iso(moment(text)) for text in ("1:56 pm on 8 May, 2023", "March-15-2024")]
-    ['2023-05-08T13:56:00.000000Z', '2024-03-15T00:00:00.000000Z']
-    """
-    text = re.sub(r" \([A-Z][a-z]+\)", "", given.strip())
-    for number, month in enumerate(_MONTHS, start=1):
-        text = text.replace(month, str(number))
-    plain, later = text.replace(" am on ", " on ").replace(" pm on ", " on "), 720 * MINUTE * (" pm on " in text)
-    for form in _TIMES:
-        with suppress(ValueError):
-            return to_microseconds(datetime.strptime(plain, form).replace(tzinfo=UTC)) + later
-    raise InvalidInput(f"got the time {given!r}; allowed are times such as '1:56 pm on 8 May, 2023'")
 
 
 def informative(answer: str, question: str = "") -> tuple[str, ...]:
@@ -171,8 +149,8 @@ def part(name: str, fill: Callable[..., None], *given: Any) -> tuple[str, Callab
 
 
 def load_logs(name: str) -> list[Log]:
-    """The logs of a data set, each `set/part` where it has several, or one of these parts alone; of a set that you have, as
-    `longmemeval:PATH`; of a git repository, or of transcripts of coding agents (one log a project), by their path.
+    """The logs of a data set, each `set/part` where it has several, or one of these parts alone; of a git
+    repository, or of transcripts of coding agents (one log a project), by their path, or as `git:PATH`, `transcripts:PATH`.
 
     Raises InvalidInput for an unknown name, and what the reader of the set raises.
     """
@@ -257,9 +235,5 @@ LOGS: dict[str, Callable[[], Parts]] = {
     **{name: later(f"{_READERS}.runs:{name}") for name in _RUNS},
     "simulated_sessions": _simulated_sessions,
 }
-# Sets that a user has.
-GIVEN: dict[str, Callable[[Path], Parts]] = {
-    "git": later(f"{_READERS}.runs:git"),
-    "transcripts": transcripts,
-    **{name: later(f"{_READERS}.said:{name}") for name in ("factconsolidation", "longmemeval", "realtalk", "beam")},
-}
+# What a user has.
+GIVEN: dict[str, Callable[[Path], Parts]] = {"git": later(f"{_READERS}.runs:git"), "transcripts": transcripts}

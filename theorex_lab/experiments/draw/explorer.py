@@ -47,11 +47,11 @@ class Explorer(Generic[T]):
         return widgets.VBox([self.source, *controls, self.status, self.picture])
 
 
-def control(kind: str, description: str, *, width: str = "38em", label_width: str = "13em", **settings: Any) -> Any:
+def control(kind: str, description: str, **settings: Any) -> Any:
     """A control of ipywidgets by the name of its class, with its description before it; it acts when it is let go."""
-    if kind.endswith(("Slider", "Text")):
+    if kind.endswith("Slider"):
         settings["continuous_update"] = False
-    look = {"style": {"description_width": label_width}, "layout": widgets.Layout(width=width)}
+    look = {"style": {"description_width": "13em"}, "layout": widgets.Layout(width="38em")}
     return getattr(widgets, kind)(description=description, **look, **settings)
 
 

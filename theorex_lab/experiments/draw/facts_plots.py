@@ -115,18 +115,13 @@ def plot_chain(chain: Sequence[Fact], *, ax: Axes | None = None) -> Axes:
 
 def _listed(ax: Axes | None, texts: Sequence[str], held: Sequence[bool], title: str) -> Axes:
     """Texts, one below the other: what held with a dot, what had given way with a cross and in grey."""
-    ax = axes.new_axes(ax, width=10.0, height=row_height(len(texts)))
+    ax = axes.new_axes(ax, width=10.0, height=1.0 + 0.4 * max(len(texts), 2))
     for row, (text, holds) in enumerate(zip(texts, held, strict=True)):
         ax.plot(0, row, "o" if holds else "X", color=LINE_COLOURS[0] if holds else _GREY, ms=8)
         axes.note(ax, text, (0.0, row), 13, color="black" if holds else _GREY)
     ax.set(xlim=(-0.3, 10), ylim=(max(len(texts), 1) - 0.5, -0.5))
     ax.set_axis_off()
     return axes.finish_axes(ax, title=title)
-
-
-def row_height(rows: int) -> float:
-    """Inches that so many rows of text need."""
-    return 1.0 + 0.4 * max(rows, 2)
 
 
 def plot_beliefs(facts: Sequence[Fact], as_of: int, *, ax: Axes | None = None) -> Axes:

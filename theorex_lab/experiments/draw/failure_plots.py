@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput
+from theorex_lab.evolution.cases import Case, ReviewVerdict
 from theorex_lab.evolution.failure_signs import RunStep, read_run
 from theorex_lab.experiments.draw import axes
 from theorex_lab.text.line import one_line
@@ -15,15 +16,26 @@ _RINGS = {FOUND_COLOUR: 15, LABEL_COLOUR: 20}  # points; the one lies in the oth
 _LANES = 6
 _TEXT_LANES = 9  # the texts are as wide as so many columns
 _TEXT_CHARACTERS = 88
-_NAME_CHARACTERS = 24
+_NAME_CHARACTERS, _TITLE_CHARACTERS = 24, 60
 _ENDS = 3
 Steps = Sequence[RunStep]
 Mark = int | None
 
 
-def timeline_size(n_steps: int) -> tuple[float, float]:
-    """Width and height in inches that a run of so many steps needs."""
-    return 10.5, 1.7 + 0.27 * max(min(n_steps, TIMELINE_STEPS), 3)
+def plot_failure(case: Case, verdict: ReviewVerdict, *, ax: Axes | None = None) -> Axes:
+    """The run of a failure as a timeline, with the decisive step as the review found it.
+
+    >>> from theorex_lab.evolution.outcomes import Outcome
+    >>> outcome = Outcome("o1", "main", "deploy", "it broke", False, "2026-03-02T09:00:00Z")
+    >>> case = Case(outcome, None, (RunStep(0, "main", "deploy"),))
+    >>> plot_failure(case, ReviewVerdict(0.5, "Try it first.", "rules", 0, "wrong_plan")).get_title()
+    'main: deploy\\nfound: wrong_plan at step 0'
+    """
+    ax = plot_timeline(case.steps, found=verdict.decisive_step, ax=ax)
+    title = one_line(f"{case.outcome.agent_id}: {case.outcome.decision}", _TITLE_CHARACTERS)
+    at_step = "" if verdict.decisive_step is None else f" at step {verdict.decisive_step}"
+    ax.set_title(f"{title}\nfound: {verdict.failure_class}{at_step}", parse_math=False)
+    return ax
 
 
 def plot_timeline(steps: Steps, *, found: Mark = None, labelled: Mark = None, ax: Axes | None = None) -> Axes:
@@ -36,8 +48,7 @@ def plot_timeline(steps: Steps, *, found: Mark = None, labelled: Mark = None, ax
     marks = [mark for mark in (found, labelled) if mark is not None]
     if wrong := set(marks) - {step.index for step in steps}:
         raise InvalidInput(f"got the decisive step {wrong.pop()!r} of a run of {len(steps)} steps; name one of its own")
-    width, height = timeline_size(len(steps))
-    ax = axes.new_axes(ax, width=width, height=height)
+    ax = axes.new_axes(ax, width=10.5, height=1.7 + 0.27 * max(min(len(steps), TIMELINE_STEPS), 3))
     if not steps:
         return axes.say(ax, "No steps yet: no run was recorded")
     rows = _rows(steps, marks)

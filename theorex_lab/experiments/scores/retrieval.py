@@ -39,7 +39,6 @@ from theorex_lab.search.fuse import Scores
 from theorex_lab.search.vectors import VectorCache, text_key
 
 SETS = ("locomo", "qmsum", "fact_updates", "precisionmembench")
-GIVEN_SETS = ("longmemeval", "beam", "realtalk")  # that a user has
 DEPTHS, HIT_DEPTHS = (5, 10, 25, 50), (5, 10)
 _RECALL, _HIT = [f"recall@{depth}" for depth in DEPTHS], [f"hit@{depth}" for depth in HIT_DEPTHS]
 METRICS = (*_RECALL, *_HIT, "ndcg@10", "tokens", "precision")
@@ -106,13 +105,11 @@ class Retrieval:
 def retrieval_logs(dataset: str, path: str = "") -> list[Log]:
     """The logs of a set: its texts, and every question that some of them answer.
 
-    Raises InvalidInput for an unknown set, and for one of your own without its path.
+    Raises InvalidInput for an unknown set, and for a path: no set here is one of your own.
     """
-    if dataset in GIVEN_SETS and path:
-        return load_logs(f"{dataset}:{path}")
     if dataset not in SETS or path:
         got = f"got the data set {dataset!r}{f' at {path}' if path else ''}"
-        raise InvalidInput(f"{got}; allowed are {', '.join(SETS)}, and with --path {', '.join(GIVEN_SETS)}")
+        raise InvalidInput(f"{got}; allowed are {', '.join(SETS)}, without a path")
     return [make() for _, make in _PARTS[dataset]()] if dataset in _PARTS else load_logs(dataset)
 
 

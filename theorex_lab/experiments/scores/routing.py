@@ -6,6 +6,7 @@ query is also among those, as in llmrouter, figures are given twice: with the tr
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple
 from functools import cache
 from typing import Any, NamedTuple, Self
 
@@ -18,11 +19,12 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import Floats, Ints, Queries, RoutingSet, Training, load_routing_set
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
-from theorex_lab.memory.intervals import bootstrap_means
+from theorex_lab.memory.intervals import bootstrap_means, bootstrap_ratio
 from theorex_lab.routing.energy import Power
 from theorex_lab.routing.heuristic import classify
 
 Chooser = Callable[[str], str]
+Paid = tuple[Floats, Floats]  # of each query what an answer scored, and what it cost
 OURS = "route, as it ships"
 SUCCESS_FROM = 0.5  # the score from which an answer counts as a success, as an outcome of that score would
 MAINS = Power(None, False)
@@ -76,8 +78,9 @@ COMPARED_WITH = TaskMatrix.name
 
 
 class PolicyScore(NamedTuple):
-    """A policy on the test queries: mean score with its 95 % interval, regret to the best model of each query, mean
-    cost, and its gain over the task matrix, paired by query, with the gain's 95 % interval."""
+    """A policy on the test queries: mean score, regret to the best model of each query, mean cost, its gain over the task
+    matrix, its score less that of the best single model (`difference`), its cost by that of the best single model (None
+    where that costs nothing); comparisons are paired by query, and `low` and `high` are bounds of 95 % intervals."""
 
     policy: str
     score: float
@@ -88,6 +91,12 @@ class PolicyScore(NamedTuple):
     gain: float
     gain_low: float
     gain_high: float
+    difference: float = 0.0
+    difference_low: float = 0.0
+    difference_high: float = 0.0
+    cost_ratio: float | None = None
+    cost_ratio_low: float | None = None
+    cost_ratio_high: float | None = None
 
 
 class RoutingScore(NamedTuple):
@@ -133,10 +142,8 @@ def score_routing(dataset: str | RoutingSet = "llmrouter", *, policies: Mapping[
     InvalidInput is raised. `seed` draws the bootstrap.
     """
     found = load_routing_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
-    calls, kept = (
-        calls_of(found.train, found.models, found.costs),
-        np.setdiff1d(np.arange(len(found.train.scores)), found.repeated),
-    )
+    calls = calls_of(found.train, found.models, found.costs)
+    kept = np.setdiff1d(np.arange(len(calls)), found.repeated)
     own = {name: _choices_of(name, choose, found) for name, choose in (policies or {}).items()}
     scored = _scored(found, found.train, calls, own, seed)
     without = scored
@@ -158,24 +165,40 @@ def _scored(found: RoutingSet, training: Training, calls: Sequence[tuple[Event, 
             seed: int) -> tuple[PolicyScore, ...]:  # fmt: skip
     """The scores of the policies after this training, of the router after these calls of it, and of `own` choices."""
     scores = found.test.scores
-    best = np.lexsort((np.broadcast_to(found.costs, scores.shape), -scores), axis=1)[:, 0]
-    values = {"oracle": (scores.max(axis=1), float(found.costs[best].mean()))}
-    values["uniform"] = (scores.mean(axis=1), float(found.costs.mean()))
     recorded = [event for call in calls for event in call]
     chosen = {**own, OURS: shipped_choices(recorded, found.test.queries, found.models, found.sizes)}
     chosen |= {each.name: each.fit(training).choose(found.test.queries) for each in (BestSingle(), TaskMatrix())}
-    rows = np.arange(len(scores))
-    values |= {name: (scores[rows, each], float(found.costs[each].mean())) for name, each in chosen.items()}
-    return _policy_scores(values, scores.max(axis=1), seed)
+    return policy_scores(bounds_of(found) | taken(found, chosen), scores.max(axis=1), seed)
 
 
-def _policy_scores(values: Mapping[str, tuple[Floats, float]], oracle: Floats, seed: int) -> tuple[PolicyScore, ...]:
-    achieved_by = np.column_stack([each for each, _ in values.values()])
-    intervals = bootstrap_means(np.hstack([achieved_by, achieved_by - values[COMPARED_WITH][0][:, None]]), seed=seed)
-    found = []
-    for (name, (each, cost)), score, gain in zip(values.items(), intervals, intervals[len(values) :], strict=False):
-        lost = float((oracle - each).mean())
-        found.append(PolicyScore(name, score.mean, score.low, score.high, lost, cost, gain.mean, gain.low, gain.high))
+def taken(found: RoutingSet, chosen: Mapping[str, Ints]) -> dict[str, Paid]:
+    """What policies get for the models that they chose for the test queries."""
+    rows = np.arange(len(found.test.scores))
+    return {name: (found.test.scores[rows, each], found.costs[each]) for name, each in chosen.items()}
+
+
+def bounds_of(found: RoutingSet) -> dict[str, Paid]:
+    """The cheapest of the best models of each query, which nobody can know, and a model drawn at random, expected."""
+    scores = found.test.scores
+    best = np.lexsort((np.broadcast_to(found.costs, scores.shape), -scores), axis=1)[:, 0]
+    uniform = scores.mean(axis=1), np.full(len(scores), found.costs.mean())
+    return taken(found, {"oracle": best}) | {"uniform": uniform}
+
+
+def policy_scores(values: Mapping[str, Paid], oracle: Floats, seed: int) -> tuple[PolicyScore, ...]:
+    """The rows of policies, the task matrix and the best single model among them, by what each query brought and cost.
+
+    `oracle`: (queries,), the best score of each query; `seed` draws the bootstrap.
+    """
+    single, paid = values[BestSingle.name]
+    achieved = np.column_stack([scores for scores, _ in values.values()])
+    compared = [achieved, achieved - values[COMPARED_WITH][0][:, None], achieved - single[:, None]]
+    intervals, found = bootstrap_means(np.hstack(compared), seed=seed), []
+    for place, (name, (scores, cost)) in enumerate(values.items()):
+        score, gain, difference = map(astuple, intervals[place :: len(values)])
+        ratio = astuple(bootstrap_ratio(cost, paid, seed=seed)) if paid.mean() > 0 else ()
+        lost = float((oracle - scores).mean())
+        found.append(PolicyScore(name, *score, lost, float(cost.mean()), *gain, *difference, *ratio))
     return tuple(found)
 
 

@@ -24,9 +24,6 @@ _SWITCH_WAIT_SECONDS = 0.005
 _UNKNOWN_OUTCOME = "the commit failed"
 _ROLLED_BACK = "the transaction was rolled back"
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-~:")  # of a file URI
-_NETWORK_FILE_SYSTEMS = frozenset(
-    "nfs nfs4 cifs smb3 smbfs ncpfs afs ceph glusterfs lustre fuse.sshfs fuse.glusterfs fuse.s3fs fuse.rclone".split()
-)
 
 
 def connect(path: str | Path) -> sqlite3.Connection:
@@ -182,26 +179,3 @@ def _uri(path: str | Path) -> str:
     name = os.fsencode(os.path.abspath(path).replace(os.sep, "/"))
     safe = "".join(chr(byte) if byte in _PLAIN else f"%{byte:02X}" for byte in name)
     return f"file://{'' if safe.startswith('/') else '/'}{safe}"
-
-
-def refuse_network_drive(folder: str | Path, mounts: str | Path = "/proc/self/mounts") -> None:
-    """Raise StorageError where `folder` lies on a network drive: the write-ahead log needs shared memory.
-
-    Known where the system lists its mounts in a file (Linux); elsewhere nothing is refused.
-    """
-    try:
-        with open(mounts, encoding="utf-8", errors="surrogateescape") as file:
-            lines = file.read().splitlines()
-    except OSError:
-        return
-    inside = os.path.join(os.path.realpath(folder), "")
-    longest, found = 0, ""
-    for line in lines:
-        fields = line.split(" ")
-        if len(fields) < 3:
-            continue
-        where = os.path.join(fields[1].replace("\\040", " "), "")
-        if inside.startswith(where) and len(where) >= longest:
-            longest, found = len(where), fields[2]
-    if found in _NETWORK_FILE_SYSTEMS:
-        raise StorageError(f"{folder} lies on a network drive ({found}); choose a home on a local disk")

@@ -63,7 +63,7 @@ class SqliteJournal(Journal):
     def __init__(self, path: str | Path, *, clock: Clock | None = None) -> None:
         """Open the journal at `path`, or create it; one that may only be read is opened for reading.
 
-        Raises StorageError where the folder cannot be written or lies on a network drive, CorruptJournal where
+        Raises StorageError where the folder cannot be written, CorruptJournal where
         the file is damaged or cut, is not a journal, is gone although snapshots of it are there, or ends before them.
         """
         self._file = os.path.abspath(path)
@@ -75,7 +75,6 @@ class SqliteJournal(Journal):
         self._pid = os.getpid()
         self._lock = allocate_lock()
         self._segments: Segments | None = None
-        connections.refuse_network_drive(self._folder)
         refuse_unfinished(self._folder)
         if not os.path.exists(self._file):
             create(self._file)
