@@ -110,7 +110,10 @@ def test_it_stands_in_the_context_the_status_the_evidence_and_the_audit_log(open
 def test_no_room_below_the_designs_names_a_kind_of_theirs() -> None:
     rooms = "journal text search memory routing dispatch evolution exchange console".split()
     sources = [file for room in rooms for file in (Path(theorex_lab.__file__).parent / room).rglob("*.py")]
-    kinds = {kind for design in installed() for kind in design.kinds} - {"graduated", "attempt"}  # also a type of observations, and a number of a claim
+    kinds = {kind for design in installed() for kind in design.kinds} - {
+        "graduated",
+        "attempt",
+    }  # also a type of observations, and a number of a claim
     named = {(file.name, kind) for file in sources for kind in kinds if f'"{kind}"' in file.read_text(encoding="utf-8")}
     assert named == set()
 

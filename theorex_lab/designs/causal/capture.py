@@ -31,7 +31,7 @@ _MOST_CAPSULES = 64
 _ADVICE = {"repair": "reduce errors", "optimize": "improve what is there", "innovate": "open a new way"}
 
 
-class Noted(NamedTuple):
+class RecordedAction(NamedTuple):
     """The id of what was recorded, the key of its signals, and the event in the document's form."""
 
     id: str
@@ -62,7 +62,7 @@ def record_signal_snapshot(home: Home, signals: Sequence[str], observations: Giv
 
 
 def record_hypothesis(home: Home, signals: Sequence[str], selected_gene: Given | None = None, *, observations: Given | None = None,
-                      agent: str = "main", **about: Any) -> Noted:  # fmt: skip
+                      agent: str = "main", **about: Any) -> RecordedAction:  # fmt: skip
     """Record what is expected of a gene before it is tried; returns its id.
 
     about: mutation, personality_state, selector, drift_enabled, selected_by, capsules_used. Raises InvalidInput for what is outside the rules.
@@ -78,11 +78,11 @@ def record_hypothesis(home: Home, signals: Sequence[str], selected_gene: Given |
     )
     said = {"id": hypothesis_id, "text": text[:_NOTE_CHARACTERS], "predicted_outcome": {"status": None, "score": None}}
     event = _append(home, "hypothesis", {"signal": body.pop("signal"), "hypothesis": said, **body}, agent)
-    return Noted(hypothesis_id, key, document_form(event))
+    return RecordedAction(hypothesis_id, key, document_form(event))
 
 
 def record_attempt(home: Home, signals: Sequence[str], selected_gene: Given | None = None, *, hypothesis_id: str | None = None,
-                   observations: Given | None = None, agent: str = "main", **about: Any) -> Noted:  # fmt: skip
+                   observations: Given | None = None, agent: str = "main", **about: Any) -> RecordedAction:  # fmt: skip
     """Record that a gene is tried, before it is known what comes of it; returns the id of the action.
 
     about: as `record_hypothesis`. Raises InvalidInput for what is outside the rules.
@@ -91,7 +91,7 @@ def record_attempt(home: Home, signals: Sequence[str], selected_gene: Given | No
     body["action"]["id"] = f"act_{new_event_id(home.clock.now())}"
     body["hypothesis"] = {"id": checked_id("hypothesis", hypothesis_id)} if hypothesis_id else None
     event = _append(home, "attempt", body, agent)
-    return Noted(body["action"]["id"], body["signal"]["key"], document_form(event))
+    return RecordedAction(body["action"]["id"], body["signal"]["key"], document_form(event))
 
 
 def record_outcome_from_state(home: Home, signals: Sequence[str], observations: Given | None = None, *, evidence: str = "",

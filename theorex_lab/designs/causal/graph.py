@@ -28,7 +28,8 @@ class ToldAttempt(NamedTuple):
 class Graph(View):
     """A row an attempt, and a row a gene or a capsule, in the order in which they were first told.
 
-    rows: seq of the attempt (0 where only its outcome is known), agent (number of a name), closed.  assets: the JSON of each
+    rows: seq of the attempt (0 where only its outcome is known), agent (number of a name), closed (as is what only
+    a file tells).  assets: the JSON of each
     as it was told, one after the other; known: of each id the place of the last, whether it is a gene, its project (number of
     a name), and whether it is trusted.  people: of each personality (by its key) its outcomes: success, failed, and the sum
     of their scores.  states: personalities as they were set, set_at: the seqs of the events that did.  lived: outcomes that
@@ -70,13 +71,17 @@ class Graph(View):
         return row if row < len(self.rows) else self.rows.add(agent=self.agents.number(event.agent))
 
     def _attempt(self, event: Event) -> None:
-        row = self._row(event)
-        self.rows.put(row, seq=event.seq)
+        known, row = len(self.rows), self._row(event)
+        if _foreign(event) and row < known:
+            return  # a file tells nothing of what was tried here
+        self.rows.put(row, seq=event.seq, closed=self.rows["closed"][row] or _foreign(event))
         if not self.rows["closed"][row]:
             self._open.setdefault(int(self.rows["agent"][row]), []).append(row)
 
     def _attempt_closed(self, event: Event) -> None:
-        row = self._row(event)
+        known, row = len(self.rows), self._row(event)
+        if _foreign(event) and row < known:
+            return
         self.rows.put(row, closed=True)
         waiting = self._open.get(int(self.rows["agent"][row]), [])
         if row in waiting:
@@ -121,6 +126,11 @@ class Graph(View):
         number = self.agents.find(agent)
         waiting = self._open.get(-1 if number is None else number)
         return self.attempt(waiting[-1]) if waiting else None
+
+
+def _foreign(event: Event) -> bool:
+    """Whether only a file tells it, which anybody may have made."""
+    return bool(event.body.get("source") == "import")
 
 
 def attempt_of(home: Home, action_id: str) -> ToldAttempt:

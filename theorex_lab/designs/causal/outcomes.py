@@ -48,7 +48,9 @@ def infer_outcome_enhanced(had_error: bool, has_error: bool, baseline: Mapping[s
         return observed
     base = infer_outcome(had_error, has_error)
     score = base.score
-    errors, scans = ((number_of(baseline, name), number_of(current, name)) for name in ("recent_error_count", "scan_ms"))
+    errors, scans = (
+        (number_of(baseline, name), number_of(current, name)) for name in ("recent_error_count", "scan_ms")
+    )
     if None not in errors:
         score += within((errors[0] - errors[1]) / _ERRORS_PER_SCORE, _MOST_BY_ERRORS)  # type: ignore[operator]
     if None not in scans and scans[0] > 0:  # type: ignore[operator]
