@@ -16,7 +16,7 @@ from theorex_lab.designs.causal.capture import asset_event, asset_id, checked_id
 from theorex_lab.designs.causal.graph import Graph, assets_of
 from theorex_lab.designs.causal.items import causal_settings, gene_text
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL, checked_signals, normalized_signals, stable_hash, trimmed
-from theorex_lab.designs.causal.outcomes import number_of, within
+from theorex_lab.designs.causal.outcomes import at_most, number_of
 from theorex_lab.designs.causal.personality import CATEGORIES, adapt_personality
 from theorex_lab.designs.causal.selector import DISTILLED, MOST_BOOST
 from theorex_lab.errors import InvalidInput
@@ -138,7 +138,7 @@ def marks_after(outcomes: Iterable[tuple[str, bool]]) -> list[dict[str, Any]]:
     found: dict[str, float] = {}
     for context, success in outcomes:
         change = _FAILED if not success else _REINFORCED if context in found else _NEW
-        found[context] = round(within(found.get(context, 0.0) + change, MOST_BOOST), 6)
+        found[context] = round(at_most(found.get(context, 0.0) + change, MOST_BOOST), 6)
     return [{"context": context, "boost": boost} for context, boost in found.items()]
 
 
@@ -151,9 +151,8 @@ def mark_genes(home: Home) -> int:
     with home.views.reading(Graph) as view:
         columns = (view.lived[name].tolist() for name in ("gene", "environment", "failed"))
         for gene, place, failed in zip(*columns, strict=True):
-            outcomes.setdefault(view.genes[gene] if gene >= 0 else "", []).append(
-                (view.environments[place], not failed)
-            )
+            name = view.genes[gene] if gene >= 0 else ""
+            outcomes.setdefault(name, []).append((view.environments[place], not failed))
         known = [gene for gene in assets_of(home, own=True) if gene["id"] in outcomes]
         projects = [view.projects[int(view.known["project"][view.ids.numbers(gene["id"])[0]])] for gene in known]
     changed = 0
@@ -177,17 +176,11 @@ def gene_rows(home: Home, signals: Sequence[str] = ()) -> list[dict[str, Any]]:
     rows = []
     for gene, found in known.items():
         n = found.n if signals else found.prior_attempts
-        successes = found.successes if signals else found.prior_rate * (n + 2) - 1 if n else 0.0
+        successes = found.successes if signals else round(found.prior_rate * (n + 2) - 1) if n else 0
+        named = {"id": gene, "category": genes[gene].get("category"), "strategy": gene_text(genes[gene])}
         low, high = wilson_of_one(successes, n)
-        asset, banned = genes[gene], bool(signals) and is_banned(found, settings)
-        row = {
-            "id": gene,
-            "category": asset.get("category"),
-            "strategy": gene_text(asset),
-            "n": n,
-            "successes": successes,
-        }
-        rows.append({**row, "low": low, "high": high, "banned": banned})
+        banned = bool(signals) and is_banned(found, settings)
+        rows.append({**named, "n": n, "successes": successes, "low": low, "high": high, "banned": banned})
     return rows
 
 

@@ -146,7 +146,7 @@ def overlap(wanted: Iterable[str], there: Iterable[str]) -> float:
 
 
 def failed_genes(capsules: Iterable[Mapping[str, Any]], signals: Sequence[str]) -> frozenset[str]:
-    """The genes of two or more capsules that failed under signals of which these share .6 or more."""
+    """The genes of two or more capsules that failed under signals which have .6 or more of these."""
     found = Counter[str]()
     for capsule in capsules:
         outcome, trigger = capsule.get("outcome"), capsule.get("trigger")
