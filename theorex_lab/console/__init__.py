@@ -44,15 +44,15 @@ class Command(_Merging):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """As click does; an option whose metavar ends in … takes all that stands up to the next option."""
-        long = {name for each in self.params if (each.make_metavar(ctx) or "").endswith("…") for name in each.opts}
-        spread, option = list[str](), ""
+        long = {name for option in self.params if (option.metavar or "").endswith("…") for name in option.opts}
+        spread, current = list[str](), ""
         for arg in args:
             if arg in long:
-                option = arg
-            elif option and not arg.startswith("--"):
-                spread += [option, arg]
+                current = arg
+            elif current and not arg.startswith("--"):
+                spread += [current, arg]
             else:
-                option = ""
+                current = ""
                 spread.append(arg)
         return super().parse_args(ctx, spread)
 

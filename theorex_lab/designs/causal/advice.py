@@ -24,8 +24,8 @@ _MOST_BANS_TOLD = 6
 
 
 @dataclass(frozen=True)
-class Advice:
-    """Advice for signals. scores: of each gene, from 0; 0 where nothing is known of it.  banned_gene_ids: not to be tried.
+class GeneAdvice:
+    """GeneAdvice for signals. scores: of each gene, from 0; 0 where nothing is known of it.  banned_gene_ids: not to be tried.
 
     preferred_gene_id: the gene of the highest score that is not banned, None where nothing is known.  explanation: why, a part a reason.
     """
@@ -65,7 +65,7 @@ class GeneRecord(NamedTuple):
 
 
 def get_advice(home: Home, signals: Sequence[str], genes: Sequence[str | Mapping[str, Any]], drift_enabled: bool = False, *,
-               cheapest: bool | None = None) -> Advice:  # fmt: skip
+               cheapest: bool | None = None) -> GeneAdvice:  # fmt: skip
     """The gene to prefer for signals, among these (ids, or genes with an `id`), and those that are banned.
 
     cheapest: prefer the cheapest of those that cannot be told from the best; None: as the settings say. With drift nothing is
@@ -76,13 +76,13 @@ def get_advice(home: Home, signals: Sequence[str], genes: Sequence[str | Mapping
     )
     given, settings = checked_signals(signals), causal_settings(home)
     with home.views.reading(evidence_view(home)) as evidence:
-        return advise(
+        return advice_from(
             evidence.table, given, ids, settings, home.clock.now(), drift_enabled=drift_enabled, cheapest=cheapest
         )
 
 
-def advise(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], settings: CausalSettings, now: int, *,
-           drift_enabled: bool = False, cheapest: bool | None = None) -> Advice:  # fmt: skip
+def advice_from(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], settings: CausalSettings, now: int, *,
+           drift_enabled: bool = False, cheapest: bool | None = None) -> GeneAdvice:  # fmt: skip
     """`get_advice` on a table of evidence, at a time (µs UTC)."""
     known = records(table, signals, ids, settings, now)
     scores = {gene: _score(record, settings) for gene, record in known.items()}
@@ -104,7 +104,7 @@ def advise(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], set
     if preferred and known[preferred].prior:
         told.append(f"gene_prior:{known[preferred].prior:.3f}")
     told += ["random_drift:enabled"] if drift_enabled else []
-    return Advice(compute_signal_key(signals), preferred, banned, {gene: scores[gene] for gene in order}, told)
+    return GeneAdvice(compute_signal_key(signals), preferred, banned, {gene: scores[gene] for gene in order}, told)
 
 
 def records(

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from theorex_lab.clock import to_iso
 from theorex_lab.design import Face
 from theorex_lab.designs.causal import FAILED, SUCCESS
-from theorex_lab.designs.causal.graph import Attempt, Graph, attempt_of
+from theorex_lab.designs.causal.graph import Graph, ToldAttempt, attempt_of
 from theorex_lab.designs.causal.items import causal_settings
 from theorex_lab.designs.causal.keys import checked_signals, compute_signal_key, error_signature, has_error
 from theorex_lab.designs.causal.outcomes import Inferred, infer_outcome_enhanced
@@ -31,7 +31,7 @@ _MOST_CAPSULES = 64
 _ADVICE = {"repair": "reduce errors", "optimize": "improve what is there", "innovate": "open a new way"}
 
 
-class Recorded(NamedTuple):
+class RecordedAction(NamedTuple):
     """The id of what was recorded, the key of its signals, and the event in the document's form."""
 
     id: str
@@ -52,12 +52,17 @@ def record_signal_snapshot(home: Home, signals: Sequence[str], observations: Giv
 
     observations: {name: text, number or truth value}, such as recent_error_count and scan_ms; long texts are cut.
     """
-    event = _append(home, "signal_snapshot", {"signal": signal_of(signals), "observed": observed(observations)}, agent)
+    event = _append(
+        home,
+        "signal_snapshot",
+        {"signal": signal_member(signals), "observed": checked_observations(observations)},
+        agent,
+    )
     return document_form(event)
 
 
 def record_hypothesis(home: Home, signals: Sequence[str], selected_gene: Given | None = None, *, observations: Given | None = None,
-                      agent: str = "main", **about: Any) -> Recorded:  # fmt: skip
+                      agent: str = "main", **about: Any) -> RecordedAction:  # fmt: skip
     """Record what is expected of a gene before it is tried; returns its id.
 
     about: mutation, personality_state, selector, drift_enabled, selected_by, capsules_used. Raises InvalidInput for what is outside the rules.
@@ -73,11 +78,11 @@ def record_hypothesis(home: Home, signals: Sequence[str], selected_gene: Given |
     )
     said = {"id": hypothesis_id, "text": text[:_NOTE_CHARACTERS], "predicted_outcome": {"status": None, "score": None}}
     event = _append(home, "hypothesis", {"signal": body.pop("signal"), "hypothesis": said, **body}, agent)
-    return Recorded(hypothesis_id, key, document_form(event))
+    return RecordedAction(hypothesis_id, key, document_form(event))
 
 
 def record_attempt(home: Home, signals: Sequence[str], selected_gene: Given | None = None, *, hypothesis_id: str | None = None,
-                   observations: Given | None = None, agent: str = "main", **about: Any) -> Recorded:  # fmt: skip
+                   observations: Given | None = None, agent: str = "main", **about: Any) -> RecordedAction:  # fmt: skip
     """Record that a gene is tried, before it is known what comes of it; returns the id of the action.
 
     about: as `record_hypothesis`. Raises InvalidInput for what is outside the rules.
@@ -86,7 +91,7 @@ def record_attempt(home: Home, signals: Sequence[str], selected_gene: Given | No
     body["action"]["id"] = f"act_{new_event_id(home.clock.now())}"
     body["hypothesis"] = {"id": checked_id("hypothesis", hypothesis_id)} if hypothesis_id else None
     event = _append(home, "attempt", body, agent)
-    return Recorded(body["action"]["id"], body["signal"]["key"], document_form(event))
+    return RecordedAction(body["action"]["id"], body["signal"]["key"], document_form(event))
 
 
 def record_outcome_from_state(home: Home, signals: Sequence[str], observations: Given | None = None, *, evidence: str = "",
@@ -104,7 +109,7 @@ def record_outcome_from_state(home: Home, signals: Sequence[str], observations: 
             body["had_error"], has_error(now, tokens), body["observed"], observations, evidence
         )
 
-    return _close(home, action_id, agent, inferred, now, observed(observations), used)
+    return _close(home, action_id, agent, inferred, now, checked_observations(observations), used)
 
 
 def close(home: Home, action_id: str, status: str, score: float | None = None, note: str = "", *, agent: str = "main",
@@ -137,7 +142,7 @@ def _close(home: Home, action_id: str | None, agent: str, infer: Any, now: list[
     return None
 
 
-def _attempt_to_close(home: Home, action_id: str | None, agent: str) -> Attempt | None:
+def _attempt_to_close(home: Home, action_id: str | None, agent: str) -> ToldAttempt | None:
     if action_id is None:
         with home.views.reading(Graph) as view:
             return view.last_open(check_agent(agent))
@@ -195,13 +200,13 @@ def asset_event(asset: Given, *, source: str, project: str, agent: str, at: int,
     return new_event("asset", body, agent=agent, session=session, lineage=lineage, at=at)
 
 
-def signal_of(signals: Sequence[str]) -> dict[str, Any]:
+def signal_member(signals: Sequence[str]) -> dict[str, Any]:
     """Signals as events hold them: their key, as they were given, and the normal form of the first error."""
     found = checked_signals(kept_value(signals if isinstance(signals, str) else list(signals)))
     return {"key": compute_signal_key(found), "signals": found, "error_signature": error_signature(found)}
 
 
-def observed(observations: Given | None) -> dict[str, Any] | None:
+def checked_observations(observations: Given | None) -> dict[str, Any] | None:
     """What was observed, in plain members; long texts are cut. Raises InvalidInput for other values."""
     if observations is None:
         return None
@@ -246,7 +251,7 @@ def _about(home: Home, signals: Sequence[str], selected_gene: Given | None, obse
     """What hypotheses and attempts say alike."""
     from theorex_lab.designs.causal.personality import checked_mutation, personality_key
 
-    signal = signal_of(signals)
+    signal = signal_member(signals)
     gene = selected_gene and {
         "id": checked_id("gene", selected_gene.get("id")),
         "category": selected_gene.get("category"),
@@ -262,7 +267,7 @@ def _about(home: Home, signals: Sequence[str], selected_gene: Given | None, obse
     return {
         "signal": signal, "mutation": checked_mutation(mutation), "personality": person or None, "gene": gene or None,
         "action": action, "capsules": {"used": [checked_id("capsule", used) for used in capsules_used]},
-        "had_error": has_error(signal["signals"], causal_settings(home).error_tokens), "observed": observed(observations)}  # fmt: skip
+        "had_error": has_error(signal["signals"], causal_settings(home).error_tokens), "observed": checked_observations(observations)}  # fmt: skip
 
 
 def _append(home: Home, kind: str, body: dict[str, Any], agent: str) -> Event:

@@ -33,6 +33,17 @@ class Causal(Face):
     close = on_home(later(f"{_HERE}.capture:close"))
     get_advice = on_home(later(f"{_HERE}.advice:get_advice"))
     open_attempts = on_home(later(f"{_HERE}.graph:open_attempts"))
+    select_gene = on_home(later(f"{_HERE}.selector:select_gene"))
+    build_mutation = on_home(later(f"{_HERE}.personality:build_mutation"))
+    personality = on_home(later(f"{_HERE}.personality:personality"))
+    set_personality = on_home(later(f"{_HERE}.personality:set_personality"))
+    adapt_personality = on_home(later(f"{_HERE}.personality:adapt_personality"))
+    record_gene = on_home(later(f"{_HERE}.genes:record_gene"))
+    record_capsule = on_home(later(f"{_HERE}.genes:record_capsule"))
+    record_external_candidate = on_home(later(f"{_HERE}.genes:record_external_candidate"))
+    mark_genes = on_home(later(f"{_HERE}.genes:mark_genes"))
+    distill = on_home(later(f"{_HERE}.genes:distill"))
+    task_match = on_home(later(f"{_HERE}.genes:task_match"))
     fill = on_home(later(f"{_HERE}.filling:fill"))
 
     def genes(self) -> list[dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theorex_lab.designs.causal.capture import asset_event, closing, signal_of
+from theorex_lab.designs.causal.capture import asset_event, closing, signal_member
 from theorex_lab.designs.causal.graph import Graph
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL, stable_hash
 from theorex_lab.designs.causal.outcomes import infer_outcome
@@ -275,7 +275,7 @@ def _attempts(home: Home, failed: Event, signals: Sequence[str], genes: Sequence
             events.append(asset_event(asset, **about, **who, at=failed.at, lineage=[failed.id]))
         made = derived_event_id("attempt", failed.id, gene)
         body = {
-            "signal": signal_of(signals), "mutation": None, "personality": None, "gene": {"id": gene, "category": "repair"},
+            "signal": signal_member(signals), "mutation": None, "personality": None, "gene": {"id": gene, "category": "repair"},
             "action": {"id": f"act_{made}", "drift": False, "selected_by": "captured", "selector": None}, "capsules": {"used": []},
             "had_error": True, "observed": None, "hypothesis": None, "cause": failed.id,
             "told": _told(signals, asset), **about}  # fmt: skip

@@ -17,7 +17,7 @@ from theorex_lab.memory.observation import TRUST
 _NEAREST_AMONG = 2_000
 
 
-class Attempt(NamedTuple):
+class ToldAttempt(NamedTuple):
     """An attempt. action_id: its id.  seq: of the event that told it.  open: whether no outcome has closed it."""
 
     action_id: str
@@ -117,11 +117,11 @@ class Graph(View):
         self.states.append(json.dumps(event.body["state"]))
         self.set_at.add(seq=event.seq)
 
-    def attempt(self, row: int) -> Attempt:
+    def attempt(self, row: int) -> ToldAttempt:
         """The attempt in a row."""
-        return Attempt(self.actions[row], int(self.rows["seq"][row]), not self.rows["closed"][row])
+        return ToldAttempt(self.actions[row], int(self.rows["seq"][row]), not self.rows["closed"][row])
 
-    def last_open(self, agent: str) -> Attempt | None:
+    def last_open(self, agent: str) -> ToldAttempt | None:
         """The attempt of an agent that was told last and is open; None without one."""
         number = self.agents.find(agent)
         waiting = self._open.get(-1 if number is None else number)
@@ -133,7 +133,7 @@ def _foreign(event: Event) -> bool:
     return bool(event.body.get("source") == "import")
 
 
-def attempt_of(home: Home, action_id: str) -> Attempt:
+def attempt_of(home: Home, action_id: str) -> ToldAttempt:
     """The attempt of this action. Raises InvalidInput where there is none, naming the nearest."""
     with home.views.reading(Graph) as view:
         row = view.actions.find(action_id)
@@ -147,7 +147,7 @@ def attempt_of(home: Home, action_id: str) -> Attempt:
     )
 
 
-def open_attempts(home: Home, agent: str | None = None) -> list[Attempt]:
+def open_attempts(home: Home, agent: str | None = None) -> list[ToldAttempt]:
     """The attempts without an outcome, of an agent or of all, in the order in which they were told."""
     with home.views.reading(Graph) as view:
         found = np.flatnonzero(~view.rows["closed"])
@@ -156,10 +156,13 @@ def open_attempts(home: Home, agent: str | None = None) -> list[Attempt]:
         ]
 
 
-def assets_of(home: Home, *, genes: bool = True) -> list[dict[str, Any]]:
-    """The genes (or else the capsules) of the home's project or of none, each as it was told last, in the order in which they came."""
+def assets_of(home: Home, *, genes: bool = True, own: bool = False) -> list[dict[str, Any]]:
+    """The genes (or else the capsules) of the home's project or of none, each as it was told last, in the order in which they came.
+
+    own: only those that are trusted.
+    """
     with home.views.reading(Graph) as view:
-        wanted = view.known["gene"] == genes
+        wanted = (view.known["gene"] == genes) & (view.known["own"] | (not own))
         if home.projects is not None:
             wanted &= np.isin(view.known["project"], view.projects.numbers("", *home.projects))
         return [json.loads(view.assets[place]) for place in view.known["place"][wanted].tolist()]

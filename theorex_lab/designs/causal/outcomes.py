@@ -1,7 +1,6 @@
 """How an attempt came out, inferred from what is seen after it; figures that are missing change nothing."""
 
 import json
-import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -11,6 +10,7 @@ _ERRORS_PER_SCORE, _MOST_BY_ERRORS, _MOST_BY_SCAN = 50, 0.12, 0.06
 _SUCCESS_FROM = 0.5
 _OBSERVED_SCORES = {SUCCESS: 0.75, FAILED: 0.25}
 _LAST_LINES = 400
+_MOST = 1e300  # of a number that is taken for finite
 # By whether there was an error before and is one now.
 _INFERRED = {
     (True, False): (SUCCESS, 0.85, "error_cleared"), (True, True): (FAILED, 0.2, "error_persisted"),
@@ -48,21 +48,25 @@ def infer_outcome_enhanced(had_error: bool, has_error: bool, baseline: Mapping[s
         return observed
     base = infer_outcome(had_error, has_error)
     score = base.score
-    errors, scans = ((_number(baseline, name), _number(current, name)) for name in ("recent_error_count", "scan_ms"))
+    errors, scans = (
+        (number_of(baseline, name), number_of(current, name)) for name in ("recent_error_count", "scan_ms")
+    )
     if None not in errors:
-        score += _within((errors[0] - errors[1]) / _ERRORS_PER_SCORE, _MOST_BY_ERRORS)  # type: ignore[operator]
+        score += within((errors[0] - errors[1]) / _ERRORS_PER_SCORE, _MOST_BY_ERRORS)  # type: ignore[operator]
     if None not in scans and scans[0] > 0:  # type: ignore[operator]
-        score += _within((scans[0] - scans[1]) / scans[0], _MOST_BY_SCAN)  # type: ignore[operator]
+        score += within((scans[0] - scans[1]) / scans[0], _MOST_BY_SCAN)  # type: ignore[operator]
     return Inferred(base.status, round(min(1.0, max(0.0, score)), 12), f"{base.note}|heuristic_delta")
 
 
-def _within(value: float, most: float) -> float:
+def within(value: float, most: float) -> float:
+    """The value, no further than `most` from 0."""
     return max(-most, min(most, value))
 
 
-def _number(observed: Mapping[str, Any] | None, name: str) -> float | None:
+def number_of(observed: Mapping[str, Any] | None, name: str) -> float | None:
+    """The finite number that a member is; None for another value and without one."""
     value = (observed or {}).get(name)
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+    usable = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST
     return float(value) if usable else None  # type: ignore[arg-type]
 
 
@@ -82,7 +86,7 @@ def _observed(evidence: str) -> Inferred | None:
 
 
 def _said(outcome: Mapping[str, Any]) -> Inferred | None:
-    status, score = outcome.get("status"), _number(outcome, "score")
+    status, score = outcome.get("status"), number_of(outcome, "score")
     if status not in _OBSERVED_SCORES:
         if score is None:
             return None

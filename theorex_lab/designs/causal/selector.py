@@ -1,0 +1,204 @@
+"""Which gene to try: those whose patterns fit the signals, by what is known of them, or drawn by drift."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from theorex_lab.designs.causal import FAILED
+from theorex_lab.designs.causal.advice import get_advice
+from theorex_lab.designs.causal.capture import checked_id
+from theorex_lab.designs.causal.graph import assets_of
+from theorex_lab.designs.causal.items import causal_settings
+from theorex_lab.designs.causal.keys import checked_signals, normalized_signals
+from theorex_lab.errors import InvalidInput
+from theorex_lab.home import Home
+
+Gene = Mapping[str, Any]
+DISTILLED = "gene_distilled_"
+_DISTILLED_WEIGHT, _MOST_BOOST = 0.8, 0.5
+_MOST_PATTERNS, _MOST_ALTERNATIVES, _MOST_NOTES = 64, 4, 8
+_OVERLAP, _FAILURES = 0.6, 2
+_EXPLICIT_DRIFT, _DRIFT_OF_ONE = 0.3, 0.7
+# A regex comes from whoever told the gene: it is tried where it needs few steps at the worst, and no groups repeat.
+_REGEX, _PATTERN_CHARACTERS, _TEXT_CHARACTERS = re.compile(r"/(.+)/([a-z]*)", re.S), 400, 200
+_STEPS, _STEPS_OF_ALL = 2e7, 5e7
+_ONE_SIGN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.S)
+_REFUSED = re.compile(r"\(\?(?!:)|\)(?:[*+{]|\?[*+{])")
+_FLAGS = {"i": re.I, "m": re.M, "s": re.S, "g": re.NOFLAG, "u": re.NOFLAG}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """A gene that was chosen. selected: None where none fits and may be tried.  alternatives: the next ones, best first.
+
+    selected_by: selector; memory_graph+selector, where it is the one that advice prefers; selector+drift, where it was
+    drawn.  drift: whether drift was on.  intensity: of drift, 0..1.  banned: ids that were left out.  why: what is to be said of it.
+    """
+
+    selected: Gene | None
+    alternatives: list[Gene]
+    selected_by: str
+    drift: bool
+    intensity: float
+    banned: frozenset[str]
+    why: list[str]
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON holds it, and `record_attempt` takes it as its selector: genes by their ids."""
+        ids = [gene["id"] for gene in self.alternatives]
+        chosen = self.selected["id"] if self.selected else None
+        return {**vars(self), "selected": chosen, "alternatives": ids, "banned": sorted(self.banned)}
+
+
+class Matcher:
+    """Signals against which patterns are tried; `notes` says which patterns were left aside, and why."""
+
+    def __init__(self, signals: Iterable[str]) -> None:
+        self.signals, self.notes = list(signals), list[str]()
+        self._lower = [signal.lower() for signal in self.signals]
+        self._left, self._known = _STEPS_OF_ALL, dict[str, bool]()
+
+    def hits(self, pattern: str) -> bool:
+        """Whether a signal fits: a regular expression as `/…/flags`, one of several words as `a|b`, or a word; case counts in the first alone.
+
+        >>> matcher = Matcher(["errsig:TypeError: undefined"])
+        >>> [matcher.hits(pattern) for pattern in ("typeerror", "timeout|undefined", r"/type\\w+/i", "/type/", "/(a+)+b/")]
+        [True, True, True, False, False]
+        >>> matcher.notes
+        ['/(a+)+b/: a group is repeated, or looks around']
+        """
+        if pattern not in self._known:
+            regex = _REGEX.fullmatch(pattern[: 2 * _PATTERN_CHARACTERS])
+            self._known[pattern] = self._fits(pattern, *regex.groups()) if regex else self._holds(pattern)
+        return self._known[pattern]
+
+    def _holds(self, pattern: str) -> bool:
+        words = [word.strip().lower() for word in pattern[:_PATTERN_CHARACTERS].split("|")]
+        return any(word in signal for word in words if word for signal in self._lower)
+
+    def _fits(self, pattern: str, regex: str, flags: str) -> bool:
+        texts = [signal[:_TEXT_CHARACTERS] for signal in self.signals]
+        try:
+            steps = [_steps(regex, flags, len(text)) for text in texts]
+            self._left -= sum(steps)
+            if self._left < 0 or max(steps, default=0.0) > _STEPS:
+                raise InvalidInput("it may need too many steps")
+            compiled = re.compile(regex, sum((_FLAGS[flag] for flag in set(flags)), re.NOFLAG))
+        except (InvalidInput, re.error, OverflowError) as error:
+            if len(self.notes) < _MOST_NOTES:
+                self.notes.append(f"{pattern[:80]}: {error}")
+            return False
+        return any(compiled.search(text) for text in texts)
+
+
+def _steps(regex: str, flags: str, characters: int) -> float:
+    """How many steps a search of a text may take at the worst. Raises InvalidInput for what is not tried at all."""
+    if len(regex) > _PATTERN_CHARACTERS or not _FLAGS.keys() >= set(flags):
+        raise InvalidInput(f"it has over {_PATTERN_CHARACTERS} characters, or other flags than {''.join(_FLAGS)}")
+    if re.search(r"\\[1-9]|\[\^?\[|--|&&|~~", regex):
+        raise InvalidInput("it refers to itself, or has a set within a set")
+    plain = _ONE_SIGN.sub("x", regex)
+    if _REFUSED.search(plain):
+        raise InvalidInput("a group is repeated, or looks around")
+    # Each repetition ends at any character after the one before; an option doubles the ways, a group has as many as alternatives.
+    repeated, groups = len(re.findall(r"[*+{]", plain)) + 1, plain.count("(") + 1
+    ways = 2.0 ** plain.count("?") * (plain.count("|") / groups + 1) ** groups
+    return float((characters + len(regex)) ** repeated) / math.factorial(repeated) * ways
+
+
+def match_score(gene: Gene, matcher: Matcher, environment: str = "") -> float:
+    """How many of a gene's patterns fit, .8 of it for a distilled one; with its boost (see `genes.boost_of`) where any does."""
+    patterns = gene.get("signals_match") or ()
+    texts = (
+        dict.fromkeys(text for text in patterns if isinstance(text, str)) if isinstance(patterns, list | tuple) else {}
+    )
+    hits = sum(matcher.hits(pattern) for pattern in list(texts)[:_MOST_PATTERNS])
+    weight = _DISTILLED_WEIGHT if gene["id"].startswith(DISTILLED) else 1.0
+    return max(0.01, hits * weight + boost_of(gene, environment)) if hits else 0.0
+
+
+def boost_of(gene: Gene, environment: str = "") -> float:
+    """What a gene's epigenetic marks add to its score in an environment, -.5 to .5; '' is what is known of none.
+
+    >>> boost_of({"epigenetic_marks": [{"context": "linux", "boost": 0.1}]}, "linux")
+    0.1
+    """
+    marks = gene.get("epigenetic_marks")
+    found = [mark for mark in marks if isinstance(mark, Mapping)] if isinstance(marks, list | tuple) else []
+    here = [mark.get("boost") for mark in found if mark.get("context") == environment]
+    total = sum(boost for boost in here if isinstance(boost, int | float) and math.isfinite(boost))
+    return float(min(_MOST_BOOST, max(-_MOST_BOOST, total)))
+
+
+def overlap(wanted: Iterable[str], there: Iterable[str]) -> float:
+    """The share of signals that are there, 0..1; 0 where none is wanted.
+
+    >>> overlap(["log_error", "slow"], ["slow"])
+    0.5
+    """
+    parts = set(normalized_signals(wanted))
+    return len(parts.intersection(normalized_signals(there))) / len(parts) if parts else 0.0
+
+
+def failed_genes(capsules: Iterable[Mapping[str, Any]], signals: Sequence[str]) -> frozenset[str]:
+    """The genes of two or more capsules that failed under signals of which these share .6 or more."""
+    found = Counter[str]()
+    for capsule in capsules:
+        outcome, trigger = capsule.get("outcome"), capsule.get("trigger")
+        failed = isinstance(outcome, Mapping) and outcome.get("status") == FAILED
+        if failed and isinstance(trigger, list) and overlap(signals, filter(_is_text, trigger)) >= _OVERLAP:
+            found[str(capsule.get("gene"))] += 1
+    return frozenset(gene for gene, failures in found.items() if failures >= _FAILURES)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def drift_intensity(genes: int, *, explicit: bool) -> float:
+    """How strongly chance rules among so many genes, 0..1: 1/√N, and .3 more where drift is on; .7 for one gene.
+
+    >>> drift_intensity(4, explicit=False), drift_intensity(4, explicit=True), drift_intensity(1, explicit=True)
+    (0.5, 0.8, 0.7)
+    """
+    if explicit and genes <= 1:
+        return _DRIFT_OF_ONE
+    return min(1.0, 1.0 / math.sqrt(max(genes, 1)) + (_EXPLICIT_DRIFT if explicit else 0.0))
+
+
+def select_gene(home: Home, signals: Sequence[str], genes: Sequence[Gene] | None = None, *, drift_enabled: bool = False,
+                seed: int | np.random.Generator = 0, environment: str = "") -> Selection:  # fmt: skip
+    """Choose the gene to try for signals, among these or those that are known.
+
+    Only genes whose patterns fit can be chosen. The one that advice prefers is; else the one with the most patterns that fit,
+    drawn among equals. What advice bans, or two failed capsules, is left out however few genes there are. With drift on,
+    here or in the settings, bans are left aside, and the gene is drawn among the best, as many as the intensity says.
+    Raises InvalidInput as `get_advice`, and for a gene without an id.
+    """
+    given = checked_signals(signals)
+    pool = {checked_id("gene", gene.get("id")): gene for gene in (assets_of(home) if genes is None else genes)}
+    drift, matcher = drift_enabled or causal_settings(home).drift, Matcher(given)
+    advice = get_advice(home, given, list(pool), drift)
+    scores = {gene: match_score(pool[gene], matcher, environment) for gene in pool}
+    banned = advice.banned_gene_ids
+    if not drift:
+        banned |= failed_genes(assets_of(home, genes=False, own=True), given) & pool.keys()
+    fitting = [gene for gene in pool if scores[gene] > 0 and gene not in banned]
+    preferred = advice.preferred_gene_id if advice.preferred_gene_id in fitting else None
+    order = sorted(fitting, key=lambda gene: (gene != preferred, -scores[gene], -advice.scores[gene]))
+    intensity = drift_intensity(len(pool), explicit=drift)
+    among = order[: max(2, math.ceil(len(order) * intensity))]
+    if not drift:  # chance decides between equals alone
+        among = order[:1] if preferred else [gene for gene in among if scores[gene] == scores[among[0]]]
+    told = [*advice.explanation, *matcher.notes]
+    if not among:
+        return Selection(None, [], "selector", drift, intensity, banned, [*told, "no gene fits that may be tried"])
+    chosen = among[int(np.random.default_rng(seed).integers(len(among)))]
+    by = "selector+drift" if drift else "memory_graph+selector" if preferred else "selector"
+    others = [pool[gene] for gene in order if gene != chosen][:_MOST_ALTERNATIVES]
+    return Selection(pool[chosen], others, by, drift, intensity, banned, told)
