@@ -106,12 +106,14 @@ def _write(home: Home, agent: str | None, folder: Path, named: Mapping[str, Path
 
 
 def _assets(home: Home, agent: str | None, name: str) -> Iterator[str]:
-    """The genes or the capsules, each as it was told last, in the order in which they came."""
-    found: dict[str, Told] = {}
+    """The genes or the capsules, each as it was told last, in the order in which they came; beside them whose they are."""
+    found: dict[str, Event] = {}
     for event in home.journal.tail(0, kinds=["asset"]):
         if agent in (None, event.agent) and event.body["asset"]["type"] == ASSETS[name]:
-            found[event.body["asset"]["id"]] = {**event.body["asset"], **_about(event)}
-    yield encode({"version": 1, name.removesuffix(".json"): [*found.values()]})
+            found[event.body["asset"]["id"]] = event
+    told = [{**event.body["asset"], "asset_id": event.body["asset_id"]} for event in found.values()]
+    about = {named: _about(event)["theorex"] for named, event in found.items() if _about(event)}
+    yield encode({"version": 1, name.removesuffix(".json"): told, **({"theorex": about} if about else {})})
 
 
 def graph_lines(home: Home, agent: str | None = None) -> Iterator[Told]:

@@ -1,5 +1,6 @@
 """What the lines of a memory graph and lists of genes become, whoever wrote them: events, each of what it says soundly."""
 
+import json
 import re
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -8,8 +9,9 @@ from typing import Any
 
 from theorex_lab.clock import to_microseconds
 from theorex_lab.designs.causal import capture
-from theorex_lab.designs.causal.files import ABOUT, ASSETS, DERIVED, EVENT_TYPE, LINES, Told, graph_files
-from theorex_lab.designs.causal.graph import assets_of
+from theorex_lab.designs.causal.files import ABOUT, DERIVED, EVENT_TYPE, LINES, Told, graph_files
+from theorex_lab.designs.causal.genes import TYPES, checked_asset
+from theorex_lab.designs.causal.graph import Graph
 from theorex_lab.designs.causal.items import causal_settings
 from theorex_lab.designs.causal.keys import checked_signals, compute_signal_key, has_error
 from theorex_lab.designs.causal.personality import PARAMETERS, checked_mutation, personality_key
@@ -79,11 +81,9 @@ class _Reading:
             self.problems.append(f":{where}: the key is not that of the signals, which was computed")
         action, lineage = (body.get("action") or {}).get("id", ""), list[str]()
         # Elsewhere other lines of the same millisecond may have the same id.
-        event_id = (
-            line_id
-            if re.fullmatch(UUID, line_id)
-            else derived_event_id("memory graph", line_id, encode([kind, at, body]))
-        )
+        event_id = line_id
+        if not re.fullmatch(UUID, line_id):
+            event_id = derived_event_id("memory graph", line_id, encode([kind, at, body]))
         if kind == "attempt_closed":
             event_id, lineage = derived_event_id(kind, action), [*filter(None, [self.attempts.get(action)])]
         if event_id in self.seen:
@@ -133,22 +133,23 @@ class _Reading:
         lists = [(name, document[name]) for name in ("genes", "capsules") if isinstance(document.get(name), list)]
         if not lists:
             raise InvalidInput("got neither genes nor capsules; allowed is an object with such a list, or the list")
-        home = self.home.in_project("")
-        here = {asset["id"]: asset for asset in [*assets_of(home), *assets_of(home, genes=False)]}
-        placed = ((f"{name}:{number}", asset) for name, found in lists for number, asset in enumerate(found, 1))
-        return each_noted(self.problems, placed, self._asset, here)
+        with self.home.views.reading(Graph) as view:  # one's own takes the place of what was only heard
+            rows = zip(view.ids, view.known["place"].tolist(), view.known["own"].tolist(), strict=True)
+            here = {named: view.assets[place] for named, place, own in rows if own or not self.how.trust_own}
+        placed = ((f"{name}:{number}", one) for name, found in lists for number, one in enumerate(found, 1))
+        return each_noted(self.problems, placed, self._asset, here, _object(document.get("theorex") or {}))
 
-    def _asset(self, given: Any, here: dict[str, Told]) -> Event | None:
+    def _asset(self, given: Any, here: dict[str, str], about: Told) -> Event | None:
         _check_plain(given)
-        kind, named = _object(given).get("type"), capture.checked_id("asset", given.get("id"))
-        if kind not in [*ASSETS.values()]:
-            raise InvalidInput(f"the type of {named} is {kind!r:.80}; allowed are {' and '.join(ASSETS.values())}")
-        asset = kept_value({name: value for name, value in given.items() if name != "theorex"})
-        body = {"asset": asset, "asset_id": capture.asset_id(asset)}
+        if (kind := _object(given).get("type")) not in TYPES:
+            raise InvalidInput(f"got an asset of the type {kind!r:.60}; allowed are {' and '.join(TYPES)}")
+        asset = kept_value(checked_asset(given, kind))
+        body, named = {"asset": asset, "asset_id": capture.asset_id(asset)}, asset["id"]
         if named not in here:
-            here[named] = asset
-            return self._event("asset", body, given, derived_event_id("asset", body["asset_id"]), self.how.now, [])
-        if capture.asset_id(here[named]) != body["asset_id"]:
+            here[named] = encode(asset)
+            event_id = derived_event_id("asset", body["asset_id"])
+            return self._event("asset", body, {"theorex": about.get(named)}, event_id, self.how.now, [])
+        if capture.asset_id(json.loads(here[named])) != body["asset_id"]:
             raise InvalidInput(f"{named} is here already in another form, and stays as it is")
         self.known += 1
         return None
@@ -179,8 +180,10 @@ def _shallow(given: Any) -> Told | None:
     """What was observed, without what lies deeper, such as ends of logs."""
     if not isinstance(given, dict):
         return None
-    plain = [(name, value) for name, value in given.items() if not isinstance(value, dict | list)]
-    return capture.observed(dict(plain[:_MOST_OBSERVED]))
+    plain = [
+        (name, value) for name, value in given.items() if not isinstance(value, dict | list) and name != "evidence"
+    ]
+    return capture.checked_observations(dict(plain[:_MOST_OBSERVED]))
 
 
 def _object(given: Any) -> Told:
@@ -197,7 +200,7 @@ def _signal(given: Any) -> Told:
     signals, stated = _object(given).get("signals"), given.get("error_signature")
     if not isinstance(signals, list):
         raise InvalidInput(f"signals is {signals!r:.80}; allowed is a list of texts")
-    return {**capture.signal_of(signals), "error_signature": stated if stated is None else str(stated)}
+    return {**capture.signal_member(signals), "error_signature": stated if stated is None else str(stated)}
 
 
 def _named(what: str, given: Any) -> Told | None:
@@ -235,6 +238,6 @@ def _capsules(given: Any) -> Told:
 # What becomes of the members of a line; others are passed over.
 _MEMBERS: dict[str, Callable[[Any], Any]] = {
     "signal": _signal, "observed": _as_is, "baseline": _as_is, "mutation": checked_mutation, "personality": _personality,
-    **{name: partial(_named, name) for name in ("gene", "action", "hypothesis", "asset", "external", "candidate", "confidence")},
+    **{name: partial(_named, name) for name in ("gene", "action", "hypothesis", "asset", "external", "candidate", "content", "confidence")},
     "capsules": _capsules, "outcome": _outcome, "had_error": bool, "cause": partial(capture.checked_id, "cause"), "told": str,
     **dict.fromkeys(_USED, _as_is)}  # fmt: skip
