@@ -73,7 +73,7 @@ def _offer(cheap: Cell, strong: Cell, false_pass: float, false_alarm: float) -> 
 
 
 def cascade_in(home: Home, query_type: str, models: Collection[str] | None = None) -> Cascade | None:
-    """The cascade that the evidence of a home offers for a type of query; `models`: of which ones, None for all."""
+    """The cascade that the evidence of a home offers for a type of query; `models`: those to choose from, None for all."""
     cells = [cell for cell in matrix_of(home) if cell.query_type == query_type]
     return cascade_of(priced([cell for cell in cells if models is None or cell.model in models], home.settings))
 
