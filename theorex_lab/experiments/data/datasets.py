@@ -151,6 +151,11 @@ def fetch_routellm() -> pd.DataFrame:
     return table
 
 
+def fetch_aider_leaderboards() -> tuple[parsing.AiderRun, ...]:
+    """Some 200 benchmark runs of models in the coding tool aider, with pass rate, time and cost."""
+    return parsing.aider(read_files(DATASETS["aider_leaderboards"]))
+
+
 def fetch_taubench_airline() -> parsing.TauBench:
     """tau-bench airline: 4 trials of each of 50 tasks by gpt-4o, with every action and its reward."""
     info = DATASETS["taubench_airline"]
