@@ -231,9 +231,8 @@ def _log(numbered: Iterable[tuple[int, Any]], read: Callable[[Any], Access | Non
 
     log = AccessLog.of(rows(), group_of=group_of)
     if wrong:
-        raise InvalidInput(
-            f"{source} has {len(wrong)} bad rows: {'; '.join(wrong[:SHOWN_BAD_ROWS])}. Mend or remove them"
-        )
+        shown = "; ".join(wrong[:SHOWN_BAD_ROWS])
+        raise InvalidInput(f"{source} has {len(wrong)} bad rows: {shown}. Mend or remove them")
     return log
 
 
@@ -269,8 +268,8 @@ def load_log(path: str | Path, format: str | None = None) -> AccessLog:
 
 
 _READERS: dict[str, Callable[[str | Path], AccessLog]] = {
-    "git": from_git, "git-touches": from_git_touches, "jsonl": from_jsonl, "csv": from_csv, "sessions": from_sessions,
-}  # fmt: skip
+    "git": from_git, "git-touches": from_git_touches, "jsonl": from_jsonl, "csv": from_csv,
+    "sessions": from_sessions}  # fmt: skip
 
 
 def _format_of(path: Path) -> str:

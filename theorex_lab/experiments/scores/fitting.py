@@ -141,10 +141,8 @@ def _ranks(parts: Iterable[Snapshots], laws: Mapping[str, Order]) -> tuple[Float
 
 
 def _law_scores(laws: Iterable[str], ranks: Floats, recalls: Floats, seed: int) -> dict[str, LawScore]:
-    return {
-        name: LawScore(interval.mean, interval.low, interval.high, float(recall.mean()))
-        for name, recall, interval in zip(laws, recalls.T, bootstrap_means(ranks, seed=seed), strict=True)
-    }
+    rows = zip(laws, bootstrap_means(ranks, seed=seed), recalls.mean(axis=0).tolist(), strict=True)
+    return {name: LawScore(of.mean, of.low, of.high, recall) for name, of, recall in rows}
 
 
 def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
