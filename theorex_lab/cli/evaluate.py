@@ -164,11 +164,9 @@ def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
     else:
         scored = [score_coding(name, seed=seed)]
     cycles = dream_tests.survivors(name)
-    told = [
-        *(_beside_baselines(one)[1] for one in scored),
-        f"after each cycle:\n{cycles.round(3).to_string(index=False)}",
-    ]
-    return {"dataset": name, "scores": scored, "cycles": cycles.to_dict(orient="records")}, "\n\n".join(told)
+    cycled = f"after each cycle:\n{cycles.round(3).to_string(index=False)}"
+    told = "\n\n".join([*(_beside_baselines(one)[1] for one in scored), cycled])
+    return {"dataset": name, "scores": scored, "cycles": cycles.to_dict(orient="records")}, told
 
 
 _PARTS: dict[str, Callable[..., Report]] = {

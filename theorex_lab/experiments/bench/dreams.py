@@ -31,9 +31,8 @@ def _isa(ground: Ground) -> Iterator[Round]:
 @row("dream", "50 trajectories dreamt by rules, time that passes", "bare durable appends of what it writes", at_most=2)
 def _dream(ground: Ground) -> Iterator[Round]:
     goals, bare = cycle(measure.texts(1_000, length=8)), open_journal(ground.folder)
-    actions = [
-        {"reasoning": text, "action": f"run(what='{text}')", "result": text, "ok": True} for text in measure.texts(5)
-    ]
+    made = ({"reasoning": text, "action": f"run(what='{text}')", "result": text} for text in measure.texts(5))
+    actions = [{**action, "ok": True} for action in made]
     with Lab(ground.folder / "home", clock=FixedClock(NOW), embedder=GivenVectors()) as lab:
 
         def one_round() -> Amounts:
@@ -63,9 +62,8 @@ def _capture(ground: Ground) -> Iterator[Round]:
         yield alternately(lambda: trace.action(**given), bare, calls=50, meter=elapsed)
 
 
-@row(
-    "recall", "a recall among strategies, vectors given, processor time", "the product of all vectors alone", at_most=3
-)
+@row("recall", "a recall among strategies, vectors given, processor time", "the product of all vectors alone",
+     at_most=3)  # fmt: skip
 def _recall(ground: Ground) -> Iterator[Round]:
     goals, embedder = measure.texts(ground.rows, length=8), GivenVectors()
     with Lab(ground.folder / "home", clock=FixedClock(NOW), embedder=embedder) as lab:

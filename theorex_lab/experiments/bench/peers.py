@@ -100,9 +100,8 @@ def _candidates(ground: Ground) -> Iterator[Round]:
     yield alternately(in_turn(held.near, asked), in_turn(compared, asked), calls=20)
 
 
-@row(
-    "durable-write", "a durable write in a process, extraction included", "a one-row transaction of SQLite, synced, WAL"
-)
+@row("durable-write", "a durable write in a process, extraction included",
+     "a one-row transaction of SQLite, synced, WAL")  # fmt: skip
 def _durable_write(ground: Ground) -> Iterator[Round]:
     numbers = count()
     with (
@@ -129,10 +128,11 @@ def _fold(ground: Ground) -> Iterator[Round]:
     with Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab:
         journal = lab.journal
         views = [lab.home.item_view, *(view for design in lab.home.designs for view in design.views())]
-        yield alternately(
-            lambda: [fold_into(kind(), journal, journal.last_seq()) for kind in views],
-            lambda: [json.loads(text) for text in stored],
-        )
+
+        def folded() -> object:
+            return [fold_into(kind(), journal, journal.last_seq()) for kind in views]
+
+        yield alternately(folded, lambda: [json.loads(text) for text in stored])
 
 
 @row("snapshot", "opening concepts and links from a snapshot", "JSON into networkx", at_most=0.1, target_from=100_000)

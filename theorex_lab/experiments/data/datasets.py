@@ -107,12 +107,9 @@ def machine(packages: Iterable[str]) -> dict[str, Any]:
     ['cores', 'packages', 'python', 'system']
     """
     installed = {package.name: package.version for package in distributions()}
-    return {
-        "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "packages": {name: installed[name] for name in packages if name in installed},
-    }
+    here = {"cores": os.cpu_count(), "system": f"{platform.system()} {platform.machine()}"}
+    known = {name: installed[name] for name in packages if name in installed}
+    return {**here, "python": platform.python_version(), "packages": known}
 
 
 def load_simulated_team() -> list[sources.Activity]:
