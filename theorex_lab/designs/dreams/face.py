@@ -37,7 +37,7 @@ class Dreams(Face):
     undo_merge = on_home(later(f"{_HERE}.consolidate:undo_merge"))
     begin_traversal = on_home(later(f"{_HERE}.recall:begin_traversal"))
     next_step = on_home(later(f"{_HERE}.recall:next_step"))
-    training_data = on_home(later(f"{_HERE}.training:training_data"))
+    training_data = on_home(later(f"{_HERE}.sqlite_file:training_data"))
 
     @cached_property
     def _migrations(self) -> list[Any]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import to_iso
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, pairs, sameness, statements, superseding
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, pairs, statements, superseding
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
@@ -232,7 +232,7 @@ def _given(at: int) -> int | None:
 @lru_cache(1_024)  # who writes a fact and who folds it read the same
 def form_number(text: str) -> int:
     """The first 63 bits of the hash of a fact's normal form."""
-    return int(sameness.fact_hash(text)[:16], 16) >> 1
+    return int(pairs.fact_hash(text)[:16], 16) >> 1
 
 
 def facts_of(home: Home, entity: str | None = None, *, as_of: int | None = None,

@@ -55,7 +55,7 @@ DESIGN = parts.Design(
     ),
     agents=_own("steps:agents_of"),
     audit=parts.AuditPart(READ_FROM, *_several("audit", "reading", "audit_entries")),
-    policies={"memory": parts.PolicyPart(MEMORY_SETTINGS, *_several("memory_policy", "propose", "score", "evidence"))},
+    policies={"memory": parts.PolicyPart(MEMORY_SETTINGS, *_several("learning", "propose", "score", "evidence"))},
     status=_own("axon_view:status"),
     consolidated=lambda home: _own("flash:flushed_upto")(home.journal),
 )
