@@ -66,10 +66,8 @@ class DreamReport(SimpleNamespace):
 
     def to_dict(self) -> dict[str, Any]:
         """The report as JSON holds it, times as ISO."""
-        told: dict[str, Any] = {
-            name: to_iso(value) if name.endswith("_at") else value for name, value in vars(self).items()
-        }
-        holder = told.pop("holder")
+        told: Body = {name: to_iso(value) if name.endswith("_at") else value for name, value in vars(self).items()}
+        holder: Holder | None = told.pop("holder")
         return told | (holder.to_dict() if holder else {})
 
 

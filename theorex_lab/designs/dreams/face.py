@@ -77,10 +77,7 @@ class Dreams(Face):
         """How much there is: parent_nodes, child_nodes, edges, sessions, traces, dream_cycles, isa_version."""
         active, traces = self.strategies(), self.trajectories()
         nodes = {"parent_nodes": len(active), "child_nodes": sum(len(one.steps) for one in active)}
-        lived = {
-            "traces": len(traces),
-            "sessions": len({found.session for found in traces}),
-            "isa_version": ISA_VERSION,
-        }
+        sessions = {found.session for found in traces}
+        lived = {"traces": len(traces), "sessions": len(sessions), "isa_version": ISA_VERSION}
         cycles = len(self.home.views.get(made.Strategies).cycles)
         return {**nodes, **lived, "edges": len(made.all_edges(self.home, active)), "dream_cycles": cycles}

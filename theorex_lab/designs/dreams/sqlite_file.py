@@ -85,8 +85,7 @@ def _rows(home: Home, strategies: list[made.Strategy], found: list[Trajectory]) 
         "action_entries": [{**done._asdict(), "of": one.id} for one in found for done in one.actions],
         "dream_journal": [{**event.body, "id": event.body["dream_id"]} for event in home.journal.tail(0, kinds=["dream"])],
         "negative_constraints": [{**told._asdict(), "of": one.id} for one in strategies for told in one.constraints],
-        "schema_version": [{"number": number, "told": told, "at": now} for number, told in enumerate(_FILE["migrations"].splitlines(), start=1)],
-    }  # fmt: skip
+        "schema_version": [{"number": number, "told": told, "at": now} for number, told in enumerate(_FILE["migrations"].splitlines(), start=1)]}  # fmt: skip
 
 
 def _children(one: made.Strategy) -> list[Row]:

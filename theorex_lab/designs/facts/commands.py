@@ -232,13 +232,11 @@ def _dedup(home: Home, entity: str, text: str, seed: bool) -> Told:
 
 _WROTE = ("domain", "file", "text")
 _PROPOSAL = click.argument("proposal_id", metavar="PROPOSAL")
-_ANY_ENTITY = click.option(
-    "--entity", "--kg-entity", "entity", default="", metavar="PATH", help="people/NAME, projects/NAME or archives/NAME."
-)
+_PATHS = "people/NAME, projects/NAME or archives/NAME."
+_ANY_ENTITY = click.option("--entity", "--kg-entity", "entity", default="", metavar="PATH", help=_PATHS)
 fact_observe = _made(
     "observe", _observe, OWN_AGENT, _FROM, _TEXT,
-    click.option("--category", type=click.Choice(NOTE_CATEGORIES), default="friction", help="What kind of note it is."),
-)  # fmt: skip
+    click.option("--category", type=click.Choice(NOTE_CATEGORIES), default="friction", help="What kind of note it is."))  # fmt: skip
 fact_tension = _made(
     "tension", _tension, OWN_AGENT, _FROM, click.option("--fact1", metavar="ID", help="A fact."),
     click.option("--fact2", metavar="ID", help="A fact that may not hold beside it."),
@@ -247,8 +245,7 @@ fact_notes = _made("notes", _notes, click.option("--status", type=click.Choice(n
 fact_review = _made(
     "review", _review, OWN_AGENT, click.argument("note_id", metavar="NOTE"),
     click.argument("verdict", metavar="VERDICT", type=click.Choice([*notes.VERDICTS])), _ANY_ENTITY,
-    click.option("--abstraction", type=click.Choice(["pattern", "principle"]), default="pattern", help="Of the fact."),
-)  # fmt: skip
+    click.option("--abstraction", type=click.Choice(["pattern", "principle"]), default="pattern", help="Of the fact."))  # fmt: skip
 fact_validate = _made("validate", _validate, _ANY_FOLDER, click.option("--fix", is_flag=True, help="Mend what can be."))
 fact_migrate = _made("migrate", _migrate, _FOLDER)
 fact_init = _made("init", _init, _FOLDER)
@@ -267,8 +264,7 @@ fact_domain = group(
     _made("show", _show, _NAME, about="Show the files of a domain."),
     _made(
         "write", _writing(domains.write, "FILE is decisions, workflow, status or changelog, written as a whole unless --append is given.", *_WROTE), OWN_AGENT, _NAME, click.argument("file", metavar="FILE"), _TEXT, _BY, _FROM,
-        click.option("--append", is_flag=True, help="Add to the end."), about="Write a file of a domain.",
-    ),
+        click.option("--append", is_flag=True, help="Add to the end."), about="Write a file of a domain."),
     _made("log", _writing(partial(domains.write, file="changelog"), "A line with its time.", *_WROTE), OWN_AGENT, _NAME, _TEXT, _BY, about="Add a line to a domain's changelog."),
     _made("propose", _writing(domains.propose, "A line of the changelog, which `domain scan` shows.", *_WROTE), OWN_AGENT, _NAME, _TEXT, _BY, about="Ask for a decision."),
     _made("scan", _scan, about="Show stale domains and waiting proposals."),
@@ -276,15 +272,13 @@ fact_domain = group(
     _made("reject", partial(_judge, accept=False), OWN_AGENT, _NAME, _PROPOSAL, about="Reject a proposal."),
     _made("pause", _writing(domains.pause, "It is not stale meanwhile.", "domain", "paused"), OWN_AGENT, _NAME, click.option("--paused/--undo", default=True, help="Rest, or go on."), about="Let a domain rest."),
     _made("render", _rendering(tree_write.domain_documents), _FOLDER, about="Write the domains as Markdown files."),
-    _made("import", _import_domains, OWN_AGENT, _FOLDER, _OWN, about="Take in domain files that were edited by hand."),
-)  # fmt: skip
+    _made("import", _import_domains, OWN_AGENT, _FOLDER, _OWN, about="Take in domain files that were edited by hand."))  # fmt: skip
 fact_self = group(
     "self", "",
     _made(
         "add", _writing(self_notes.add_line, "A line of --text, or of --fact, which this promotes. Content flows from notes to facts to these files, never back.", "file", "text", "undo"), OWN_AGENT, _FROM, click.option("--file", type=click.Choice(self_notes.FILES), default="MEMORY", help="Which file."),
         click.option("--text", default="", help="The line."), click.option("--fact", default="", metavar="ID", help="A fact to promote."),
-        click.option("--undo", is_flag=True, help="Take the line out."), about="Add a line to MEMORY.md or SOUL.md.",
-    ),
+        click.option("--undo", is_flag=True, help="Take the line out."), about="Add a line to MEMORY.md or SOUL.md."),
     _made("render", _rendering(tree_write.self_documents), _FOLDER, about="Write MEMORY.md and SOUL.md."))  # fmt: skip
 
 
@@ -395,7 +389,7 @@ def fact_handoff_template(phase: str) -> None:
 fact_handoff = group("handoff", "", fact_handoff_parse, fact_handoff_template)
 
 
-_ENTITY = click.option("--entity", required=True, metavar="PATH", help="people/NAME, projects/NAME or archives/NAME.")
+_ENTITY = click.option("--entity", required=True, metavar="PATH", help=_PATHS)
 
 
 @command("signal")

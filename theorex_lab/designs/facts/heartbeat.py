@@ -155,8 +155,7 @@ def _phases(home: Home, run: Runner, renew: Callable[[], None], *, embeds: bool 
         "extract": extract,
         "synthesis": lambda: handed_over("synthesis") if _due(home) else Handoff(status="idle", summary="not due"),
         "domains": lambda: handed_over("domains"),
-        "validate": lambda: _validate(home, embeds),
-    }
+        "validate": lambda: _validate(home, embeds)}  # fmt: skip
     for name, turn in turns.items():
         renew()
         started = home.clock.now()

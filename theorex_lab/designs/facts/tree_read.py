@@ -23,20 +23,12 @@ from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.designs.facts import (
-    ABSTRACTIONS,
-    CATEGORIES,
-    NOTE_CATEGORIES,
-    checks,
-    domains,
-    items,
-    notes,
-    pairs,
-    self_notes,
-    summaries,
-)
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, checks, domains, notes, self_notes
 from theorex_lab.designs.facts.facts import Fact, Facts, facts_of
+from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.notes import STATUSES
+from theorex_lab.designs.facts.pairs import fact_hash, same_fact
+from theorex_lab.designs.facts.summaries import zone_of
 from theorex_lab.designs.facts.tree_write import MAIN, REGISTRY, SECTIONS, in_json, said_by_day, title_of, wrapped
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import schema
@@ -391,7 +383,7 @@ class _Taking:
 
     @cached_property
     def _zone(self) -> tzinfo:
-        return summaries.zone_of(items.fact_settings(self.home))
+        return zone_of(fact_settings(self.home))
 
     @cached_property
     def _domains(self) -> dict[str, domains.Domain]:
@@ -474,16 +466,16 @@ def duplicates(home: Home) -> tuple[int, list[list[str]]]:
     """How many different hashes the active facts have within their entities, and the ids of those that say exactly the same."""
     groups: dict[tuple[str, str], list[list[Fact]]] = defaultdict(list)
     for fact in facts_of(home):
-        alike = groups[fact.entity, pairs.fact_hash(fact.text)]
-        same = next((group for group in alike if pairs.same_fact(group[0].text, fact.text)), None)
+        alike = groups[fact.entity, fact_hash(fact.text)]
+        same = next((group for group in alike if same_fact(group[0].text, fact.text)), None)
         alike.append([fact]) if same is None else same.append(fact)
     return len(groups), [[fact.id for fact in group] for alike in groups.values() for group in alike if len(group) > 1]
 
 
 def duplicate_of(home: Home, entity: str, text: str) -> dict[str, Any]:
     """The hash of a text, and the id of the entity's active fact that says exactly the same, or None."""
-    same = (fact.id for fact in facts_of(home, checks.check_entity(entity)) if pairs.same_fact(fact.text, text))
-    return {"hash": pairs.fact_hash(text), "duplicate": next(same, None)}
+    same = (fact.id for fact in facts_of(home, checks.check_entity(entity)) if same_fact(fact.text, text))
+    return {"hash": fact_hash(text), "duplicate": next(same, None)}
 
 
 def init_tree(folder: Path) -> dict[str, list[str]]:

@@ -375,8 +375,7 @@ def told(view: Said, row: int, days: int) -> Told:
     session = view.sessions[int(table["session"][row])].partition("/")[2]
     return Told(
         item_id(view.events[row], int(table["number"][row])), view.texts[int(table["text"][row])], int(table["at"][row]),
-        view.agents[int(table["agent"][row])], session, int(table["trust"][row]), float(table["standing"][row]), days,
-    )  # fmt: skip
+        view.agents[int(table["agent"][row])], session, int(table["trust"][row]), float(table["standing"][row]), days)  # fmt: skip
 
 
 def telling(home: Home, now: int, query: str = "") -> Iterator[Told]:

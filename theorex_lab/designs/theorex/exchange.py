@@ -220,8 +220,7 @@ def _short_term_of(event: Event) -> Iterator[FlatRecord]:
         yield {
             "id": f"{event.id}:{position}", "concept_id": number, "surface_form": surface, "canonical_form": label,
             "composite_score": body["score"], "source_weight": body["weight"], "timestamp": moment, "date": moment[:10],
-            "agent_id": event.agent, "session_id": event.session, "frequency_count": count, "source": body["source"],
-        }  # fmt: skip
+            "agent_id": event.agent, "session_id": event.session, "frequency_count": count, "source": body["source"]}  # fmt: skip
 
 
 def observation_records(memory: WrittenMemory, only: str | None = None) -> Iterator[FlatRecord]:
@@ -403,8 +402,7 @@ def _import_file(home: Home, how: Importing, stated: set[str], file: Path, probl
         COLD: lambda: reading.cold_events(flat.read_cold(file, problems), _held(home), how, problems),
         MOMENTS: lambda: reading.observation_events(_moment(file), stated, how, problems),
         OBSERVATIONS: lambda: reading.observation_events(flat.read_lines(file, problems), stated, how, problems),
-        STM: lambda: reading.short_term_events(flat.read_lines(file, problems), how, problems),
-    }
+        STM: lambda: reading.short_term_events(flat.read_lines(file, problems), how, problems)}  # fmt: skip
     return flat.append_new(home.journal, readers[kind]())
 
 
