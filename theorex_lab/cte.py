@@ -12,11 +12,10 @@ from typing import Any
 from theorex_lab.config import load_settings
 from theorex_lab.designs.dreams import ISA_VERSION, Level
 from theorex_lab.designs.dreams import Ended as TraceOutcome
-from theorex_lab.designs.dreams.isa import VERSIONS, Program, parse
+from theorex_lab.designs.dreams.engine import MigrationTransform
+from theorex_lab.designs.dreams.isa import VERSIONS, Program, Run, parse, run
 from theorex_lab.designs.dreams.recall import TraversalState
 from theorex_lab.designs.dreams.strategies import Strategy
-from theorex_lab.designs.dreams.upkeep import MigrationTransform
-from theorex_lab.designs.dreams.vm import Run, run
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import CONFIG_FILE
 from theorex_lab.lab import Lab

@@ -6,12 +6,9 @@ from typing import Any
 
 import click
 
-from theorex_lab.console import command, emit, keeps_secrets, one_row, open_lab, reads_project
-from theorex_lab.console.agents import own_agent
-from theorex_lab.console.options import OWN_AGENT, SEED
-from theorex_lab.console import command, emit, fail, keeps_secrets, open_lab, reads_project
+from theorex_lab.console import command, emit, fail, keeps_secrets, one_row, open_lab, reads_project
 from theorex_lab.console.agents import agent_option, own_agent
-from theorex_lab.console.options import OWN_AGENT
+from theorex_lab.console.options import OWN_AGENT, SEED
 from theorex_lab.errors import InvalidInput
 from theorex_lab.text.line import one_line
 
@@ -141,7 +138,10 @@ def causal_genes(signals: tuple[str, ...]) -> None:
         f"{' (banned)' if row['banned'] else ''}  {one_line(row['strategy'], _STRATEGY_CHARACTERS)}"
         for row in rows
     ]
-    emit({"genes": rows}, "\n".join(shown) or "no genes yet: they are read from what was done about failures, or recorded")
+    emit(
+        {"genes": rows},
+        "\n".join(shown) or "no genes yet: they are read from what was done about failures, or recorded",
+    )
 
 
 @command("select")
@@ -169,7 +169,9 @@ def causal_personality(agent: str | None, adapt: bool, seed: int) -> None:
     """
     causal = open_lab().causal
     told = causal.adapt_personality(seed=seed, agent=own_agent(agent)) if adapt else causal.personality()
-    rows = [f"{row['success']} succeeded, {row['failed']} failed: {one_row(key)}" for key, row in told["statistics"].items()]
+    rows = [
+        f"{row['success']} succeeded, {row['failed']} failed: {one_row(key)}" for key, row in told["statistics"].items()
+    ]
     emit(told, "\n".join([told["key"], *rows]))
 
 

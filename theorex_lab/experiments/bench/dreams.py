@@ -8,9 +8,8 @@ from itertools import cycle
 from typing import Any
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs.dreams.isa import parse
+from theorex_lab.designs.dreams.isa import parse, run
 from theorex_lab.designs.dreams.strategies import Strategy
-from theorex_lab.designs.dreams.vm import run
 from theorex_lab.experiments.bench import measure
 from theorex_lab.experiments.bench.measure import NOW, Amounts, GivenVectors, Ground, Round, alternately, elapsed, row
 from theorex_lab.journal.event import Event, new_event
