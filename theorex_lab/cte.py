@@ -19,6 +19,7 @@ from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import CONFIG_FILE
 from theorex_lab.lab import Lab
+from theorex_lab.text.sections import read_sections
 
 __all__ = [
     "ISA_VERSION", "BaseLLMProvider", "CTEConfig", "CognitiveTrajectoryEngine", "CognitiveVM", "DreamConfig", "HierarchyLevel", "ISAConfig",
@@ -26,12 +27,7 @@ __all__ = [
 HierarchyLevel = Level
 # What a query leads to.
 RouterPath = StrEnum("RouterPath", "ZERO_SHOT MEMORY_TRAVERSAL CONTEXT_JUMP")
-_SETTINGS = {
-    "merge_similarity_threshold": "mergeSimilarity", "max_traces_per_cycle": "maxTracesPerCycle",
-    "min_actions_for_trace": "minActions", "enable_compaction": "compaction", "compaction_min_access": "compactionMaxUses",
-    "compaction_max_summary_len": "compactionMinCharacters", "similarity_weight": "recallSimilarity",
-    "confidence_weight": "recallConfidence", "success_rate_weight": "recallSuccess", "composite_threshold": "recallThreshold",
-    "top_k": "recallTop", "anomaly_threshold": "driftThreshold", "max_instructions": "isaMaxInstructions"}  # fmt: skip
+_SETTINGS = dict(line.split(" = ") for line in read_sections(__file__, "cte.txt")["settings"].split("\n"))
 DreamConfig = RouterConfig = ISAConfig = dict  # of the names above
 
 
