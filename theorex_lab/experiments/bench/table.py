@@ -57,8 +57,7 @@ def number(value: float) -> str:
 
 def rows() -> dict[str, BenchRow]:
     """All rows by name."""
-    for family in ("peers", "dreams"):
-        import_module(f"theorex_lab.experiments.bench.{family}")
+    import_module("theorex_lab.experiments.bench.peers")
     return ROWS
 
 
