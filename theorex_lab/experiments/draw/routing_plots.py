@@ -20,6 +20,7 @@ CHOSEN_COLOUR = "#D55E00"
 HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 _UNUSABLE: dict[str, Any] = {"facecolor": "#F2F2F2", "edgecolor": "#DDDDDD", "hatch": "///"}
 _CHOSEN: dict[str, Any] = {"fill": False, "edgecolor": CHOSEN_COLOUR, "linewidth": 3}
+_BOUNDS = ("oracle", "cascade, perfect check")
 _WIDE = 50  # times the lowest cost, from which costs stand on a logarithmic scale
 
 Choices = Mapping[str, str | None]
@@ -98,12 +99,12 @@ def plot_choices(cells: Any, before: Choices, after: Choices, *, ax: Axes | None
 def plot_costs(scores: Sequence[Any], unit: str, dataset: str, *, ax: Axes | None = None) -> Axes:
     """The mean score of ways to choose against their mean cost, with 95 % intervals; what no other beats in both is joined.
 
-    `scores`: of `PolicyScore`. The oracle, which nobody can be, is left out of the line.
+    `scores`: of `PolicyScore`. What nobody can be, the oracle and a cascade whose check knows the truth, is left out of the line.
     """
     ax = axes.new_axes(ax, width=8.5, height=4.8)
     if not scores:
         return axes.say(ax, "No policy yet: nothing to compare")
-    real = pd.DataFrame([(score.cost, 1 - score.score) for score in scores if score.policy != "oracle"])
+    real = pd.DataFrame([(score.cost, 1 - score.score) for score in scores if score.policy not in _BOUNDS])
     best = frontier(real.set_axis(["cost", "lost"], axis=1), "cost", "lost")
     ax.step(best["cost"], 1 - best["lost"], where="post", color="#444444", label="frontier", zorder=1)
     for number, score in enumerate(scores):

@@ -31,6 +31,7 @@ COST_SETS = ("llmrouter", "routellm", "local_runs")
 CHEAPEST, THOMPSON = "cheapest not worse", "Thompson sampling"
 FALSE_PASS = FALSE_ALARM = 0.1  # of the noisy check
 ANY_TASK = ""
+BOARDS_NOTE = "The boards state sums alone: runs are chosen and scored on the same cases, which flatters the best one."
 Cells = dict[str, list[Cell]]
 
 
@@ -67,13 +68,9 @@ def score_costs(dataset: str | RoutingSet = "llmrouter", *, level: float = WORSE
     which a model counts as worse (see `evidence.not_worse`). Thompson sampling starts from the training and learns on
     from its own answers alone. A cascade's check knows the truth, or errs at the rates FALSE_PASS and FALSE_ALARM; the one without a check
     asks the strong model at once where the cheap one's success on such tasks is below that of the strong one on all tasks. `seed` draws samples,
-    errors of the check and the bootstrap. Raises InvalidInput for another name, and what loading a set raises.
+    errors of the check and the bootstrap. Raises what `load_cost_set` does.
     """
-    if isinstance(dataset, str):
-        if dataset not in COST_SETS:
-            raise InvalidInput(f"got the set {dataset!r}; allowed are {', '.join(COST_SETS)}")
-        local = dataset == "local_runs"
-        dataset = local_routing_set(load_local_runs()) if local else load_routing_set(dataset, seed=seed)
+    dataset = load_cost_set(dataset, seed=seed) if isinstance(dataset, str) else dataset
     training, test = dataset.train_without_repeats, dataset.test
     cells = cells_of(training, dataset)
     chosen = {each.name: each.fit(training).choose(test.queries) for each in (BestSingle(), TaskMatrix())}
@@ -83,6 +80,13 @@ def score_costs(dataset: str | RoutingSet = "llmrouter", *, level: float = WORSE
     values = scored.taken(dataset, chosen) | cascades(dataset, cells, seed=seed) | scored.bounds_of(dataset)
     rows = scored.policy_scores(values, test.scores.max(axis=1), seed)
     return CostScore(dataset.name, len(test.scores), len(training.scores), dataset.cost_unit, rows)
+
+
+def load_cost_set(name: str, *, seed: int = 0) -> RoutingSet:
+    """A set by its name, one of COST_SETS; raises InvalidInput for another, and what loading a set raises."""
+    if name not in COST_SETS:
+        raise InvalidInput(f"got the set {name!r}; allowed are {', '.join(COST_SETS)}")
+    return local_routing_set(load_local_runs()) if name == "local_runs" else load_routing_set(name, seed=seed)
 
 
 def cells_of(training: Training, found: RoutingSet) -> Cells:
@@ -171,7 +175,7 @@ class BoardScore(NamedTuple):
 
 
 class BoardScores(Rows[BoardScore]):
-    """A row a board. The boards state sums alone, so that runs are chosen and scored on the same cases: it flatters the choice."""
+    """A row a board; see BOARDS_NOTE."""
 
     row_class = BoardScore
 
@@ -195,7 +199,8 @@ def _board(board: str, options: Sequence[Option], level: float) -> BoardScore:
     near = not_worse(options, level)
     best, found = options[near[0]], options[cheapest_not_worse(options, level)]
     (best_rate, rate), costs = (side.successes / side.n for side in (best, found)), [best.cost, found.cost]
-    error = 1.96 * math.sqrt(best_rate * (1 - best_rate) / best.n + rate * (1 - rate) / found.n)
+    error = 1.96 * math.sqrt(sum(r * (1 - r) / cases for r, cases in ((best_rate, best.n), (rate, found.n))))
+    error = 0.0 if best == found else error
     best_cost, cost = (None if math.isnan(each) else each for each in costs)
     ratio = cost / best_cost if cost is not None and best_cost is not None else None
     known = sorted((o for o in options if not math.isnan(o.cost)), key=lambda o: (o.cost, -o.successes / o.n))
