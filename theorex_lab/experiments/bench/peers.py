@@ -19,8 +19,8 @@ from rank_bm25 import BM25Okapi
 from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
 from theorex_lab.config import Settings
 from theorex_lab.designs.dreams.isa import parse
-from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.dreams.isa import run as run_program
+from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.designs.facts.pairs import SharedWords, marks_of
 from theorex_lab.designs.theorex import scores
