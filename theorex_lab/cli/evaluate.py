@@ -191,7 +191,7 @@ def _costs(dataset: str | None, seed: int, drift: bool, picture: str | None, **_
     score = costs.score_costs(name, seed=seed)
     write_picture(picture, score.plot)
     head = f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training; cost: {score.cost_unit}"
-    return score.result(), "\n".join([head, *_rows(score)])
+    return score.result(), f"{head}\n{_policies(score)}"
 
 
 _PARTS: dict[str, Callable[..., Report]] = {
