@@ -1,12 +1,13 @@
 """The commands of causal memory: `theorex causal …`."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import click
 
-from theorex_lab.console import command, emit, keeps_secrets, one_row, open_lab, reads_project
-from theorex_lab.console.agents import own_agent
+from theorex_lab.console import command, emit, fail, keeps_secrets, one_row, open_lab, reads_project
+from theorex_lab.console.agents import agent_option, own_agent
 from theorex_lab.console.options import OWN_AGENT, SEED
 from theorex_lab.errors import InvalidInput
 from theorex_lab.text.line import one_line
@@ -137,7 +138,10 @@ def causal_genes(signals: tuple[str, ...]) -> None:
         f"{' (banned)' if row['banned'] else ''}  {one_line(row['strategy'], _STRATEGY_CHARACTERS)}"
         for row in rows
     ]
-    emit({"genes": rows}, "\n".join(shown) or "no genes yet: they are read from what was done about failures, or recorded")
+    emit(
+        {"genes": rows},
+        "\n".join(shown) or "no genes yet: they are read from what was done about failures, or recorded",
+    )
 
 
 @command("select")
@@ -165,7 +169,9 @@ def causal_personality(agent: str | None, adapt: bool, seed: int) -> None:
     """
     causal = open_lab().causal
     told = causal.adapt_personality(seed=seed, agent=own_agent(agent)) if adapt else causal.personality()
-    rows = [f"{row['success']} succeeded, {row['failed']} failed: {one_row(key)}" for key, row in told["statistics"].items()]
+    rows = [
+        f"{row['success']} succeeded, {row['failed']} failed: {one_row(key)}" for key, row in told["statistics"].items()
+    ]
     emit(told, "\n".join([told["key"], *rows]))
 
 
@@ -200,3 +206,69 @@ def causal_advice(signals: tuple[str, ...], genes: tuple[str, ...], drift: bool,
         told,
         "\n".join([f"prefer {told['preferred_gene_id'] or 'none: nothing is known'}", *rows, *told["explanation"]]),
     )
+
+
+@command("narrative")
+@reads_project
+@agent_option("Only of this agent.")
+@click.option("--summary", "brief", is_flag=True, help="Only the last eight.")
+@click.option("--characters", type=click.IntRange(0), metavar="N", help="At most; default 12,000, of a summary 4,000.")
+def causal_narrative(agent: str | None, brief: bool, characters: int | None) -> None:
+    """The last outcomes, the newest last: when, under which signals, what was tried, what came of it.
+
+    JSON: {narrative, characters}
+    """
+    from theorex_lab.designs.causal import narrative
+
+    tell, limit = (
+        (narrative.summary, narrative.SUMMARY_CHARACTERS) if brief else (narrative.narrative, narrative.MOST_CHARACTERS)
+    )
+    text = tell(open_lab().home, agent=agent, characters=limit if characters is None else characters)
+    emit({"narrative": text, "characters": len(text)}, text.rstrip("\n") or "nothing was tried yet")
+
+
+@command("export")
+@agent_option("Only what is this agent's; default: all agents.")
+@click.option("--replace", is_flag=True, help="Replace files that are there.")
+@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+def causal_export(folder: Path, agent: str | None, replace: bool) -> None:
+    """memory_graph.jsonl, genes.json, capsules.json, evolution_narrative.md and memory_graph_state.json, of all projects.
+
+    JSON: {folder, files}
+    """
+    from theorex_lab.designs.causal.files import export_graph
+    from theorex_lab.exchange.files import refuse_to_replace
+
+    if folder.is_dir() and not replace:
+        refuse_to_replace(sorted(folder.iterdir()))
+    done = export_graph(open_lab().home.in_project(""), None, folder, agent=agent)
+    rows = [f"{count:8d}  {name}" for name, count in done.files.items()]
+    emit({"folder": str(folder), "files": done.files}, "\n".join(rows) or "nothing was tried yet")
+
+
+@command("import")
+@agent_option("Whose it is, where it does not say so.", default="main")
+@click.option("--trust-own", is_flag=True, help="The files are exports of your own: what they tell is evidence.")
+@click.argument("paths", metavar="FILES…", nargs=-1, required=True, type=click.Path(path_type=Path))
+@keeps_secrets
+def causal_import(paths: tuple[Path, ...], **how: Any) -> None:
+    """Such files of any system, or folders of them; importing twice imports once. Lines that are damaged are named.
+
+    Exit code 1 where nothing could be taken in.
+
+    JSON: {files: [{file, imported, skipped, problems}], imported, skipped}
+    """
+    from theorex_lab.designs.causal.files_read import import_graph
+
+    home = open_lab().home
+    reports = [report for path in paths for report in import_graph(home, None, path, **how)]
+    told: dict[str, Any] = {"files": [vars(report) for report in reports]}
+    told |= {name: sum(getattr(report, name) for report in reports) for name in ("imported", "skipped")}
+    problems = [problem for report in reports for problem in report.problems]
+    if not told["imported"] + told["skipped"]:
+        fail(
+            "; ".join(problems) or "got no memory_graph.jsonl, genes.json or capsules.json there; name such files",
+            **told,
+        )
+    rows = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
+    emit(told, "\n".join([*rows, *problems]))
