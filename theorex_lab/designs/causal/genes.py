@@ -28,7 +28,7 @@ from theorex_lab.memory.observation import TRUST
 
 Asset = dict[str, Any]
 TYPES = ("Gene", "Capsule")
-_TEXTS = ("signals_match", "trigger", "strategy", "preconditions", "validation")
+_TEXTS = {"signals_match", "trigger", "strategy", "preconditions", "validation"}
 _ASSET_CHARACTERS, _MOST_TEXTS = 64_000, 64
 _NEW, _REINFORCED, _FAILED = 0.1, 0.05, -0.1
 _FEWEST, _GOOD_SCORE, _MOST_READ, _MOST_STEPS = 10, 0.7, 500, 12
@@ -46,16 +46,12 @@ def checked_asset(asset: Mapping[str, Any], kind: str = "") -> Asset:
     allowed = "; allowed is a Gene or a Capsule in JSON of up to 64,000 characters, with lists of up to 64 texts"
     if found["type"] not in ((kind,) if kind else TYPES) or found.get("category") not in (None, *CATEGORIES):
         raise InvalidInput(f"got the type {found['type']!r:.60}, category {found.get('category')!r:.60}{allowed}")
-    for name in _TEXTS:
-        texts = [value] if isinstance(value := found.get(name, []), str) else value
-        if (
-            not isinstance(texts, list | tuple)
-            or len(texts) > _MOST_TEXTS
-            or not all(isinstance(text, str) for text in texts)
-        ):
-            raise InvalidInput(f"got {name}={value!r:.100}{allowed}")
-        found |= {name: list(texts)} if name in found else {}
-    if "confidence" in found and not 0 <= (-1 if (number := number_of(found, "confidence")) is None else number) <= 1:
+    for name in found.keys() & _TEXTS:
+        given, texts = found[name], texts_in(found, name)
+        if len(texts) > _MOST_TEXTS or texts != (list(given) if isinstance(given, list | tuple) else [given]):
+            raise InvalidInput(f"got {name}={given!r:.100}{allowed}")
+        found[name] = texts
+    if "confidence" in found and ((sure := number_of(found, "confidence")) is None or not 0 <= sure <= 1):
         raise InvalidInput(f"got the confidence {found['confidence']!r:.60}; allowed is a number from 0 to 1")
     try:
         size = len(json.dumps(found, allow_nan=False))
