@@ -241,7 +241,7 @@ archiving.archive(journal, NOW, consolidated=flushed_upto(journal), agent="theor
         ("checksum", 3),
         ("insert", 0),
         ("_remove_unused", 0),
-        ("_shrink", 0),
+        ("compact", 0),
     ],
 )
 def test_archiving_that_is_killed_is_completed_by_repeating_it(

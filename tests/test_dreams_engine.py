@@ -17,10 +17,9 @@ from scripted_model import ScriptedModel
 from theorex_lab import FixedClock, Lab
 from theorex_lab.config import check_settings
 from theorex_lab.designs.dreams.capture import capture
-from theorex_lab.designs.dreams.consolidate import Mind, undo_merge
+from theorex_lab.designs.dreams.consolidate import MOST_STEPS, Mind, joined, kind_of, strategy_from, undo_merge
 from theorex_lab.designs.dreams.dreamers import Curated, HeuristicDreamer, ModelDreamer
 from theorex_lab.designs.dreams.engine import DreamReport, dream, dream_at_night
-from theorex_lab.designs.dreams.joining import MOST_STEPS, joined, kind_of, strategy_from
 from theorex_lab.designs.dreams.strategies import Step, Strategy
 from theorex_lab.designs.dreams.trajectories import Trajectory
 from theorex_lab.errors import InvalidInput, ModelUnavailable, UnusableAnswer

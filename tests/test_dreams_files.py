@@ -18,9 +18,8 @@ from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.dreams import adapter
 from theorex_lab.designs.dreams.recall import Recollection
-from theorex_lab.designs.dreams.sqlite_file import TABLES, export_sqlite, import_sqlite
+from theorex_lab.designs.dreams.sqlite_file import TABLES, export_sqlite, export_training, import_sqlite
 from theorex_lab.designs.dreams.strategies import Branch, Constraint, Step, Strategy
-from theorex_lab.designs.dreams.training import export_training
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import new_event
 

@@ -17,14 +17,15 @@ from theorex_lab.designs.dreams.commands import isa
 from theorex_lab.designs.dreams.isa import (
     LAST_PARENT,
     VERSIONS,
+    Effects,
     Instruction,
     Opcode,
     Program,
     Versions,
     parse,
+    run,
     serialize,
 )
-from theorex_lab.designs.dreams.vm import Effects, run
 from theorex_lab.errors import InvalidInput
 
 CODES = {

@@ -263,7 +263,7 @@ def records(path: Path) -> list[dict[str, Any]]:
 def test_the_layout_and_the_fields(team: Path) -> None:
     assert sorted(contents(team)) == [
         CONTEXT, "agents/main/axon.json", "agents/sage/axon.json", "embeddings.jsonl",
-        "observations.jsonl", "outcomes.jsonl", "shared-axon.json", "short-term/2026-02-14.jsonl",
+        "observations.jsonl", "shared-axon.json", "short-term/2026-02-14.jsonl",
         "short-term/2026-02-15.jsonl", "short-term/2026-02-28.jsonl", "stm.jsonl",
     ]  # fmt: skip
     axon = json.loads((team / "agents/main/axon.json").read_text())

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from test_exchange import export, home, records, take
+from test_exchange import export, home, take
 
 from theorex_lab import InvalidInput
 from theorex_lab.designs.theorex.axon import Axon
@@ -53,23 +53,9 @@ def test_a_moment_alone_keeps_what_it_tells(worked: Path, tmp_path: Path) -> Non
             assert (event.session, "berlin" in {concept[1] for concept in event.body["concepts"]}) == ("s1", True)
 
 
-def test_outcomes_as_lines_are_those_of_their_files(worked: Path, tmp_path: Path) -> None:
-    lines = {line["id"]: line for line in records(worked / "outcomes.jsonl")}
-    assert lines == {path.stem: json.loads(path.read_text()) for path in (worked / "outcomes").iterdir()}
-    moved = (worked / "outcomes.jsonl").rename(tmp_path / "how-it-went.jsonl")
-    with home(tmp_path / "other") as lab:
-        (report,) = take(lab, moved)
-        assert (report.file, report.imported) == ("how-it-went.jsonl", 2)
-        moved.write_text('{"decision": 7, "success": true}\n[\n' + moved.read_text())
-        (report,) = take(lab, moved)
-        assert (report.imported, report.skipped) == (0, 2)
-        assert report.problems[0].startswith("how-it-went.jsonl:1: decision is 7")
-        assert report.problems[1].startswith("how-it-went.jsonl:2: not JSON")
-
-
 def test_every_layout_is_in_one_table(tmp_path: Path) -> None:
     with home(tmp_path / "home") as lab:
         assert layouts(lab.home)[-1] is OWN
         with pytest.raises(InvalidInput) as refused:
             take(lab, tmp_path / "nowhere")
-        assert all(name in str(refused.value) for name in ("outcomes.jsonl", "axon.json", "traces/*.json"))
+        assert all(name in str(refused.value) for name in ("outcomes/*.json", "axon.json", "traces/*.json"))

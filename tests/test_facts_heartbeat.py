@@ -19,10 +19,9 @@ from faults import forked, opened, quick_folder
 from theorex_lab import FixedClock, Lab
 from theorex_lab.clock import to_iso
 from theorex_lab.config import check_settings
-from theorex_lab.designs.facts import heart_commands, heartbeat
-from theorex_lab.designs.facts.extracting import watermark
+from theorex_lab.designs.facts import commands, heartbeat
 from theorex_lab.designs.facts.handoff import PHASES, Handoff
-from theorex_lab.designs.facts.heartbeat import Beat, Phase, in_process_of_its_own, in_this_process
+from theorex_lab.designs.facts.heartbeat import Beat, Phase, in_process_of_its_own, in_this_process, watermark
 from theorex_lab.errors import StorageError
 from theorex_lab.evolution.lease import Lease, LeaseLost, lease_holder, leased
 from theorex_lab.experiments.data.logs import load_logs
@@ -350,7 +349,7 @@ def test_a_phase_runs_in_a_process_of_its_own_and_one_that_hangs_is_ended(
 def test_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(heartbeat, "in_process_of_its_own", in_this_process)
     waits: list[float] = []
-    monkeypatch.setattr(heart_commands.waiting, "wait", waits.append)
+    monkeypatch.setattr(commands.waiting, "wait", waits.append)
     at = ("--now", to_iso(NOW))
     run("write", "I prefer tabs over spaces.", "--source", "user", *at)
     done = run("fact", "heartbeat", "--once", "--json", *at)

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from theorex_lab.designs.facts.sameness import fact_hash, normal_form, same_fact, signed_tokens
+from theorex_lab.designs.facts.pairs import fact_hash, normal_form, same_fact, signed_tokens
 from theorex_lab.designs.facts.statements import cue_of, read_statement
 from theorex_lab.designs.facts.superseding import Superseding
 from theorex_lab.errors import InvalidInput

@@ -15,8 +15,14 @@ from hypothesis import strategies as st
 from theorex_lab import Entry, Lab
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.facts import CATEGORIES, domains, notes, self_notes
-from theorex_lab.designs.facts.tree_checks import check_home, check_tree, duplicates, init_tree, migrate_tree
-from theorex_lab.designs.facts.tree_read import import_domains
+from theorex_lab.designs.facts.tree_read import (
+    check_home,
+    check_tree,
+    duplicates,
+    import_domains,
+    init_tree,
+    migrate_tree,
+)
 from theorex_lab.errors import InvalidInput, StorageError
 
 OLD = {"id": "ann-001", "fact": "Lives in Bath", "category": "relationship", "timestamp": "2025-02-08"}

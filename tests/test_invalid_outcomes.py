@@ -10,9 +10,9 @@ import pytest
 from conftest import NOW
 
 from theorex_lab import FixedClock, InvalidInput, Lab
+from theorex_lab.designs.theorex.learning import refine
 from theorex_lab.designs.theorex.moments import check_refs, write_moment
 from theorex_lab.designs.theorex.monitor import check_context
-from theorex_lab.designs.theorex.refine import refine
 from theorex_lab.evolution.audit import audit
 from theorex_lab.evolution.outcomes import check_score
 

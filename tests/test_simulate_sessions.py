@@ -18,7 +18,7 @@ from simulate_sessions import save_sessions, simulate_sessions
 from simulation_words import lines, topics
 
 from theorex_lab import FixedClock, Lab
-from theorex_lab.designs.sessions.checks import Check, checks_in, edited, fixed_in, read
+from theorex_lab.designs.sessions.digests import Check, checks_in, edited, fixed_in, read
 from theorex_lab.errors import InvalidInput, NewerVersion, StorageError
 from theorex_lab.experiments.data.logs import load_logs, simulated_sessions_log
 from theorex_lab.experiments.data.sources import describe_source, load, packaged

@@ -12,14 +12,14 @@ from typing import Any
 from theorex_lab.config import load_settings
 from theorex_lab.designs.dreams import ISA_VERSION, Level
 from theorex_lab.designs.dreams import Ended as TraceOutcome
-from theorex_lab.designs.dreams.isa import VERSIONS, Program, parse
+from theorex_lab.designs.dreams.engine import MigrationTransform
+from theorex_lab.designs.dreams.isa import VERSIONS, Program, Run, parse, run
 from theorex_lab.designs.dreams.recall import TraversalState
 from theorex_lab.designs.dreams.strategies import Strategy
-from theorex_lab.designs.dreams.upkeep import MigrationTransform
-from theorex_lab.designs.dreams.vm import Run, run
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import CONFIG_FILE
 from theorex_lab.lab import Lab
+from theorex_lab.text.sections import read_sections
 
 __all__ = [
     "ISA_VERSION", "BaseLLMProvider", "CTEConfig", "CognitiveTrajectoryEngine", "CognitiveVM", "DreamConfig", "HierarchyLevel", "ISAConfig",
@@ -27,12 +27,7 @@ __all__ = [
 HierarchyLevel = Level
 # What a query leads to.
 RouterPath = StrEnum("RouterPath", "ZERO_SHOT MEMORY_TRAVERSAL CONTEXT_JUMP")
-_SETTINGS = {
-    "merge_similarity_threshold": "mergeSimilarity", "max_traces_per_cycle": "maxTracesPerCycle",
-    "min_actions_for_trace": "minActions", "enable_compaction": "compaction", "compaction_min_access": "compactionMaxUses",
-    "compaction_max_summary_len": "compactionMinCharacters", "similarity_weight": "recallSimilarity",
-    "confidence_weight": "recallConfidence", "success_rate_weight": "recallSuccess", "composite_threshold": "recallThreshold",
-    "top_k": "recallTop", "anomaly_threshold": "driftThreshold", "max_instructions": "isaMaxInstructions"}  # fmt: skip
+_SETTINGS = dict(line.split(" = ") for line in read_sections(__file__, "cte.txt")["settings"].split("\n"))
 DreamConfig = RouterConfig = ISAConfig = dict  # of the names above
 
 

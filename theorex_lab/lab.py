@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from theorex_lab.journal.view import Verification, View, Views
     from theorex_lab.memory.context import Context
     from theorex_lab.memory.retrieve import Hits, Searcher, VectorUse
+    from theorex_lab.routing.cascade import Check
     from theorex_lab.routing.confidence import MatrixResult
     from theorex_lab.routing.energy import Power
     from theorex_lab.routing.router import Decision
@@ -522,12 +523,17 @@ class Agent:
 
     def dispatch(self, task: str, *, context_pct: float = 50.0, query_tokens: int | None = None,
                  tags: Sequence[str] = (), outcome_id: str | None = None, trace_id: str | None = None,
-                 session: str = "", keep_secrets: bool = False) -> DispatchResult:  # fmt: skip
-        """Give a task to a model and keep a trace of it; see `theorex_lab.dispatch.worker.Dispatcher.dispatch`."""
+                 session: str = "", keep_secrets: bool = False, check: Check | None = None,
+                 cascade: bool = False) -> DispatchResult:  # fmt: skip
+        """Give a task to a model and keep a trace of it; see `theorex_lab.dispatch.worker.Dispatcher.dispatch`.
+
+        `check`: which an answer must pass (`not_empty`, `json`, `regex:PATTERN`, a function of its text), else the next model
+        is asked; `cascade`: a cheap model first, then the strong one.
+        """
         from theorex_lab.dispatch.worker import DispatchTask
 
         number = new_event_id(self.lab.clock.now())
-        about = query_tokens, tags, outcome_id, trace_id, session, keep_secrets
+        about = query_tokens, tags, outcome_id, trace_id, session, keep_secrets, check, cascade
         return self.lab.dispatcher.dispatch(DispatchTask(number, self.name, task, context_pct, *about))
 
     @property

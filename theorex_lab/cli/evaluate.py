@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Report = tuple[dict[str, Any], str]
 _HELP = read_sections(__file__, "evaluate.txt")
-_NAMES = "routing failures retrieval search signals supersede duplicates contradictions growth strategies"
+_NAMES = "routing failures retrieval search signals supersede duplicates contradictions growth strategies costs"
 
 
 @command("eval")
@@ -31,6 +31,7 @@ _NAMES = "routing failures retrieval search signals supersede duplicates contrad
 @click.option("--log", metavar="NAME|PATH", default="", help="search: data set, transcripts, home; default this one.")
 @click.option("--queries", type=click.IntRange(min=1), default=300, help="search: how many are made.")
 @click.option("--fit", is_flag=True, help="search: fit weights to half of the queries, score them on the other half.")
+@click.option("--drift", is_flag=True, help="costs: regret by half-life of evidence when models change.")
 @SEED
 @PICTURE
 def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
@@ -64,14 +65,19 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     strategies: the actions that a strategy foretells of a task, what is still found after ten dreams, and which tasks
     constraints reach; the files and commands that it names of a coding session; document: the twelve tests of Evolving Memory.
 
+    costs: what ways to choose a model bring and cost: the cheapest that is not distinguishably worse, cascades with a
+    check of the first answer, Thompson sampling; of aider, whose boards state sums alone, which run it is. --drift: how
+    fast advice by evidence recovers when the models' success is swapped. --picture draws policies.
+
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
     growth: {dataset, days, own_days, metrics, document, curve};
     strategies: {dataset, scores, cycles}, of document {dataset, tests};
+    costs: {dataset, policies, …}, of aider {dataset, boards}, --drift {dataset, drift};
     signals: make too; duplicates and contradictions: thresholds too
     """
-    if given["picture"] and part not in ("retrieval", "growth"):
-        raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval or growth, or leave it out")
+    if given["picture"] and (part not in ("retrieval", "growth", "costs") or dataset == "aider" or given["drift"]):
+        raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval, growth or policies of costs")
     result, text = _PARTS[part](dataset, seed, **given)
     emit(result, text)
 
@@ -164,42 +170,52 @@ def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
     else:
         scored = [score_coding(name, seed=seed)]
     cycles = dream_tests.survivors(name)
-    told = [
-        *(_beside_baselines(one)[1] for one in scored),
-        f"after each cycle:\n{cycles.round(3).to_string(index=False)}",
-    ]
-    return {"dataset": name, "scores": scored, "cycles": cycles.to_dict(orient="records")}, "\n\n".join(told)
+    cycled = f"after each cycle:\n{cycles.round(3).to_string(index=False)}"
+    told = "\n\n".join([*(_beside_baselines(one)[1] for one in scored), cycled])
+    return {"dataset": name, "scores": scored, "cycles": cycles.to_dict(orient="records")}, told
+
+
+def _costs(dataset: str | None, seed: int, drift: bool, picture: str | None, **_: Any) -> Report:
+    """See `score_costs`, `score_boards` and `half_lives_under_drift`, which raise what this does."""
+    from theorex_lab.experiments.scores import costs
+    from theorex_lab.experiments.scores.drift import half_lives_under_drift
+
+    name = dataset or "llmrouter"
+    if drift:
+        found = half_lives_under_drift(costs.load_cost_set(name, seed=seed), seed=seed)
+        return {"dataset": name, "drift": found.to_dict()}, found.frame.round(3).to_string(index=False, na_rep="never")
+    if name == "aider":
+        boards = costs.score_boards()
+        told = boards.frame.drop(columns="frontier").round(3).T.to_string(header=False, na_rep="–")
+        return {"dataset": name, "boards": boards.to_dict(), "note": costs.BOARDS_NOTE}, f"{told}\n{costs.BOARDS_NOTE}"
+    score = costs.score_costs(name, seed=seed)
+    write_picture(picture, score.plot)
+    head = f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training; cost: {score.cost_unit}"
+    return score.result(), f"{head}\n{_policies(score)}"
 
 
 _PARTS: dict[str, Callable[..., Report]] = {
     "routing": _routing, "retrieval": _retrieval, "search": _search, "signals": _signals,
     "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path), "supersede": _supersede,
     "duplicates": partial(_pairs, "duplicates"), "contradictions": partial(_pairs, "contradictions"), "growth": _growth,
-    "strategies": _strategies}  # fmt: skip
+    "strategies": _strategies, "costs": _costs}  # fmt: skip
 
 
 def _routing_text(score: RoutingScore) -> str:
     head = f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training, {len(score.models)} models"
-    lines = [head, f"cost: {score.cost_unit}", "", *_rows(score.policies)]
+    lines = [head, f"cost: {score.cost_unit}", "", _policies(score.policies)]
     if score.n_repeated:
         seen = f"without the {score.n_repeated} training queries that are also in the test, as on queries never seen:"
-        lines += ["", seen, *_rows(score.without_repeats)]
+        lines += ["", seen, _policies(score.without_repeats)]
     published = ", ".join(f"{name} {value:.3f}" for name, value in score.published.items())
     return "\n".join([*lines, *([f"published: {published}"] if published else [])])
 
 
-def _rows(policies: Iterable[PolicyScore]) -> list[str]:
-    names = (
-        "score   95 % interval  regret   cost  gain over the task matrix  more than the best single  cost by its cost"
-    )
-    lines = [f"  {'policy':<35} {names}"]
-    for policy in sorted(policies, key=lambda policy: -policy.score):
-        earned = f"{policy.score:.3f}  {policy.low:.3f} – {policy.high:.3f}   {policy.regret:.3f}  {policy.cost:<6.4g}"
-        gain = f"{policy.gain:+.3f} [{policy.gain_low:+.3f}, {policy.gain_high:+.3f}]"
-        difference = f"{policy.difference:+.3f} [{policy.difference_low:+.3f}, {policy.difference_high:+.3f}]"
-        ratio = "{:.2f} [{:.2f}, {:.2f}]".format(*policy[-3:]) if policy.cost_ratio is not None else "–"
-        lines.append(f"  {policy.policy:<35} {earned} {gain:<26} {difference:<26} {ratio}")
-    return lines
+def _policies(policies: Iterable[PolicyScore]) -> str:
+    best_first = sorted(policies, key=lambda policy: -policy.score)
+    rows = {one.policy: {**one._asdict(), "score_low": one.low, "score_high": one.high} for one in best_first}
+    told = _table(rows, "score", "regret", "cost", "gain", "difference", "cost_ratio")
+    return f"[95 % intervals]; gain over the task matrix, difference to the best single, cost by its cost\n{told}"
 
 
 def report(dataset: str, path: str = "") -> Report:
@@ -228,12 +244,8 @@ def _whoandwhen(path: str = "") -> Report:
     others = [name for name in table.index if name != "find_decisive"]
     result["baselines"] = {name: _row(table, name, _columns(*shown, *gains)) for name in others}
     result["published"] = {} if path else {"best_language_model_given_ground_truth": PUBLISHED}
-    source = "the algorithm-generated part, questions of odd SHA-1; signs and weights were made on the even ones"
-    notes = [
-        f"all runs of {path}" if path else source,
-        "runs of more than ten steps, with a user, or with known tool calls get the last call or step, not the signs",
-        "gain: find_decisive less the baseline, paired run by run",
-    ]
+    first, *notes = _HELP["whoandwhen"].split("\n")
+    notes = [f"all runs of {path}" if path else first, *notes]
     if not path:
         notes.append("published: over all runs of that part, so not paired")
         table.loc["published, best model"] = PUBLISHED
@@ -254,10 +266,7 @@ def _reflexion_alfworld() -> Report:
         "trials": {str(trial): _row(table, trial, shown) for trial in table.index},
         "baselines": {"without_fixes": {"share_solved": float(effect.without[-1].mean())}},
         "published": {"with_fixes": {"solved": 134, "of": 134}, "without_fixes": {"solved": 101, "of": 134}},
-        "notes": [
-            "environments whose shared first trial failed; solved by a trial with fixes less solved without, in pairs",
-            "one run of each arm; fixes add up from the third trial on; what they say is not told apart from the longer prompt",
-        ]}  # fmt: skip
+        "notes": _HELP["reflexion_alfworld"].split("\n")}  # fmt: skip
     return result, _failures_text(result, table, ["difference"], counted)
 
 
@@ -273,33 +282,38 @@ def _row(table: pd.DataFrame, name: Any, columns: list[str]) -> dict[str, float]
 
 
 def _failures_text(result: dict[str, Any], table: pd.DataFrame, measured: list[str], counted: Sequence[str]) -> str:
-    """The table for people: what was counted, then each measure with its interval."""
-    shown = table[[*counted]].astype(int)
-    for name in measured:
-        shown[name] = ["{:.3f} [{:.3f}, {:.3f}]".format(*row) for row in table[_columns(name)].to_numpy()]
-    told = shown.to_string().replace("[nan, nan]", "").replace("nan", "–")
+    rows: dict[str, Any] = {str(name): row for name, row in table.to_dict(orient="index").items()}
+    told = _table(rows, *counted, *measured).replace("[nan, nan]", "").replace("nan", "–")
     return "\n".join([f"{result['dataset']}, n = {result['n']}; [95 % intervals]", told, "", *result["notes"]])
 
 
+def _table(rows: Mapping[str, Mapping[str, Any]], *names: str) -> str:
+    """For people: a line for each row, with what is named of it, and its 95 % interval where it has one."""
+    import pandas as pd
+
+    def shown(row: Mapping[str, Any], name: str) -> str:
+        if row[name] is None:
+            return "–"
+        if f"{name}_low" in row:
+            return f"{row[name]:.3f} [{row[f'{name}_low']:.3f}, {row[f'{name}_high']:.3f}]"
+        return str(row[name]) if isinstance(row[name], int) else f"{row[name]:.3f}"
+
+    return pd.DataFrame(
+        {name: [shown(row, name) for row in rows.values()] for name in names}, index=[*rows]
+    ).to_string()
+
+
 def _by_category(scored: dict[str, Any]) -> str:
-    """A line for each category: precision, recall and F1 with its 95 % interval, then the F1 of the baselines."""
-    lines = [f"  {'':<22}labelled  precision  recall  F1 [95 %]{'':<14} " + "   ".join(scored["baselines"])]
-    for name, own in scored["metrics"].items():
-        named = "high, low or none" if name == "signal" else f"all, {name}" if name in ("micro", "macro") else name
-        f1 = f"{own['f1']:.3f} [{own['f1_low']:.3f}, {own['f1_high']:.3f}]"
-        others = "   ".join(f"{of[name]['f1']:<{len(method)}.3f}" for method, of in scored["baselines"].items())
-        shown = f"{own['precision']:<11.3f}{own['recall']:<8.3f}{f1:<24}{others}"
-        lines.append(f"  {named:<22}{own['labelled']:<10}{shown if own['labelled'] else 'none to find'}".rstrip())
-    return "\n".join(lines)
+    """A line for each category: precision, recall and F1, then the F1 of the baselines."""
+    names = {"signal": "high, low or none", "micro": "all, micro", "macro": "all, macro"}
+    f1 = {name: {method: of[name]["f1"] for method, of in scored["baselines"].items()} for name in scored["metrics"]}
+    rows = {names.get(name, name): {**own, **f1[name]} for name, own in scored["metrics"].items()}
+    return _table(rows, "labelled", "precision", "recall", "f1", *scored["baselines"])
 
 
 def _beside_baselines(result: dict[str, Any]) -> Report:
-    rows = {"this project": result["metrics"], **result["baselines"]}
     names = [name for name in result["metrics"] if not name.endswith(("_low", "_high"))]
     lines = [f"{result['dataset']}, n = {result['n']:,}; in brackets 95 % intervals"]
-    lines.append(f"  {'':<26}" + "".join(f"{name:<24}" for name in names))
-    for method, row in rows.items():
-        shown = [f"{row[name]:.3f} [{row[f'{name}_low']:.3f}, {row[f'{name}_high']:.3f}]" for name in names]
-        lines.append(f"  {method:<26}" + "".join(f"{text:<24}" for text in shown))
+    lines.append(_table({"this project": result["metrics"], **result["baselines"]}, *names))
     lines += [f"{name}precision, {name}recall: from {cut:g} on" for name, cut in result.get("thresholds", {}).items()]
-    return result, "\n".join(line.rstrip() for line in lines)
+    return result, "\n".join(lines)

@@ -180,6 +180,8 @@ _CONTEXT = "Percent of the agent's context in use; nothing is called below dispa
 @click.option("--tokens", "query_tokens", type=TOKENS, help="Length of the task; default: estimated.")
 @click.option("--tag", "tags", multiple=True, help="A tag; `urgent` asks for a quick answer; may be repeated.")
 @click.option("--outcome-id", metavar="ID", help="The outcome that the trace is linked to; its failure is the call's.")
+@click.option("--check", help="An answer must pass it, else the next model is asked: not_empty, json, regex:PATTERN.")
+@click.option("--cascade", is_flag=True, help="A cheap model first, the strong one where the check fails.")
 @SESSION
 @click.argument("task", nargs=-1, required=True)
 @keeps_secrets

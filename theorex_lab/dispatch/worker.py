@@ -8,13 +8,15 @@ from typing import Any
 
 from theorex_lab.config import Settings
 from theorex_lab.dispatch.bus import End, EventBus, Start, check_trace_id, clean, recorder
-from theorex_lab.dispatch.llm import ChainAnswer, ModelClient, ask
+from theorex_lab.dispatch.llm import Attempt, ChainAnswer, ModelClient, ask
 from theorex_lab.dispatch.owner import Owner, close_lost, lost_after_seconds
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id, new_event_id
 from theorex_lab.journal.event import Event
+from theorex_lab.memory.evidence import counted_type
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
+from theorex_lab.routing.cascade import Check, cascade_in, checker
 from theorex_lab.routing.energy import Power
 from theorex_lab.routing.heuristic import estimated_tokens
 from theorex_lab.routing.router import Decision, route_in
@@ -31,7 +33,8 @@ class DispatchTask:
 
     `context_pct`: share of the agent's context in use, 0 to 100; `query_tokens`: length of the task, None to estimate it;
     the tag `urgent` asks for a quick answer; `outcome_id`: the outcome that the trace is linked to, however it goes;
-    `keep_secrets`: neither what is sent nor what is kept is masked.
+    `keep_secrets`: neither what is sent nor what is kept is masked; `check`: which an answer must pass, as `cascade.checker`
+    has it, None for none; `cascade`: a cheap model is asked first, and the strong one where its answer does not pass.
     """
 
     id: str
@@ -44,6 +47,8 @@ class DispatchTask:
     trace_id: str | None = None
     session: str = ""
     keep_secrets: bool = False
+    check: Check | None = None
+    cascade: bool = False
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,8 @@ class Dispatcher:
     def dispatch(self, task: DispatchTask) -> DispatchResult:
         """Route the task, ask a model and its fallbacks, and return when trace and answer are on disk.
 
-        Below the setting dispatchContextPct nothing is called, and nothing is traced. Models that fail give a result
+        Below the setting dispatchContextPct nothing is called, and nothing is traced. A model whose answer does not pass the
+        task's check has failed, and the next one is asked. Models that fail give a result
         without success; whatever else is raised during the call (KeyboardInterrupt too) stands in the trace and is
         raised on. Raises InvalidInput for a task outside the rules, StorageError where the trace cannot be written.
         """
@@ -118,6 +124,10 @@ class Dispatcher:
         now = self.home.clock.now()
         _check_numbers(task)
         _check_words(task)
+        if task.cascade and task.check is None:
+            task = replace(task, check="not_empty")
+        if task.check is not None:
+            checker(task.check)
         with door(keep_secrets=task.keep_secrets) as here:  # the model is sent what the trace keeps
             task = replace(task, task=kept_text(task.task), keep_secrets=here.keeps_secrets)
         if task.outcome_id is not None:
@@ -141,12 +151,19 @@ class Dispatcher:
         settings = self.home.settings
         decision = self._route(task, settings)
         names, reasons = _callable(decision, settings)
+        if task.cascade:
+            pair = cascade_in(self.home, counted_type(decision.query_type), names)
+            names = list(dict.fromkeys([*([pair.first, pair.then] if pair else []), *names]))
+            reasons = (
+                *reasons,
+                pair.reason if pair else "cascade: no two models whose costs and success are known make one",
+            )
         with self._owner.alive(self.home.clock.now()) as owner:
             given_up = lost_after_seconds(len(names) * settings.model_timeout_seconds)
             start = self._start(task, decision, reasons=reasons, owner=owner, lost_after_seconds=given_up)
             self.bus.publish(start)
             try:
-                end, recorded = self._end(start, self._ask(names, task.task, settings)), False
+                end, recorded = self._end(start, self._checked(names, task, settings)), False
                 with suppress(AlreadyThere):  # another process has closed the trace meanwhile, its lock file being gone
                     recorded = self.bus.publish(end)
             except BaseException as error:  # an interruption too: a trace is written whatever happens
@@ -168,6 +185,21 @@ class Dispatcher:
         known |= {"session": task.session, "tags": tuple(map(kept_text, task.tags)), "outcome_id": task.outcome_id}
         known |= {"context_pct": float(task.context_pct), "query_tokens": _query_tokens(task)}
         return Start(*asked, model=decision.model or "", project=self.home.project, **known)
+
+    def _checked(self, names: Sequence[str], task: DispatchTask, settings: Settings) -> ChainAnswer:
+        """The first answer that passes the task's check; one that does not is a failed attempt that was paid for."""
+        if task.check is None:
+            return self._ask(names, task.task, settings)
+        attempts: list[Attempt] = []
+        for name in names:
+            answer = self._ask([name], task.task, settings)
+            attempts += answer.attempts
+            if answer.completion is not None and checker(task.check)(answer.completion.text):
+                return replace(answer, attempts=attempts)
+            if answer.completion is not None:
+                failed = f"the answer did not pass the check {getattr(task.check, '__name__', task.check)}"
+                attempts[-1] = replace(attempts[-1], success=False, latency_ms=None, error=failed)
+        return ChainAnswer(None, attempts)
 
     def _ask(self, names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswer:
         if not names:

@@ -20,7 +20,7 @@ from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, new_event
 
 _SECOND = 1_000_000  # µs
-_MOST_DOUBLINGS = 40
+_MOST_EVENTS = 1 << 30
 
 
 class LeaseLost(TheorexError):
@@ -151,19 +151,10 @@ def _holder(event: Event | None, now: int) -> Holder | None:
 
 
 def _newest(journal: Journal) -> tuple[int, Event | None]:
-    """The number of the newest event of the lease, and that event: found by doubling, then by halving."""
-    doubled = [1 << power for power in range(_MOST_DOUBLINGS)]
-    there = {event.id for event in journal.read(ids=[_id(number) for number in doubled], erased=True)}
-    first = next(number for number in doubled if _id(number) not in there)
-    if first == 1:
-        return 0, None
-    number = first // 2 - 1 + bisect_left(range(first // 2, first), True, key=lambda number: not _read(journal, number))
-    return number, _read(journal, number)[0]
+    """The number of the newest event of the lease, 0 for none, and that event; found by halving."""
+    number = bisect_left(range(_MOST_EVENTS), True, key=lambda number: not _read(journal, number + 1))
+    return number, _read(journal, number)[0] if number else None
 
 
 def _read(journal: Journal, number: int) -> list[Event]:
-    return journal.read(ids=[_id(number)], erased=True)
-
-
-def _id(number: int) -> str:
-    return derived_event_id("lease", number)
+    return journal.read(ids=[derived_event_id("lease", number)], erased=True)

@@ -9,7 +9,7 @@ from typing import Self
 
 from theorex_lab.config import Settings
 from theorex_lab.errors import FilesThere, InvalidInput, StorageError
-from theorex_lab.exchange.flat_files import FlatRecord, Lines, append_new, merged, parse_object, read_lines, write_lines
+from theorex_lab.exchange.flat_files import FlatRecord, Lines, append_new, merged, parse_object, write_lines
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.foreign import check_inside, read_file
@@ -92,19 +92,14 @@ def read_group(journal: Journal, name: str, files: Iterable[Path], path: Path, r
 
 
 def _objects(files: Iterable[Path], path: Path, folder: str, problems: list[str]) -> Lines:
-    """Each object of the files with its place, of a document with the folder; what is wrong with others is noted. Of a folder of settings links are followed."""
+    """Each document with its place, of which `folder` is a part; what is wrong with others is noted. Of a folder of settings links are followed."""
     for file in files:
-        place, found = f"{folder}/{file.name}" if file.suffix == ".json" else file.name, list[str]()
         try:
-            if path.is_dir() and (path != file.parent or file.suffix == ".jsonl"):
+            if path.is_dir() and path != file.parent:
                 check_inside(path, file)
-            if file.suffix == ".json":
-                yield place, parse_object(read_file(file))
-            else:
-                yield from ((f"{place}:{number}", record) for number, record in read_lines(file, found))
+            yield f"{folder}/{file.name}", parse_object(read_file(file))
         except (InvalidInput, StorageError) as error:
-            found.append(f": {error}")
-        problems += [place + problem for problem in found]
+            problems.append(f"{folder}/{file.name}: {error}")
 
 
 def refuse_to_replace(files: Iterable[Path]) -> None:

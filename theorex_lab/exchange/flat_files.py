@@ -25,7 +25,6 @@ T = TypeVar("T")
 MOST_SHOWN = 100  # problems
 _PLACE = re.compile(r"(?P<place>[^:]*:(?: ?(?:node |edge )?\d+:)? )(?P<reason>.*)", re.DOTALL)
 _LOOKED_UP_AT_ONCE = 500
-_LOOKED_INTO = 100  # lines of a file under another name
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> int:
@@ -87,15 +86,6 @@ def read_lines(path: Path, problems: list[str]) -> Lines:
     with open_file(path) as file:
         lines = ((number, line.strip()) for number, line in enumerate(file, 1) if line.strip())
         yield from each_noted(problems, lines, parse_object)
-
-
-def first_record(path: Path) -> FlatRecord:
-    """The first object among the lines of a file, by which it is known; empty where the beginning holds none."""
-    if path.suffix in (".json", ".db"):
-        return {}
-    with open_file(path) as file:
-        lines = enumerate(islice((line for line in file if line.strip()), _LOOKED_INTO))
-        return next((record for _, record in each_noted([], lines, parse_object)), {})
 
 
 def without_nulls(value: Any) -> FlatRecord:

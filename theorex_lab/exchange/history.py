@@ -2,7 +2,6 @@
 
 traces/<name>.json      a call of a model from its START to its END, with its tool events
 outcomes/<name>.json    how a decision went, with the scores as they stand now
-outcomes.jsonl          the same outcomes, a line each
 
 A name is the id, or a hash of it where the id is no plain file name; reading takes nothing from it. Whatever is
 imported keeps its times and has the source `import`; traces of that source are evidence that is shown, by which nothing
@@ -28,17 +27,16 @@ from theorex_lab.journal.foreign import read_file
 from theorex_lab.journal.view import Views
 from theorex_lab.text.doors import kept_value
 
-TRACES, OUTCOMES, OUTCOME_LINES = "traces", "outcomes", "outcomes.jsonl"
+TRACES, OUTCOMES = "traces", "outcomes"
 TOOL_SESSION = "import:traces"
 Links = dict[str, str]  # by the id of a trace, the event of the outcome that names it
 
 
 def export_runs(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
-    """Write a file a trace and an outcome into `folder`, and the outcomes as lines. Raises StorageError."""
+    """Write a file a trace and an outcome into `folder`. Raises StorageError."""
     done = Exported(folder)
     done.write_each(TRACES, _named(_trace_records(home.views, agent)))
     done.write_each(OUTCOMES, _named(_outcome_records(home, agent)))
-    done.write(OUTCOME_LINES, _outcome_records(home, agent))
     return done
 
 
@@ -99,8 +97,7 @@ def run_files(path: Path) -> list[Path]:
     """Files of outcomes, then of traces, in a folder or the one that is given; a folder of outcomes alone is one too."""
     if path.is_file():
         return [path] * (_kind(path) is not None)
-    named = [*sorted(path.glob(f"{OUTCOMES}/*.json")), path / OUTCOME_LINES, *sorted(path.glob(f"{TRACES}/*.json"))]
-    return [file for file in named if file.name != OUTCOME_LINES or file.exists()]
+    return [file for folder in (OUTCOMES, TRACES) for file in sorted(path.glob(f"{folder}/*.json"))]
 
 
 def import_runs(home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
@@ -115,23 +112,22 @@ def import_runs(home: Home, _: object, path: Path, *, agent: str = "main", trust
         by_kind[OUTCOMES] = sorted(path.glob("*.json"))
     for file in run_files(path):
         by_kind.setdefault(_kind(file), []).append(file)
-    # A call names its outcome at its start; so the outcomes are read first, and first the lines, which have an order.
+    # A call names its outcome at its start; so the outcomes are read first.
     links: Links = {}
-    takers = {OUTCOME_LINES: _import_outcomes, OUTCOMES: _import_outcomes, TRACES: _import_traces}
+    takers = {OUTCOMES: _import_outcomes, TRACES: _import_traces}
     found = [(by_kind[kind], partial(take, home, how, links)) for kind, take in takers.items() if kind in by_kind]
     return [read_group(home.journal, _name(files), files, path, take) for files, take in found if files]
 
 
 def _name(files: list[Path]) -> str:
     folder, name = files[0].parent.name, files[0].name
-    return name if files[0].suffix != ".json" else f"{folder}/*.json" if len(files) > 1 else f"{folder}/{name}"
+    return f"{folder}/*.json" if len(files) > 1 else f"{folder}/{name}"
 
 
 def _kind(file: Path) -> str | None:
-    """Whether a single file is an outcome, outcomes as lines, or a trace, by its place, else by what is in it."""
+    """Whether a single file is an outcome or a trace, by its place, else by what is in it."""
     if file.suffix != ".json":
-        known = file.name == OUTCOME_LINES or {"decision", "success"} <= flat.first_record(file).keys()
-        return OUTCOME_LINES if known else None
+        return None
     if file.parent.name in (TRACES, OUTCOMES):
         return file.parent.name
     try:
@@ -145,7 +141,8 @@ def _kind(file: Path) -> str | None:
 def _import_outcomes(_home: Home, how: Importing, links: Links, lines: flat.Lines, problems: list[str]) -> Read:
     from theorex_lab.exchange.records import outcome_of
 
-    for _, (record, event) in flat.each_noted(problems, lines, _read, partial(outcome_of, how=how)):
+    read = [found for _, found in flat.each_noted(problems, lines, _read, partial(outcome_of, how=how))]
+    for record, event in sorted(read, key=lambda found: found[1].at):
         if "trace_id" in record:
             links[str(record["trace_id"])] = event.id
         yield event, 1

@@ -15,7 +15,7 @@ from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.doors import door
 
 OWN = FileLayout(
-    "traces/*.json, outcomes/*.json, outcomes.jsonl", history.export_runs, history.run_files, history.import_runs,
+    "traces/*.json, outcomes/*.json", history.export_runs, history.run_files, history.import_runs,
     places=history.places, export_places=history.export_outcomes, in_places=history.outcomes_in_places)  # fmt: skip
 
 

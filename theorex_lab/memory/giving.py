@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypedDict
+from typing import TYPE_CHECKING, Any
 
 from theorex_lab.errors import StorageError
 from theorex_lab.home import Home
@@ -14,15 +14,8 @@ if TYPE_CHECKING:
     from theorex_lab.memory.retrieve import Hit
 
 
-class Given(TypedDict):
-    """What was given: ids of items, and tokens."""
-
-    items: list[str]
-    tokens: int
-
-
-def given(hits: Iterable[Hit]) -> Given:
-    """What a search gave.
+def given(hits: Iterable[Hit]) -> dict[str, Any]:
+    """What a search gave: ids of items, and tokens.
 
     >>> given([])
     {'items': [], 'tokens': 0}
@@ -34,9 +27,8 @@ def given(hits: Iterable[Hit]) -> Given:
 def note_recalled(home: Home, how: str, *, query: str = "", items: Iterable[str] = (), tokens: int = 0, agent: str,
                   session: str = "") -> str:  # fmt: skip
     """Append the event of what is given to an agent; where nothing can be written it says so, else ''."""
-    event = recalled_event(
-        how, query=query, items=items, tokens=tokens, agent=agent, session=session, project=home.project,
-        at=home.clock.now())  # fmt: skip
+    who = {"agent": agent, "session": session, "project": home.project}
+    event = recalled_event(how, query=query, items=items, tokens=tokens, at=home.clock.now(), **who)
     try:
         home.journal.append([event])
     except StorageError as error:

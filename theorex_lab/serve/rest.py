@@ -6,7 +6,6 @@ What a request may hold, the OpenAPI document and the page come from one table, 
 from __future__ import annotations
 
 import inspect
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -18,11 +17,11 @@ from pydantic_core import from_json, to_json
 from starlette import datastructures, exceptions, requests, responses, routing, websockets
 
 from theorex_lab.design import Design, Route
-from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
+from theorex_lab.errors import TheorexError
 from theorex_lab.lab import Lab
 from theorex_lab.serve import auth, idle
 from theorex_lab.serve.listening import host_names
-from theorex_lab.serve.scoped import AgentId, naming
+from theorex_lab.serve.scoped import AgentId, is_the_owners, naming, tell_owner
 
 MOST_BYTES = 4 << 20  # of a request's body, or of a message
 UVICORN: dict[str, Any] = {"ws": "websockets-sansio", "ws_max_size": MOST_BYTES, "lifespan": "off"}
@@ -181,7 +180,6 @@ def _refusal(error: Exception) -> tuple[int, dict[str, Any]]:
         places = [".".join(map(str, at["loc"])) or "body" for at in wrong]
         shown = [f"{place}: {at['msg']} (got {at['input']!r:.80})" for place, at in zip(places, wrong, strict=True)]
         told = "; ".join(shown)
-    elif isinstance(error, ConfigError) or (isinstance(error, TheorexError) and not isinstance(error, InvalidInput)):
-        print(f"theorex: {error}", file=sys.stderr)  # noqa: T201 - the server's own output, for who runs it
-        status, told = 503, "the memory cannot be read or written now; the server's own output says why"
+    elif is_the_owners(error):
+        status, told = 503, tell_owner(error)
     return status, {"status": status, "detail": told}

@@ -3,15 +3,15 @@
 import re
 import sys
 from collections.abc import Callable
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
-from theorex_lab.errors import InvalidInput
+from theorex_lab.errors import ConfigError, InvalidInput, TheorexError
 from theorex_lab.ids import check_agent
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import Context
-from theorex_lab.memory.giving import Given, note_recalled
+from theorex_lab.memory.giving import note_recalled
 from theorex_lab.memory.projects import find_project
 
 _WHOLE_PROJECT = re.compile(r"[A-Za-z0-9._-]{1,55}-[0-9a-f]{8}")
@@ -46,9 +46,21 @@ def scoped(lab: Lab, project: str | None, *, new: bool = False) -> Lab:
     return lab.in_project(project if whole else find_project(lab.home, project))
 
 
-def noted(lab: Lab, how: str, agent: str, given: Given | Context, query: str = "") -> list[str]:
+def noted(lab: Lab, how: str, agent: str, given: dict[str, Any] | Context, query: str = "") -> list[str]:
     """Note what is given to the agent; what stood in the way."""
-    told: Given = given if isinstance(given, dict) else {"items": list(given.items), "tokens": given.tokens}
+    told = given if isinstance(given, dict) else {"items": list(given.items), "tokens": given.tokens}
     if problem := note_recalled(lab.home, how, query=query, agent=agent, **told):
-        print(f"theorex: {problem}", file=sys.stderr)  # noqa: T201 - the server's own output, for who runs it
+        tell_owner(problem)
     return [problem] if problem else []
+
+
+def tell_owner(problem: object) -> str:
+    """Say in the server's own output what is wrong with the memory; returns what its callers are told of it."""
+    print(f"theorex: {problem}", file=sys.stderr)  # noqa: T201 - for who runs the server
+    return "the memory cannot be read or written now; the server's own output says why"
+
+
+def is_the_owners(error: Exception) -> bool:
+    """Whether an error is no matter of what the caller asked, but of the memory and its settings."""
+    is_callers = isinstance(error, InvalidInput) and not isinstance(error, ConfigError)
+    return isinstance(error, TheorexError) and not is_callers

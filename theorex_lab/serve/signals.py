@@ -2,13 +2,9 @@
 
 import signal
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from types import FrameType
-from typing import Any, NoReturn
-
-Handler = Callable[[int, FrameType | None], object] | signal.Handlers
-Handlers = dict[signal.Signals, Any]
+from typing import NoReturn
 
 
 def ending() -> list[signal.Signals]:
@@ -20,27 +16,18 @@ def ending() -> list[signal.Signals]:
     return [sign for sign in known if signal.getsignal(sign) is not signal.SIG_IGN]
 
 
-def on_end(handler: Handler) -> Handlers:
-    """Let `handler` take the signals that ask to end; returns who took them before, for `restore`."""
-    return {sign: signal.signal(sign, handler) for sign in ending()}
-
-
-def restore(before: Handlers) -> None:
-    """Give the signals back."""
-    for sign, handler in before.items():
-        signal.signal(sign, handler)
-
-
 @contextmanager
 def ended_in_order() -> Iterator[None]:
     """Within, a signal that asks to end ends the process as an exception does, so that what is begun is put in order."""
 
     def end(number: int, _: object) -> NoReturn:
-        on_end(signal.SIG_IGN)  # a terminal that closes sends both, and the second would break off the writing
+        for sign in ending():  # a terminal that closes sends both, and the second would break off the writing
+            signal.signal(sign, signal.SIG_IGN)
         sys.exit(128 + number)
 
-    before = on_end(end)
+    before = {sign: signal.signal(sign, end) for sign in ending()}
     try:
         yield
     finally:
-        restore(before)
+        for sign, handler in before.items():
+            signal.signal(sign, handler)

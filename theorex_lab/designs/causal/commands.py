@@ -6,11 +6,13 @@ from typing import Any
 
 import click
 
-from theorex_lab.console import command, emit, fail, keeps_secrets, open_lab, reads_project
+from theorex_lab.console import command, emit, fail, keeps_secrets, one_row, open_lab, reads_project
 from theorex_lab.console.agents import agent_option, own_agent
-from theorex_lab.console.options import OWN_AGENT
+from theorex_lab.console.options import OWN_AGENT, SEED
 from theorex_lab.errors import InvalidInput
+from theorex_lab.text.line import one_line
 
+_STRATEGY_CHARACTERS = 120
 _SIGNALS = click.option(
     "--signals", "--signal", "signals", multiple=True, metavar="S…", help="Signals, such as log_error or errsig:TEXT."
 )
@@ -118,6 +120,59 @@ def _last_open(causal: Any, agent: str) -> str:
     if not waiting:
         raise InvalidInput("got no --action, and no attempt is open; allowed is the id that `attempt` gave")
     return str(waiting[-1].action_id)
+
+
+@command("genes")
+@reads_project
+@_SIGNALS
+def causal_genes(signals: tuple[str, ...]) -> None:
+    """What came of each under these signals and signals alike; without --signals, of all that it was tried for.
+
+    JSON: {genes: [{id, category, strategy, n, successes, low, high, banned}]}
+    """
+    from theorex_lab.designs.causal.genes import gene_rows
+
+    rows = gene_rows(open_lab().home, signals)
+    shown = [
+        f"{row['id']}: {row['successes']:.0f} of {row['n']:.0f} ({row['low']:.2f} to {row['high']:.2f})"
+        f"{' (banned)' if row['banned'] else ''}  {one_line(row['strategy'], _STRATEGY_CHARACTERS)}"
+        for row in rows
+    ]
+    emit(
+        {"genes": rows},
+        "\n".join(shown) or "no genes yet: they are read from what was done about failures, or recorded",
+    )
+
+
+@command("select")
+@reads_project
+@_SIGNALS
+@click.option("--drift", is_flag=True, help="Draw it among the best, and ban nothing.")
+@SEED
+def causal_select(signals: tuple[str, ...], drift: bool, seed: int) -> None:
+    """Of the genes whose patterns fit the one that advice prefers, else the one with the most.
+
+    JSON: {selected, alternatives, selected_by, drift, intensity, banned, why}
+    """
+    told = open_lab().causal.select_gene(signals, drift_enabled=drift, seed=seed).to_dict()
+    emit(told, "\n".join([f"{told['selected'] or 'none'} (by {told['selected_by']})", *map(one_row, told["why"])]))
+
+
+@command("personality")
+@OWN_AGENT
+@SEED
+@click.option("--adapt", is_flag=True, help="Adapt it to the outcomes since it was set last.")
+def causal_personality(agent: str | None, adapt: bool, seed: int) -> None:
+    """The parameters by which mutations are allowed, and how each personality did.
+
+    JSON: {state, key, statistics: {key: {success, failed, score}}, history}
+    """
+    causal = open_lab().causal
+    told = causal.adapt_personality(seed=seed, agent=own_agent(agent)) if adapt else causal.personality()
+    rows = [
+        f"{row['success']} succeeded, {row['failed']} failed: {one_row(key)}" for key, row in told["statistics"].items()
+    ]
+    emit(told, "\n".join([told["key"], *rows]))
 
 
 @command("advice")

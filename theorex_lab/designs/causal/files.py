@@ -25,7 +25,7 @@ from theorex_lab.designs.causal.items import causal_settings, runs_of
 from theorex_lab.designs.causal.narrative import narrative, newest
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.files import Exported
-from theorex_lab.exchange.flat_files import first_record, write_lines
+from theorex_lab.exchange.flat_files import write_lines
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, encode
@@ -171,7 +171,7 @@ def _last_action(home: Home, agent: str | None) -> Told | None:
 
 
 def graph_files(path: Path) -> list[Path]:
-    """The files of lines, genes and capsules in a folder, or the one that is given, by its name or its lines."""
+    """The files of lines, genes and capsules in a folder, or the one that is given, by its name."""
     if path.is_dir():
         return [path / name for name in (GRAPH, *ASSETS) if (path / name).is_file()]
-    return [path] * (path.name in (GRAPH, *ASSETS) or (path.is_file() and first_record(path).get("type") == EVENT_TYPE))
+    return [path] * (path.name in ASSETS or path.match(f"*{GRAPH}"))

@@ -96,7 +96,7 @@ def build_mutation(home: Home, signals: Sequence[str], *, drift_enabled: bool = 
 def current_state(home: Home) -> dict[str, float]:
     """The personality as it was set last; the defaults where it never was."""
     with home.views.reading(Graph) as view:
-        return checked_state(json.loads(view.states[-1]) if len(view.states) else {})
+        return checked_state(json.loads(view.states[len(view.states) - 1]) if len(view.states) else {})
 
 
 def personality(home: Home) -> dict[str, Any]:
@@ -173,7 +173,7 @@ def _towards_best(known: Mapping[str, Any]) -> dict[str, float]:
     scores = {key: row["score"] for key, row in known["statistics"].items() if row["score"] is not None}
     best = max(scores, key=lambda key: scores[key], default=known["key"])
     wanted = _KEY.fullmatch(best)
-    if best == known["key"] or wanted is None:
+    if wanted is None or scores.get(best, 0.0) <= scores.get(known["key"], 0.5):
         return {}
     pairs = zip(PARAMETERS, wanted.groups(), strict=True)
     apart = {name: round(float(value) - known["state"][name], 6) for name, value in pairs}

@@ -20,7 +20,7 @@ from theorex_lab.home import Home
 
 Gene = Mapping[str, Any]
 DISTILLED = "gene_distilled_"
-_DISTILLED_WEIGHT, _MOST_BOOST = 0.8, 0.5
+_DISTILLED_WEIGHT, MOST_BOOST = 0.8, 0.5
 _MOST_PATTERNS, _MOST_ALTERNATIVES, _MOST_NOTES = 64, 4, 8
 _OVERLAP, _FAILURES = 0.6, 2
 _EXPLICIT_DRIFT, _DRIFT_OF_ONE = 0.3, 0.7
@@ -132,7 +132,7 @@ def boost_of(gene: Gene, environment: str = "") -> float:
     found = [mark for mark in marks if isinstance(mark, Mapping)] if isinstance(marks, list | tuple) else []
     here = [mark.get("boost") for mark in found if mark.get("context") == environment]
     total = sum(boost for boost in here if isinstance(boost, int | float) and math.isfinite(boost))
-    return float(min(_MOST_BOOST, max(-_MOST_BOOST, total)))
+    return float(min(MOST_BOOST, max(-MOST_BOOST, total)))
 
 
 def overlap(wanted: Iterable[str], there: Iterable[str]) -> float:

@@ -164,7 +164,7 @@ def dream_export_training(folder: Path, **how: Any) -> None:
 
     JSON: {trajectories, chats, train, validation, seed, tools}
     """
-    from theorex_lab.designs.dreams.training import export_training
+    from theorex_lab.designs.dreams.sqlite_file import export_training
 
     told = export_training(open_lab().home, folder, **how)
     emit(told, "\n".join(f"{name:<13}{value}" for name, value in told.items()))
@@ -230,9 +230,8 @@ def isa_run(file: IO[str], version: str) -> None:
 
     JSON: {success, instructions_executed, warnings, errors, side_effects}
     """
-    from theorex_lab.designs.dreams.isa import parse
+    from theorex_lab.designs.dreams.isa import parse, run
     from theorex_lab.designs.dreams.items import dream_settings
-    from theorex_lab.designs.dreams.vm import run
 
     limit = dream_settings(open_lab().home).isa_max_instructions
     done = run(parse(file.read(), version), max_instructions=limit)

@@ -6,12 +6,11 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self
 
 from theorex_lab.designs.dreams import ISA_VERSION, Edge
-from theorex_lab.designs.dreams.isa import parse
+from theorex_lab.designs.dreams.isa import MOST_INSTRUCTIONS, Effects, parse, run
 from theorex_lab.designs.dreams.items import dream_settings
 from theorex_lab.designs.dreams.lessons import CONFIDENCE, MOST_LESSONS, critical_of, lessons_of, summary_of
 from theorex_lab.designs.dreams.strategies import Strategy, StrategyVectors, strategy_by_id, vectors_of
 from theorex_lab.designs.dreams.trajectories import TEXTS, Act, Trajectory
-from theorex_lab.designs.dreams.vm import MOST_INSTRUCTIONS, Effects, run
 from theorex_lab.dispatch.llm import Completion, client_for
 from theorex_lab.errors import ConfigError, ModelUnavailable, UnusableAnswer
 from theorex_lab.home import Home

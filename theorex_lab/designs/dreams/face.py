@@ -37,7 +37,7 @@ class Dreams(Face):
     undo_merge = on_home(later(f"{_HERE}.consolidate:undo_merge"))
     begin_traversal = on_home(later(f"{_HERE}.recall:begin_traversal"))
     next_step = on_home(later(f"{_HERE}.recall:next_step"))
-    training_data = on_home(later(f"{_HERE}.training:training_data"))
+    training_data = on_home(later(f"{_HERE}.sqlite_file:training_data"))
 
     @cached_property
     def _migrations(self) -> list[Any]:
@@ -77,10 +77,7 @@ class Dreams(Face):
         """How much there is: parent_nodes, child_nodes, edges, sessions, traces, dream_cycles, isa_version."""
         active, traces = self.strategies(), self.trajectories()
         nodes = {"parent_nodes": len(active), "child_nodes": sum(len(one.steps) for one in active)}
-        lived = {
-            "traces": len(traces),
-            "sessions": len({found.session for found in traces}),
-            "isa_version": ISA_VERSION,
-        }
+        sessions = {found.session for found in traces}
+        lived = {"traces": len(traces), "sessions": len(sessions), "isa_version": ISA_VERSION}
         cycles = len(self.home.views.get(made.Strategies).cycles)
         return {**nodes, **lived, "edges": len(made.all_edges(self.home, active)), "dream_cycles": cycles}

@@ -69,12 +69,10 @@ class DreamSettings(SettingsRecord):
     recall_success: float = tunable(0.2, "weight of how often it succeeded, where that is known", ge=0, le=1)
     recall_threshold: float = tunable(0.25, "sum from which a strategy answers", ge=0, le=1)
     recall_floor: float | None = tunable(
-        None, "cosine below which nothing answers; null: unrelated tasks'", ge=-1, le=1
-    )
+        None, "cosine below which nothing answers; null: unrelated tasks'", ge=-1, le=1)  # fmt: skip
     recall_top: int = tunable(5, "strategies that are compared", ge=1, le=1_000)
     drift_threshold: float | None = tunable(
-        None, "cosine below which a way no longer fits; null: the floor", ge=-1, le=1
-    )
+        None, "cosine below which a way no longer fits; null: the floor", ge=-1, le=1)  # fmt: skip
     isa_max_instructions: int = tunable(500, "instructions that a program may run", ge=1, le=1_000_000)
     dreaming_model: str = tunable("", "the model that dreams, of `models`; '' for rules without a model")
     waking_model: str = tunable("", "the model that agents of demos use, of `models`; '' for a scripted one")

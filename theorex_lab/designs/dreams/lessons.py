@@ -96,8 +96,7 @@ def _lesson(actions: Sequence[Act], places: Sequence[int]) -> Lesson | None:
     same = other.action == failed.action and not failed.action.endswith("…)")  # what is cut may differ in the rest
     text = TEXTS["repeat" if at is None else "again" if same else "instead"].format(
         shown=f"{shown} as it was called" if shown == name else shown, quote=quote,
-        times=f" {len(places)} times" if len(places) > 1 else "", worked="other values" if name and worked[0] == "`" else worked,
-    )  # fmt: skip
+        times=f" {len(places)} times" if len(places) > 1 else "", worked="other values" if name and worked[0] == "`" else worked)  # fmt: skip
     fault = next((kind for kind, words in _FAULTS.items() if words.search(quote)), Fault.LOGIC_ERROR)
     return one_line(text, _LESSON_CHARACTERS), str(fault), "tool"
 

@@ -63,7 +63,5 @@ def retrieve_strategies(home: Home, searcher: Searcher, query: str, now: int, to
     """What a query gets within `tokens`, best first: strategies alike and what they warn of, then what search finds."""
     found = strategy_lines(home, Wanted(now, tokens, query)) if query.strip() else ()
     hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
-    lines = [Item(line.text, line.events) for line in found]
-    return items_within(
-        [*lines, *(Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True))], tokens
-    )
+    heard = (Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True))
+    return items_within([*(Item(line.text, line.events) for line in found), *heard], tokens)

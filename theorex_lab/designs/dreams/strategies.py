@@ -138,8 +138,7 @@ class Strategy:
             "success_rate": self.success_rate, "success_count": self.success, "failure_count": self.failure,
             "version": self.version, "isa_version": self.isa_version, "domain": self.domain, "child_count": len(self.steps),
             "trigger_goals": [*self.goals], "negative_constraints": [found.text for found in self.constraints],
-            "access_count": self.accesses, "created_at": to_iso(self.created_at), "updated_at": to_iso(self.updated_at),
-        }  # fmt: skip
+            "access_count": self.accesses, "created_at": to_iso(self.created_at), "updated_at": to_iso(self.updated_at)}  # fmt: skip
 
 
 _STATE = "goal summary confidence outcome level domain origin success failure version isa_version content source"
@@ -267,9 +266,8 @@ def strategy_by_id(home: Home, strategy_id: str) -> Strategy:
         if row is not None and ((found := view.strategy(row)).project in ("", home.project) or not home.project):
             return found
         if row is not None:
-            raise InvalidInput(
-                f"got the strategy {strategy_id}, of project {found.project}; allowed are those of this one"
-            )
+            told = f"got the strategy {strategy_id}, of project {found.project}"
+            raise InvalidInput(f"{told}; allowed are those of this one")
         raise unknown_id("strategy", strategy_id, view.ids)
 
 

@@ -115,8 +115,7 @@ class Trajectories(View):
         self._open[key] = self.rows.add(
             goal=event.seq, last=event.seq, at=event.at, last_at=event.at, agent=self.agents.number(event.agent),
             key=self.keys.number(key), domain=self.domains.number(body.get("domain", DEFAULT_DOMAIN)),
-            project=self.projects.number(body.get("project", "")), outcome=_OUTCOMES.index(Ended.UNKNOWN), confidence=1.0,
-        )  # fmt: skip
+            project=self.projects.number(body.get("project", "")), outcome=_OUTCOMES.index(Ended.UNKNOWN), confidence=1.0)  # fmt: skip
         return self._open[key]
 
     def _touch(self, row: int, event: Event) -> int:

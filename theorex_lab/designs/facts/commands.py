@@ -1,16 +1,395 @@
-"""The commands of facts: `theorex fact …`."""
+"""The commands of facts, their heartbeat, notes of the work, domains, MEMORY.md and SOUL.md, and of folders: `theorex fact …`."""
 
-from typing import Any
+import re
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import asdict
+from functools import partial
+from itertools import count
+from pathlib import Path
+from typing import IO, Any, NoReturn
 
 import click
 
-from theorex_lab.console import command, emit, group, keeps_secrets, one_row, open_lab, reads_project
+from theorex_lab.clock import to_iso
+from theorex_lab.console import Command, command, emit, fail, group, keeps_secrets, one_row, open_lab, reads_project
 from theorex_lab.console.agents import own_agent
 from theorex_lab.console.options import OWN_AGENT
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES
+from theorex_lab.design import later
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, domains, notes, self_notes, tree_write
+from theorex_lab.designs.facts.handoff import MOST_CHARACTERS, PHASES, read_handoff
+from theorex_lab.errors import InvalidInput
+from theorex_lab.home import Home
+from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import TRUST
 
-_ENTITY = click.option("--entity", required=True, metavar="PATH", help="people/NAME, projects/NAME or archives/NAME.")
+
+def _checks(name: str) -> Callable[..., Any]:
+    """A function of the module that reads files, imported when it is called: pydantic takes long to load."""
+    return later(f"theorex_lab.designs.facts.tree_read:{name}")
+
+
+Told = tuple[dict[str, Any], str]  # the result of a command, and the text for people
+_PATH = click.Path(file_okay=False, path_type=Path)
+_FOLDER = click.argument("folder", metavar="DIR", type=_PATH)
+_ANY_FOLDER = click.argument("folder", metavar="[DIR]", required=False, type=_PATH)
+_NAME = click.argument("name", metavar="DOMAIN")
+_TEXT = click.option("--text", required=True, help="What is written.")
+_BY = click.option("--by", type=click.Choice(["main", "subagent"]), default="main", help="Who writes.")
+_FROM = click.option("--trust", "source", type=click.Choice([*TRUST]), default="agent", help="Who it is from.")
+_OWN = click.option("--trust-own", is_flag=True, help="It is a person's own: keep the sources that it names.")
+
+
+def _made(name: str, run: Callable[..., Told], *options: Callable[..., Any], about: str = "") -> Command:
+    """The command of this name: `run` gets the home and what the options give; its docstring is the help."""
+
+    def body(agent: str | None = None, **given: Any) -> None:
+        if OWN_AGENT in options:
+            given["agent"] = own_agent(agent)
+        emit(*run(open_lab().facts.home, **given))
+
+    body.__doc__ = getattr(run, "func", run).__doc__
+    for option in reversed(options):
+        body = option(body)
+    return command(name, about)(reads_project(keeps_secrets(body) if OWN_AGENT in options else body))
+
+
+def _writing(write: Callable[..., Event], details: str, *keys: str) -> Callable[..., Told]:
+    """A command's function that appends an event, and tells these members of its body."""
+
+    def run(home: Home, **given: Any) -> Told:
+        event = write(home, **given)
+        told = {key: event.body[key] for key in keys}
+        shown = "  ".join(key if value is True else str(value) for key, value in told.items() if value)
+        return {**told, "event_id": event.id}, one_row(shown)
+
+    run.__doc__ = f"{details}\n\nJSON: {{{', '.join(keys)}, event_id}}"
+    return run
+
+
+def _rendering(documents: Callable[[Home], Iterable[tree_write.Document]]) -> Callable[..., Told]:
+    def run(home: Home, folder: Path) -> Told:
+        """A file that is there is replaced.
+
+        JSON: {files}
+        """
+        files = tree_write.write_documents(folder, documents(home)).files
+        return {"files": files}, "\n".join(f"{count:8d}  {name}" for name, count in files.items()) or "nothing yet"
+
+    return run
+
+
+def _observe(home: Home, **given: Any) -> Told:
+    """One that repeats an open note is not kept.
+
+    JSON: {id, repeats}
+    """
+    found = notes.observe(home, **given)
+    return found._asdict(), found.id or f"not kept: it repeats {found.repeats}"
+
+
+def _tension(home: Home, fact1: str | None, fact2: str | None, text: str, **given: Any) -> Told:
+    """Without facts, those that are pending.
+
+    JSON: {id, repeats}; without facts {notes, alerts}
+    """
+    if fact1 is None or fact2 is None:
+        return _listed(home, notes.notes_of(home, "pending", tensions=True))
+    found = notes.note_tension(home, fact1, fact2, text, **given)
+    return found._asdict(), found.id or f"not kept: it repeats {found.repeats}"
+
+
+def _notes(home: Home, status: str | None) -> Told:
+    """Tensions too, and an alert where too many are pending.
+
+    JSON: {notes: [{id, observation or tension, category, status, …}], alerts}
+    """
+    return _listed(home, notes.notes_of(home, status))
+
+
+def _listed(home: Home, found: list[notes.Note]) -> Told:
+    alerts = notes.alerts(home)
+    rows = [f"{note.id}  {note.status}  {note.category}: {one_row(note.text)}" for note in found] or ["no notes"]
+    return {"notes": [note.to_dict() for note in found], "alerts": alerts}, "\n".join([*rows, *alerts])
+
+
+def _review(home: Home, note_id: str, verdict: str, **given: Any) -> Told:
+    """promote: it becomes a fact of --entity. resolve, archive: it is done with. Of a tension: accept, the newest fact
+    stands in the place of the others; reject, all stay. undo takes the last verdict back.
+
+    JSON: {id, status, fact, …}
+    """
+    found = notes.review(home, note_id, verdict, **given)
+    return found.to_dict(), f"{found.id} {found.status}" + (f": {found.fact}" if found.fact else "")
+
+
+def _add_domain(home: Home, name: str, named: str, **given: Any) -> Event:
+    return domains.add_domain(home, name or named, **given)
+
+
+def _domains(home: Home) -> Told:
+    """JSON: {domains: [{name, type, description, entity, interval, paused, stale, writtenAt}]}"""
+    told, rows, now = list[dict[str, Any]](), list[str](), home.clock.now()
+    for domain in domains.domains_of(home).values():
+        about = {"stale": domain.is_stale(now), "writtenAt": to_iso(domain.written_at)}
+        told.append({"name": domain.name, **domain.stated, **about})
+        marks = [mark for mark in ("paused", "stale") if told[-1][mark]]
+        rows.append("  ".join([domain.name, domain.stated["type"], *marks, domain.stated["description"]]))
+    return {"domains": told}, "\n".join(rows) or "no domain yet: `theorex fact domain add` makes one"
+
+
+def _show(home: Home, name: str) -> Told:
+    """JSON: {name, type, …, files: {decisions, workflow, status, changelog}}"""
+    domain = domains.domain_called(home, name)
+    texts = {file: "\n".join(lines) for file, lines in domain.files.items()}
+    shown = [f"# {file}\n\n{text}" for file, text in texts.items() if text] or ["nothing is written yet"]
+    return {"name": name, **domain.stated, "files": texts}, "\n\n".join(shown)
+
+
+def _scan(home: Home) -> Told:
+    """Stale: nothing was written for two intervals, without an interval for seven days, unless it is paused.
+
+    JSON: {domains, stale, proposals: [{id, domain, text, event_id, source}]}
+    """
+    found = domains.scan_domains(home)
+    rows = [f"{name}: stale" for name in found.stale]
+    rows += [f"{line.id}  {line.domain}: PROPOSAL {one_row(line.text)}" for line in found.proposals]
+    told = {**found._asdict(), "proposals": [line._asdict() for line in found.proposals]}
+    return told, "\n".join(rows) or f"{found.domains} domains, all well"
+
+
+def _judge(home: Home, accept: bool, **given: Any) -> Told:
+    """PROPOSAL is its id, as `domain scan` shows it. An accepted one becomes a decision, and a fact of the entity.
+
+    JSON: {id, domain, text, event_id, source}
+    """
+    found = domains.judge_proposal(home, accept=accept, **given)
+    return found._asdict(), f"{'accepted' if accept else 'rejected'}: {found.text}"
+
+
+def _import_domains(home: Home, folder: Path, **given: Any) -> Told:
+    """What differs below DIR/memory/domains/ takes the place of what is here, as an event.
+
+    JSON: {files: [{file, imported, skipped, problems}]}
+    """
+    found = later("theorex_lab.designs.facts.tree_read:import_domains")(home, folder, **given)
+    rows = [line for file in found for line in (f"{file.imported:8d} new  {file.file}", *file.problems)]
+    return {"files": [asdict(file) for file in found]}, "\n".join(rows) or "no domain is there"
+
+
+def _validate(home: Home, folder: Path | None, fix: bool) -> Told:
+    """Without DIR, that the chains of the facts here are complete and without a circle. With DIR, every
+    life/*/*/items.json below it; --fix mends what can be, a copy of each file first. Exit code 1 where something is wrong.
+
+    JSON: {files, facts, problems, mended, written}
+    """
+    if fix and folder is None:
+        raise InvalidInput("got --fix without DIR; allowed is a folder: what is here is never rewritten")
+    return _checked(_checks("check_home")(home) if folder is None else _checks("check_tree")(folder, fix=fix))
+
+
+def _migrate(_home: Home, folder: Path) -> Told:
+    """Every life/*/*/items.json below DIR, a copy of each first: confidence .7, abstractionLevel, tags where they lack.
+
+    JSON: {files, facts, problems, mended, written}
+    """
+    return _checked(_checks("migrate_tree")(folder))
+
+
+def _checked(found: Any) -> Told:
+    mended = [f"mended: {line}" for line in found.mended]
+    if found.problems:
+        fail("\n".join([*mended, *found.problems]), **asdict(found))
+    return asdict(found), "\n".join([*mended, f"{found.facts} facts are well, {len(found.written)} files were written"])
+
+
+def _init(_home: Home, folder: Path) -> Told:
+    """The folders of facts, daily notes and notes of the work, MEMORY.md and SOUL.md; nothing is overwritten.
+
+    JSON: {made, kept, hooks}
+    """
+    found = _checks("init_tree")(folder)
+    rows = [*(f"made {name}" for name in found["made"]), "Enter where the agent runs:", *found["hooks"]]
+    return dict(found), "\n".join(rows)
+
+
+def _dedup(home: Home, entity: str, text: str, seed: bool) -> Told:
+    """With --seed, facts that say exactly the same within one entity; else whether --text is one of --entity.
+
+    JSON: {hashes, duplicates: [[id]]}; of a text {hash, duplicate}
+    """
+    if not (seed or text):
+        raise InvalidInput("got no text; give --entity PATH --text TEXT, or --seed to look through all facts")
+    if not seed:
+        told = _checks("duplicate_of")(home, entity, text)
+        return told, told["duplicate"] or "new"
+    hashes, found = _checks("duplicates")(home)
+    told = {"hashes": hashes, "duplicates": found}
+    return told, f"{hashes} hashes; {'; '.join(map(' = '.join, found)) or 'no duplicates'}"
+
+
+_WROTE = ("domain", "file", "text")
+_PROPOSAL = click.argument("proposal_id", metavar="PROPOSAL")
+_PATHS = "people/NAME, projects/NAME or archives/NAME."
+_ANY_ENTITY = click.option("--entity", "--kg-entity", "entity", default="", metavar="PATH", help=_PATHS)
+fact_observe = _made(
+    "observe", _observe, OWN_AGENT, _FROM, _TEXT,
+    click.option("--category", type=click.Choice(NOTE_CATEGORIES), default="friction", help="What kind of note it is."))  # fmt: skip
+fact_tension = _made(
+    "tension", _tension, OWN_AGENT, _FROM, click.option("--fact1", metavar="ID", help="A fact."),
+    click.option("--fact2", metavar="ID", help="A fact that may not hold beside it."),
+    click.option("--text", default="", help="What is the matter."))  # fmt: skip
+fact_notes = _made("notes", _notes, click.option("--status", type=click.Choice(notes.STATUSES), help="Only these."))
+fact_review = _made(
+    "review", _review, OWN_AGENT, click.argument("note_id", metavar="NOTE"),
+    click.argument("verdict", metavar="VERDICT", type=click.Choice([*notes.VERDICTS])), _ANY_ENTITY,
+    click.option("--abstraction", type=click.Choice(["pattern", "principle"]), default="pattern", help="Of the fact."))  # fmt: skip
+fact_validate = _made("validate", _validate, _ANY_FOLDER, click.option("--fix", is_flag=True, help="Mend what can be."))
+fact_migrate = _made("migrate", _migrate, _FOLDER)
+fact_init = _made("init", _init, _FOLDER)
+fact_dedup = _made(
+    "dedup", _dedup, _ANY_ENTITY, click.option("--text", default="", help="A text that may be there."),
+    click.option("--seed", is_flag=True, help="Look through all facts."))  # fmt: skip
+fact_domain_add = _made(
+    "add", _writing(_add_domain, "A dev-project is of an entity; a cron-task may run every --interval minutes.", "domain", "type", "entity", "interval"), OWN_AGENT, click.argument("name", metavar="[DOMAIN]", default=""), click.option("--domain", "named", default="", help="The same as DOMAIN."), click.option("--description", default="", help="What it is for."),
+    click.option("--type", type=click.Choice(domains.TYPES), default="cron-task", help="What it is."), _ANY_ENTITY,
+    click.option("--interval", type=float, default=0, metavar="MINUTES", help="How often it runs; 0: now and then."),
+    about="Add a domain.")  # fmt: skip
+fact_domain = group(
+    "domain", "",
+    fact_domain_add,
+    _made("list", _domains, about="List the domains."),
+    _made("show", _show, _NAME, about="Show the files of a domain."),
+    _made(
+        "write", _writing(domains.write, "FILE is decisions, workflow, status or changelog, written as a whole unless --append is given.", *_WROTE), OWN_AGENT, _NAME, click.argument("file", metavar="FILE"), _TEXT, _BY, _FROM,
+        click.option("--append", is_flag=True, help="Add to the end."), about="Write a file of a domain."),
+    _made("log", _writing(partial(domains.write, file="changelog"), "A line with its time.", *_WROTE), OWN_AGENT, _NAME, _TEXT, _BY, about="Add a line to a domain's changelog."),
+    _made("propose", _writing(domains.propose, "A line of the changelog, which `domain scan` shows.", *_WROTE), OWN_AGENT, _NAME, _TEXT, _BY, about="Ask for a decision."),
+    _made("scan", _scan, about="Show stale domains and waiting proposals."),
+    _made("accept", partial(_judge, accept=True), OWN_AGENT, _NAME, _PROPOSAL, about="Accept a proposal."),
+    _made("reject", partial(_judge, accept=False), OWN_AGENT, _NAME, _PROPOSAL, about="Reject a proposal."),
+    _made("pause", _writing(domains.pause, "It is not stale meanwhile.", "domain", "paused"), OWN_AGENT, _NAME, click.option("--paused/--undo", default=True, help="Rest, or go on."), about="Let a domain rest."),
+    _made("render", _rendering(tree_write.domain_documents), _FOLDER, about="Write the domains as Markdown files."),
+    _made("import", _import_domains, OWN_AGENT, _FOLDER, _OWN, about="Take in domain files that were edited by hand."))  # fmt: skip
+fact_self = group(
+    "self", "",
+    _made(
+        "add", _writing(self_notes.add_line, "A line of --text, or of --fact, which this promotes. Content flows from notes to facts to these files, never back.", "file", "text", "undo"), OWN_AGENT, _FROM, click.option("--file", type=click.Choice(self_notes.FILES), default="MEMORY", help="Which file."),
+        click.option("--text", default="", help="The line."), click.option("--fact", default="", metavar="ID", help="A fact to promote."),
+        click.option("--undo", is_flag=True, help="Take the line out."), about="Add a line to MEMORY.md or SOUL.md."),
+    _made("render", _rendering(tree_write.self_documents), _FOLDER, about="Write MEMORY.md and SOUL.md."))  # fmt: skip
+
+
+_PHASE = click.argument("phase", type=click.Choice(PHASES))
+waiting = threading.Event()  # nobody sets it: a signal ends the wait
+
+
+@command("heartbeat")
+@click.option("--once", is_flag=True, help="One heartbeat, as for cron; the default.")
+@click.option("--every", is_flag=False, flag_value="", metavar="30m", help="Go on; default heartbeatMinutes.")
+@click.option("--limit-beats", type=click.IntRange(1), metavar="N", help="With --every: stop after so many.")
+def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> None:
+    """Reads new captures for facts, on Mondays sums up entities, scans domains, validates, and reports; of all projects. Where
+    a night or a heartbeat is under way, nothing is done. Exit code 1 where a phase of the last one failed.
+
+    JSON: {ran, ok, phases: [{name, status, summary, stats, alerts, seconds}], heartbeat}, held_by and until where it did not run
+    """
+    from theorex_lab.designs.facts.items import fact_settings
+
+    if (every is None and limit_beats) or (once and every is not None):
+        raise click.UsageError("Give --once alone, or --every, which --limit-beats may end.")
+    facts = open_lab().facts
+    seconds = 60 * (_minutes(every) if every else fact_settings(facts.home).heartbeat_minutes)
+    for sign in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sign, _stop)
+    last = 1 if every is None else limit_beats
+    for number in count(1):
+        ok = _told(facts.beat())
+        if number == last:
+            sys.exit(not ok)
+        waiting.wait(seconds)
+
+
+def _told(done: Any) -> bool:
+    mark = {"ok": "ok", "idle": "-", "error": "FAILED"}
+    lines = [f"{mark[phase.status]:<6} {phase.name:<10} {one_row(phase.summary)}" for phase in done.phases]
+    lines += [f"ALERT  {one_row(alert)}" for alert in done.alerts]
+    if done.holder:
+        lines.append(f"a {done.holder.what} is under way, {done.holder}; nothing was done")
+    emit(done.to_dict(), "\n".join([*lines, done.word]))
+    sys.stdout.flush()
+    return bool(done.ok)
+
+
+def _stop(*_: object) -> NoReturn:
+    """End in order: what is under way gives the lease back, and its process is ended."""
+    for sign in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(sign, signal.SIG_IGN)
+    sys.exit(0)
+
+
+def _minutes(every: str) -> int:
+    found = re.fullmatch(r"(\d{1,4})([mh]?)", every)
+    minutes = int(found[1]) * (60 if found[2] == "h" else 1) if found else 0
+    if not 1 <= minutes <= 1_440:
+        raise click.BadParameter(f"got {every!r}; allowed are 1m to 1440m, or 1h to 24h", param_hint="--every")
+    return minutes
+
+
+@command("phase")
+@_PHASE
+def fact_phase(phase: str) -> None:
+    """It keeps no watermark: that is the heartbeat's, which starts this as a process of its own.
+
+    JSON: {phase, status, summary, stats, observations, tensions, alerts, problem, text}
+    """
+    from theorex_lab.designs.facts.heartbeat import done_here
+
+    found = done_here(open_lab().home, phase)
+    emit({**found._asdict(), "text": str(found)}, str(found))
+
+
+@command("parse", "Read the first hand-off block of a text.")
+@click.option("--file", type=click.File("r", "utf-8-sig", "replace"), default="-", help="Default: standard input.")
+def fact_handoff_parse(file: IO[str]) -> None:
+    """Exit code 0 for a sound block, and where there is none; 1 for an error or one that cannot be read; 2 where it has alerts.
+
+    JSON: {found, phase, status, summary, stats, observations, tensions, alerts, problem}
+    """
+    found = read_handoff(file.read(MOST_CHARACTERS))
+    if found is None:
+        emit({"found": False}, "no hand-off block")
+        return
+    told = {"found": True, **found._asdict()}
+    if found.status == "error":
+        fail(found.problem or f"{found.phase} failed: {found.summary}", **told)
+    emit(told, "\n".join([f"{found.phase}: {found.summary}", *(f"ALERT  {alert}" for alert in found.alerts)]))
+    if found.alerts:
+        sys.exit(2)
+
+
+@command("template", "Show what an agent is told that does a phase.")
+@_PHASE
+def fact_handoff_template(phase: str) -> None:
+    """It ends with the block that the agent is to hand over.
+
+    JSON: {phase, text}
+    """
+    from theorex_lab.text.sections import read_sections
+
+    parts = read_sections(__file__, "templates.txt")
+    stats = dict(line.split(": ", 1) for line in parts["stats"].splitlines())
+    block = parts["handoff"].replace("{PHASE}", phase.upper()).replace("{STATS}", stats[phase])
+    text = f"{parts[phase]}\n\n{block}"
+    emit({"phase": phase, "text": text}, text)
+
+
+fact_handoff = group("handoff", "", fact_handoff_parse, fact_handoff_template)
+
+
+_ENTITY = click.option("--entity", required=True, metavar="PATH", help=_PATHS)
 
 
 @command("signal")

@@ -8,27 +8,16 @@ from theorex_lab.search.items import OBSERVATION
 _HERE = "theorex_lab.designs.facts"
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
 READ_FROM = {kind: (kind,) for kind in ("fact_superseded", "tension_noted", "entity_archived")}
-
-
 TREES = FileLayout(
     "life/*/*/items.json, memory/*/*.md, ops/*/*.json, MEMORY.md, SOUL.md", later(f"{_HERE}.tree_write:export_tree"),
     later(f"{_HERE}.tree_read:tree_files"), later(f"{_HERE}.tree_read:import_tree"))  # fmt: skip
 DESIGN = Design(
-    name="facts",
-    face=later(f"{_HERE}.face:FactsMemory"),
-    kinds=KINDS,
+    name="facts", face=later(f"{_HERE}.face:FactsMemory"), kinds=KINDS, leads=False, settings=FactSettings, files=(TREES,),
     views=lambda: [object_at(f"{_HERE}.{place}") for place in ("facts:Facts", "channels:Channels", "notes:Notes")],
     items=(OBSERVATION, FACT),
     sections=(Section(later(f"{_HERE}.summaries:fact_lines"), {"known": "What is known"}, lambda _: 0.5),),
-    leads=False,
-    retrieve=later(f"{_HERE}.summaries:retrieve_facts"),
-    flush=later(f"{_HERE}.extracting:extract_new"),
-    steps=(NightStep("heartbeat", later(f"{_HERE}.heartbeat:night_step")),),
-    reminders=later(f"{_HERE}.summaries:fact_reminders"),
+    retrieve=later(f"{_HERE}.summaries:retrieve_facts"), reminders=later(f"{_HERE}.summaries:fact_reminders"),
+    flush=later(f"{_HERE}.heartbeat:extract_new"), steps=(NightStep("heartbeat", later(f"{_HERE}.heartbeat:night_step")),),
     audit=AuditPart(READ_FROM, audit_telling("facts", "by", "why", "entity", "to", "note_id")),
-    status=later(f"{_HERE}.summaries:status"),
-    agents=later(f"{_HERE}.summaries:agents_of"),
-    silos=later(f"{_HERE}.channels:silos"),
-    settings=FactSettings,
-    files=(TREES,),
-)
+    status=later(f"{_HERE}.summaries:status"), agents=later(f"{_HERE}.summaries:agents_of"),
+    silos=later(f"{_HERE}.channels:silos"))  # fmt: skip

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.design import Face, later, on_home
-from theorex_lab.designs.facts import channels, contradictions, extracting, self_notes, signals, writing
+from theorex_lab.designs.facts import channels, self_notes, signals, writing
 from theorex_lab.designs.facts import domains as areas
 from theorex_lab.designs.facts import notes as work
 from theorex_lab.designs.facts.checks import check_entity
@@ -42,9 +42,9 @@ class FactsMemory(Face):
     supersede = on_home(writing.supersede)
     undo_supersede = on_home(writing.undo_supersede)
     archive = on_home(writing.archive_entity)
-    extract = on_home(extracting.extract_new)
+    extract = on_home(later(f"{_HERE}.heartbeat:extract_new"))
     add_channel = on_home(channels.add_channel)
-    contradict = on_home(contradictions.contradicting)
+    contradict = on_home(work.contradicting)
     access = on_home(writing.note_access)
     observe = on_home(work.observe)
     note_tension = on_home(work.note_tension)
@@ -58,8 +58,8 @@ class FactsMemory(Face):
     judge_proposal = on_home(areas.judge_proposal)
     add_line = on_home(self_notes.add_line)
     lines = on_home(self_notes.self_lines)
-    check_chains = on_home(later(f"{_HERE}.tree_checks:check_home"))
-    duplicates = on_home(later(f"{_HERE}.tree_checks:duplicates"))
+    check_chains = on_home(later(f"{_HERE}.tree_read:check_home"))
+    duplicates = on_home(later(f"{_HERE}.tree_read:duplicates"))
     beat = on_home(later(f"{_HERE}.heartbeat:beat"))
 
     def write(self, entity: str, text: str, *, semantic: bool = True, **given: Any) -> writing.Wrote:

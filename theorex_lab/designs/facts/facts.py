@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import to_iso
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, pairs, sameness, statements, superseding
+from theorex_lab.designs.facts import pairs, statements, superseding
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
@@ -20,7 +20,6 @@ from theorex_lab.memory.observation import TRUST
 Rows = NDArray[np.int64]
 Scope = tuple[str, str]  # entity and project: facts are compared with those of the same
 _NEAREST = 8  # facts that share most words with a new one, which are compared with it
-NEVER = 1 << 62  # µs; of times that are not given
 
 
 class Fact(NamedTuple):
@@ -88,25 +87,22 @@ def split_id(fact_id: str) -> tuple[str, int]:
 class Facts(View):
     """A row a fact, in the order in which they were written.
 
-    facts: seq, at (µs), agent, entity, slug, project (numbers of names), category and abstraction (places in their lists),
-    trust, confidence, accesses, accessed_at (µs), superseded_at (µs, 0 while it is active), superseded_by (row + 1, 0 for
-    none), valid_from and valid_to (µs, NEVER where not given), number (of its id), digest (of its normal form).  details:
-    tags, origin, source and supersedes as JSON.  marks: up to which seq captures were read for facts.
+    facts: agent, entity, slug, project (numbers of names), trust, accesses, accessed_at (µs), superseded_at (µs, 0 while it is
+    active), superseded_by (row + 1, 0 for none), number (of its id), digest (of its normal form).  details: its other
+    members as JSON.  marks: up to which seq captures were read for facts.
     """
 
     name = "facts"
-    code = 2
+    code = 3
     kinds = ("fact", "fact_superseded", "facts_accessed", "entity_archived", "extracted")
 
     def __init__(self) -> None:
         super().__init__()
         self.ids, self.entities, self.slugs, self.agents, self.projects = Names(), Names(), Names(), Names(), Names()
-        self.texts, self.details, self.events = Strings(), Strings(), Strings()
-        self.marks = Table(upto="i8")
+        self.texts, self.details, self.marks = Strings(), Strings(), Table(upto="i8")
         self.facts = Table(
-            seq="i8", at="i8", agent="i4", entity="i4", slug="i4", project="i4", category="i1", abstraction="i1", trust="i1",
-            confidence="f4", accesses="i8", accessed_at="i8", superseded_at="i8", superseded_by="i4", valid_from="i8",
-            valid_to="i8", number="i8", digest="i8")  # fmt: skip
+            agent="i4", entity="i4", slug="i4", project="i4", trust="i1", accesses="i8", accessed_at="i8", superseded_at="i8",
+            superseded_by="i4", number="i8", digest="i8")  # fmt: skip
         self._compared: dict[Scope, tuple[superseding.Superseding, pairs.SharedWords]] = {}  # once it was asked for
 
     def _after_load(self) -> None:
@@ -118,16 +114,13 @@ class Facts(View):
             return
         self.ids.number(body["fact_id"])
         slug, number = split_id(body["fact_id"])
-        entity = self.entities.number(body["entity"])
         self.facts.add(
-            seq=event.seq, at=event.at, agent=self.agents.number(event.agent), entity=entity, slug=self.slugs.number(slug),
-            project=self.projects.number(body.get("project", "")), category=CATEGORIES.index(body["category"]),
-            abstraction=ABSTRACTIONS.index(body["abstraction"]), trust=TRUST[body["source"]], confidence=body["confidence"],
-            valid_from=NEVER if body["valid_from"] is None else body["valid_from"], valid_to=NEVER if body["valid_to"] is None else body["valid_to"], number=number, digest=form_number(body["text"]),
-        )  # fmt: skip
+            agent=self.agents.number(event.agent), entity=self.entities.number(body["entity"]), slug=self.slugs.number(slug),
+            project=self.projects.number(body.get("project", "")), trust=TRUST[body["source"]], number=number,
+            digest=form_number(body["text"]))  # fmt: skip
         self.texts.append(body["text"])
-        self.events.append(event.id)
-        self.details.append(json.dumps([body["tags"], body["origin"], body["source"], body["supersedes"]]))
+        details = {name: body[name] for name in _TOLD} | {"at": event.at, "event_id": event.id}
+        self.details.append(json.dumps(details))
         self._compare((body["entity"], body.get("project", "")), body["fact_id"], body["text"])
 
     def _fact_superseded(self, event: Event) -> None:
@@ -209,30 +202,25 @@ class Facts(View):
         columns = (self.facts[name][rows].tolist() for name in _READ)
         return [self._read(*cells) for cells in zip(rows.tolist(), *columns, strict=True)]
 
-    def _read(self, row: int, *cells: Any) -> Fact:
-        table = dict(zip(_READ, cells, strict=True))
-        tags, origin, source, supersedes = json.loads(self.details[row])
+    def _read(
+        self, row: int, entity: int, project: int, agent: int, ended: int, by: int, used: int, used_at: int
+    ) -> Fact:
+        told = json.loads(self.details[row])
+        told |= {name: tuple(told[name]) for name in ("tags", "supersedes")}
         return Fact(
-            self.ids[row], self.entities[table["entity"]], self.texts[row], CATEGORIES[table["category"]],
-            round(table["confidence"], 6), ABSTRACTIONS[table["abstraction"]], tuple(tags), source, origin, table["at"],
-            table["superseded_at"] or None, self.ids[table["superseded_by"] - 1] if table["superseded_by"] else "",
-            tuple(supersedes), table["accesses"], table["accessed_at"] or None, _given(table["valid_from"]),
-            _given(table["valid_to"]), self.events[row], self.projects[table["project"]], self.agents[table["agent"]],
-        )  # fmt: skip
+            self.ids[row], self.entities[entity], self.texts[row], project=self.projects[project], agent=self.agents[agent],
+            superseded_at=ended or None, superseded_by=self.ids[by - 1] if by else "", access_count=used,
+            last_accessed=used_at or None, **told)  # fmt: skip
 
 
-_TIMES = "confidence at superseded_at superseded_by accesses accessed_at valid_from valid_to"
-_READ = f"entity category abstraction project agent {_TIMES}".split()
-
-
-def _given(at: int) -> int | None:
-    return None if at == NEVER else at
+_TOLD = "category confidence abstraction tags source origin supersedes valid_from valid_to".split()
+_READ = "entity project agent superseded_at superseded_by accesses accessed_at".split()
 
 
 @lru_cache(1_024)  # who writes a fact and who folds it read the same
 def form_number(text: str) -> int:
     """The first 63 bits of the hash of a fact's normal form."""
-    return int(sameness.fact_hash(text)[:16], 16) >> 1
+    return int(pairs.fact_hash(text)[:16], 16) >> 1
 
 
 def facts_of(home: Home, entity: str | None = None, *, as_of: int | None = None,

@@ -3,9 +3,10 @@
 State, extract, synthesis, domains, validate and report, as Engram has them. The three that may take long run in processes of
 their own with a time limit; what they did they hand over as a block of text. How far captures were read is kept by the
 heartbeat alone, forwards, and only where extract handed over that all went well: one that is killed anywhere is made good
-by the next.
+by the next. Extract reads the sentences of people and agents that signal something worth keeping; a flush does it too.
 """
 
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -14,20 +15,22 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from theorex_lab.clock import SystemClock, to_iso
-from theorex_lab.designs.facts import domains, items, signals, tree_checks
-from theorex_lab.designs.facts.extracting import TEXT_OF, Extracted, extract_facts, keep_watermark, watermark
-from theorex_lab.designs.facts.facts import facts_of
+from theorex_lab.designs.facts import checks, domains, items, signals, writing
+from theorex_lab.designs.facts.channels import Channels
+from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.designs.facts.handoff import Handoff, read_handoff
 from theorex_lab.designs.facts.notes import alerts as note_alerts
 from theorex_lab.designs.facts.summaries import local_day, summary
-from theorex_lab.errors import TheorexError
+from theorex_lab.errors import AlreadyThere, TheorexError
 from theorex_lab.evolution.lease import Holder, leased
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, derived_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.index import SPEAKER
+from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.text.line import count_tokens, one_line
 
 Runner = Callable[[Home, str], str]  # runs a phase by its name, and returns what it printed
@@ -152,8 +155,7 @@ def _phases(home: Home, run: Runner, renew: Callable[[], None], *, embeds: bool 
         "extract": extract,
         "synthesis": lambda: handed_over("synthesis") if _due(home) else Handoff(status="idle", summary="not due"),
         "domains": lambda: handed_over("domains"),
-        "validate": lambda: _validate(home, embeds),
-    }
+        "validate": lambda: _validate(home, embeds)}  # fmt: skip
     for name, turn in turns.items():
         renew()
         started = home.clock.now()
@@ -234,7 +236,9 @@ def _domains(home: Home) -> Handoff:
 def _validate(home: Home, embeds: bool) -> Handoff:
     """Whether chains of facts are sound; texts get vectors for two seconds, or from a step of the night; alerts of notes
     that nobody reviewed."""
-    found = tree_checks.check_home(home)
+    from theorex_lab.designs.facts.tree_read import check_home  # pydantic takes long to load, and a flush needs none
+
+    found = check_home(home)
     waits = Searcher(home).vectors.embed_some(_EMBEDDING_SECONDS) if embeds else ""
     told = f"{found.facts} facts, {len(found.problems)} problems" + (f"; vectors wait: {waits}" if waits else "")
     alerts = (*found.problems, *note_alerts(home))
@@ -244,3 +248,96 @@ def _validate(home: Home, embeds: bool) -> Handoff:
 def _report(home: Home, done: Beat) -> Event:
     body = {"phases": done.to_dict()["phases"], "project": ""}
     return new_event("heartbeat", body, agent=SCANNER, at=home.clock.now())
+
+
+TEXT_OF = {"prompt": "text", "observation": "text"}
+# Of several categories that a sentence signals, the first of these is the fact's.
+_ORDER = ("correction", "decision", "preference", "instruction", "identity", "milestone")
+_OF_THE_PERSON = frozenset(("preference", "instruction", "identity"))
+_LOCAL = re.compile(r"[`/\\$_]|\w\.\w|(?:^|\s)--?\w|\d")  # names a file, a command or a place: of its project
+_DERIVED = frozenset((FIX_TYPE, AVOID_TYPE, MOMENT_TYPE, "summary", "graduated"))
+
+
+class Extracted(NamedTuple):
+    """What was read of the captures up to seq `upto`: facts written, those of them that replaced others or are in tension."""
+
+    upto: int
+    captures: int = 0
+    facts: int = 0
+    superseded: int = 0
+    tensions: int = 0
+
+
+def watermark(home: Home) -> int:
+    """The seq up to which captures were read for facts; the highest, since it only goes forwards."""
+    with home.views.reading(Facts) as view:
+        return int(view.marks["upto"].max(initial=0))
+
+
+def keep_watermark(home: Home, found: Extracted) -> bool:
+    """Append how far captures were read; False where that was kept already. It only goes forwards."""
+    with home.journal.exclusive() as append:
+        if not found.captures or found.upto <= watermark(home):
+            return False
+        append(new_event("extracted", found._asdict(), agent=SCANNER, at=home.clock.now()))
+    return True
+
+
+def extract_facts(home: Home, upto: int | None = None) -> Extracted:
+    """Write the facts of the captures after the watermark, up to seq `upto`; repeating it writes nothing twice.
+
+    The watermark stays: whoever is content with the result keeps it, see `keep_watermark`.
+    """
+    whole = home.in_project("")
+    last = whole.journal.last_seq() if upto is None else upto
+    counted, captures = Counter[str](), 0
+    for event in whole.journal.tail(watermark(home), kinds=list(TEXT_OF), upto=last):
+        captures += 1
+        for new in facts_said(whole, event):
+            try:
+                counted[writing.write_fact(whole, new).action] += 1
+            except AlreadyThere:  # it was read before a process was stopped, and has been replaced since
+                counted["again"] += 1
+    written = counted["written"] + counted["superseded"] + counted["tension"]
+    return Extracted(last, captures, written, counted["superseded"], counted["tension"])
+
+
+def extract_new(home: Home, *_: str) -> Extracted:
+    """Read what came since, and keep how far that is; where an agent's session ends, what waits of others too."""
+    found = extract_facts(home)
+    keep_watermark(home, found)
+    return found
+
+
+def facts_said(home: Home, event: Event) -> Iterator[writing.NewFact]:
+    """The facts that a capture states, each of whom or what it is about."""
+    body = event.body
+    if body.get("subagent") or body.get("type") in _DERIVED:
+        return
+    text, by_user = str(body.get(TEXT_OF[event.kind], "")), body.get("source") == "user"
+    speaker = SPEAKER.match(text) if event.kind == "observation" else None
+    who = speaker[1] if speaker else "user" if by_user else event.agent
+    said = text[speaker.end() :] if speaker else text
+    for number, found in enumerate(signals.facts_in(said, "user" if by_user else "agent")):
+        category = min(found.categories, key=_ORDER.index)
+        entity, project = _about(home, body.get("project", ""), who, category, found.sentence)
+        yield writing.NewFact(
+            entity, found.sentence, signals.FACT_CATEGORY.get(category, category), found.confidence, "pattern" if category in _OF_THE_PERSON else "episode",
+            source=body.get("source", "import"), origin=event.kind, lineage=(event.id,), at=min(event.at, home.clock.now()),
+            event_id=derived_event_id("fact", event.id, number), agent=event.agent, project=project,
+            noted=event.id if event.kind == "observation" else "")  # fmt: skip
+
+
+def _about(home: Home, project: str, who: str, category: str, text: str) -> tuple[str, str]:
+    """Whom or what a sentence is about, and the project that it stays in: '' for what is known everywhere.
+
+    What is said in a group stays there; in a chat of two, it is about the person.
+    """
+    with home.views.reading(Channels) as channels:
+        group = channels.is_group(project)
+    person = f"people/{checks.slug_of(who)}"
+    if group is not None:
+        return person, project if group else ""
+    if project and category not in _OF_THE_PERSON and who in ("user", "main"):
+        return f"projects/{checks.slug_of(re.sub(r'-[0-9a-f]{8}$', '', project))}", project
+    return person, project if _LOCAL.search(text) else ""

@@ -1,14 +1,19 @@
-"""Notes of the work: what rubbed, surprised or was done well, and facts that may not both hold; reviewed one by one."""
+"""Notes of the work: what rubbed, surprised or was done well, and facts that may not both hold; reviewed one by one.
+
+Beside them, pairs of active facts that nobody has noted yet and that may not hold side by side.
+"""
 
 import json
-from collections.abc import Sequence, Set
+from collections import defaultdict
+from collections.abc import Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
 from theorex_lab.clock import to_iso
 from theorex_lab.design import Face
-from theorex_lab.designs.facts import NOTE_CATEGORIES, items, sameness
-from theorex_lab.designs.facts.checks import check_flow, check_line, one_of
-from theorex_lab.designs.facts.facts import fact_by_id
+from theorex_lab.designs.facts import NOTE_CATEGORIES, items
+from theorex_lab.designs.facts.checks import check_entity, check_flow, check_line, one_of
+from theorex_lab.designs.facts.facts import Fact, fact_by_id, facts_of
+from theorex_lab.designs.facts.pairs import SharedWords, contradiction, normal_form
 from theorex_lab.designs.facts.writing import DESCRIPTION_CHARACTERS, NewFact, supersede, undo_supersede, write_fact
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
@@ -198,9 +203,9 @@ def alerts(home: Home) -> list[str]:
 
 def _repeated(home: Home, text: str, facts: Set[str] = frozenset()) -> str:
     """The id of the open note, or with facts the open tension, that a text repeats; '' for none."""
-    words = set(sameness.normal_form(text).split()) or {text}
+    words = set(normal_form(text).split()) or {text}
     for note in notes_of(home, "pending", tensions=bool(facts))[-_LOOKED_AT:]:
-        others = set(sameness.normal_form(note.text).split()) or {note.text}
+        others = set(normal_form(note.text).split()) or {note.text}
         if (facts and facts == {*note.facts}) or len(words & others) > _REPEATS_ABOVE * len(words | others):
             return note.id
     return ""
@@ -230,3 +235,34 @@ def _take_back(home: Home, note: Note) -> None:
     for fact_id in note.facts:
         if note.fact and fact_by_id(home, fact_id).superseded_by == note.fact:
             undo_supersede(home, fact_id)
+
+
+_NEAREST = 20
+
+
+def contradicting(home: Home, entity: str | None = None, *, cross_entity: bool = False,
+                  limit: int = 20) -> list[dict[str, Any]]:  # fmt: skip
+    """Pairs of active facts that share two words and three tenths of their words, what speaks most for a contradiction first.
+
+    entity: pairs with a fact of this one, None is of any.  cross_entity: with facts of other entities too, people included.
+    [{facts: ids, texts, shared: words, jaccard, contradiction: 0..1}]
+    """
+    entity = None if entity is None else check_entity(entity)
+    groups: dict[str, list[Fact]] = defaultdict(list)
+    for fact in facts_of(home, None if cross_entity else entity):
+        groups["" if cross_entity else fact.entity].append(fact)
+    pairs = [pair for group in groups.values() for pair in _pairs(group, entity)]
+    return sorted(pairs, key=lambda pair: (-pair["contradiction"], -pair["jaccard"], pair["facts"]))[:limit]
+
+
+def _pairs(facts: list[Fact], entity: str | None) -> Iterator[dict[str, Any]]:
+    earlier, by_id = SharedWords(), dict[str, Fact]()
+    for fact in facts:
+        for other_id, jaccard, shared in earlier.near(fact.text, _NEAREST):
+            other = by_id[other_id]
+            if entity in (None, fact.entity, other.entity):
+                yield {
+                    "facts": [other.id, fact.id], "texts": [other.text, fact.text], "shared": shared,
+                    "jaccard": round(jaccard, 3), "contradiction": round(contradiction(other.text, fact.text), 3)}  # fmt: skip
+        earlier.add(fact.id, fact.text)
+        by_id[fact.id] = fact

@@ -3,38 +3,176 @@
 A record that cannot be read is named and the others come in. Taking in the same twice changes nothing: a record has one
 event id, its own where it was exported here, else one made of what it says. An id that another record has already becomes
 the next free one. Where a domain's file differs from what is here, `theorex import` only adds to it.
+
+First comes what a record must hold, at last what is wrong with folders and with the memory itself, and what can be mended.
 """
 
+import json
 import re
-from collections import Counter
-from collections.abc import Container, Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from functools import cached_property
+from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+from pydantic.fields import FieldInfo
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.designs.facts import checks, domains, items, notes, self_notes, summaries, tree_records
-from theorex_lab.designs.facts.facts import Facts, facts_of
-from theorex_lab.designs.facts.tree_write import MAIN, REGISTRY, SECTIONS, said_by_day, title_of
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, checks, domains, notes, self_notes
+from theorex_lab.designs.facts.facts import Fact, Facts, facts_of
+from theorex_lab.designs.facts.items import fact_settings
+from theorex_lab.designs.facts.notes import STATUSES
+from theorex_lab.designs.facts.pairs import fact_hash, same_fact
+from theorex_lab.designs.facts.summaries import zone_of
+from theorex_lab.designs.facts.tree_write import MAIN, REGISTRY, SECTIONS, in_json, said_by_day, title_of, wrapped
 from theorex_lab.errors import InvalidInput
+from theorex_lab.exchange import schema
 from theorex_lab.exchange.files import Importing, Reports, each_file
 from theorex_lab.exchange.flat_files import append_new, each_noted, without_nulls
-from theorex_lab.exchange.schema import checked
+from theorex_lab.exchange.schema import checked, problems
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Body, Event, new_event
+from theorex_lab.journal.files import write_atomically, writing
 from theorex_lab.journal.foreign import check_inside, read_file
-from theorex_lab.memory.observation import DEFAULT_TYPE, FIX_TYPE, Entry, new_observation
+from theorex_lab.memory.observation import DEFAULT_TYPE, FIX_TYPE, Entry, check_tags, new_observation
 from theorex_lab.project import check_project
 from theorex_lab.text.doors import kept_value
+from theorex_lab.text.sections import read_sections
+
+MOST_ACCESSES = 1_000  # that are taken from a file
+_CONFIDENCE = 0.7  # of facts from before confidence was noted
+_PATTERNS = ("preference", "relationship")  # categories whose facts were patterns before abstractions were noted
+
+
+def _whole_time(stated: Any) -> Any:
+    """A day stands for its beginning in UTC."""
+    return f"{stated}T00:00:00Z" if isinstance(stated, str) and len(stated) == len("2026-01-31") else stated
+
+
+def _among(names: Sequence[str]) -> FieldInfo:
+    return _like(f"^({'|'.join(names)})$", f"one of {', '.join(names)}")
+
+
+def _like(pattern: str, what: str) -> FieldInfo:
+    found: FieldInfo = Field(pattern=pattern, description=what)
+    return found
+
+
+_Day = Field(description="a day, or an ISO 8601 time with an offset")
+_Time = Annotated[schema.Time | None, BeforeValidator(_whole_time), _Day]
+_Text = Annotated[str, _like(r"(?s)^.{0,500}$", "a text of up to 500 characters")]
+_Ids = Annotated[list[str], Field(default_factory=list, description="a list of ids")]
+_Tags = Annotated[list[str], AfterValidator(check_tags), Field(description="a list of up to 32 texts")]
+
+
+class _Record(schema.FileRecord):
+    model_config = ConfigDict(alias_generator=to_camel)
+    project: Annotated[str, AfterValidator(check_project), Field(description="a project")] = ""
+
+
+class FactRecord(_Record):
+    """A fact of items.json, of the second version."""
+
+    id: Annotated[str, _like(r"^[a-z0-9][a-z0-9-]{0,63}-\d{1,9}$", "a name and a number, such as ann-001")]
+    fact: Annotated[str, _like(r"(?s)^.{1,500}$", "a text of 1 to 500 characters")]
+    category: Annotated[str, _among(CATEGORIES)] = "context"
+    confidence: schema.Share
+    abstraction_level: Annotated[str, _among(ABSTRACTIONS)]
+    tags: _Tags
+    timestamp: _Time = None
+    status: Annotated[str, _among(("active", "superseded"))] = "active"
+    superseded_by: schema.Text = ""
+    superseded_at: _Time = None
+    supersedes: _Ids
+    access_count: Annotated[int, schema.whole(0)] = 0
+    last_accessed: _Time = None
+    valid_from: _Time = None
+    valid_to: _Time = None
+    source: schema.Text = ""
+
+
+class NoteRecord(_Record):
+    """A note of ops/observations or ops/tensions."""
+
+    id: Annotated[str, _like(r"^(obs|tension)-\d{1,9}$", "such as obs-0001 or tension-0001")]
+    observation: _Text = ""
+    tension: _Text = ""
+    category: schema.Text = ""
+    status: Annotated[str, _among(STATUSES)] = "pending"
+    fact_refs: _Ids
+    fact: schema.Text = ""
+    created_at: _Time = None
+    updated_at: _Time = None
+    agent: schema.Agent = "main"
+
+    @property
+    def noted(self) -> str:
+        """The category of an observation; Engram's code calls `pattern` what its description calls quality."""
+        return self.category if self.category in NOTE_CATEGORIES else "quality"
+
+
+def read_marked_json(path: Path) -> tuple[Any, bool]:
+    """What a JSON file holds, and whether it begins with a byte order mark. Raises InvalidInput where it is no JSON."""
+    content = read_file(path)
+    try:
+        return json.loads(content.decode("utf-8-sig")), content.startswith(b"\xef\xbb\xbf")
+    except (ValueError, RecursionError) as error:
+        raise InvalidInput(f"not JSON: {error}") from error
+
+
+def facts_in(document: Any) -> tuple[list[Any], bool]:
+    """The records of an items.json, and whether it is a bare list, as the first version was. Raises InvalidInput for neither."""
+    found = document.get("facts", document.get("items")) if isinstance(document, dict) else document
+    if not isinstance(found, list):
+        raise InvalidInput('got no facts; allowed is a list, or an object with the list "facts"')
+    return found, document is found
+
+
+def upgraded(record: dict[str, Any]) -> dict[str, Any]:
+    """The record of a fact as the second version has it: with confidence, abstractionLevel and tags where it lacks them."""
+    abstraction = "pattern" if record.get("category") in _PATTERNS else "episode"
+    new = {"confidence": _CONFIDENCE, "abstractionLevel": abstraction, "tags": list[str]()}
+    return {**record, **{key: value for key, value in new.items() if record.get(key) is None}}
+
+
+def free_like(stated: str, *taken: Container[str]) -> str:
+    """The first id with another number, as wide as that of the one that is given, which none of these holds.
+
+    >>> free_like("ann-001", {"ann-001", "ann-002"}, ["ann-003"])
+    'ann-004'
+    """
+    name, _, digits = stated.rpartition("-")
+    numbered = (f"{name}-{number:0{len(digits)}d}" for number in count(1))
+    return next(id for id in numbered if not any(id in known for known in taken))
+
+
+def chain_problems(successors: Mapping[str, str], known: Container[str] = ()) -> dict[str, str]:
+    """What is wrong with chains of facts, by a fact's id; each has a successor, '' for none. known: ids beside these."""
+    found = {}
+    for fact_id, successor in successors.items():
+        if successor and successor not in successors and successor not in known:
+            found[fact_id] = f"supersededBy is {successor!r}, which is no fact that is there"
+        members, at = [fact_id], successor
+        while at and at not in members:
+            members.append(at)
+            at = successors.get(at, "")
+        if at == fact_id == min(members):
+            found[fact_id] = f"the chain {' → '.join([*members, fact_id])} is a circle"
+    return found
+
 
 _DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _SAID = re.compile(r"(\d\d:\d\d) ([a-z0-9][a-z0-9._-]{0,63}): (\S.*)")
 _DRAWN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}")
 _TYPE_OF = dict(zip(SECTIONS, (DEFAULT_TYPE, "decision", FIX_TYPE), strict=True))  # of what stands in a section
 Events = Iterator[tuple[Event, int]]
-_FoundFact = tuple[Body, tree_records.FactRecord, str, Event | None]  # as it stands, its event's id, that if it is here
+_FoundFact = tuple[Body, FactRecord, str, Event | None]  # as it stands, its event's id, that if it is here
 
 
 def import_tree(home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
@@ -100,19 +238,19 @@ class _Taking:
     def _settle(self, stated: str, event_id: str, key: str, taken: set[str], others: Container[str]) -> Event | None:
         """Give a record its id in this home, its own unless that is taken; its event where it is here already."""
         here = next(iter(self.home.journal.read(ids=[event_id], erased=True)), None)
-        own = stated if stated not in taken else tree_records.free_like(stated, taken, others)
+        own = stated if stated not in taken else free_like(stated, taken, others)
         self.ids[stated] = here.body.get(key, stated) if here else own
         taken.add(self.ids[stated])
         return here
 
     def _facts(self, file: Path, problems: list[str]) -> Events:
-        document, _ = tree_records.read_marked_json(file)
-        entity, records = entity_of(file, document), tree_records.facts_in(document)[0]
+        document, _ = read_marked_json(file)
+        entity, records = entity_of(file, document), facts_in(document)[0]
         numbered = ((f"fact {number}", record) for number, record in enumerate(records, 1))
         read = [given for _, given in each_noted(problems, numbered, self._fact_record)]
         with self.home.views.reading(Facts) as view:
             taken = set(view.ids)
-        broken = tree_records.chain_problems({record.id: record.superseded_by for _, record in read}, taken)
+        broken = chain_problems({record.id: record.superseded_by for _, record in read}, taken)
         problems += [f": {fact_id}: {problem}; nothing stands in its place" for fact_id, problem in broken.items()]
         found, stated = [], {record.id for _, record in read}
         for raw, record in read:
@@ -136,18 +274,18 @@ class _Taking:
                 at, agent = record.superseded_at or times.get(by), fact.agent if fact else ""
                 yield self._event("fact_superseded", body, at, derived_event_id("superseded", event_id, by), agent), 0
             if record.access_count and not known:
-                body = {"facts": [fact_id] * min(record.access_count, tree_records.MOST_ACCESSES)}
+                body = {"facts": [fact_id] * min(record.access_count, MOST_ACCESSES)}
                 at = record.last_accessed or record.timestamp
                 yield self._event("facts_accessed", body, at, derived_event_id("accessed", event_id)), 0
 
-    def _fact_record(self, raw: Any) -> tuple[Body, tree_records.FactRecord]:
-        record = tree_records.upgraded(without_nulls(raw))
+    def _fact_record(self, raw: Any) -> tuple[Body, FactRecord]:
+        record = upgraded(without_nulls(raw))
         if "entity" in record:
             checks.check_entity(record["entity"])
         record["trust"] = self.how.source(record, "trust", self.source)
-        return record, checked(tree_records.FactRecord, record)
+        return record, checked(FactRecord, record)
 
-    def _fact_body(self, entity: str, raw: dict[str, Any], record: tree_records.FactRecord) -> Body:
+    def _fact_body(self, entity: str, raw: dict[str, Any], record: FactRecord) -> Body:
         return {
             "fact_id": self.ids[record.id], "entity": entity, "text": record.fact, "category": record.category,
             "confidence": float(record.confidence), "abstraction": record.abstraction_level, "tags": record.tags,
@@ -156,8 +294,8 @@ class _Taking:
             "valid_to": record.valid_to, "project": record.project or self.home.project}  # fmt: skip
 
     def _note(self, file: Path, _problems: list[str]) -> Events:
-        raw = without_nulls(tree_records.read_marked_json(file)[0])
-        record, tension = checked(tree_records.NoteRecord, raw), file.parent.name == "tensions"
+        raw = without_nulls(read_marked_json(file)[0])
+        record, tension = checked(NoteRecord, raw), file.parent.name == "tensions"
         text = record.tension if tension else record.observation
         if not text or record.id.startswith("tension") != tension or (tension and not record.fact_refs):
             raise InvalidInput(f"got the note {record.id} without a text, or a tension without factRefs; give both")
@@ -207,7 +345,7 @@ class _Taking:
     def _stated(self, registry: Path, name: str) -> dict[str, Any]:
         """What the registry says of a domain; nothing where it has another shape."""
         check_inside(self.root, registry)
-        found = tree_records.read_marked_json(registry)[0] if registry.is_file() else {}
+        found = read_marked_json(registry)[0] if registry.is_file() else {}
         for key in ("domains", name):
             found = found.get(key) if isinstance(found, dict) else None
         return found if isinstance(found, dict) else {}
@@ -245,7 +383,7 @@ class _Taking:
 
     @cached_property
     def _zone(self) -> tzinfo:
-        return summaries.zone_of(items.fact_settings(self.home))
+        return zone_of(fact_settings(self.home))
 
     @cached_property
     def _domains(self) -> dict[str, domains.Domain]:
@@ -272,3 +410,152 @@ def _event_id(raw: dict[str, Any], *parts: str) -> str:
 def _untitled(name: str, kind: str, text: str) -> list[str]:
     lines = text.strip("\n").splitlines()
     return lines[2:] if lines[:1] == [title_of(name, kind)] else lines
+
+
+BACKUP = ".before"  # of a file that is rewritten: the first such copy is kept
+_FOLDERS = ("life/people", "life/projects", "life/archives", "memory/domains", "ops/observations", "ops/tensions")
+# What stands in the place of a member that is wrong; of any other nobody can tell.
+_MENDS: Mapping[str, Callable[[Any], Any]] = {
+    "confidence": lambda given: min(max(float(given), 0.0), 1.0) if isinstance(given, int | float) and given == given else 0.7,
+    "category": lambda given: given.lower() if str(given).lower() in CATEGORIES else "context",
+    "abstractionLevel": lambda given: given.lower() if str(given).lower() in ABSTRACTIONS else "episode",
+    "tags": lambda given: [tag.strip() for tag in given if isinstance(tag, str) and 0 < len(tag.strip()) <= 64][:32] if isinstance(given, list) else [],
+    "accessCount": lambda _: 0}  # fmt: skip
+
+
+@dataclass
+class TreeCheck:
+    """How many files and facts were read, what is wrong still, what was mended or brought up to date, and which files were written."""
+
+    files: int = 0
+    facts: int = 0
+    problems: list[str] = field(default_factory=list)
+    mended: list[str] = field(default_factory=list)
+    written: list[str] = field(default_factory=list)
+
+
+def check_tree(folder: Path, *, fix: bool = False) -> TreeCheck:
+    """Check every items.json below a folder: JSON, members, ids, chains. fix: mend what can be, a copy of each file first.
+
+    Mended are a byte order mark, a bare list, members that are missing or out of range, and an id that is there twice. Raises
+    InvalidInput where there is no items.json, StorageError where one cannot be written.
+    """
+    return _each_file(folder, _MENDS, write=fix)
+
+
+def migrate_tree(folder: Path) -> TreeCheck:
+    """Bring every items.json below a folder to the second version, bare lists and wrapped ones alike, a copy of each first.
+
+    Facts get confidence .7, tags [], and abstractionLevel pattern where they are preferences or relationships, else episode,
+    where they lack them; nothing else changes. Raises as `check_tree`.
+    """
+    return _each_file(folder, {}, write=True)
+
+
+def check_home(home: Home) -> TreeCheck:
+    """Check that the chains of the facts here are complete and without a circle."""
+    facts = facts_of(home, active=None)
+    links = {fact.id: fact.superseded_by for fact in facts}
+    found = [f"{fact_id}: {problem}" for fact_id, problem in chain_problems(links).items()]
+    lost = [(fact.id, old) for fact in facts for old in fact.supersedes if old not in links]
+    found += [f"{fact_id}: it supersedes {old!r}, which is no fact that is there" for fact_id, old in lost]
+    return TreeCheck(0, len(facts), found)
+
+
+def duplicates(home: Home) -> tuple[int, list[list[str]]]:
+    """How many different hashes the active facts have within their entities, and the ids of those that say exactly the same."""
+    groups: dict[tuple[str, str], list[list[Fact]]] = defaultdict(list)
+    for fact in facts_of(home):
+        alike = groups[fact.entity, fact_hash(fact.text)]
+        same = next((group for group in alike if same_fact(group[0].text, fact.text)), None)
+        alike.append([fact]) if same is None else same.append(fact)
+    return len(groups), [[fact.id for fact in group] for alike in groups.values() for group in alike if len(group) > 1]
+
+
+def duplicate_of(home: Home, entity: str, text: str) -> dict[str, Any]:
+    """The hash of a text, and the id of the entity's active fact that says exactly the same, or None."""
+    same = (fact.id for fact in facts_of(home, checks.check_entity(entity)) if same_fact(fact.text, text))
+    return {"hash": fact_hash(text), "duplicate": next(same, None)}
+
+
+def init_tree(folder: Path) -> dict[str, list[str]]:
+    """Make the folders, MEMORY.md and SOUL.md where they are not there yet; nothing is overwritten. {made, kept, hooks}
+
+    hooks: what to enter into an agent's and the system's settings, a line each. Raises StorageError.
+    """
+    texts = read_sections(__file__, "tree.txt")
+    made, kept = list[str](), list[str]()
+    with writing(folder, "choose another folder"):
+        for name in _FOLDERS:
+            (kept if (folder / name).is_dir() else made).append(name)
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        for name in ("MEMORY.md", "SOUL.md"):
+            (kept if (folder / name).exists() else made).append(name)
+            if name in made:
+                write_atomically(folder / name, f"{texts[name]}\n".encode())
+    return {"made": made, "kept": kept, "hooks": texts["hooks"].splitlines()}
+
+
+def _each_file(folder: Path, mends: Mapping[str, Callable[[Any], Any]], *, write: bool) -> TreeCheck:
+    done, links = TreeCheck(), dict[str, str]()
+    files = sorted(folder.glob("life/*/*/items.json"))
+    if not files and not (folder / "life").is_dir():
+        raise InvalidInput(f"got {folder}, which holds no life/*/*/items.json; allowed is the folder that life/ is in")
+    for file in files:
+        name, said = file.relative_to(folder).as_posix(), list[str]()
+        try:
+            check_inside(folder, file)
+            document = _mended_file(file, name, done, links, mends, said)
+            if write and said:
+                _rewrite(file, document)
+                done.written.append(name)
+        except InvalidInput as error:
+            done.problems.append(f"{name}: {error}")
+        (done.mended if write else done.problems).extend(f"{name}: {problem}" for problem in said)
+    done.problems += [f"{fact_id}: {problem}" for fact_id, problem in chain_problems(links).items()]
+    return done
+
+
+def _mended_file(file: Path, name: str, done: TreeCheck, links: dict[str, str],
+                 mends: Mapping[str, Callable[[Any], Any]], said: list[str]) -> dict[str, Any]:  # fmt: skip
+    """The document of a file as it is to be; what is mended is noted in `said`, what cannot be in the problems."""
+    document, marked = read_marked_json(file)
+    records, bare = facts_in(document)
+    said += ["it begins with a byte order mark"] * marked + ["it is a bare list"] * bare
+    taken = {str(record.get("id")) for record in records if isinstance(record, dict)}
+    newer = []
+    for number, record in enumerate(records, 1):
+        known = isinstance(record, dict)
+        found, mended, left = _mended(record, links, taken, mends) if known else (record, [], ["it is no object"])
+        said += [f"fact {number}: {problem}" for problem in mended]
+        done.problems += [f"{name}: fact {number}: {problem}" for problem in left]
+        newer.append(found)
+    done.files, done.facts = done.files + 1, done.facts + len(records)
+    kept = {} if bare else {key: value for key, value in document.items() if key not in ("facts", "items")}
+    return {**kept, **wrapped(entity_of(file, document), newer)}
+
+
+def _mended(record: dict[str, Any], links: dict[str, str], taken: set[str],
+            mends: Mapping[str, Callable[[Any], Any]]) -> tuple[dict[str, Any], list[str], list[str]]:  # fmt: skip
+    """A record with what could be mended of it, what that was, and what could not; its link is taken down."""
+    found = upgraded(record)
+    lacked = [key for key in found if record.get(key) is None and found[key] is not None]
+    mended, left = [f"it lacks {', '.join(lacked)}"] * bool(lacked), list[str]()
+    for key, sentence in problems(FactRecord, without_nulls(found)).items():
+        found |= {key: mends[key](found[key])} if key in mends else {}
+        (mended if key in mends else left).append(sentence)
+    if (fact_id := str(found.get("id"))) in links:
+        new = free_like(fact_id, taken, links)
+        (mended if mends else left).append(f"the id {fact_id} is there twice; this one is to be {new}")
+        found["id"] = new if mends else fact_id
+    links[str(found.get("id"))] = str(found.get("supersededBy") or "")
+    return found, mended, left
+
+
+def _rewrite(file: Path, document: dict[str, Any]) -> None:
+    """Replace a file as a whole; what it held first is kept beside it."""
+    backup = file.with_name(file.name + BACKUP)
+    with writing(file, "allow writing there, or work on a copy of the folder"):
+        if not backup.exists():
+            write_atomically(backup, read_file(file))
+        write_atomically(file, f"{in_json(document)}\n".encode())

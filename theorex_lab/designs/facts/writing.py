@@ -10,8 +10,7 @@ from theorex_lab.design import Face
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, items, statements, superseding
 from theorex_lab.designs.facts.checks import check_entity, check_flow, one_of
 from theorex_lab.designs.facts.facts import Facts, fact_by_id, form_number
-from theorex_lab.designs.facts.pairs import CONTRADICTS, contradiction, likeness
-from theorex_lab.designs.facts.sameness import same_fact, signed_tokens
+from theorex_lab.designs.facts.pairs import CONTRADICTS, contradiction, likeness, same_fact, signed_tokens
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, check_agent

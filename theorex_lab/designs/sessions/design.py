@@ -28,21 +28,13 @@ SECTIONS = (
     Section(later(f"{_HERE}.sections:spoken_lines"), {SAID: "Said and decided before"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.46, 4_000: 0.68}), by_event=True),
     Section(
         later(f"{_HERE}.sections:file_lines"), {FILE: "Files you will probably need", FOLDER: "Files, by folder"},
-        _shares({0: 1.0, 400: 0.9, 1_000: 0.38, 4_000: 0.24}), inline=(FILE,),
-    ),
+        _shares({0: 1.0, 400: 0.9, 1_000: 0.38, 4_000: 0.24}), inline=(FILE,)),
     Section(later(f"{_HERE}.sections:topic_lines"), {TOPIC: "Topics of late"}, _shares({0: 0.0, 1_000: 0.02})))  # fmt: skip
 
 DESIGN = Design(
-    name="sessions",
-    kinds=KINDS,
+    name="sessions", face=later(f"{_HERE}.face:Sessions"), kinds=KINDS, sections=SECTIONS, settings=SessionSettings,
     views=lambda: [object_at(f"{_HERE}.{place}") for place in ("said:Said", "said:Touches")],
     items=(OBSERVATION, SENTENCE, DIGEST, FIX),
-    sections=SECTIONS,
-    steps=(NightStep("digest", later(f"{_HERE}.digests:digest_idle")),),
-    flush=later(f"{_HERE}.digests:keep_digest"),
-    face=later(f"{_HERE}.face:Sessions"),
-    settings=SessionSettings,
-    retrieve=later(f"{_HERE}.sections:retrieve"),
-    reminders=later(f"{_HERE}.sections:session_reminders"),
-    agents=later(f"{_HERE}.digests:agents_of"),
-)
+    steps=(NightStep("digest", later(f"{_HERE}.digests:digest_idle")),), flush=later(f"{_HERE}.digests:keep_digest"),
+    retrieve=later(f"{_HERE}.sections:retrieve"), reminders=later(f"{_HERE}.sections:session_reminders"),
+    agents=later(f"{_HERE}.digests:agents_of"))  # fmt: skip

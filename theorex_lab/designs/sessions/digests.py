@@ -1,19 +1,67 @@
-"""A session in short: asked, edited, failed, committed, ended, left open; each part taken whole from what was captured."""
+"""A session in short: asked, edited, failed, committed, ended, left open; each part taken whole from what was captured.
+
+Commands that check work (tests, builds, linters) are among it: which failed, and what turned them from red to green.
+"""
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
-from theorex_lab.designs.sessions.checks import Fixed, checks_in, edited, fixed_in, read
-from theorex_lab.designs.sessions.said import Said, shortest_ends
+from theorex_lab.designs.sessions.said import Said, edited, read, shortest_ends
 from theorex_lab.designs.sessions.sentences import sentences_in
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.memory.checks import error_of, family_of, has_failed
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.sections import read_sections
+
+
+class Check(NamedTuple):
+    """A check that was run: its event's place among the session's, its command's family, and whether it passed.
+
+    error: its class where it failed, else ''.
+    """
+
+    place: int
+    family: str
+    passed: bool
+    error: str
+
+
+class Fixed(NamedTuple):
+    """From red to green: a check's family, the class of its error, the files edited between, and the events of it all."""
+
+    family: str
+    error: str
+    files: tuple[str, ...]
+    events: tuple[Event, ...]
+
+
+def checks_in(events: Sequence[Event]) -> Iterator[Check]:
+    """The checks of a session, in order: one whose end is not known is left out."""
+    for place, event in enumerate(events):
+        if event.kind == "tool_used" and (family := family_of(event.body.get("command", ""))):
+            failed = has_failed(event)
+            if failed is not None:
+                yield Check(place, family, not failed, error_of(event.body.get("response", "")) if failed else "")
+
+
+def fixed_in(events: Sequence[Event]) -> Iterator[Fixed]:
+    """Each failure of a family of checks that later passed in the session, with edits of files between."""
+    red: dict[str, Check] = {}
+    for check in checks_in(events):
+        if not check.passed:
+            red.setdefault(check.family, check)
+        elif failed := red.pop(check.family, None):
+            between = [event for event in events[failed.place : check.place] if event.kind == "tool_used"]
+            edits = [event for event in between if edited(event)]
+            if edits:
+                files = tuple(dict.fromkeys(path for event in edits for path in edited(event)))
+                yield Fixed(check.family, failed.error, files, (events[failed.place], *edits, events[check.place]))
+
 
 MESSAGES = ("turn_ended", "turn_message")
 READ_KINDS = ("prompt", "tool_used", *MESSAGES)

@@ -30,5 +30,4 @@ class SessionSettings(SettingsRecord):
     """The settings of the design of sessions."""
 
     age_power: float = tunable(
-        0.75, "how fast a file is forgotten: the sum over days of (age in days + .1)^-agePower", ge=0.1, le=1
-    )
+        0.75, "how fast a file is forgotten: the sum over days of (age in days + .1)^-agePower", ge=0.1, le=1)  # fmt: skip

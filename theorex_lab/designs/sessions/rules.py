@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.designs.sessions.said import Said
-from theorex_lab.designs.sessions.telling import Told, spoken, told
+from theorex_lab.designs.sessions.said import Said, Told, spoken, told
 from theorex_lab.home import Home
 from theorex_lab.text.directives import STANDING, Directive, directive_of, reverses, same_rule, stems
 from theorex_lab.text.spoken import Span

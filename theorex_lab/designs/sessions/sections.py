@@ -9,7 +9,7 @@ from theorex_lab.design import FIXED_KIND, Item, Line, Reminder, Wanted
 from theorex_lab.designs.sessions import FILE, FOLDER, LAST, RULE, SAID, TOPIC, digests, rules, said, sentences
 from theorex_lab.designs.sessions.items import digest_id
 from theorex_lab.designs.sessions.rules import standing_rules
-from theorex_lab.designs.sessions.telling import spoken, telling, told
+from theorex_lab.designs.sessions.said import spoken, telling, told
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.context import render

@@ -45,10 +45,9 @@ def sentences(text: str, by: Speaker) -> tuple[Saying, ...]:
     once: dict[str, Span] = {}
     for span in sentences_of(text, by, doubtful=True):
         once.setdefault(span.text, span)
-    return tuple(
-        Saying(number, span.text, _standing(span) if by == "user" else 0.0, worth(span.text, by), span.own)
-        for number, span in enumerate(once.values())
-    )
+    standing = [_standing(span) if by == "user" else 0.0 for span in once.values()]
+    told = enumerate(zip(once.values(), standing, strict=True))
+    return tuple(Saying(number, span.text, rule, worth(span.text, by), span.own) for number, (span, rule) in told)
 
 
 def said_in(event: Event) -> str:

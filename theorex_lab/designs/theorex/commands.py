@@ -13,14 +13,7 @@ from theorex_lab.designs.theorex.face import Theorex
 from theorex_lab.ids import check_session
 
 _MOST_PROJECTS = 3  # a flush is of one or two sessions, the night renders the others
-
-
 _EMBEDDING_SECONDS = 2.0
-
-
-def _theorex() -> Theorex:
-    found: Theorex = open_lab().theorex
-    return found
 
 
 @command("scan")
@@ -31,7 +24,7 @@ def scan(agent: str | None) -> None:
 
     JSON: {tiers, changed, slept, links_dropped}
     """
-    found = _theorex().scan(agents=None if agent is None else [agent])
+    found = open_lab().theorex.scan(agents=None if agent is None else [agent])
     tiers = "  ".join(f"{tier} {count}" for tier, count in found.tiers.items() if count) or "nothing to scan"
     text = f"{tiers}\n{found.changed} changed tier, {found.slept} fell asleep, {found.links_dropped} links dropped"
     emit(found._asdict(), text)
@@ -45,7 +38,7 @@ def prune(agent: str | None) -> None:
 
     JSON: {pruned}
     """
-    count = _theorex().prune(agents=None if agent is None else [agent])
+    count = open_lab().theorex.prune(agents=None if agent is None else [agent])
     emit({"pruned": count}, f"{count} concepts pruned")
 
 
@@ -64,7 +57,7 @@ def flush(agent: str | None, session: str | None) -> None:
     """
     from theorex_lab.evolution.boot import refresh
 
-    theorex, name = _theorex(), own_agent(agent)
+    theorex, name = open_lab().theorex, own_agent(agent)
     if session is not None:
         theorex.check_turns(check_session(session), agent=name)
     sessions = theorex.sessions(agent=name) if session is None else [check_session(session)]
@@ -88,7 +81,7 @@ def graduate(agent: str | None) -> None:
 
     JSON: {graduated: [label]}
     """
-    labels = _theorex().graduate(agent=own_agent(agent))
+    labels = open_lab().theorex.graduate(agent=own_agent(agent))
     emit({"graduated": labels}, "\n".join(labels) or "nothing graduates")
 
 
@@ -101,7 +94,7 @@ def promote(agent: str | None, force: tuple[int, ...]) -> None:
 
     JSON: {concepts, links}
     """
-    done = _theorex().promote(agent=own_agent(agent), force=force)
+    done = open_lab().theorex.promote(agent=own_agent(agent), force=force)
     emit(done._asdict(), f"{done.concepts} concepts and {done.links} links promoted or brought up to date")
 
 
@@ -113,7 +106,7 @@ def query_shared(query: tuple[str, ...], limit: int) -> None:
 
     JSON: {hits: [{text, count, agent, tier}]}
     """
-    found = _theorex().query_shared(" ".join(query), limit=limit)
+    found = open_lab().theorex.query_shared(" ".join(query), limit=limit)
     hits = [{"text": hit.text, "count": hit.count, "agent": hit.agent, "tier": hit.tier} for hit in found]
     lines = [f"{hit.tier:<8} x{hit.count:<4} {hit.text}  ({hit.agent})" for hit in found]
     emit({"hits": hits}, "\n".join(lines) or "nothing found")
@@ -128,7 +121,7 @@ def flash_inject(agent: str | None, session: str) -> None:
 
     JSON: {text}
     """
-    theorex, name = _theorex(), own_agent(agent)
+    theorex, name = open_lab().theorex, own_agent(agent)
     context = theorex.flash_context(check_session(session), agent=name)
     _note_given(theorex, "flash_inject", context.items, context.tokens, name, session)
     emit({"text": context.text}, context.text.rstrip("\n"))
@@ -145,7 +138,7 @@ def boot_aware(agent: str | None, model: str) -> None:
     """
     from theorex_lab.designs.theorex.context import BUDGETS
 
-    theorex, name = _theorex(), own_agent(agent)
+    theorex, name = open_lab().theorex, own_agent(agent)
     context = theorex.boot_aware(model, agent=name)
     _note_given(theorex, "boot_aware", context.items, context.tokens, name)
     known = [*BUDGETS, *theorex.home.settings.models]
@@ -161,7 +154,7 @@ def confirm(observation_id: str) -> None:
 
     JSON: {observation_id, text}
     """
-    found = _theorex().confirm(observation_id)
+    found = open_lab().theorex.confirm(observation_id)
     emit(found._asdict(), f"{found.observation_id}\nconfirmed: {one_row(found.text)}")
 
 
@@ -179,7 +172,7 @@ def moment(agent: str | None, refs: tuple[str, ...], session: str, story: tuple[
     from theorex_lab.designs.theorex.moments import check_refs
 
     places = check_refs(refs)
-    done = _theorex().moment(" ".join(story), agent=own_agent(agent), refs=places, session=session)
+    done = open_lab().theorex.moment(" ".join(story), agent=own_agent(agent), refs=places, session=session)
     concepts = ", ".join(done.concepts) or "none"
     result = {"event_id": done.event_id, "concepts": done.concepts, "refs": places}
     emit(result, f"{done.event_id}\nconcepts: {concepts}\nrefs: {len(places)}")
@@ -193,7 +186,7 @@ def drift(agent: str | None) -> None:
     JSON: {agent, coverage, state, anchors, active, left}
     """
     name = own_agent(agent)
-    found = _theorex().drift(agent=name)
+    found = open_lab().theorex.drift(agent=name)
     text = f"{name}: {found.state}, {found.active} of {found.anchors} anchors are ACTIVE"
     emit(found.to_dict(), text + (f"; left: {one_row(', '.join(found.left))}" if found.left else ""))
 
@@ -209,7 +202,7 @@ def context_monitor(agent: str | None, session: str, context_pct: float | None) 
 
     JSON: {fired, context_pct, calls, written, …}
     """
-    found = _theorex().check_context(session, context_pct, agent=own_agent(agent))
+    found = open_lab().theorex.check_context(session, context_pct, agent=own_agent(agent))
     done = f"summed up in {found.written}" if found.written else "nothing to sum up" if found.fired else "not due"
     about = "about " if found.estimated else ""
     emit(found.to_dict(), f"{about}{found.context_pct:g} % of the context, {found.calls} calls: {done}")

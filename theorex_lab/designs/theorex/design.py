@@ -13,8 +13,7 @@ READ_FROM = {
     "tier_change": ("imported", "prune", "scan"), "graduation": ("graduated",), "prune": ("prune",),
     "moment_capture": ("observation",)}  # fmt: skip
 MEMORY_SETTINGS = (
-    "decayLaw", "decayParams", "halfLifeDays", "fixHalfLifeDays", "activeThreshold", "mildThreshold", "contextTokens",
-)  # fmt: skip
+    "decayLaw", "decayParams", "halfLifeDays", "fixHalfLifeDays", "activeThreshold", "mildThreshold", "contextTokens")  # fmt: skip
 _VIEWS = ("axon:Axon", "flash:Flash", "short_term:ShortTerm", "shared:SharedWeb")
 
 
@@ -26,36 +25,21 @@ def _several(module: str, *names: str) -> list[Callable[..., Any]]:
     return [_own(f"{module}:{name}") for name in names]
 
 
+FILES = parts.FileLayout(
+    "axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments/*.json, short-term/*.jsonl, "
+    "stm.jsonl, cold-store.db",
+    *_several("exchange", "export_files", "files_of", "import_files", "places", "export_places", "in_places"))  # fmt: skip
 DESIGN = parts.Design(
-    name="theorex",
-    face=_own("face:Theorex"),
-    tools=_own("tools:tools"),
-    kinds=KINDS,
-    upcasters=UPCASTERS,
+    name="theorex", face=_own("face:Theorex"), tools=_own("tools:tools"), kinds=KINDS, upcasters=UPCASTERS, leads=False,
     events=parts.EventsPart(settled=_own("exchange_read:settled")),
     views=lambda: [parts.object_at(f"theorex_lab.designs.theorex.{place}") for place in _VIEWS],
-    items=(OBSERVATION, CONCEPT, MOMENT),
-    search=parts.SearchPart(*_several("search", "asleep", "shared_documents", "related")),
+    items=(OBSERVATION, CONCEPT, MOMENT), search=parts.SearchPart(*_several("search", "asleep", "shared_documents", "related")),
     sections=(
-        parts.Section(_own("context:sentence_lines"), TITLES, always=True),
-        parts.Section(_own("context:concept_lines")),
-    ),
-    leads=False,
-    reminders=_own("steps:reminders"),
+        parts.Section(_own("context:sentence_lines"), TITLES, always=True), parts.Section(_own("context:concept_lines"))),
+    reminders=_own("steps:reminders"), agents=_own("steps:agents_of"), status=_own("axon_view:status"), files=(FILES,),
     steps=(
         parts.NightStep("refine", _own("steps:refine_all"), before_gate=True),
-        *(parts.NightStep(name, _own(f"steps:{name}_all")) for name in ("flush", "scan", "graduate", "promote")),
-    ),
-    files=(
-        parts.FileLayout(
-            "axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments/*.json, short-term/*.jsonl, "
-            "stm.jsonl, cold-store.db",
-            *_several("exchange", "export_files", "files_of", "import_files", "places", "export_places", "in_places"),
-        ),
-    ),
-    agents=_own("steps:agents_of"),
+        *(parts.NightStep(name, _own(f"steps:{name}_all")) for name in ("flush", "scan", "graduate", "promote"))),
     audit=parts.AuditPart(READ_FROM, *_several("audit", "reading", "audit_entries")),
-    policies={"memory": parts.PolicyPart(MEMORY_SETTINGS, *_several("memory_policy", "propose", "score", "evidence"))},
-    status=_own("axon_view:status"),
-    consolidated=lambda home: _own("flash:flushed_upto")(home.journal),
-)
+    policies={"memory": parts.PolicyPart(MEMORY_SETTINGS, *_several("learning", "propose", "score", "evidence"))},
+    consolidated=lambda home: _own("flash:flushed_upto")(home.journal))  # fmt: skip

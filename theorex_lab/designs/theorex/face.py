@@ -41,7 +41,7 @@ class Theorex(Face):
     drift = _of("monitor:drift")
     check_context = _of("monitor:check_context")
     check_turns = _of("monitor:check_turns")
-    refine = _of("refine:refine")
+    refine = _of("learning:refine")
 
     def observation_types(self) -> list[str]:
         """The types of observation that were written here, in order of their first."""

@@ -108,9 +108,8 @@ def promote(home: Home, *, agent: str = "main", force: Sequence[int] = ()) -> Pr
 
     with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
         among = axon.within(home.projects, alone=True)
-        event = promotion(
-            axon, shared, home.clock.now(), home.settings, agent=check_agent(agent), force=force, among=among
-        )
+        now, own = home.clock.now(), check_agent(agent)
+        event = promotion(axon, shared, now, home.settings, agent=own, force=force, among=among)
     done = event.body if event is not None and append_once(home.journal, [event]) else {"concepts": (), "links": ()}
     return Promoted(len(done["concepts"]), len(done["links"]))
 

@@ -169,11 +169,8 @@ def drift(home: Home, *, agent: str = "main") -> Drift:
     An anchor that the window has seen was ACTIVE in it, since it is so when it is seen; any other was as its numbers,
     unchanged since, stood when the window began.
     """
-    now, settings, window = (
-        home.clock.now(),
-        home.settings,
-        round(home.settings.drift_window_days * MICROSECONDS_PER_DAY),
-    )
+    now, settings = home.clock.now(), home.settings
+    window = round(settings.drift_window_days * MICROSECONDS_PER_DAY)
     with home.views.reading(Axon) as axon:
         names = {int(axon.concepts["concept_id"][row]): axon.labels[row] for row in _anchors(axon, check_agent(agent))}
         current, earlier = (scores_of(axon, at, settings, agents=[agent]) for at in (now, now - window))

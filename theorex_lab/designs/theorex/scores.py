@@ -282,8 +282,7 @@ def frame(axon: Axon, current: Scores) -> Any:
         "importance_weight": best.importance, "raw": best.raw, "frequency_count": table["count"],
         **{name: [to_datetime(at) for at in table[name].tolist()] for name in ("first_seen", "last_seen")},
         "observation_type": named(axon.types, table["type"]),
-        "sentiment": table["sentiment_sum"] / np.maximum(table["count"], 1), "source_weight": table["source_weight"],
-    })  # fmt: skip
+        "sentiment": table["sentiment_sum"] / np.maximum(table["count"], 1), "source_weight": table["source_weight"]})  # fmt: skip
 
 
 def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:

@@ -180,9 +180,7 @@ def shared_concepts(axon: Axon, shared: SharedWeb, now: int, settings: Settings)
         SharedConcept(
             int(concept[row]), axon.surfaces[int(rows[speaker[row]])], int(items.count[row]),
             agents[int(known[speaker[row]])], Tier(int(tier[row])).name, float(importance[row]), int(last_seen[row]),
-            int(trust[row]),
-        )
-        for row in rank_order(raw, items.count, last_seen, concept).tolist()]  # fmt: skip
+            int(trust[row])) for row in rank_order(raw, items.count, last_seen, concept).tolist()]  # fmt: skip
 
 
 def _own_items(axon: Axon, items: Items, rows: Ints, now: int) -> Items:

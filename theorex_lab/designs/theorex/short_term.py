@@ -88,8 +88,7 @@ def short_term_events(scored: Scored, weight: float) -> list[Event]:
     for number, (source, concepts) in enumerate(pair for pair in scored.by_source if pair[1]):
         body = {
             "concepts": [[concept.concept_id, concept.label, concept.surface, concept.count] for concept in concepts],
-            "score": round(scored.score, 6), "source": source, "weight": weight, "project": origin.body.get("project", ""),
-        }  # fmt: skip
+            "score": round(scored.score, 6), "source": source, "weight": weight, "project": origin.body.get("project", "")}  # fmt: skip
         if TRUST[source] >= TRUST["agent"]:
             refused = refused_concepts(texts[source], concepts)
             body |= {"refused": refused} if refused else {}

@@ -6,7 +6,7 @@ from functools import partial
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Reminder
 from theorex_lab.designs.theorex import axon, flash, lifecycle, short_term
-from theorex_lab.designs.theorex.refine import refine
+from theorex_lab.designs.theorex.learning import refine
 from theorex_lab.evolution.nightly import for_each_agent, in_turn
 from theorex_lab.home import Home
 from theorex_lab.memory.observation import TRUST

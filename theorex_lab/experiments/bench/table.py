@@ -57,8 +57,7 @@ def number(value: float) -> str:
 
 def rows() -> dict[str, BenchRow]:
     """All rows by name."""
-    for family in ("peers", "dreams"):
-        import_module(f"theorex_lab.experiments.bench.{family}")
+    import_module("theorex_lab.experiments.bench.peers")
     return ROWS
 
 
@@ -92,7 +91,6 @@ def machine(scale: int, rounds: int) -> str:
     """One line: what was measured with, and on what."""
     here, load = datasets.machine(_PACKAGES), os.getloadavg()[0] if hasattr(os, "getloadavg") else None
     packages = ", ".join(f"{name} {version}" for name, version in here["packages"].items())
-    return (
-        f"{scale:,} rows, {rounds} rounds; Python {here['python']}, SQLite {sqlite3.sqlite_version}, {packages}; "
-        f"{here['system']}, {here['cores']} processors" + ("" if load is None else f", load {load:.1f}")
-    )
+    software = f"Python {here['python']}, SQLite {sqlite3.sqlite_version}, {packages}"
+    machine = f"{here['system']}, {here['cores']} processors" + ("" if load is None else f", load {load:.1f}")
+    return f"{scale:,} rows, {rounds} rounds; {software}; {machine}"

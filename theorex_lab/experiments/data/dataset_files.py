@@ -230,6 +230,17 @@ def read_json_lines(content: Content, kind: type[T]) -> list[T]:
     return [_checked(f"{content.place}, line {number}", read, line) for number, line in lines if line.strip()]
 
 
+def read_yaml(content: Content, kind: type[T]) -> T:
+    """The content as YAML of this type. Raises as `read_json`, and for what is no YAML."""
+    import yaml  # type: ignore[import-untyped]
+
+    try:
+        value = yaml.load(content.data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise refused(content.place, content.data[:40], "allowed is YAML") from error
+    return _checked(content.place, TypeAdapter(kind).validate_python, value)
+
+
 def _checked(place: str, validate: Callable[[Any], T], value: object) -> T:
     try:
         return validate(value)
@@ -244,8 +255,8 @@ _TRIALS, _TRIAL = {"base": 7, "reflexion": 15}, "{}_run_logs/env_results_trial_{
 _MEMBERS = {
     "mmlu_responses.tar": tuple(f"mmlu_{subject}.csv" for subject in _TABLES["mmlu subjects"].split()),
     "whoandwhen_algorithm_generated.tar": tuple(f"{number}.json" for number in range(1, 127)),
-    "alfworld_env_results.tar": tuple(_TRIAL.format(kind, trial) for kind, n in _TRIALS.items() for trial in range(n)),
-}
+    "alfworld_env_results.tar": tuple(
+        _TRIAL.format(kind, trial) for kind, n in _TRIALS.items() for trial in range(n))}  # fmt: skip
 
 
 def _rows(table: str, columns: int) -> list[list[str]]:
@@ -265,5 +276,4 @@ def _figures(table: str) -> dict[str, dict[str, float]]:
 _COUNTS, PUBLISHED = _figures("counts"), _figures("published")
 DATASETS: dict[str, DatasetInfo] = {
     name: DatasetInfo(name, repository, commit, licence, _files(name), _COUNTS[name])
-    for name, repository, commit, licence in _rows("sets", 4)
-}
+    for name, repository, commit, licence in _rows("sets", 4)}  # fmt: skip

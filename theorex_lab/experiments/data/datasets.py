@@ -107,12 +107,9 @@ def machine(packages: Iterable[str]) -> dict[str, Any]:
     ['cores', 'packages', 'python', 'system']
     """
     installed = {package.name: package.version for package in distributions()}
-    return {
-        "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        "packages": {name: installed[name] for name in packages if name in installed},
-    }
+    here = {"cores": os.cpu_count(), "system": f"{platform.system()} {platform.machine()}"}
+    known = {name: installed[name] for name in packages if name in installed}
+    return {**here, "python": platform.python_version(), "packages": known}
 
 
 def load_simulated_team() -> list[sources.Activity]:
@@ -149,6 +146,12 @@ def fetch_routellm() -> pd.DataFrame:
     table = parsing.routellm(files, members_of(files["mmlu_responses.tar"]))
     table.attrs.update(dataset=info.name, licence=info.licence)
     return table
+
+
+def fetch_aider_leaderboards() -> parsing.AiderBoards:
+    """The boards of the coding tool aider: some 200 runs of models, with pass rate, time and cost."""
+    info = DATASETS["aider_leaderboards"]
+    return parsing.aider(read_files(info), info.licence)
 
 
 def fetch_taubench_airline() -> parsing.TauBench:

@@ -8,12 +8,9 @@ from theorex_lab.experiments.replay.sessions import SessionReplay
 from theorex_lab.experiments.scores.compare import Comparison
 
 WORDS = {
-    "mean": "mean of file, edit and term recall",
-    "file": "share of the files needed next",
-    "evidence_recall": "share of the evidence given",
-    "answer_words": "share of the answer's words given",
-    "stale": "share of the stale events given",
-}
+    "mean": "mean of file, edit and term recall", "file": "share of the files needed next",
+    "evidence_recall": "share of the evidence given", "answer_words": "share of the answer's words given",
+    "stale": "share of the stale events given"}  # fmt: skip
 _FIRST = ("mean", "evidence_recall", "answer_words")
 
 

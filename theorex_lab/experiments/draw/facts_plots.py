@@ -21,10 +21,8 @@ _TIERS = ("hot", "warm", "cold", "superseded")
 COLOURS = {name: TIER_COLOURS[level] for name, level in zip(_TIERS, ("ACTIVE", "MILD", "LESS", "NEUTRAL"), strict=True)}
 _GREY, _MOST = "#7F7F7F", 40
 _CURVES = {
-    "notes": "all daily notes",
-    "summaries": "summaries of all entities",
-    "query": "one query of at most 600 tokens",
-}
+    "notes": "all daily notes", "summaries": "summaries of all entities",
+    "query": "one query of at most 600 tokens"}  # fmt: skip
 
 
 def _state(fact: Fact, now: int) -> str:
@@ -98,11 +96,9 @@ def _spells(fact: Fact, now: int) -> list[tuple[int, int, str]]:
 
 def plot_chain(chain: Sequence[Fact], *, ax: Axes | None = None) -> Axes:
     """Facts that stood in each other's place, oldest on top: when each held, in what words, and who said it."""
-    told = [
-        f"{to_iso(fact.at)[:10]}, {fact.source}: {one_line(fact.text, 100)} "
-        + ("(holds)" if fact.superseded_at is None else f"(held until {to_iso(fact.superseded_at)[:10]})")
-        for fact in chain
-    ]
+    until = ("holds" if (end := fact.superseded_at) is None else f"held until {to_iso(end)[:10]}" for fact in chain)
+    said = (f"{to_iso(fact.at)[:10]}, {fact.source}: {one_line(fact.text, 100)}" for fact in chain)
+    told = [f"{words} ({held})" for words, held in zip(said, until, strict=True)]
     title = f"{chain[-1].entity}: {len(chain)} facts, oldest first" if chain else "No facts yet"
     ax = _listed(ax, told, [fact.active for fact in chain], title)
     rows = {fact.id: row for row, fact in enumerate(chain)}

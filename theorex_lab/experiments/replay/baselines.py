@@ -229,9 +229,8 @@ class Shuffled(Baseline):
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
         files, texts = Files(short=True), items_within(self.said("prompt", "observation", "turn_ended"), tokens // 3, 0)
         files.observe(self.events)
-        return [
-            Item(item.text) for item in [*items_within(files.items(now, "", tokens), tokens - tokens // 3, 0), *texts]
-        ]
+        paths = items_within(files.items(now, "", tokens), tokens - tokens // 3, 0)
+        return [Item(item.text) for item in [*paths, *texts]]
 
 
 class OracleLines(Baseline):
@@ -283,17 +282,9 @@ def _best_lines(scene: Scene, said: Iterable[Item], *, asked: bool) -> Iterator[
 
 
 BASELINES: dict[str, Callable[[], Baseline]] = {
-    "nothing": Baseline,
-    "everything": Everything,
-    "last_session": LastSession,
-    "last_prompts": LastPrompts,
-    "recent_files": Files,
-    "short_files": partial(Files, short=True),
-    "bm25": Bm25,
-    "vectors": Vectors,
-    "shuffled": Shuffled,
-    "oracle_lines": OracleLines,
-}
+    "nothing": Baseline, "everything": Everything, "last_session": LastSession, "last_prompts": LastPrompts,
+    "recent_files": Files, "short_files": partial(Files, short=True), "bm25": Bm25, "vectors": Vectors,
+    "shuffled": Shuffled, "oracle_lines": OracleLines}  # fmt: skip
 
 
 class Housed:

@@ -6,6 +6,7 @@ evidence, words of the answer, stale items, tokens.
 
 from __future__ import annotations
 
+import json
 import math
 import queue
 import re
@@ -13,10 +14,11 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
+from pydantic import BeforeValidator, TypeAdapter
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Log, MemoryDesign, Probe
@@ -32,7 +34,7 @@ NEITHER = frozenset({"tokens"})
 NIGHTS = (1, 3, 10, 30)  # without events, after which it is asked again
 MOST_SURVIVORS = 100  # probes that are asked again
 _MOST_PROBLEMS = 20
-Scores = dict[str, float]
+Scores = dict[str, Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]]
 Target = Scene | Probe
 Ask = Callable[[str, tuple[Any, ...], int | None], Sequence[Item]]
 
@@ -65,20 +67,13 @@ class Trial:
 
     def to_dict(self) -> dict[str, Any]:
         """The trial as JSON values; what was not asked for is null."""
-        given = []
-        for *about, scores in self.given:
-            given.append((*about, {name: None if math.isnan(value) else value for name, value in scores.items()}))
-        return {**asdict(replace(self, given=[])), "given": given}
+        told: dict[str, Any] = json.loads(TypeAdapter(Trial).dump_json(self))
+        return told
 
     @classmethod
     def from_dict(cls, stored: dict[str, Any]) -> Trial:
         """The trial that `to_dict` gave. Raises TypeError, KeyError or ValueError for anything else."""
-        given = []
-        for unit, mode, budget, scores in stored["given"]:
-            found = {name: math.nan if value is None else value for name, value in scores.items()}
-            given.append(ScoredAnswer(unit, mode, budget, found))
-        sizes = [(int(at), int(size)) for at, size in stored["sizes"]]
-        return cls(**{**stored, "given": given, "sizes": sizes})
+        return TypeAdapter(Trial).validate_python(stored)
 
 
 @dataclass(frozen=True)
@@ -146,9 +141,7 @@ def score_probe(probe: Probe, items: Sequence[Item]) -> dict[str, float]:
     return {
         "evidence_recall": share(len(given & probe.answers), len(probe.answers)),
         "answer_words": share(found, len(probe.words)),
-        "stale": share(len(given & probe.stale), len(probe.stale)),
-        "tokens": float(count_tokens(text)),
-    }
+        "stale": share(len(given & probe.stale), len(probe.stale)), "tokens": float(count_tokens(text))}  # fmt: skip
 
 
 class Failed(TheorexError):

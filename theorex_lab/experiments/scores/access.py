@@ -26,8 +26,8 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay_all
 from theorex_lab.experiments.replay.sweep import summaries, sweep
-from theorex_lab.experiments.scores.access_log import EVENT_SIGNALS, AccessLog, split
-from theorex_lab.experiments.scores.fitting import BLEND, FILE_POWERS, PRESENT, Fit, fit
+from theorex_lab.experiments.scores.access_log import AccessLog, split
+from theorex_lab.experiments.scores.fitting import FILE_POWERS, PRESENT, Fit, fit
 from theorex_lab.memory.decay import Law, make_law
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
@@ -231,9 +231,8 @@ def _log(numbered: Iterable[tuple[int, Any]], read: Callable[[Any], Access | Non
 
     log = AccessLog.of(rows(), group_of=group_of)
     if wrong:
-        raise InvalidInput(
-            f"{source} has {len(wrong)} bad rows: {'; '.join(wrong[:SHOWN_BAD_ROWS])}. Mend or remove them"
-        )
+        shown = "; ".join(wrong[:SHOWN_BAD_ROWS])
+        raise InvalidInput(f"{source} has {len(wrong)} bad rows: {shown}. Mend or remove them")
     return log
 
 
@@ -269,8 +268,8 @@ def load_log(path: str | Path, format: str | None = None) -> AccessLog:
 
 
 _READERS: dict[str, Callable[[str | Path], AccessLog]] = {
-    "git": from_git, "git-touches": from_git_touches, "jsonl": from_jsonl, "csv": from_csv, "sessions": from_sessions,
-}  # fmt: skip
+    "git": from_git, "git-touches": from_git_touches, "jsonl": from_jsonl, "csv": from_csv,
+    "sessions": from_sessions}  # fmt: skip
 
 
 def _format_of(path: Path) -> str:
@@ -345,7 +344,7 @@ def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
     law = Tuning(fit(log, seed=seed, laws=laws))
     thresholds = fitted_thresholds(log, law.config_lines())
     compared = held_back(log, {**law.config_lines(), **thresholds}, seed)
-    advice = _advice_on_files(law.fit) if log.group is not None else _advice_on_concepts(law.fit, compared)
+    advice = _advice_on_files(law.fit) if log.group is not None else _advice_on_concepts(compared)
     asked = law.fit.n_train + law.fit.n_scored
     if law.fit.days < MIN_DAYS or asked < MIN_EVENTS:
         short = f"the log has {asked} events over {law.fit.days:.1f} days; a fit needs {MIN_EVENTS} over {MIN_DAYS:g}"
@@ -366,13 +365,10 @@ def _advice_on_files(fitted: Fit) -> dict[str, Any]:
     return advice
 
 
-def _advice_on_concepts(fitted: Fit, compared: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _advice_on_concepts(compared: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     name = min(compared, key=lambda each: compared[each]["earlier"])  # of equal ones the first, the more generous
     told = f"{_SAID[name]}, best on the events before, lowers the share absent of what is used again by"
     more = f", with {compared[name]['mean_context_tokens']:.0f} tokens in context"
-    if fitted.chosen in (*EVENT_SIGNALS, BLEND):
-        reached, product = fitted.scores[fitted.chosen].mrr, fitted.scores["product"].mrr
-        more += f"; {fitted.chosen}, which the memory does not compute yet, has an MRR of {reached:.3f}, product {product:.3f}"
     return _advice(compared[name]["config"], told, compared[name], more)
 
 

@@ -12,7 +12,6 @@ column.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -43,10 +42,6 @@ RECALL_AT = 10
 CONTEXT_TOKENS: int = Settings.tunables["context_tokens"].default
 ACTIVE_LINK_DAYS = 5.0  # ten half-lives of linked activity: what is older adds less than a thousandth
 MAX_ACTIVE_ITEMS = 256
-HALF_LIVES_EVENTS = (1.0, 3.0, 10.0, 30.0, 100.0, 300.0)
-EVENT_SIGNALS = (*(f"half_life_{h:g}_events" for h in HALF_LIVES_EVENTS), "recency_rank", "transitions", "co_change")
-_LAGS = 4  # a transition leads over so many events, by half as much for each
-_REMEMBERED = 6  # events that transitions and co-change start from
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,7 +143,7 @@ class Snapshots:
 
     Within a snapshot the most recent item comes first; `id` is its position in the log's items, `tokens` what its line
     takes in a context. `needed` marks the rows that the event touched; `reuse_days` are the days until each row's next
-    use (inf: never again). `signals`, (n, 9): what is told by the order of events alone, see `OrderOfUse.signals`.
+    use (inf: never again).
     """
 
     items: Items
@@ -157,7 +152,6 @@ class Snapshots:
     offsets: Integers
     needed: Booleans
     reuse_days: Floats
-    signals: Floats
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -171,8 +165,8 @@ class Snapshots:
         """The snapshots first..last-1."""
         rows = slice(self.offsets[first], self.offsets[last])
         offsets = self.offsets[first : last + 1] - rows.start
-        ids, tokens, signals = self.id[rows], self.tokens[rows], self.signals[rows]
-        return Snapshots(self.items.take(rows), ids, tokens, offsets, self.needed[rows], self.reuse_days[rows], signals)
+        items, needed, reuse_days = self.items.take(rows), self.needed[rows], self.reuse_days[rows]
+        return Snapshots(items, self.id[rows], self.tokens[rows], offsets, needed, reuse_days)
 
 
 def _questions(starts: Integers, item: Integers, deleted: Booleans) -> tuple[Integers, Integers]:
@@ -216,57 +210,6 @@ def split(log: AccessLog) -> tuple[Integers, Integers]:
     return training, _thin(events[-scored:], sizes[-scored:], MAX_SCORED, MAX_ROWS)
 
 
-class OrderOfUse:
-    """What the order of a log's events tells of n items: time is counted in events, whatever the days between them."""
-
-    def __init__(self, n: int) -> None:
-        self.counts, self.last = np.zeros((n, len(HALF_LIVES_EVENTS))), np.zeros(n, np.int64)
-        self.uses, self.events = np.zeros(n, np.int64), 0
-        self.after, self.beside = (defaultdict[int, Counter[int]](Counter) for _ in range(2))
-        self.lately: deque[list[int]] = deque(maxlen=_REMEMBERED)  # the newest first
-
-    def take_in(self, touched: Integers) -> None:
-        """The next event touched these items; what an event of over 20 items links is not counted."""
-        self.counts[touched] = 1.0 + self._faded(touched)
-        self.last[touched] = self.events
-        self.events += 1
-        self.uses[touched] += 1
-        names = touched.tolist() if len(touched) <= MAX_EVENT_ITEMS else []
-        for lag, earlier in zip(range(_LAGS), self.lately, strict=False):
-            for name in earlier:
-                table = self.after[name]
-                for other in names:
-                    table[other] += 0.5**lag  # type: ignore[assignment]
-        for name in names:
-            self.beside[name].update(names)
-        self.lately.appendleft(names)
-
-    def _faded(self, rows: Integers) -> Floats:
-        elapsed = (self.events - self.last[rows])[:, None] / np.array(HALF_LIVES_EVENTS)
-        return np.asarray(self.counts[rows] * np.exp2(-elapsed))
-
-    def signals(self, known: Integers) -> Floats:
-        """Of the known items, the most recent first, (n, 9), in the order of EVENT_SIGNALS.
-
-        ln(1 + Σ 2^(−age in events / h)) for each half-life; −ln of the place by last use; how often the item came within
-        four events after one of the last six events' items, and how often in the same event, as a share of that
-        item's uses, the latest event's weighing twice the one before: the largest of these shares.
-        """
-        led_to = (self._led_to(table)[known] for table in (self.after, self.beside))
-        return np.column_stack([np.log(1.0 + self._faded(known)), -np.log(1.0 + np.arange(len(known))), *led_to])
-
-    def _led_to(self, table: Mapping[int, Mapping[int, float]]) -> Floats:
-        found, seen = np.zeros(len(self.uses)), set[int]()
-        for lag, names in enumerate(self.lately):
-            for name in names:
-                if name not in seen and (row := table.get(name)):
-                    others = np.fromiter(row, np.int64, len(row))
-                    shares = np.fromiter(row.values(), np.float64, len(row)) * (0.5**lag / (self.uses[name] + 1))
-                    found[others] = np.maximum(found[others], shares * (others != name))
-                seen.add(name)
-        return found
-
-
 class LogReplay:
     """A log replayed up to the events that are asked for, which come after those asked for before.
 
@@ -281,7 +224,6 @@ class LogReplay:
         rows, self._link, ends = together(log.event, log.item, np.arange(len(log.time)))
         self._links, self._link_bounds = Links.none(ends), np.searchsorted(rows, self._bounds)
         self._tokens = line_tokens(np.array([name_bytes(name) for name in log.items], np.int64))
-        self._history = OrderOfUse(n)
 
     def snapshots(self, events: ArrayLike, *, pooled: ArrayLike = ()) -> tuple[Snapshots, Snapshots]:
         """Snapshots before `events` with every known item, and before `pooled` events with the foremost items only.
@@ -304,8 +246,6 @@ class LogReplay:
         """Take in the events before this one; of what an item's rows set the last one stays."""
         rows = slice(self._bounds[self._next], self._bounds[event])
         links = self._link[self._link_bounds[self._next] : self._link_bounds[event]]
-        for number in range(self._next, event):
-            self._history.take_in(self.log.item[self._bounds[number] : self._bounds[number + 1]])
         self._next, item = event, self.log.item[rows]
         self._counts.take_in(item, 1, self.log.time[rows])
         self._links.take_in(links, self.log.time[rows][-1:])
@@ -322,7 +262,7 @@ class LogReplay:
             columns["group_activity"] = group_activity(self.log.group[known], columns["decayed_counts"])
         needed = np.isin(known, self.log.item[self._bounds[event] : self._bounds[event + 1]])
         reuse = np.where(self._next_use[known] < LATEST, (self._next_use[known] - now) / MICROSECONDS_PER_DAY, np.inf)
-        return {**columns, "id": known, "needed": needed, "reuse_days": reuse, "signals": self._history.signals(known)}
+        return {**columns, "id": known, "needed": needed, "reuse_days": reuse}
 
     def _linked(self, known: Integers, age: Floats, now: int) -> Floats:
         """`linked_activity` over the links between known items of which one at least was just used."""
@@ -336,15 +276,15 @@ class LogReplay:
         sizes = [len(part["id"]) for part in parts]
         parts = parts or [{name: column[:0] for name, column in self._known_items(self._next).items()}]
         columns = {name: np.concatenate([part.pop(name) for part in parts]) for name in [*parts[0]]}
-        ids, needed, reuse, signals = (columns.pop(name) for name in ("id", "needed", "reuse_days", "signals"))
+        ids, needed, reuse = (columns.pop(name) for name in ("id", "needed", "reuse_days"))
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        return Snapshots(Items.of(**columns), ids, self._tokens[ids], offsets, needed, reuse, signals)
+        return Snapshots(Items.of(**columns), ids, self._tokens[ids], offsets, needed, reuse)
 
 
 def _foremost(columns: Mapping[str, NDArray[Any]]) -> Booleans:
     rising = [columns[name] for name in ("count", "linked_activity", "group_activity") if name in columns]
     falling = [-columns["age_days"], -columns["first_age_days"]]
-    signals = [*columns["decayed_counts"].T, *columns["signals"][:, 6:].T, *falling, *rising]
+    signals = [*columns["decayed_counts"].T, *falling, *rising]
     chosen = np.zeros(len(signals[0]), dtype=np.bool_)
     for signal in signals:
         if len(signal) <= POOL:

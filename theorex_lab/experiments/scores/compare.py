@@ -81,11 +81,8 @@ def compare(logs: Sequence[Log], designs: Sequence[Memory] | Mapping[str, Memory
     fingerprint = _fingerprint(logs, plan)
     kept = None if resume is None else _file(resume, fingerprint, plan)
     done = {} if kept is None else kept.read()
-    jobs = {
-        f"{log.name}|{name}": (log, name, Maker(memory, _other(logs, number) if name == "shuffled" else ()))
-        for number, log in enumerate(logs)
-        for name, memory in named.items()
-    }
+    jobs = {f"{log.name}|{name}": (log, name, Maker(memory, _other(logs, number) if name == "shuffled" else ()))
+            for number, log in enumerate(logs) for name, memory in named.items()}  # fmt: skip
     tasks = [([key], (*job, plan)) for key, job in jobs.items() if key not in done]
     run_all(_rows, tasks, done, kept=kept, executor=executor, progress=progress, unit="trials", what="compare")
     return Comparison(tuple(Trial.from_dict(done[key]) for key in jobs), plan, fingerprint)

@@ -13,8 +13,8 @@ import pandas as pd
 
 from theorex_lab.design import Log
 from theorex_lab.designs.dreams import Ended
+from theorex_lab.designs.dreams.consolidate import kind_of
 from theorex_lab.designs.dreams.design import DESIGN
-from theorex_lab.designs.dreams.joining import kind_of
 from theorex_lab.designs.dreams.strategies import Strategy, vectors_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.logs import load_logs

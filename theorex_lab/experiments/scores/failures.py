@@ -159,12 +159,9 @@ def _at(run: FailedRun, position: int) -> Guess:
 
 
 _METHODS: dict[str, Callable[[FailedRun], Guess]] = {
-    "find_decisive": _found,
-    "first_code": lambda run: _first(run, _CODE),
+    "find_decisive": _found, "first_code": lambda run: _first(run, _CODE),
     "before_first_error_word": lambda run: _first(run, _ERROR_WORD, before=1),
-    "last_step": lambda run: _at(run, -1),
-    "first_step": lambda run: _at(run, 0),
-}
+    "last_step": lambda run: _at(run, -1), "first_step": lambda run: _at(run, 0)}  # fmt: skip
 
 
 def _hits(runs: Sequence[FailedRun], guess: Callable[[FailedRun], Guess]) -> tuple[Floats, Floats]:

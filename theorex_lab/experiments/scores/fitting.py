@@ -2,8 +2,7 @@
 
 Law and parameters are chosen on the training events alone; the scored events (see `access_log`) only tell how
 well the choice did. Recency, frequency, ACT-R's power law and a constant (which knows nothing of use: the items in the
-order of their first appearance) are always among the scores, and so are orders by events instead of days, which the
-memory does not compute yet: `EVENT_SIGNALS`, and `blend`, a conditional logit of all signals.
+order of their first appearance) are always among the scores.
 """
 
 from __future__ import annotations
@@ -20,7 +19,6 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.sessions.items import SessionSettings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores import access_log
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, Snapshots, score_snapshots, split
 from theorex_lab.memory import decay
 from theorex_lab.memory.decay import Floats, Law, LogisticLaw, MultiScale, make_law
@@ -35,12 +33,10 @@ PRESENT = next(name for name, power in FILE_POWERS.items() if power == SessionSe
 REUSE_DAYS = 7.0  # over a month nearly everything in a busy log is used again, and nothing would ever fade
 CALIBRATION_EVENTS = 60
 SINGLE_LAWS = ("recency", "frequency", "weighted_sum")
-MULTI_SCALE, BLEND = MultiScale.name, "blend"
+MULTI_SCALE, CONSTANT = MultiScale.name, "constant"
 # What a fit of weights may use (positions), and how many events their pull to a single half-life is worth.
 WEIGHT_SETS = (tuple(range(6)), (*range(6), 8), tuple(range(len(MultiScale.weight_names))))
-PULL_EVENTS, BLEND_PULL_EVENTS = 100.0, 10.0
-_DAYS_AND_EVENTS = (*range(6), 7, *range(10, 16))  # a blend's signals are those of `multi_scale`, then EVENT_SIGNALS
-BLEND_SETS = (_DAYS_AND_EVENTS, (*_DAYS_AND_EVENTS, 19, 20), (*_DAYS_AND_EVENTS, 8, 16, 17, 18, 19, 20))
+PULL_EVENTS = 100.0
 # Ten weights fit noise where one law does not: they must win on enough events, and by more than chance alone.
 MIN_EVENTS_FOR_WEIGHTS = 40
 GAIN_IN_STANDARD_ERRORS = 0.75
@@ -63,7 +59,7 @@ class Fit(Rows[dict[str, Any]]):
     """The law chosen on the training events, and a row a law with its score on the events after them, best MRR first.
 
     chosen   its name among the scores; `half_life_7_days` is `multi_scale` with that one weight
-    law      name of the law to adopt, with its `params`: the choice, or where the memory cannot run that, the best it can
+    law      name of the law to adopt, with its `params`: the choice, or where that is the constant, the best of the others
     scores   law → LawScore
     n_train, n_scored   events trained on and scored
     days                from the first event to the last
@@ -112,7 +108,8 @@ def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
     replaying = LogReplay(log)
     whole, training = replaying.snapshots(thinned, pooled=training_events)
     candidates = _candidates(training)
-    chosen, runnable = _choose(candidates), _choose(candidates, runnable=True)
+    chosen = _choose(candidates)
+    runnable = _choose({name: candidate for name, candidate in candidates.items() if name != CONSTANT})
     law = _with_logistic(candidates[runnable][0], whole, horizon)
     scored = {name: order for name, (order, _) in candidates.items()} | {runnable: law}
     for own in laws:
@@ -144,10 +141,8 @@ def _ranks(parts: Iterable[Snapshots], laws: Mapping[str, Order]) -> tuple[Float
 
 
 def _law_scores(laws: Iterable[str], ranks: Floats, recalls: Floats, seed: int) -> dict[str, LawScore]:
-    return {
-        name: LawScore(interval.mean, interval.low, interval.high, float(recall.mean()))
-        for name, recall, interval in zip(laws, recalls.T, bootstrap_means(ranks, seed=seed), strict=True)
-    }
+    rows = zip(laws, bootstrap_means(ranks, seed=seed), recalls.mean(axis=0).tolist(), strict=True)
+    return {name: LawScore(of.mean, of.low, of.high, recall) for name, of, recall in rows}
 
 
 def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
@@ -158,42 +153,19 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
         return order, score_snapshots(later, raw_of(order, later))[0]
 
     candidates = {name: validated(make_law("power", exponent=power)) for name, power in FILE_POWERS.items()}
-    candidates |= {name: validated(make_law(name)) for name in SINGLE_LAWS} | {"constant": validated(_first_seen)}
+    candidates |= {name: validated(make_law(name)) for name in SINGLE_LAWS} | {CONSTANT: validated(_first_seen)}
     by_half_life = [validated(make_law("product", half_life_days=days)) for days in decay.PRODUCT_HALF_LIVES_DAYS]
     candidates["product"] = max(by_half_life, key=lambda candidate: float(candidate[1].mean()))
     for column, days in enumerate(decay.COUNT_HALF_LIVES_DAYS):
         candidates[f"half_life_{days:g}_days"] = validated(_law_of([column], np.ones(1)))
-    for column, name in enumerate(access_log.EVENT_SIGNALS):
-        if name != "recency_rank":
-            candidates[name] = validated(Blend((column + len(MultiScale.weight_names),), np.ones(1)))
     n = len(training)
-    fits = [_WeightFit(training.part(0, cut)) for cut in (n // 3, 2 * n // 3, n)]
-    candidates[MULTI_SCALE] = _fitted_weights(fits, WEIGHT_SETS, PULL_EVENTS, _law_of)
-    candidates[BLEND] = _fitted_weights(fits, BLEND_SETS, BLEND_PULL_EVENTS, Blend)
+    candidates[MULTI_SCALE] = _fitted_weights([_WeightFit(training.part(0, cut)) for cut in (n // 3, 2 * n // 3, n)])
     return candidates
 
 
 def _first_seen(snapshots: Snapshots) -> Floats:
     """The order of first appearance: what a memory that knows nothing of use would show."""
     return -snapshots.id.astype(np.float64)
-
-
-@dataclass(frozen=True, eq=False)
-class Blend:
-    """An order by weighted signals: of days as in `multi_scale_features`, then of events as in EVENT_SIGNALS."""
-
-    columns: Sequence[int]
-    weights: Floats
-
-    def __call__(self, snapshots: Snapshots) -> Floats:
-        """Scores of the rows of the snapshots."""
-        return np.asarray(blend_features(snapshots)[:, self.columns] @ self.weights)
-
-
-def blend_features(snapshots: Snapshots) -> Floats:
-    """All that a blend weighs, (n, 21)."""
-    powers = [make_law("power", exponent=power).raw(snapshots.items) for power in (0.75, 1.0)]
-    return np.hstack([decay.multi_scale_features(snapshots.items), snapshots.signals, np.column_stack(powers)])
 
 
 def raw_of(order: Order, snapshots: Snapshots) -> Floats:
@@ -207,28 +179,23 @@ def _law_of(columns: Sequence[int], weights: Floats) -> Law:
     return MultiScale(**(dict.fromkeys(MultiScale.weight_names, 0.0) | given))
 
 
-def _fitted_weights(fits: Sequence[_WeightFit], sets: Sequence[tuple[int, ...]], pull: float,
-                    made: Callable[[Sequence[int], Floats], Order]) -> tuple[Order, Floats]:  # fmt: skip
+def _fitted_weights(fits: Sequence[_WeightFit]) -> tuple[Law, Floats]:
     """The weights whose set does best in time: of fits on one, two and three thirds, each foretells the next third."""
-    ranks: dict[tuple[int, ...], Floats] = dict.fromkeys(sets, np.zeros(0))
+    ranks: dict[tuple[int, ...], Floats] = dict.fromkeys(WEIGHT_SETS, np.zeros(0))
     for fitted, longer in pairwise(fits):
         later = longer.snapshots.part(len(fitted.snapshots), len(longer.snapshots))
-        for allowed in sets:
-            order = made(*fitted.weights(allowed, pull))
-            ranks[allowed] = np.append(ranks[allowed], score_snapshots(later, raw_of(order, later))[0])
+        for allowed in WEIGHT_SETS:
+            found = score_snapshots(later, fitted.law(allowed).raw(later.items))[0]
+            ranks[allowed] = np.append(ranks[allowed], found)
     best = max(ranks, key=lambda allowed: float(ranks[allowed].mean()))
-    return made(*fits[-1].weights(best, pull)), ranks[best]
+    return fits[-1].law(best), ranks[best]
 
 
-def _choose(candidates: Mapping[str, tuple[Order, Floats]], runnable: bool = False) -> str:
-    """The best single order, or fitted weights where they beat it by more than their noise; laws alone where `runnable`."""
-    fitted = (MULTI_SCALE, BLEND)
-    names = [name for name, (order, _) in candidates.items() if not runnable or isinstance(order, Law)]
-    chosen = max((name for name in names if name not in fitted), key=lambda name: candidates[name][1].mean())
-    for name in (name for name in fitted if name in names):
-        if _beyond_noise(candidates[name][1] - candidates[chosen][1]):
-            chosen = name
-    return chosen
+def _choose(candidates: Mapping[str, tuple[Order, Floats]]) -> str:
+    """The best single order, or fitted weights where they beat it by more than their noise."""
+    single = (name for name in candidates if name != MULTI_SCALE)
+    best = max(single, key=lambda name: candidates[name][1].mean())
+    return MULTI_SCALE if _beyond_noise(candidates[MULTI_SCALE][1] - candidates[best][1]) else best
 
 
 def _age_power(candidates: Mapping[str, tuple[Order, Floats]]) -> str:
@@ -245,7 +212,7 @@ class _WeightFit:
     """What all fits of weights on the same snapshots share: the features, and the best single half-life."""
 
     def __init__(self, snapshots: Snapshots) -> None:
-        self.snapshots, self.features = snapshots, blend_features(snapshots)
+        self.snapshots, self.features = snapshots, decay.multi_scale_features(snapshots.items)
         later = snapshots.part(len(snapshots) // 2, len(snapshots))
         counts = later.items.decayed_counts.T
         self.single = int(np.argmax([score_snapshots(later, column)[0].mean() for column in counts]))
@@ -253,10 +220,11 @@ class _WeightFit:
         self.prior = np.zeros(self.features.shape[1])
         self.prior[self.single] = alone.maximise()[0]
 
-    def weights(self, allowed: tuple[int, ...], pull_events: float) -> tuple[Sequence[int], Floats]:
+    def law(self, allowed: tuple[int, ...]) -> Law:
+        """The law of fitted weights of these signals and of the best half-life."""
         chosen = sorted({*allowed, self.single})
-        logit = _ConditionalLogit(self.snapshots, self.features[:, chosen], self.prior[chosen], pull_events)
-        return chosen, np.minimum(logit.maximise(), MultiScale.parameters[MultiScale.weight_names[0]].high)
+        logit = _ConditionalLogit(self.snapshots, self.features[:, chosen], self.prior[chosen], PULL_EVENTS)
+        return _law_of(chosen, np.minimum(logit.maximise(), MultiScale.parameters[MultiScale.weight_names[0]].high))
 
 
 class _ConditionalLogit:

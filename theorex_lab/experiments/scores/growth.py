@@ -77,10 +77,8 @@ class Growth:
         """
         own = self.days[: self.own_days]
         at = {f"day_{day}": own[min(day, len(own)) - 1] for day in (DOCUMENT["day"], _MONTH)} | {"end": own[-1]}
-        told: dict[str, Any] = {
-            name: {**dict(zip(Day._fields[:7], found, strict=False)), "ratio": found.notes / DOCUMENT["query"]}
-            for name, found in at.items()
-        }
+        own_fields = {name: dict(zip(Day._fields[:7], found, strict=False)) for name, found in at.items()}
+        told: dict[str, Any] = {n: {**own_fields[n], "ratio": at[n].notes / DOCUMENT["query"]} for n in at}
         late = self.frame.iloc[_MONTH : self.own_days]
         r2 = {name: _explained(late[name], late["summaries"]) for name in ("day", "entities", "facts", "in_view")}
         grown = {name: told["end"][name] / max(told[f"day_{_MONTH}"][name], 1) for name in ("notes", "summaries")}
@@ -103,8 +101,8 @@ class Growth:
         given = {
             "tenth": tenth, "month": month, "end": end, "grown": told["grown_after_a_month"], "r2": r2, "times": TIMES_LESS,
             "a_day": tenth["notes"] / tenth["day"], "a_fact": end["summaries"] / max(end["in_view"], 1), "document": DOCUMENT,
-            "their_day": DOCUMENT["notes"] / DOCUMENT["day"], "their_fact": DOCUMENT["summaries"] / DOCUMENT["facts"],
-        }  # fmt: skip
+            "their_day": DOCUMENT["notes"] / DOCUMENT["day"],
+            "their_fact": DOCUMENT["summaries"] / DOCUMENT["facts"]}  # fmt: skip
         texts = dict(line.split(" = ") for line in read_sections(__file__, "growth_claims.txt")["claims"].splitlines())
         return {claim: f"{words[claim]}: {text.format(**given)}" for claim, text in texts.items()}
 
@@ -112,8 +110,8 @@ class Growth:
         """JSON values: dataset, days, own_days, metrics, document, verdicts, curve."""
         return {
             "dataset": self.dataset, "days": len(self.days), "own_days": self.own_days, "metrics": self.metrics,
-            "document": {**DOCUMENT, "ratio": TIMES_LESS}, "verdicts": self.verdicts, "curve": self.frame.to_dict(orient="list"),
-        }  # fmt: skip
+            "document": {**DOCUMENT, "ratio": TIMES_LESS}, "verdicts": self.verdicts,
+            "curve": self.frame.to_dict(orient="list")}  # fmt: skip
 
     def __str__(self) -> str:
         shown = self.frame[self.frame["day"].isin({*_SHOWN, self.own_days})]

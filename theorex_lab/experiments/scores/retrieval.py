@@ -65,12 +65,8 @@ def only(*names: str) -> dict[str, float]:
 
 # By method: its weights (None: those that ship), and whether it has vectors. All but what ships go without the floor.
 METHODS: Mapping[str, tuple[Weights | None, bool]] = {
-    "lexical": (only("words"), False),
-    "vector": (only("vector"), True),
-    "fused": (only("words", "vector"), True),
-    "default_words": (None, False),
-    "default": (None, True),
-}
+    "lexical": (only("words"), False), "vector": (only("vector"), True), "fused": (only("words", "vector"), True),
+    "default_words": (None, False), "default": (None, True)}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -215,8 +211,7 @@ def question_scores(hits: Hits, answers: frozenset[str]) -> list[float]:
         *(float(right[:depth].any()) for depth in HIT_DEPTHS),
         (ten * discounts[: len(ten)]).sum() / discounts[: len(answers)].sum(),
         float(sum(count_tokens(hit.text) for hit in hits.hits[:10])),
-        ten.mean() if len(ten) else 0.0,
-    ]
+        ten.mean() if len(ten) else 0.0]  # fmt: skip
 
 
 class KeptEmbedder:

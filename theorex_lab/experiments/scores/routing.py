@@ -8,6 +8,7 @@ query is also among those, as in llmrouter, figures are given twice: with the tr
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple
 from functools import cache
+from itertools import chain
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -195,10 +196,10 @@ def policy_scores(values: Mapping[str, Paid], oracle: Floats, seed: int) -> tupl
     compared = [achieved, achieved - values[COMPARED_WITH][0][:, None], achieved - single[:, None]]
     intervals, found = bootstrap_means(np.hstack(compared), seed=seed), []
     for place, (name, (scores, cost)) in enumerate(values.items()):
-        score, gain, difference = map(astuple, intervals[place :: len(values)])
-        ratio = astuple(bootstrap_ratio(cost, paid, seed=seed)) if paid.mean() > 0 else ()
-        lost = float((oracle - scores).mean())
-        found.append(PolicyScore(name, *score, lost, float(cost.mean()), *gain, *difference, *ratio))
+        score, *gains = map(astuple, intervals[place :: len(values)])
+        ratio = astuple(bootstrap_ratio(cost, paid, seed=seed)) if paid.mean() > 0 else (None, None, None)
+        row = *score, float((oracle - scores).mean()), float(cost.mean())
+        found.append(PolicyScore._make((name, *row, *chain(*gains), *ratio)))
     return tuple(found)
 
 

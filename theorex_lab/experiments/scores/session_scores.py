@@ -36,8 +36,7 @@ _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SENTENCE_CHARACTERS = range(15, 401)
 _DIRECTIVE = re.compile(
     r"(?i)\b(always|never|don'?t|do not|instead|must|should|shouldn'?t|make sure|ensure|remember|prefer|stop|only"
-    r"|rather than|not supposed)\b"
-)
+    r"|rather than|not supposed)\b")  # fmt: skip
 
 
 @lru_cache(1 << 18)
@@ -166,8 +165,7 @@ class Scene:
             "mean": _mean([value for value in three.values() if not math.isnan(value)]),
             "repeat": _mean([float(said) for said in again]),
             "waste": 1 - share(useful, sum(map(len, shown))),
-            "tokens": float(math.ceil(len(text.encode()) / _BYTES_PER_TOKEN)),
-        }
+            "tokens": float(math.ceil(len(text.encode()) / _BYTES_PER_TOKEN))}  # fmt: skip
 
 
 def share(part: float, whole: float) -> float:

@@ -96,8 +96,7 @@ def _overlap(first: str, second: str, longer_than: int = 0) -> float:
 
 _TRIVIAL: dict[str, Compare] = {
     "cosine": lambda _first, _second, near: near or 0.0,
-    "word overlap": lambda first, second, _: _overlap(first, second),
-}
+    "word overlap": lambda first, second, _: _overlap(first, second)}  # fmt: skip
 
 
 def score_duplicates(dataset: str = "stsb", *, seed: int = 0) -> dict[str, Any]:
@@ -110,8 +109,7 @@ def score_duplicates(dataset: str = "stsb", *, seed: int = 0) -> dict[str, Any]:
     methods: dict[str, Compare] = {
         _OURS: facts.likeness,
         "words alone": lambda first, second, _: facts.likeness(first, second),
-        "words over three letters": lambda first, second, _: _overlap(first, second, 3),
-    }
+        "words over three letters": lambda first, second, _: _overlap(first, second, 3)}  # fmt: skip
     cuts = {"": (facts.NEAR_DUPLICATE, _SAFE), "warn_": (facts.NEAR_WARN, 0.0)}
     return _score(dataset, "stsb", pearson, methods, cuts, seed)
 
@@ -186,9 +184,8 @@ def score_fact_updates(file: str = "", *, embedder: Embedder | None = None, seed
         with remembering(log, used) as lab:
             for probe in (probe for probe in log.probes if probe.answers):
                 words, shipped = (found_by(lab, probe.query, search).events for search in ("lexical", "default"))
-                for method, found in zip(
-                    rows, ([id for id in shipped if id not in hidden], words, shipped), strict=True
-                ):
+                ours = [id for id in shipped if id not in hidden]
+                for method, found in zip(rows, (ours, words, shipped), strict=True):
                     rows[method].append(_scores(probe, found))
     if not rows["superseding"]:
         raise InvalidInput(f"got {name!r} without a question that a statement answers; give a log with both")

@@ -139,9 +139,7 @@ def _foretold(memory: Housed, run: TauRun, query: str, embedder: Embedder) -> It
         STRATEGIES: [step.action for step in found.steps] if found else [],
         "nearest run by BM25": _actions(known[int(np.argmax(Bm25().rank(query, texts)))]),
         "nearest run by cosine": _actions(likest),
-        "most frequent actions": _frequent(known),
-        "best run, chosen by the gold": _actions(best),
-    }
+        "most frequent actions": _frequent(known), "best run, chosen by the gold": _actions(best)}  # fmt: skip
     for method, actions in methods.items():
         yield method, [*score_actions(actions, gold), float(bool(actions))]
 

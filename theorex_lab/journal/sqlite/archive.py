@@ -43,7 +43,7 @@ def archive(journal: SqliteJournal, before: int, *, consolidated: Mapping[tuple[
             body = {"before": before, "events": len(due), "segments": notes}
             insert(connection, new_event("archived", body, agent=agent, at=at))
         _remove_unused(_referred(connection), folder)
-    _shrink(journal)
+    compact(journal, done="the events are archived")
     return Archiving(len(due), [str(note["name"]) for note in notes])
 
 
@@ -117,7 +117,3 @@ def _remove_unused(wanted: Container[str], folder: Path) -> None:
     for path in [*unused, *folder.glob(".*.jsonl.gz.*")]:
         with told(f"cannot remove {path}"):
             path.unlink(missing_ok=True)
-
-
-def _shrink(journal: SqliteJournal) -> None:
-    compact(journal, done="the events are archived")
