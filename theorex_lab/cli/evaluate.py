@@ -188,11 +188,9 @@ def _routing_text(score: RoutingScore) -> str:
 
 def _rows(policies: tuple[PolicyScore, ...]) -> list[str]:
     head = f"  {'policy':<35} score   95 % interval  regret   cost  gain over the task matrix"
-    return [head] + [
-        f"  {policy.policy:<35} {policy.score:.3f}  {policy.low:.3f} – {policy.high:.3f}   {policy.regret:.3f}  {policy.cost:.3f}  "
-        f"{policy.gain:+.3f} [{policy.gain_low:+.3f}, {policy.gain_high:+.3f}]"
-        for policy in sorted(policies, key=lambda policy: -policy.score)
-    ]
+    row = "  {policy:<35} {score:.3f}  {low:.3f} – {high:.3f}   {regret:.3f}  {cost:.3f}  "
+    row += "{gain:+.3f} [{gain_low:+.3f}, {gain_high:+.3f}]"
+    return [head, *(row.format(**policy._asdict()) for policy in sorted(policies, key=lambda policy: -policy.score))]
 
 
 def report(dataset: str, path: str = "") -> Report:
@@ -221,16 +219,10 @@ def _whoandwhen(path: str = "") -> Report:
     others = [name for name in table.index if name != "find_decisive"]
     result["baselines"] = {name: _row(table, name, _columns(*shown, *gains)) for name in others}
     result["published"] = {} if path else {"best_language_model_given_ground_truth": PUBLISHED}
-    source = "the algorithm-generated part, questions of odd SHA-1; signs and weights were made on the even ones"
-    notes = [
-        f"all runs of {path}" if path else source,
-        "runs of more than ten steps, with a user, or with known tool calls get the last call or step, not the signs",
-        "gain: find_decisive less the baseline, paired run by run",
-    ]
+    source, *notes, published = _HELP["whoandwhen"].splitlines()
+    result["notes"] = [f"all runs of {path}", *notes] if path else [source, *notes, published]
     if not path:
-        notes.append("published: over all runs of that part, so not paired")
         table.loc["published, best model"] = PUBLISHED
-    result["notes"] = notes
     return result, _failures_text(result, table, [*shown, *gains], ())
 
 
@@ -247,10 +239,7 @@ def _reflexion_alfworld() -> Report:
         "trials": {str(trial): _row(table, trial, shown) for trial in table.index},
         "baselines": {"without_fixes": {"share_solved": float(effect.without[-1].mean())}},
         "published": {"with_fixes": {"solved": 134, "of": 134}, "without_fixes": {"solved": 101, "of": 134}},
-        "notes": [
-            "environments whose shared first trial failed; solved by a trial with fixes less solved without, in pairs",
-            "one run of each arm; fixes add up from the third trial on; what they say is not told apart from the longer prompt",
-        ]}  # fmt: skip
+        "notes": _HELP["reflexion_alfworld"].splitlines()}  # fmt: skip
     return result, _failures_text(result, table, ["difference"], counted)
 
 
