@@ -244,12 +244,10 @@ def _whoandwhen(path: str = "") -> Report:
     others = [name for name in table.index if name != "find_decisive"]
     result["baselines"] = {name: _row(table, name, _columns(*shown, *gains)) for name in others}
     result["published"] = {} if path else {"best_language_model_given_ground_truth": PUBLISHED}
-    first, *notes = _HELP["whoandwhen"].split("\n")
-    notes = [f"all runs of {path}" if path else first, *notes]
+    source, *notes, published = _HELP["whoandwhen"].splitlines()
+    result["notes"] = [f"all runs of {path}", *notes] if path else [source, *notes, published]
     if not path:
-        notes.append("published: over all runs of that part, so not paired")
         table.loc["published, best model"] = PUBLISHED
-    result["notes"] = notes
     return result, _failures_text(result, table, [*shown, *gains], ())
 
 
