@@ -164,10 +164,8 @@ def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
     else:
         scored = [score_coding(name, seed=seed)]
     cycles = dream_tests.survivors(name)
-    told = [
-        *(_beside_baselines(one)[1] for one in scored),
-        f"after each cycle:\n{cycles.round(3).to_string(index=False)}",
-    ]
+    told = [_beside_baselines(one)[1] for one in scored]
+    told.append(f"after each cycle:\n{cycles.round(3).to_string(index=False)}")
     return {"dataset": name, "scores": scored, "cycles": cycles.to_dict(orient="records")}, "\n\n".join(told)
 
 
@@ -191,9 +189,8 @@ def _routing_text(score: RoutingScore) -> str:
 def _policies(policies: tuple[PolicyScore, ...]) -> str:
     best_first = sorted(policies, key=lambda policy: -policy.score)
     rows = {one.policy: {**one._asdict(), "score_low": one.low, "score_high": one.high} for one in best_first}
-    return (
-        f"in brackets the 95 % interval; gain over the task matrix\n{_table(rows, 'score', 'regret', 'cost', 'gain')}"
-    )
+    table = _table(rows, "score", "regret", "cost", "gain")
+    return f"in brackets the 95 % interval; gain over the task matrix\n{table}"
 
 
 def report(dataset: str, path: str = "") -> Report:
