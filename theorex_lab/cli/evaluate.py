@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Report = tuple[dict[str, Any], str]
 _HELP = read_sections(__file__, "evaluate.txt")
-_NAMES = "routing failures retrieval search signals supersede duplicates contradictions growth strategies"
+_NAMES = "routing failures retrieval search signals supersede duplicates contradictions growth strategies causal"
 
 
 @command("eval")
@@ -64,10 +64,13 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     strategies: the actions that a strategy foretells of a task, what is still found after ten dreams, and which tasks
     constraints reach; the files and commands that it names of a coding session; document: the twelve tests of Evolving Memory.
 
+    causal: a log is walked in the order of time: what advice expected of each attempt after a failed call, what it banned and
+    preferred, and whether what then helped was among what it offers; says in words where advice does not help.
+
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
     growth: {dataset, days, own_days, metrics, document, curve};
-    strategies: {dataset, scores, cycles}, of document {dataset, tests};
+    causal: {dataset, n, figures, verdict}; strategies: {dataset, scores, cycles}, of document {dataset, tests};
     signals: make too; duplicates and contradictions: thresholds too
     """
     if given["picture"] and part not in ("retrieval", "growth"):
@@ -169,11 +172,19 @@ def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
     return {"dataset": name, "scores": scored, "cycles": cycles.to_dict(orient="records")}, told
 
 
+def _causal(dataset: str | None, seed: int, **_: Any) -> Report:
+    """See `score_advice`, which raises what this does."""
+    from theorex_lab.experiments.scores.causal import score_advice
+
+    found = score_advice(dataset or "taubench_airline", seed=seed)
+    return found.result(), str(found)
+
+
 _PARTS: dict[str, Callable[..., Report]] = {
     "routing": _routing, "retrieval": _retrieval, "search": _search, "signals": _signals,
     "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path), "supersede": _supersede,
     "duplicates": partial(_pairs, "duplicates"), "contradictions": partial(_pairs, "contradictions"), "growth": _growth,
-    "strategies": _strategies}  # fmt: skip
+    "strategies": _strategies, "causal": _causal}  # fmt: skip
 
 
 def _routing_text(score: RoutingScore) -> str:
