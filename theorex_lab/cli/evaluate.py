@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Report = tuple[dict[str, Any], str]
 _HELP = read_sections(__file__, "evaluate.txt")
-_NAMES = "routing failures retrieval search signals supersede duplicates contradictions growth strategies costs"
+_NAMES = "routing failures retrieval search signals supersede duplicates contradictions growth strategies costs causal"
 
 
 @command("eval")
@@ -68,11 +68,13 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     costs: what ways to choose a model bring and cost: the cheapest that is not distinguishably worse, cascades with a
     check of the first answer, Thompson sampling; of aider, whose boards state sums alone, which run it is. --drift: how
     fast advice by evidence recovers when the models' success is swapped. --picture draws policies.
+    causal: a log is walked in the order of time: what advice expected of each attempt after a failed call, what it banned and
+    preferred, and whether what then helped was among what it offers; says in words where advice does not help.
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
     growth: {dataset, days, own_days, metrics, document, curve};
-    strategies: {dataset, scores, cycles}, of document {dataset, tests};
+    strategies: {dataset, scores, cycles}, of document {dataset, tests}; causal: {dataset, n, figures, verdict};
     costs: {dataset, policies, …}, of aider {dataset, boards}, --drift {dataset, drift};
     signals: make too; duplicates and contradictions: thresholds too
     """
@@ -194,11 +196,19 @@ def _costs(dataset: str | None, seed: int, drift: bool, picture: str | None, **_
     return score.result(), f"{head}\n{_policies(score)}"
 
 
+def _causal(dataset: str | None, seed: int, **_: Any) -> Report:
+    """See `score_advice`, which raises what this does."""
+    from theorex_lab.experiments.scores.causal import score_advice
+
+    found = score_advice(dataset or "taubench_airline", seed=seed)
+    return found.result(), str(found)
+
+
 _PARTS: dict[str, Callable[..., Report]] = {
     "routing": _routing, "retrieval": _retrieval, "search": _search, "signals": _signals,
     "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path), "supersede": _supersede,
     "duplicates": partial(_pairs, "duplicates"), "contradictions": partial(_pairs, "contradictions"), "growth": _growth,
-    "strategies": _strategies, "costs": _costs}  # fmt: skip
+    "strategies": _strategies, "costs": _costs, "causal": _causal}  # fmt: skip
 
 
 def _routing_text(score: RoutingScore) -> str:
@@ -244,12 +254,10 @@ def _whoandwhen(path: str = "") -> Report:
     others = [name for name in table.index if name != "find_decisive"]
     result["baselines"] = {name: _row(table, name, _columns(*shown, *gains)) for name in others}
     result["published"] = {} if path else {"best_language_model_given_ground_truth": PUBLISHED}
-    first, *notes = _HELP["whoandwhen"].split("\n")
-    notes = [f"all runs of {path}" if path else first, *notes]
+    source, *notes, published = _HELP["whoandwhen"].splitlines()
+    result["notes"] = [f"all runs of {path}", *notes] if path else [source, *notes, published]
     if not path:
-        notes.append("published: over all runs of that part, so not paired")
         table.loc["published, best model"] = PUBLISHED
-    result["notes"] = notes
     return result, _failures_text(result, table, [*shown, *gains], ())
 
 

@@ -149,7 +149,7 @@ def signals_of(event: Event) -> list[str]:
 
     >>> from theorex_lab.journal.event import new_event
     >>> body = {"tool": "Bash", "command": "go test ./...", "response": "Exit code 1\\n--- FAIL: TestSync", "ok": True}
-    >>> signals_of(new_event("tool_used", body, at=0))
+    >>> signals_of(new_event("tool_used", body, agent="main", at=0))
     ['log_error', 'errsig:--- FAIL: TestSync', 'tool:bash', 'command:go test', 'class:a failed test']
     """
     body, response = event.body, event.body.get("response", "")
