@@ -77,7 +77,7 @@ class Failures(View):
             self.rows.put(row, answered=True)
 
 
-class Tried(NamedTuple):
+class WhatWasTried(NamedTuple):
     """What was done about a failure. acts: in words.  given: ids of items that were given meanwhile and say what to do.
 
     closed_by: the event that told how it went, None where nothing did.  success: how.
@@ -149,7 +149,7 @@ def signals_of(event: Event) -> list[str]:
 
     >>> from theorex_lab.journal.event import new_event
     >>> body = {"tool": "Bash", "command": "go test ./...", "response": "Exit code 1\\n--- FAIL: TestSync", "ok": True}
-    >>> signals_of(new_event("tool_used", body, at=0))
+    >>> signals_of(new_event("tool_used", body, agent="main", at=0))
     ['log_error', 'errsig:--- FAIL: TestSync', 'tool:bash', 'command:go test', 'class:a failed test']
     """
     body, response = event.body, event.body.get("response", "")
@@ -164,7 +164,7 @@ def signals_of(event: Event) -> list[str]:
     return found + ([f"class:{error_of(response)}"] if family_of(body.get("command", "")) else [])
 
 
-def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> Tried:
+def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> WhatWasTried:
     """What was done after a call that failed until the same kind of call was made again, among the next 40 calls of its session."""
     acts: list[str] = []
     given: list[str] = []
@@ -172,13 +172,13 @@ def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> Tried:
         if event.kind == "recalled":
             given += (item for item in event.body["items"] if _says_what_to_do(home, item))
         elif event.kind == "outcome":
-            return Tried(_few(acts), _few(given), event, bool(event.body["success"]))
+            return WhatWasTried(_few(acts), _few(given), event, bool(event.body["success"]))
         elif _call(event) == _call(failed):
             acts += _repeated(failed, event)
-            return Tried(_few(acts), _few(given), event, not has_failed(event))
+            return WhatWasTried(_few(acts), _few(given), event, not has_failed(event))
         else:
             acts += filter(None, [_act(event)])
-    return Tried(_few(acts), _few(given), None, False)
+    return WhatWasTried(_few(acts), _few(given), None, False)
 
 
 def _few(found: Iterable[str]) -> tuple[str, ...]:
@@ -262,7 +262,7 @@ def _says_what_to_do(home: Home, item: str) -> bool:
     return bool(kinds.intersection(_GIVEN_KINDS)) or any(event.body.get("type") == FIX_TYPE for event in known.events)
 
 
-def _tell(home: Home, failed: Event, signals: Sequence[str], tried: Tried) -> int:
+def _tell(home: Home, failed: Event, signals: Sequence[str], tried: WhatWasTried) -> int:
     """Append the attempts at a failure and how they were closed, in one transaction; 0 where that was done meanwhile."""
     genes: list[tuple[str, dict[str, Any] | None]] = [(item, None) for item in tried.given]
     if tried.acts or not genes:

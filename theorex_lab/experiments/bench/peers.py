@@ -19,8 +19,8 @@ from rank_bm25 import BM25Okapi
 from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
 from theorex_lab.config import Settings
 from theorex_lab.designs.dreams.isa import parse
+from theorex_lab.designs.dreams.isa import run as run_program
 from theorex_lab.designs.dreams.strategies import Strategy
-from theorex_lab.designs.dreams.vm import run as run_program
 from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.designs.facts.pairs import SharedWords, marks_of
 from theorex_lab.designs.theorex import scores
@@ -110,11 +110,8 @@ def _candidates(ground: Ground) -> Iterator[Round]:
 @row("durable-write", "a durable write in a process, extraction included",
      "a one-row transaction of SQLite, synced, WAL")  # fmt: skip
 def _durable_write(ground: Ground) -> Iterator[Round]:
-    numbers = count()
-    with (
-        closing(sqlite3.connect(ground.folder / "peer.db", isolation_level=None)) as peer,
-        Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab,
-    ):
+    numbers, database = count(), sqlite3.connect(ground.folder / "peer.db", isolation_level=None)
+    with closing(database) as peer, Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab:
         peer.execute("PRAGMA journal_mode = WAL")
         peer.execute("PRAGMA synchronous = FULL")
         peer.execute("CREATE TABLE rows (n INTEGER PRIMARY KEY, id TEXT UNIQUE, at INTEGER, text TEXT)")
