@@ -426,11 +426,68 @@ def _score_reflexion(name: str, seed: int) -> AdviceScore:
         for trial, task in np.argwhere(~arm[:-1]).tolist():
             of = found.environments[task]
             runs.append((UNDATED + trial * _DAY, of, f"task:{of}", gene, bool(arm[trial + 1][task]), None))
-    rows = foretell(_told(sorted(runs, key=itemgetter(0)), _DAY - MINUTE))
+    runs.sort(key=itemgetter(0))
+    rows = foretell(_told(runs, _DAY - MINUTE))
     figures = _Figures(rows, seed)
     words = [score(figures) for score in (_score_expected, _score_bans, _score_choices)]
+    shared = [run[0] < UNDATED + (len(found.base_success) - 1) * _DAY for run in runs]
+    won = {gene: np.array([run[4] if run[3] == gene and both else np.nan for run, both in zip(runs, shared, strict=True)], float) for gene in ("reflect", "again")}
+    for gene, values in won.items():
+        figures.share("next trial, while both arms ran", gene, values.tolist(), "success")
+    more = figures.add("next trial, while both arms ran", "reflect", lambda rows: _mean(won["reflect"][rows]) - _mean(won["again"][rows]), "difference")
+    words.append(f"After a written reflection the next trial succeeded {more.value:+.2f} [{more.low:+.2f}, {more.high:+.2f}] more often than after none.")
     return AdviceScore(name, figures.made, rows, " ".join(words))
 
 
+def _score_local_runs(name: str, seed: int) -> AdviceScore:
+    """Tasks in an order drawn by `seed`; every model answered each of them, and what it took is told as its cost, in seconds."""
+    runs = datasets.load_local_runs().runs
+    place = {task: number for number, task in enumerate(np.random.default_rng(seed).permutation(sorted({run.task_id for run in runs})).tolist())}
+    told = [(UNDATED + place[run.task_id] * MINUTE, run.task_id, f"query_type:{run.query_type}", run.model, run.success,
+             (run.latency_ms or 0.0) / 1_000) for run in runs]  # fmt: skip
+    tried = _told(sorted(told, key=itemgetter(0)), MINUTE // 2)
+    rows = foretell(tried)
+    figures, routes = _Figures(rows, seed), _Figures(routed(tried), seed)
+    words = [_score_expected(figures), _score_bans(figures), _score_routes(routes)]
+    return AdviceScore(name, [*figures.made, *routes.made], rows, " ".join(words))
+
+
+def routed(tried: Sequence[Tried]) -> list[Row]:
+    """A row a task: its regret and cost by the model that each method chooses, with what all models did before."""
+    by_task: dict[str, dict[str, Tried]] = defaultdict(dict)
+    for one in tried:
+        by_task[one.group][one.gene] = one
+    models, done, own, rows = list(dict.fromkeys(one.gene for one in tried)), set[str](), Past(), list[Row]()
+    best = max(models, key=lambda model: sum(one.success for one in tried if one.gene == model))
+    for one, past in walk(tried):
+        if one.group not in done:
+            done.add(one.group)
+            chosen, key = {f"always {best}": best}, compute_signal_key(one.signals)
+            for cheapest, told in ((False, ADVICE), (True, f"{ADVICE}, the cheapest not worse")):
+                chosen[told] = past.advise(one, models, CausalSettings(), cheapest=cheapest).preferred_gene_id or models[0]
+            chosen["best so far"] = max(models, key=past.rate)
+            chosen["best of the type so far"] = max(models, key=lambda model: _rate_of(past, model, key))  # noqa: B023
+            kept = own.advise(one, models, CausalSettings(), cheapest=False).preferred_gene_id or models[0]
+            chosen[f"{ADVICE}, knowing its own choices only"] = kept
+            of = by_task[one.group]
+            own.learn(of[kept])
+            most = max(other.success for other in of.values())
+            told_of = {method: (float(most - of[model].success), float(of[model].runs[0].cost or 0.0)) for method, model in chosen.items()}
+            rows.append({"group": one.group, "routes": told_of})
+    return rows
+
+
+def _score_routes(figures: _Figures, part: str = "which model") -> str:
+    routes, words = [row["routes"] for row in figures.rows], []
+    regrets = {method: np.array([of[method][0] for of in routes]) for method in routes[0]}
+    for method, regret in regrets.items():
+        found = figures.share(part, method, regret.tolist(), "regret")
+        figures.share(part, method, [of[method][1] for of in routes], "seconds")
+        if method != ADVICE:
+            gain = figures.share(part, method, (regret - regrets[ADVICE]).tolist(), "advice gains")
+            words.append(f"{_than(gain)} {method} ({found.value:.2f})")
+    return f"The models that it prefers have a regret of {regrets[ADVICE].mean():.2f}: {', '.join(words)}."
+
+
 _SETS: dict[str, Callable[[str, int], AdviceScore]] = {
-    "taubench_airline": _score_taubench, "reflexion_alfworld": _score_reflexion}  # fmt: skip
+    "taubench_airline": _score_taubench, "reflexion_alfworld": _score_reflexion, "local_runs": _score_local_runs}  # fmt: skip
