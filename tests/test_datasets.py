@@ -242,7 +242,8 @@ def counts_of_routellm(table: Any) -> dict[str, float]:
     }
 
 
-def counts_of_aider_leaderboards(found: tuple[runs.AiderRun, ...]) -> dict[str, float]:
+def counts_of_aider_leaderboards(boards: runs.AiderBoards) -> dict[str, float]:
+    found = boards.runs
     assert sum(run.total_cost is not None for run in found if run.board == "polyglot") == 51
     assert sum(run.total_cost is None for run in found if run.board == "edit") == 98 - 30
     assert all(run.total_cost is None or run.total_cost > 0 for run in found)

@@ -156,7 +156,7 @@ def read_answers(text: bytes) -> object:
 
 
 def read_board(text: bytes) -> object:
-    return parsing.aider({"polyglot_leaderboard.yml": Content("p", text)})
+    return parsing.aider({"polyglot_leaderboard.yml": Content("p", text)}, "L")
 
 
 def read_reflexion(**trials: str) -> object:

@@ -425,9 +425,8 @@ class Lab:
         from theorex_lab.exchange.home_files import export_home
 
         if self.home.project:
-            raise InvalidInput(
-                f"got the project {self.home.project}; allowed is a lab without one: files hold what is of all"
-            )
+            allowed = "allowed is a lab without one: files hold what is of all"
+            raise InvalidInput(f"got the project {self.home.project}; {allowed}")
         return export_home(self.home, self.searcher, _path(folder), agent=agent, replace=replace)
 
     def import_files(self, path: FilePath = None, *, agent: str = "main", trust_own: bool = False,

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Report = tuple[dict[str, Any], str]
 _HELP = read_sections(__file__, "evaluate.txt")
-_NAMES = "routing failures retrieval search signals supersede duplicates contradictions growth strategies"
+_NAMES = "routing failures retrieval search signals supersede duplicates contradictions growth strategies costs causal"
 
 
 @command("eval")
@@ -31,6 +31,7 @@ _NAMES = "routing failures retrieval search signals supersede duplicates contrad
 @click.option("--log", metavar="NAME|PATH", default="", help="search: data set, transcripts, home; default this one.")
 @click.option("--queries", type=click.IntRange(min=1), default=300, help="search: how many are made.")
 @click.option("--fit", is_flag=True, help="search: fit weights to half of the queries, score them on the other half.")
+@click.option("--drift", is_flag=True, help="costs: regret by half-life of evidence when models change.")
 @SEED
 @PICTURE
 def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
@@ -64,14 +65,21 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     strategies: the actions that a strategy foretells of a task, what is still found after ten dreams, and which tasks
     constraints reach; the files and commands that it names of a coding session; document: the twelve tests of Evolving Memory.
 
+    costs: what ways to choose a model bring and cost: the cheapest that is not distinguishably worse, cascades with a
+    check of the first answer, Thompson sampling; of aider, whose boards state sums alone, which run it is. --drift: how
+    fast advice by evidence recovers when the models' success is swapped. --picture draws policies.
+    causal: a log is walked in the order of time: what advice expected of each attempt after a failed call, what it banned and
+    preferred, and whether what then helped was among what it offers; says in words where advice does not help.
+
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; search: {log, n, methods, weights, gain, adopt};
     growth: {dataset, days, own_days, metrics, document, curve};
-    strategies: {dataset, scores, cycles}, of document {dataset, tests};
+    strategies: {dataset, scores, cycles}, of document {dataset, tests}; causal: {dataset, n, figures, verdict};
+    costs: {dataset, policies, …}, of aider {dataset, boards}, --drift {dataset, drift};
     signals: make too; duplicates and contradictions: thresholds too
     """
-    if given["picture"] and part not in ("retrieval", "growth"):
-        raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval or growth, or leave it out")
+    if given["picture"] and (part not in ("retrieval", "growth", "costs") or dataset == "aider" or given["drift"]):
+        raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval, growth or policies of costs")
     result, text = _PARTS[part](dataset, seed, **given)
     emit(result, text)
 
@@ -169,11 +177,38 @@ def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
     return {"dataset": name, "scores": scored, "cycles": cycles.to_dict(orient="records")}, told
 
 
+def _costs(dataset: str | None, seed: int, drift: bool, picture: str | None, **_: Any) -> Report:
+    """See `score_costs`, `score_boards` and `half_lives_under_drift`, which raise what this does."""
+    from theorex_lab.experiments.scores import costs
+    from theorex_lab.experiments.scores.drift import half_lives_under_drift
+
+    name = dataset or "llmrouter"
+    if drift:
+        found = half_lives_under_drift(costs.load_cost_set(name, seed=seed), seed=seed)
+        return {"dataset": name, "drift": found.to_dict()}, found.frame.round(3).to_string(index=False, na_rep="never")
+    if name == "aider":
+        boards = costs.score_boards()
+        told = boards.frame.drop(columns="frontier").round(3).T.to_string(header=False, na_rep="–")
+        return {"dataset": name, "boards": boards.to_dict(), "note": costs.BOARDS_NOTE}, f"{told}\n{costs.BOARDS_NOTE}"
+    score = costs.score_costs(name, seed=seed)
+    write_picture(picture, score.plot)
+    head = f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training; cost: {score.cost_unit}"
+    return score.result(), f"{head}\n{_policies(score)}"
+
+
+def _causal(dataset: str | None, seed: int, **_: Any) -> Report:
+    """See `score_advice`, which raises what this does."""
+    from theorex_lab.experiments.scores.causal import score_advice
+
+    found = score_advice(dataset or "taubench_airline", seed=seed)
+    return found.result(), str(found)
+
+
 _PARTS: dict[str, Callable[..., Report]] = {
     "routing": _routing, "retrieval": _retrieval, "search": _search, "signals": _signals,
     "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path), "supersede": _supersede,
     "duplicates": partial(_pairs, "duplicates"), "contradictions": partial(_pairs, "contradictions"), "growth": _growth,
-    "strategies": _strategies}  # fmt: skip
+    "strategies": _strategies, "costs": _costs, "causal": _causal}  # fmt: skip
 
 
 def _routing_text(score: RoutingScore) -> str:
@@ -219,12 +254,10 @@ def _whoandwhen(path: str = "") -> Report:
     others = [name for name in table.index if name != "find_decisive"]
     result["baselines"] = {name: _row(table, name, _columns(*shown, *gains)) for name in others}
     result["published"] = {} if path else {"best_language_model_given_ground_truth": PUBLISHED}
-    first, *notes = _HELP["whoandwhen"].split("\n")
-    notes = [f"all runs of {path}" if path else first, *notes]
+    source, *notes, published = _HELP["whoandwhen"].splitlines()
+    result["notes"] = [f"all runs of {path}", *notes] if path else [source, *notes, published]
     if not path:
-        notes.append("published: over all runs of that part, so not paired")
         table.loc["published, best model"] = PUBLISHED
-    result["notes"] = notes
     return result, _failures_text(result, table, [*shown, *gains], ())
 
 

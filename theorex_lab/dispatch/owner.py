@@ -167,9 +167,8 @@ def this_place() -> str:
     >>> len(this_place()), this_place() == this_place()
     (16, True)
     """
-    machine = next(
-        (text for file in map(Path, _MACHINE_FILES) if file.is_file() and (text := file.read_text().strip())), ""
-    )
+    told = (file.read_text().strip() for file in map(Path, _MACHINE_FILES) if file.is_file())
+    machine = next(filter(None, told), "")
     container = str(_PID_NAMESPACE.stat().st_ino) if _PID_NAMESPACE.exists() else ""
-    told = "\x1f".join((machine, socket.gethostname(), container))
-    return hashlib.sha256(told.encode("utf-8", "surrogateescape")).hexdigest()[:16]
+    place = "\x1f".join((machine, socket.gethostname(), container))
+    return hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -73,19 +73,18 @@ _Standing = namedtuple("_Standing", "state step attempt seq step_seq claimed_at 
 class Tasks(View):
     """The state of every task: the seqs of its first and latest step, attempt, lease; no texts.
 
-    Open tasks are known by their ids, so that a fold has nothing to do with those that are finished.
+    A task's row is the number of its id.
     """
 
     name = "tasks"
-    code = 1
+    code = 2
     kinds = ("task_submitted", "task_claimed", "task_ended", ERASURE)
 
     def __init__(self) -> None:
         super().__init__()
-        self.agents = Names()
+        self.ids, self.agents = Names(), Names()
         times = dict.fromkeys(("seq", "step_seq", "claimed_at", "lease_until"), "i8")
-        self.tasks = Table(id="S36", to="i4", state="i1", step="i4", attempt="i4", **times)
-        self._open: dict[str, int] = {}  # task id -> row, of those that are not finished
+        self.tasks = Table(to="i4", state="i1", step="i4", attempt="i4", **times)
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in steps of tasks; a task with an erased step is gone."""
@@ -100,19 +99,10 @@ class Tasks(View):
         if erased:  # the end of the batch will do, since a step after an erased one is not taken in
             self._forget(erased)
 
-    def _after_load(self) -> None:
-        for row in np.flatnonzero((self.tasks["state"] == SUBMITTED) | (self.tasks["state"] == WORKING)).tolist():
-            self._open[self.id_of(row)] = row
-
-    def id_of(self, row: int) -> str:
-        """The id of the task in this row."""
-        return bytes(self.tasks["id"][row]).decode()
-
-    def find(self, seq: int) -> int | None:
-        """The row of the task that was sent at this seq; None where there is none, or a step of it was erased."""
-        row = int(np.searchsorted(self.tasks["seq"], seq))
-        known = row < len(self.tasks) and self.tasks["seq"][row] == seq and self.tasks["state"][row] != _ERASED
-        return row if known else None
+    def find(self, task_id: str) -> int | None:
+        """The row of a task; None where there is none, or a step of it was erased."""
+        row = self.ids.find(task_id)
+        return None if row is None or self.tasks["state"][row] == _ERASED else row
 
     def rows_of(self, agent: str) -> list[int]:
         """Rows of the tasks that were sent to an agent, oldest first."""
@@ -135,28 +125,26 @@ class Tasks(View):
         return found
 
     def _submit(self, event: Event) -> None:
-        task_id, to = event.body["task_id"], self.agents.number(event.body["to"])
-        self._open[task_id] = self.tasks.add(id=task_id.encode(), to=to, seq=event.seq, step_seq=event.seq)
+        self.ids.number(event.body["task_id"])
+        self.tasks.add(to=self.agents.number(event.body["to"]), seq=event.seq, step_seq=event.seq)
 
     def _advance(self, event: Event) -> None:
         body = event.body
-        row = self._open.get(body["task_id"])
+        row = self.find(body["task_id"])
         if row is None or body["step"] != self.tasks["step"][row] + 1:
             return  # a step before it was erased
         self.tasks.put(row, step=body["step"], step_seq=event.seq)
         if event.kind == "task_ended":
             self.tasks.put(row, state=STATES.index(body["state"]))
-            del self._open[body["task_id"]]
             return
         if body["attempt"] != self.tasks["attempt"][row]:
             self.tasks.put(row, attempt=body["attempt"], claimed_at=event.at)
         self.tasks.put(row, state=WORKING, lease_until=body["lease_until"])
 
     def _forget(self, erased: set[str]) -> None:
-        for task_id, row in list(self._open.items()):
-            if derived_event_id("task", task_id, int(self.tasks["step"][row]) + 1) in erased:
+        for row in np.flatnonzero(np.isin(self.tasks["state"], (SUBMITTED, WORKING))).tolist():
+            if derived_event_id("task", self.ids[row], int(self.tasks["step"][row]) + 1) in erased:
                 self.tasks.put(row, state=_ERASED)
-                del self._open[task_id]
 
 
 class TaskBoard:
@@ -280,7 +268,7 @@ class TaskBoard:
                 standing = view.standing(row, now)
                 lease_until = min(now + lease, LATEST)
                 body = {"worker": worker, "attempt": standing.attempt + 1, "lease_until": lease_until}
-                event = _step("task_claimed", view.id_of(row), standing.step + 1, body, agent=agent, at=now)
+                event = _step("task_claimed", view.ids[row], standing.step + 1, body, agent=agent, at=now)
                 if event.id not in lost:
                     return event
         return None
@@ -305,10 +293,8 @@ class TaskBoard:
     def _standing(self, task_id: str, now: int) -> _Standing:
         if not isinstance(task_id, str) or not _TASK_ID.fullmatch(task_id):
             raise _unknown(task_id)
-        sent = self.home.journal.read(ids=[derived_event_id("task", task_id, 0)])
         with self.home.views.reading(Tasks) as view:
-            row = view.find(sent[0].seq) if sent else None
-            if row is None:
+            if (row := view.find(task_id)) is None:
                 raise _unknown(task_id)
             return view.standing(row, now)
 

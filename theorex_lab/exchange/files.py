@@ -92,7 +92,7 @@ def read_group(journal: Journal, name: str, files: Iterable[Path], path: Path, r
 
 
 def _objects(files: Iterable[Path], path: Path, folder: str, problems: list[str]) -> Lines:
-    """Each document with its place, of which `folder` is a part; what is wrong with others is noted. Of a folder of settings links are followed."""
+    """Each document with its place in `folder`; what is wrong with others is noted. Links in a folder of settings are followed."""
     for file in files:
         try:
             if path.is_dir() and path != file.parent:

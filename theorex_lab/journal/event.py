@@ -33,8 +33,9 @@ else:
 
 # The version of each kind's body that this release writes; a design makes its own known. A kind that is not listed is
 # skipped by every view.
-_KINDS = read_sections(__file__, "kinds.txt")["kinds"].splitlines()
-VERSIONS = {kind: int(version) for kind, version, _ in (line.split(maxsplit=2) for line in _KINDS)}
+_SECTIONS = read_sections(__file__, "kinds.txt")
+_KINDS = (line.split(maxsplit=2) for line in _SECTIONS["kinds"].splitlines())
+VERSIONS = {kind: int(version) for kind, version, _ in _KINDS}
 # What hooks append as it happens; once flushed it may be archived.
 RAW_KINDS = ("tool_used", "prompt", "turn_ended", "turn_message", "compacting", "session_ended", "recalled")
 # The tools whose paths were written to; the names are folded as `tool_key` does.
@@ -73,11 +74,7 @@ def _tool_without_result(body: Body) -> Body:
 
 
 # How this toolkit said, before attempts were marked, that no answer came from a language model.
-_NO_ANSWER = (
-    r"no model that fits has a url; |[^;]* has no url; set models\.|[^;]* takes its key from \$|got the model '"
-    r"|got the [^;]* model url '|\S+ (?:did not answer: |gave no whole reply within |answered in the encoding "
-    r"|answered with (?:the status \d{3}\b|redirects, |something other than a chat completion: |broken |\w+ that is cut off))"
-)
+_NO_ANSWER = _SECTIONS["no answer"].replace("\n", "")
 
 
 def tells_no_answer(error: str | None) -> bool:

@@ -68,10 +68,15 @@ def read_segment(path: Path) -> Iterator[Event]:
         raise CorruptJournal(f"the segment {path} cannot be read ({error}); {WAYS_OUT}") from error
 
 
+def body_hashes(path: Path) -> dict[str, str]:
+    """The `body_hash` of each event of a segment, by its id. Raises CorruptJournal as `read_segment`."""
+    return {event.id: body_hash(event.body) for event in read_segment(path)}
+
+
 def check_segment(path: Path, hashes: Mapping[str, str]) -> list[str]:
     """What is wrong with a segment that should hold the bodies with these hashes, by event id."""
     try:
-        found = {event.id: body_hash(event.body) for event in read_segment(path)}
+        found = body_hashes(path)
     except CorruptJournal as error:
         return [str(error)]
     lost = [event_id for event_id, noted in hashes.items() if found.get(event_id) != noted]

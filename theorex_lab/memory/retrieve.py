@@ -195,10 +195,8 @@ class Searcher:
     def _candidates(self, index: ItemIndex, query: str, vector: Vector, allowed: Mask,
                     wanted: int) -> tuple[Ids, dict[str, Scores], Scores]:  # fmt: skip
         """The documents that one of the signals puts among the first, their signals, and the share of the words they hold."""
-        count = len(index.documents)
-        passages = self._kept(
-            index, "passages", count, lambda: Passages(index.documents["session"], index.lexical.lengths)
-        )
+        texts = index.documents["session"], index.lexical.lengths
+        passages = self._kept(index, "passages", len(index.documents), lambda: Passages(*texts))
         scored = word_scores(index.lexical, tokenize(query), passages, index.documents["echo"] != 0)
         found = [likeliest(scored.words, allowed, wanted), likeliest(scored.passage, allowed, wanted)]
         if vector is not None:

@@ -110,9 +110,8 @@ def is_asked(said: str) -> bool:
     >>> is_asked("Is it done?"), is_asked("Can you always run it?"), is_asked("We keep tabs, right?")
     (True, False, False)
     """
-    return said.rstrip().endswith("?") and (
-        bool(_pattern("asks", said.isascii()).search(said)) or not _pattern("requests", said.isascii()).search(said)
-    )
+    asks, requests = (_pattern(name, said.isascii()).search(said) for name in ("asks", "requests"))
+    return said.rstrip().endswith("?") and (asks is not None or requests is None)
 
 
 def _is_reported(said: str, signs: dict[str, re.Match[str]]) -> bool:

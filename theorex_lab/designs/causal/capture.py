@@ -185,7 +185,7 @@ def asset_id(asset: Given) -> str:
     """The id of what an asset holds: sha256 of its JSON with sorted keys, without `asset_id`.
 
     >>> asset_id({"type": "Gene", "id": "g"})[:20]
-    'sha256:1ecba8a6d0ae'
+    'sha256:559aed474e9e6'
     """
     kept = {name: value for name, value in asset.items() if name != "asset_id"}
     text = json.dumps(kept, sort_keys=True, separators=(",", ":"), ensure_ascii=False)

@@ -221,7 +221,9 @@ def causal_narrative(agent: str | None, brief: bool, characters: int | None) -> 
     from theorex_lab.designs.causal import narrative
 
     tell, limit = (
-        (narrative.summary, narrative.SUMMARY_CHARACTERS) if brief else (narrative.narrative, narrative.MOST_CHARACTERS)
+        (narrative.last_of_narrative, narrative.SUMMARY_CHARACTERS)
+        if brief
+        else (narrative.narrative, narrative.MOST_CHARACTERS)
     )
     text = tell(open_lab().home, agent=agent, characters=limit if characters is None else characters)
     emit({"narrative": text, "characters": len(text)}, text.rstrip("\n") or "nothing was tried yet")

@@ -54,7 +54,7 @@ def export_graph(home: Home, _searcher: object, folder: Path, *, agent: str | No
     return _write(home, agent, folder, {name: folder / name for name in _NAMES})
 
 
-def export_places(home: Home, *, agent: str | None = None) -> Exported:
+def export_named(home: Home, *, agent: str | None = None) -> Exported:
     """Write the files where `named_places` has them. Raises as `export_graph`, InvalidInput as `named_places`."""
     named = named_places()
     done = _write(home, agent, next(iter(named.values()), Path()).parent, named)
@@ -62,8 +62,8 @@ def export_places(home: Home, *, agent: str | None = None) -> Exported:
     return done
 
 
-def in_places(home: Home, *, agent: str | None = None) -> list[Path]:
-    """The files that `export_places` writes."""
+def named_files(home: Home, *, agent: str | None = None) -> list[Path]:
+    """The files that `export_named` writes."""
     return [*named_places().values()] if _used(home, agent) else []
 
 

@@ -36,12 +36,12 @@ _HOUR = 3_600_000_000  # µs
 _CALLS = 40  # of a session, among which the same call is sought
 _MOST_ACTS, _ACT_CHARACTERS, _ERROR_CHARACTERS = 6, 120, 300
 _GIVEN_KINDS = ("fix", "strategy", "gene")  # of items that say what to do
-_AGAIN = "make the same call again"
+AGAIN = "make the same call again"
 _READ_KINDS = ("tool_used", "outcome", "recalled")
 
 
 class Failures(View):
-    """Calls that failed, a row each, and the last event of each session.
+    """Calls that failed, a row each, and the last event of each session. A command that only looks fails where nothing is found.
 
     rows: seq of the call, session (its number), answered: whether an attempt tells what was done about it.  ends: of each session
     the seq and the time (µs) of its last call.  A trace in which a model failed and another was asked is a row without a session (-1).
@@ -61,7 +61,7 @@ class Failures(View):
         if session == len(self.ends):
             self.ends.add()
         self.ends.put(session, seq=event.seq, at=event.at)
-        if has_failed(event):
+        if has_failed(event) and not (event.body.get("command") and _only_looks(event)):
             self._failed(event, session)
 
     def _trace_ended(self, event: Event) -> None:
@@ -77,7 +77,7 @@ class Failures(View):
             self.rows.put(row, answered=True)
 
 
-class Tried(NamedTuple):
+class WhatWasTried(NamedTuple):
     """What was done about a failure. acts: in words.  given: ids of items that were given meanwhile and say what to do.
 
     closed_by: the event that told how it went, None where nothing did.  success: how.
@@ -149,18 +149,22 @@ def signals_of(event: Event) -> list[str]:
 
     >>> from theorex_lab.journal.event import new_event
     >>> body = {"tool": "Bash", "command": "go test ./...", "response": "Exit code 1\\n--- FAIL: TestSync", "ok": True}
-    >>> signals_of(new_event("tool_used", body, at=0))
+    >>> signals_of(new_event("tool_used", body, agent="main", at=0))
     ['log_error', 'errsig:--- FAIL: TestSync', 'tool:bash', 'command:go test', 'class:a failed test']
     """
     body, response = event.body, event.body.get("response", "")
     error = one_line(error_line(response), _ERROR_CHARACTERS)
-    found = ["log_error", *([ERROR_SIGNAL + error] if error else []), f"tool:{tool_key(body['tool'])}"]
+    found = [
+        "log_error",
+        *([ERROR_SIGNAL + error] if error else []),
+        f"tool:{body['tool'].rpartition('__')[2].lower()}",
+    ]
     if command := _program(body.get("command", "")):
         found.append(f"command:{command}")
     return found + ([f"class:{error_of(response)}"] if family_of(body.get("command", "")) else [])
 
 
-def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> Tried:
+def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> WhatWasTried:
     """What was done after a call that failed until the same kind of call was made again, among the next 40 calls of its session."""
     acts: list[str] = []
     given: list[str] = []
@@ -168,13 +172,13 @@ def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> Tried:
         if event.kind == "recalled":
             given += (item for item in event.body["items"] if _says_what_to_do(home, item))
         elif event.kind == "outcome":
-            return Tried(_few(acts), _few(given), event, bool(event.body["success"]))
+            return WhatWasTried(_few(acts), _few(given), event, bool(event.body["success"]))
         elif _call(event) == _call(failed):
             acts += _repeated(failed, event)
-            return Tried(_few(acts), _few(given), event, not has_failed(event))
+            return WhatWasTried(_few(acts), _few(given), event, not has_failed(event))
         else:
             acts += filter(None, [_act(event)])
-    return Tried(_few(acts), _few(given), None, False)
+    return WhatWasTried(_few(acts), _few(given), None, False)
 
 
 def _few(found: Iterable[str]) -> tuple[str, ...]:
@@ -184,8 +188,7 @@ def _few(found: Iterable[str]) -> tuple[str, ...]:
 def _call(event: Event) -> tuple[str, str, str]:
     """What makes two calls the same kind: the tool, the program that a command runs, the file that is edited."""
     body = event.body
-    edited = (body.get("paths") or {}).get("edited") or [""]
-    return tool_key(body["tool"]), _program(body.get("command", "")), edited[0]
+    return tool_key(body["tool"]), _program(body.get("command", "")), next(iter(_edited(event)), "")
 
 
 def _program(command: str) -> str:
@@ -201,16 +204,26 @@ def _program(command: str) -> str:
 def _act(event: Event) -> str:
     """What a call did, in words; '' for one that only looked or failed."""
     body = event.body
-    paths, command = body.get("paths") or {}, body.get("command", "")
-    if (
-        has_failed(event)
-        or (paths.get("read") and not paths.get("edited"))
-        or _LOOKS.match(command or tool_key(body["tool"]))
-    ):
+    if has_failed(event) or ((body.get("paths") or {}).get("read") and not _edited(event)) or _only_looks(event):
         return ""
-    if paths.get("edited"):
-        return one_line(f"edit {', '.join(paths['edited'])}", _ACT_CHARACTERS)
-    return one_line(f"run {_BEFORE.sub('', command)}" if command else f"call {body['tool']}", _ACT_CHARACTERS)
+    command = _BEFORE.sub("", body.get("command", ""))
+    done = (
+        f"edit {', '.join(_edited(event))}"
+        if _edited(event)
+        else f"run {command}"
+        if command
+        else f"call {body['tool']}"
+    )
+    return one_line(done, _ACT_CHARACTERS)
+
+
+def _edited(event: Event) -> list[str]:
+    return list((event.body.get("paths") or {}).get("edited") or ())
+
+
+def _only_looks(event: Event) -> bool:
+    command = event.body.get("command", "")
+    return not _edited(event) and not family_of(command) and bool(_LOOKS.match(command or tool_key(event.body["tool"])))
 
 
 def _repeated(before: Event, after: Event) -> list[str]:
@@ -249,11 +262,11 @@ def _says_what_to_do(home: Home, item: str) -> bool:
     return bool(kinds.intersection(_GIVEN_KINDS)) or any(event.body.get("type") == FIX_TYPE for event in known.events)
 
 
-def _tell(home: Home, failed: Event, signals: Sequence[str], tried: Tried) -> int:
+def _tell(home: Home, failed: Event, signals: Sequence[str], tried: WhatWasTried) -> int:
     """Append the attempts at a failure and how they were closed, in one transaction; 0 where that was done meanwhile."""
     genes: list[tuple[str, dict[str, Any] | None]] = [(item, None) for item in tried.given]
     if tried.acts or not genes:
-        genes.append(_gene(tried.acts or (_AGAIN,), signals))
+        genes.append(_gene(tried.acts or (AGAIN,), signals))
     told = _attempts(home, failed, signals, genes, tried.closed_by, tried.success)
     return len(genes) if append_once(home.journal, told) else 0
 

@@ -16,9 +16,9 @@ from theorex_lab.designs.causal.capture import asset_event, asset_id, checked_id
 from theorex_lab.designs.causal.graph import Graph, assets_of
 from theorex_lab.designs.causal.items import causal_settings, gene_text
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL, checked_signals, normalized_signals, stable_hash, trimmed
-from theorex_lab.designs.causal.outcomes import number_of, within
+from theorex_lab.designs.causal.outcomes import at_most, number_of
 from theorex_lab.designs.causal.personality import CATEGORIES, adapt_personality
-from theorex_lab.designs.causal.selector import DISTILLED, MOST_BOOST
+from theorex_lab.designs.causal.selector import DISTILLED, MOST_BOOST, marks_in, texts_in
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
@@ -28,7 +28,7 @@ from theorex_lab.memory.observation import TRUST
 
 Asset = dict[str, Any]
 TYPES = ("Gene", "Capsule")
-_TEXTS = ("signals_match", "trigger", "strategy", "preconditions", "validation")
+_TEXTS = {"signals_match", "trigger", "strategy", "preconditions", "validation"}
 _ASSET_CHARACTERS, _MOST_TEXTS = 64_000, 64
 _NEW, _REINFORCED, _FAILED = 0.1, 0.05, -0.1
 _FEWEST, _GOOD_SCORE, _MOST_READ, _MOST_STEPS = 10, 0.7, 500, 12
@@ -46,19 +46,12 @@ def checked_asset(asset: Mapping[str, Any], kind: str = "") -> Asset:
     allowed = "; allowed is a Gene or a Capsule in JSON of up to 64,000 characters, with lists of up to 64 texts"
     if found["type"] not in ((kind,) if kind else TYPES) or found.get("category") not in (None, *CATEGORIES):
         raise InvalidInput(f"got the type {found['type']!r:.60}, category {found.get('category')!r:.60}{allowed}")
-    for name in _TEXTS:
-        texts = [value] if isinstance(value := found.get(name, []), str) else value
-        if (
-            not isinstance(texts, list | tuple)
-            or len(texts) > _MOST_TEXTS
-            or not all(isinstance(text, str) for text in texts)
-        ):
-            raise InvalidInput(f"got {name}={value!r:.100}{allowed}")
-        found |= {name: list(texts)} if name in found else {}
-    marks = found.get("epigenetic_marks") or []
-    if not isinstance(marks, list | tuple) or not all(isinstance(mark, dict) and "context" in mark for mark in marks):
-        raise InvalidInput(f"got epigenetic_marks={marks!r:.100}; allowed is a list of {{context, boost}}")
-    if "confidence" in found and not 0 <= (-1 if (number := number_of(found, "confidence")) is None else number) <= 1:
+    for name in found.keys() & _TEXTS:
+        given, texts = found[name], texts_in(found, name)
+        if len(texts) > _MOST_TEXTS or texts != (list(given) if isinstance(given, list | tuple) else [given]):
+            raise InvalidInput(f"got {name}={given!r:.100}{allowed}")
+        found[name] = texts
+    if "confidence" in found and ((sure := number_of(found, "confidence")) is None or not 0 <= sure <= 1):
         raise InvalidInput(f"got the confidence {found['confidence']!r:.60}; allowed is a number from 0 to 1")
     try:
         size = len(json.dumps(found, allow_nan=False))
@@ -138,7 +131,7 @@ def marks_after(outcomes: Iterable[tuple[str, bool]]) -> list[dict[str, Any]]:
     found: dict[str, float] = {}
     for context, success in outcomes:
         change = _FAILED if not success else _REINFORCED if context in found else _NEW
-        found[context] = round(within(found.get(context, 0.0) + change, MOST_BOOST), 6)
+        found[context] = round(at_most(found.get(context, 0.0) + change, MOST_BOOST), 6)
     return [{"context": context, "boost": boost} for context, boost in found.items()]
 
 
@@ -151,16 +144,15 @@ def mark_genes(home: Home) -> int:
     with home.views.reading(Graph) as view:
         columns = (view.lived[name].tolist() for name in ("gene", "environment", "failed"))
         for gene, place, failed in zip(*columns, strict=True):
-            outcomes.setdefault(view.genes[gene] if gene >= 0 else "", []).append(
-                (view.environments[place], not failed)
-            )
+            name = view.genes[gene] if gene >= 0 else ""
+            outcomes.setdefault(name, []).append((view.environments[place], not failed))
         known = [gene for gene in assets_of(home, own=True) if gene["id"] in outcomes]
         projects = [view.projects[int(view.known["project"][view.ids.numbers(gene["id"])[0]])] for gene in known]
     changed = 0
     for gene, project in zip(known, projects, strict=True):
-        before, here = gene.get("epigenetic_marks") or [], marks_after(outcomes[gene["id"]])
+        before, here = marks_in(gene), marks_after(outcomes[gene["id"]])
         seen = {mark["context"] for mark in here}
-        if (marks := [mark for mark in before if mark["context"] not in seen] + here) != before:
+        if (marks := [mark for mark in before if mark.get("context") not in seen] + here) != before:
             _record(home, {**gene, "epigenetic_marks": marks}, project, "model", "main")
             changed += 1
     return changed
@@ -177,17 +169,11 @@ def gene_rows(home: Home, signals: Sequence[str] = ()) -> list[dict[str, Any]]:
     rows = []
     for gene, found in known.items():
         n = found.n if signals else found.prior_attempts
-        successes = found.successes if signals else found.prior_rate * (n + 2) - 1 if n else 0.0
+        successes = found.successes if signals else round(found.prior_rate * (n + 2) - 1) if n else 0
+        named = {"id": gene, "category": genes[gene].get("category"), "strategy": gene_text(genes[gene])}
         low, high = wilson_of_one(successes, n)
-        asset, banned = genes[gene], bool(signals) and is_banned(found, settings)
-        row = {
-            "id": gene,
-            "category": asset.get("category"),
-            "strategy": gene_text(asset),
-            "n": n,
-            "successes": successes,
-        }
-        rows.append({**row, "low": low, "high": high, "banned": banned})
+        banned = bool(signals) and is_banned(found, settings)
+        rows.append({**named, "n": n, "successes": successes, "low": low, "high": high, "banned": banned})
     return rows
 
 
@@ -211,31 +197,26 @@ def distill(home: Home, *, agent: str = "main") -> Asset | None:
     Of the home's project, of its successes since the last gene that was distilled there, a day later at the earliest;
     None where there are too few, or they share nothing.
     """
-    genes, now = {gene["id"]: gene for gene in assets_of(home, own=True)}, home.clock.now()
-    last = max((number_of(gene, "distilled_at") or 0.0 for gene in genes.values()), default=0.0)
+    genes, now, project = {gene["id"]: gene for gene in assets_of(home, own=True)}, home.clock.now(), home.project
+    made_here = [gene for gene in genes.values() if gene.get("distilled_in") == project]
+    last = max((number_of(gene, "distilled_at") or 0.0 for gene in made_here), default=0.0)
     with home.views.reading(Graph) as view:
         good = view.lived["seq"][(view.lived["score"] >= _GOOD_SCORE) & ~view.lived["failed"]][-_MOST_READ:].tolist()
     if now - last < MICROSECONDS_PER_DAY or len(good) < _FEWEST:
         return None
-    events = [
-        event
-        for event in home.journal.read(seqs=good)
-        if event.at > last and event.body.get("project", "") == home.project
-    ]
-    told = [(event, set(map(trimmed, event.body["signal"]["signals"]))) for event in events]
+    fresh = [event for event in home.journal.read(seqs=good) if event.at > last]
+    here = [event for event in fresh if event.body.get("project", "") == project]
+    told = [(event, set(map(trimmed, event.body["signal"]["signals"]))) for event in here]
     for anchor, n in Counter(signal for _, signals in told for signal in signals).most_common():
         found = [pair for pair in told if anchor in pair[1]] if n >= _FEWEST else []
         used = [genes.get((event.body["gene"] or {}).get("id"), {}) for event, _ in found]
-        steps = _shared(gene.get("strategy") or [] for gene in used)[:_MOST_STEPS]
-        matched = [signal for signal in _shared(signals for _, signals in found) if signal and _is_word(signal)]
+        steps = _shared(texts_in(gene, "strategy") for gene in used)[:_MOST_STEPS]
+        matched = [signal for signal in _shared(signals for _, signals in found) if _is_word(signal)][:_MOST_TEXTS]
         if matched and steps:
-            made = {
-                "type": "Gene",
-                "id": DISTILLED + stable_hash("\n".join([*matched, "", *steps])),
-                "distilled_at": now,
-            }
-            made |= {"category": used[0].get("category"), "signals_match": matched[:_MOST_TEXTS], "strategy": steps}
-            return _record(home, made, home.project, "model", agent, [event.id for event, _ in found][-_MOST_TEXTS:])
+            named = DISTILLED + stable_hash("\n".join([project, *matched, "", *steps]))
+            made: Asset = {"type": "Gene", "id": named, "signals_match": matched, "strategy": steps}
+            made |= {"category": used[0].get("category"), "distilled_at": now, "distilled_in": project}
+            return _record(home, made, project, "model", agent, [event.id for event, _ in found][-_MOST_TEXTS:])
     return None
 
 
@@ -246,7 +227,7 @@ def _shared(found: Iterable[Iterable[str]]) -> list[str]:
 
 
 def _is_word(signal: str) -> bool:
-    return "|" not in signal and not signal.startswith(("/", ERROR_SIGNAL))
+    return bool(signal) and "|" not in signal and not signal.startswith(("/", ERROR_SIGNAL))
 
 
 def tend_at_night(home: Home, _agent: str | None) -> str:

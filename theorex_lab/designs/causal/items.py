@@ -19,7 +19,7 @@ _DAYS = 365_000
 def gene_text(asset: Mapping[str, Any]) -> str:
     """What a gene does, or a capsule tells, in words."""
     strategy = asset.get("strategy") or asset.get("summary") or asset.get("content") or ""
-    return " ".join(strategy) if isinstance(strategy, list) else str(strategy)
+    return "; ".join(strategy) if isinstance(strategy, list) else str(strategy)
 
 
 def _of_type(kind: str) -> ItemKind:

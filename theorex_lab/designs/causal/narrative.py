@@ -38,7 +38,7 @@ def narrative(
     return _TITLE + "".join(reversed(told)) if told else ""
 
 
-def summary(home: Home, *, agent: str | None = None, characters: int = SUMMARY_CHARACTERS) -> str:
+def last_of_narrative(home: Home, *, agent: str | None = None, characters: int = SUMMARY_CHARACTERS) -> str:
     """The last eight entries of the narrative, or as many of them as fit."""
     return narrative(home, agent=agent, entries=SUMMARY_ENTRIES, characters=characters)
 

@@ -52,13 +52,13 @@ def infer_outcome_enhanced(had_error: bool, has_error: bool, baseline: Mapping[s
         (number_of(baseline, name), number_of(current, name)) for name in ("recent_error_count", "scan_ms")
     )
     if None not in errors:
-        score += within((errors[0] - errors[1]) / _ERRORS_PER_SCORE, _MOST_BY_ERRORS)  # type: ignore[operator]
+        score += at_most((errors[0] - errors[1]) / _ERRORS_PER_SCORE, _MOST_BY_ERRORS)  # type: ignore[operator]
     if None not in scans and scans[0] > 0:  # type: ignore[operator]
-        score += within((scans[0] - scans[1]) / scans[0], _MOST_BY_SCAN)  # type: ignore[operator]
+        score += at_most((scans[0] - scans[1]) / scans[0], _MOST_BY_SCAN)  # type: ignore[operator]
     return Inferred(base.status, round(min(1.0, max(0.0, score)), 12), f"{base.note}|heuristic_delta")
 
 
-def within(value: float, most: float) -> float:
+def at_most(value: float, most: float) -> float:
     """The value, no further than `most` from 0."""
     return max(-most, min(most, value))
 

@@ -12,7 +12,7 @@ import numpy as np
 from theorex_lab.designs.causal.graph import Graph
 from theorex_lab.designs.causal.items import causal_settings
 from theorex_lab.designs.causal.keys import has_error
-from theorex_lab.designs.causal.outcomes import number_of, within
+from theorex_lab.designs.causal.outcomes import at_most, number_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
@@ -161,7 +161,7 @@ def adapt_personality(home: Home, *, drift_enabled: bool = False, seed: int = 0,
         changes[str(draw.choice(list(PARAMETERS)))] += draw.uniform(-_MUTATION, _MUTATION)
         why.append("drift")
     state = checked_state(
-        {name: round(value + within(changes[name], _MUTATION), 6) for name, value in known["state"].items()}
+        {name: round(value + at_most(changes[name], _MUTATION), 6) for name, value in known["state"].items()}
     )
     if not seqs or state == known["state"]:
         return known
@@ -178,4 +178,4 @@ def _towards_best(known: Mapping[str, Any]) -> dict[str, float]:
     pairs = zip(PARAMETERS, wanted.groups(), strict=True)
     apart = {name: round(float(value) - known["state"][name], 6) for name, value in pairs}
     most = sorted(apart, key=lambda name: -abs(apart[name]))[:_MOST_NUDGED]
-    return {name: within(apart[name], _NUDGE) for name in most if abs(apart[name]) >= _LEAST_NUDGE}
+    return {name: at_most(apart[name], _NUDGE) for name in most if abs(apart[name]) >= _LEAST_NUDGE}

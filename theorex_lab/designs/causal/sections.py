@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Line, Wanted
 from theorex_lab.designs.causal import SIGNAL_KEY
+from theorex_lab.designs.causal.filling import AGAIN
 from theorex_lab.designs.causal.graph import assets_of
 from theorex_lab.designs.causal.items import causal_settings, gene_text, half_life
 from theorex_lab.home import Home
@@ -17,6 +18,7 @@ from theorex_lab.text.line import one_line
 HELPED, BANNED = "gene", "banned"  # kinds of lines
 _PREFIX = "causal/" + SIGNAL_KEY
 _MOST_HITS, _LINE_CHARACTERS = 100, 400
+_HELPED_FROM = 0.5  # success so far from which a gene is told as one that helped
 _WHERE = ("command:", "class:", "query_type:", "tool:")
 
 
@@ -30,6 +32,11 @@ class _Known(NamedTuple):
     value: float
     last: int
 
+    @property
+    def rate(self) -> float:
+        """Its success so far, with a success and a failure more."""
+        return (self.successes + 1) / (self.n + 2)
+
 
 def advice_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """What helped, and what failed too often, of the genes of the project; for a query those that fit it, best first."""
@@ -39,23 +46,18 @@ def advice_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     if wanted.query:
         hits = Searcher(home).search(wanted.query, kinds=(HELPED,), limit=_MOST_HITS, projects=home.projects)
         order = [hit.id for hit in hits if hit.id in known]
+    settings = causal_settings(home)
     for gene in order:
-        yield _line(home, genes[gene], known[gene], wanted.now)
+        banned = known[gene].n >= settings.ban_attempts and known[gene].rate < settings.ban_below
+        if banned or (known[gene].rate >= _HELPED_FROM and genes[gene].get("strategy") != [AGAIN]):
+            yield _line(BANNED if banned else HELPED, genes[gene], known[gene], wanted.now)
 
 
-def _line(home: Home, gene: dict[str, Any], known: _Known, now: int) -> Line:
-    settings, failed = causal_settings(home), known.n - known.successes
+def _line(kind: str, gene: dict[str, Any], known: _Known, now: int) -> Line:
     age = age_in_words((now - known.last) / MICROSECONDS_PER_DAY)
-    banned = known.n >= settings.ban_attempts and (known.successes + 1) / (known.n + 2) < settings.ban_below
-    often = (
-        f"failed {failed:.0f} of {known.n:.0f} times"
-        if banned
-        else f"worked {known.successes:.0f} of {known.n:.0f} times"
-    )
-    text = one_line(f"{known.where}: {gene_text(gene)} ({often}, {age})", _LINE_CHARACTERS)
-    return Line(
-        BANNED if banned else HELPED, "main", text, None, (gene["id"],), (), f"expected success {known.value:.2f}"
-    )
+    often = f"failed {known.n - known.successes:.0f}" if kind == BANNED else f"worked {known.successes:.0f}"
+    text = one_line(f"{known.where}: {gene_text(gene)} ({often} of {known.n:.0f} times, {age})", _LINE_CHARACTERS)
+    return Line(kind, "main", text, None, (gene["id"],), (), f"expected success {known.value:.2f}")
 
 
 def _known(home: Home, genes: set[str], now: int) -> Iterator[_Known]:
@@ -72,7 +74,8 @@ def _known(home: Home, genes: set[str], now: int) -> Iterator[_Known]:
         n, hits, last = float(cells.n[rows].sum()), float(cells.successes[rows].sum()), int(cells.last[rows].max())
         weight = float(aged.n[rows].sum()) / n
         newest = max(rows, key=lambda row: int(cells.last[row]))
-        yield _Known(gene, _where(cells.keys[newest]), n, hits, (hits + 1) / (n + 2) * weight, last)
+        found = _Known(gene, _where(cells.keys[newest]), n, hits, 0.0, last)
+        yield found._replace(value=found.rate * weight)
 
 
 def _where(key: str) -> str:

@@ -15,6 +15,7 @@ from theorex_lab.designs.causal.capture import checked_id
 from theorex_lab.designs.causal.graph import assets_of
 from theorex_lab.designs.causal.items import causal_settings
 from theorex_lab.designs.causal.keys import checked_signals, normalized_signals
+from theorex_lab.designs.causal.outcomes import at_most, number_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 
@@ -112,14 +113,17 @@ def _steps(regex: str, flags: str, characters: int) -> float:
 
 
 def match_score(gene: Gene, matcher: Matcher, environment: str = "") -> float:
-    """How many of a gene's patterns fit, .8 of it for a distilled one; with its boost (see `genes.boost_of`) where any does."""
-    patterns = gene.get("signals_match") or ()
-    texts = (
-        dict.fromkeys(text for text in patterns if isinstance(text, str)) if isinstance(patterns, list | tuple) else {}
-    )
-    hits = sum(matcher.hits(pattern) for pattern in list(texts)[:_MOST_PATTERNS])
+    """How many of a gene's patterns fit, .8 of it for a distilled one; with its boost where any does."""
+    hits = sum(map(matcher.hits, list(dict.fromkeys(texts_in(gene, "signals_match")))[:_MOST_PATTERNS]))
     weight = _DISTILLED_WEIGHT if gene["id"].startswith(DISTILLED) else 1.0
     return max(0.01, hits * weight + boost_of(gene, environment)) if hits else 0.0
+
+
+def texts_in(asset: Mapping[str, Any], name: str) -> list[str]:
+    """The texts in a member of an asset, which is a text or a list; another value has none."""
+    value = asset.get(name)
+    found = value if isinstance(value, list | tuple) else [value]
+    return [text for text in found if isinstance(text, str)]
 
 
 def boost_of(gene: Gene, environment: str = "") -> float:
@@ -128,11 +132,14 @@ def boost_of(gene: Gene, environment: str = "") -> float:
     >>> boost_of({"epigenetic_marks": [{"context": "linux", "boost": 0.1}]}, "linux")
     0.1
     """
+    here = [mark for mark in marks_in(gene) if mark.get("context") == environment]
+    return at_most(sum(number_of(mark, "boost") or 0.0 for mark in here), MOST_BOOST)
+
+
+def marks_in(gene: Gene) -> list[Mapping[str, Any]]:
+    """The epigenetic marks of a gene."""
     marks = gene.get("epigenetic_marks")
-    found = [mark for mark in marks if isinstance(mark, Mapping)] if isinstance(marks, list | tuple) else []
-    here = [mark.get("boost") for mark in found if mark.get("context") == environment]
-    total = sum(boost for boost in here if isinstance(boost, int | float) and math.isfinite(boost))
-    return float(min(MOST_BOOST, max(-MOST_BOOST, total)))
+    return [mark for mark in marks if isinstance(mark, Mapping)] if isinstance(marks, list | tuple) else []
 
 
 def overlap(wanted: Iterable[str], there: Iterable[str]) -> float:
@@ -146,18 +153,10 @@ def overlap(wanted: Iterable[str], there: Iterable[str]) -> float:
 
 
 def failed_genes(capsules: Iterable[Mapping[str, Any]], signals: Sequence[str]) -> frozenset[str]:
-    """The genes of two or more capsules that failed under signals of which these share .6 or more."""
-    found = Counter[str]()
-    for capsule in capsules:
-        outcome, trigger = capsule.get("outcome"), capsule.get("trigger")
-        failed = isinstance(outcome, Mapping) and outcome.get("status") == FAILED
-        if failed and isinstance(trigger, list) and overlap(signals, filter(_is_text, trigger)) >= _OVERLAP:
-            found[str(capsule.get("gene"))] += 1
+    """The genes of two or more capsules that failed under signals which have .6 or more of these."""
+    failed = [it for it in capsules if isinstance(said := it.get("outcome"), Mapping) and said.get("status") == FAILED]
+    found = Counter(str(it.get("gene")) for it in failed if overlap(signals, texts_in(it, "trigger")) >= _OVERLAP)
     return frozenset(gene for gene, failures in found.items() if failures >= _FAILURES)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str)
 
 
 def drift_intensity(genes: int, *, explicit: bool) -> float:
@@ -175,30 +174,28 @@ def select_gene(home: Home, signals: Sequence[str], genes: Sequence[Gene] | None
                 seed: int | np.random.Generator = 0, environment: str = "") -> Selection:  # fmt: skip
     """Choose the gene to try for signals, among these or those that are known.
 
-    Only genes whose patterns fit can be chosen. The one that advice prefers is; else the one with the most patterns that fit,
-    drawn among equals. What advice bans, or two failed capsules, is left out however few genes there are. With drift on,
+    Only genes whose patterns fit can be chosen: the one of them that advice prefers, else the one with the most patterns that
+    fit, drawn among equals. What advice bans, or two failed capsules, is left out however few genes there are. With drift on,
     here or in the settings, bans are left aside, and the gene is drawn among the best, as many as the intensity says.
     Raises InvalidInput as `get_advice`, and for a gene without an id.
     """
     given = checked_signals(signals)
     pool = {checked_id("gene", gene.get("id")): gene for gene in (assets_of(home) if genes is None else genes)}
     drift, matcher = drift_enabled or causal_settings(home).drift, Matcher(given)
-    advice = get_advice(home, given, list(pool), drift)
-    scores = {gene: match_score(pool[gene], matcher, environment) for gene in pool}
-    banned = advice.banned_gene_ids
-    if not drift:
-        banned |= failed_genes(assets_of(home, genes=False, own=True), given) & pool.keys()
-    fitting = [gene for gene in pool if scores[gene] > 0 and gene not in banned]
-    preferred = advice.preferred_gene_id if advice.preferred_gene_id in fitting else None
-    order = sorted(fitting, key=lambda gene: (gene != preferred, -scores[gene], -advice.scores[gene]))
+    scores = {name: score for name, gene in pool.items() if (score := match_score(gene, matcher, environment))}
+    advice = get_advice(home, given, list(scores), drift)
+    failed = frozenset() if drift else failed_genes(assets_of(home, genes=False, own=True), given)
+    banned = advice.banned_gene_ids | (failed & scores.keys())
+    preferred = None if advice.preferred_gene_id in banned else advice.preferred_gene_id
+    order = sorted(scores.keys() - banned, key=lambda name: (name != preferred, -scores[name], name))
     intensity = drift_intensity(len(pool), explicit=drift)
     among = order[: max(2, math.ceil(len(order) * intensity))]
     if not drift:  # chance decides between equals alone
-        among = order[:1] if preferred else [gene for gene in among if scores[gene] == scores[among[0]]]
+        among = order[:1] if preferred else [name for name in among if scores[name] == scores[among[0]]]
     told = [*advice.explanation, *matcher.notes]
     if not among:
         return Selection(None, [], "selector", drift, intensity, banned, [*told, "no gene fits that may be tried"])
     chosen = among[int(np.random.default_rng(seed).integers(len(among)))]
     by = "selector+drift" if drift else "memory_graph+selector" if preferred else "selector"
-    others = [pool[gene] for gene in order if gene != chosen][:_MOST_ALTERNATIVES]
+    others = [pool[name] for name in order if name != chosen][:_MOST_ALTERNATIVES]
     return Selection(pool[chosen], others, by, drift, intensity, banned, told)

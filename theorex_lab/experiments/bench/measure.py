@@ -152,7 +152,7 @@ class BenchRow:
     needs: Sequence[str] = field(default=())
 
 
-ROWS: dict[str, BenchRow] = {}  # by name, as the modules of FAMILIES are imported
+ROWS: dict[str, BenchRow] = {}  # by name, as the module `peers` is imported
 
 
 def row(name: str, about: str, peer: str, **more: Any) -> Callable[[Callable[[Ground], Iterator[Round]]], None]:

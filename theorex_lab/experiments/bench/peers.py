@@ -2,12 +2,14 @@
 
 import json
 import math
+import shlex
 import sqlite3
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from importlib import import_module
-from itertools import count
+from itertools import count, cycle
 from typing import Any
 
 import networkx as nx
@@ -16,6 +18,9 @@ from rank_bm25 import BM25Okapi
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
 from theorex_lab.config import Settings
+from theorex_lab.designs.dreams.isa import parse
+from theorex_lab.designs.dreams.isa import run as run_program
+from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.designs.facts.pairs import SharedWords, marks_of
 from theorex_lab.designs.theorex import scores
@@ -25,6 +30,7 @@ from theorex_lab.experiments.bench.measure import NOW, Ground, Round, alternatel
 from theorex_lab.experiments.scores.labelled import METHODS, labelled_messages
 from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
+from theorex_lab.journal.sqlite.store import open_journal
 from theorex_lab.journal.view import fold_into
 from theorex_lab.lab import Lab
 from theorex_lab.search.fuse import best_first
@@ -33,6 +39,7 @@ from theorex_lab.search.vectors import VectorCache, text_key
 
 _DEFAULTS = Settings()
 _OF_EACH = 20  # facts an entity
+_A_CYCLE = 50  # trajectories
 _EVENT = {
     "hook_event_name": "PostToolUse", "session_id": "a-session", "tool_name": "Bash",
     "tool_input": {"command": "make test", "description": "Run the tests"},
@@ -103,11 +110,8 @@ def _candidates(ground: Ground) -> Iterator[Round]:
 @row("durable-write", "a durable write in a process, extraction included",
      "a one-row transaction of SQLite, synced, WAL")  # fmt: skip
 def _durable_write(ground: Ground) -> Iterator[Round]:
-    numbers = count()
-    with (
-        closing(sqlite3.connect(ground.folder / "peer.db", isolation_level=None)) as peer,
-        Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab,
-    ):
+    numbers, database = count(), sqlite3.connect(ground.folder / "peer.db", isolation_level=None)
+    with closing(database) as peer, Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab:
         peer.execute("PRAGMA journal_mode = WAL")
         peer.execute("PRAGMA synchronous = FULL")
         peer.execute("CREATE TABLE rows (n INTEGER PRIMARY KEY, id TEXT UNIQUE, at INTEGER, text TEXT)")
@@ -273,3 +277,60 @@ for _name, _about, _at_most, _arguments in (
     ("search-process", "theorex search --vectors always", None, ("search", "--all-agents", "--vectors", "always")),
 ):
     row(_name, f"{_about}, process", "python -c pass", at_most=_at_most)(partial(_process, _arguments))
+
+
+@row("isa", "a program read and run, processor time", "shlex.split of the same lines", at_most=2)
+def _isa(ground: Ground) -> Iterator[Round]:
+    said = enumerate(texts(ground.rows, length=4))
+    lines = [f'BUILD_CHILD node {place} "{text}" "{text}" done' for place, text in said]
+    ours = partial(lambda program: run_program(parse(program), max_instructions=len(lines)), "\n".join(lines))
+    yield alternately(ours, lambda: [shlex.split(line) for line in lines])
+
+
+@row("dream", "50 trajectories dreamt by rules, time that passes", "bare durable appends of what it writes", at_most=2)
+def _dream(ground: Ground) -> Iterator[Round]:
+    goals, bare = cycle(texts(1_000, length=8)), open_journal(ground.folder)
+    made = ({"reasoning": text, "action": f"run(what='{text}')", "result": text} for text in texts(5))
+    actions = [{**action, "ok": True} for action in made]
+    with Lab(ground.folder / "home", clock=FixedClock(NOW), embedder=measure.GivenVectors()) as lab:
+
+        def one_round() -> measure.Amounts:
+            for _ in range(_A_CYCLE):
+                lab.dreams.capture(next(goals), actions)
+            before = lab.journal.last_seq()
+            ours = measure.elapsed(lambda: lab.dreams.dream(limit=_A_CYCLE))
+            written = defaultdict[str, list[Event]](list)
+            for event in lab.journal.tail(before, kinds=["strategy", "strategy_merged", "constraint"]):
+                written[event.body["trajectory"]].append(event)
+            return measure.Amounts(ours, measure.elapsed(lambda: [bare.append(events) for events in written.values()]))
+
+        yield one_round
+    bare.close()
+
+
+@row("capture", "an action captured, time that passes", "a bare durable append", at_most=2)
+def _capture(ground: Ground) -> Iterator[Round]:
+    given: dict[str, Any] = {"reasoning": "why", "action": "run(what='it')", "result": "done", "ok": True}
+    home = ground.folder / "home"
+    with Lab(home, clock=FixedClock(NOW)) as lab, lab.dreams.session("go") as log, log.trace() as trace:
+        body = {"trajectory_id": trace.id, **given}
+
+        def bare() -> None:
+            lab.journal.append([new_event("acted", body, agent="main", at=NOW)])
+
+        yield alternately(lambda: trace.action(**given), bare, calls=50, meter=measure.elapsed)
+
+
+@row("recall", "a recall among strategies, vectors given, processor time", "the product of all vectors alone",
+     at_most=3)  # fmt: skip
+def _recall(ground: Ground) -> Iterator[Round]:
+    goals, embedder = texts(ground.rows, length=8), measure.GivenVectors()
+    with Lab(ground.folder / "home", clock=FixedClock(NOW), embedder=embedder) as lab:
+        made = [Strategy(f"st-{place:012x}", goal, goal, goals=(goal,)) for place, goal in enumerate(goals)]
+        known = {"trajectory": "", "upto": 0, "source": "agent", "project": ""}
+        _ = lab.home.designs  # whose kinds are known from then on
+        told = ({"strategy_id": one.id, "state": one.state(), **known} for one in made)
+        lab.journal.append([new_event("strategy", body, agent="main", at=NOW) for body in told])
+        matrix, asked = embedder.embed(goals), cycle(goals)
+        vector = matrix[0]
+        yield alternately(lambda: lab.dreams.query(next(asked)), lambda: matrix @ vector, calls=50)

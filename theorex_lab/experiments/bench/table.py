@@ -57,8 +57,7 @@ def number(value: float) -> str:
 
 def rows() -> dict[str, BenchRow]:
     """All rows by name."""
-    for family in ("peers", "dreams"):
-        import_module(f"theorex_lab.experiments.bench.{family}")
+    import_module("theorex_lab.experiments.bench.peers")
     return ROWS
 
 
@@ -76,10 +75,8 @@ def measure(row: BenchRow, *, scale: int, rounds: int) -> BenchLine:
         row = replace(row, at_most=None)
     if any(find_spec(module) is None for module in row.needs):
         return BenchLine(row, skipped="pip install 'theorex-lab[bench]'")
-    with (
-        tempfile.TemporaryDirectory(prefix="theorex-bench-", ignore_cleanup_errors=True) as folder,
-        row.prepare(Ground(Path(folder), scale)) as one_round,
-    ):
+    scratch = tempfile.TemporaryDirectory(prefix="theorex-bench-", ignore_cleanup_errors=True)
+    with scratch as folder, row.prepare(Ground(Path(folder), scale)) as one_round:
         one_round()
         gc.collect()
         gc.freeze()  # what was laid is no business of the collector while either side is measured

@@ -148,9 +148,10 @@ def fetch_routellm() -> pd.DataFrame:
     return table
 
 
-def fetch_aider_leaderboards() -> tuple[parsing.AiderRun, ...]:
-    """Some 200 benchmark runs of models in the coding tool aider, with pass rate, time and cost."""
-    return parsing.aider(read_files(DATASETS["aider_leaderboards"]))
+def fetch_aider_leaderboards() -> parsing.AiderBoards:
+    """The boards of the coding tool aider: some 200 runs of models, with pass rate, time and cost."""
+    info = DATASETS["aider_leaderboards"]
+    return parsing.aider(read_files(info), info.licence)
 
 
 def fetch_taubench_airline() -> parsing.TauBench:

@@ -335,10 +335,17 @@ class AiderRun:
     total_cost: _Stated = None
 
 
-def aider(files: Mapping[str, Content]) -> tuple[AiderRun, ...]:
+class AiderBoards(NamedTuple):
+    """Runs in the order of the boards."""
+
+    runs: tuple[AiderRun, ...]
+    licence: str
+
+
+def aider(files: Mapping[str, Content], licence: str) -> AiderBoards:
     """The runs of every board, a file each."""
     found: list[AiderRun] = []
     for name, content in files.items():
         board = name.split(".")[0].removesuffix("_leaderboard")
         found += [replace(run, board=board) for run in read_yaml(content, list[AiderRun])]
-    return tuple(found)
+    return AiderBoards(tuple(found), licence)

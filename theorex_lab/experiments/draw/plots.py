@@ -199,8 +199,7 @@ def _strongest(graph: Any) -> Any:
     kept = sorted(graph, key=rank)[:GRAPH_NODES]
     shown = nx.Graph()
     shown.add_nodes_from((node, graph.nodes[node]) for node in kept)
-    inside = set(kept)
-    edges = ((a, b, data) for a, b, data in graph.edges(data=True) if a in inside and b in inside)
+    edges = graph.subgraph(kept).edges(data=True)
     shown.add_edges_from(sorted(edges, key=lambda edge: sorted(map(str, edge[:2]))))
     return shown
 

@@ -86,10 +86,9 @@ def draw_search(asked: Sequence[Considered], weights: Weights = WEIGHTS, floor: 
 def search_explorer(sources: Mapping[str, Callable[[], Sequence[Considered]]]) -> Any:
     """Sliders for the weights, 0 to 2, and the floor, over `draw_search`; a source gives what search considers."""
     explorer = Explorer(dict(sources), "what search considers for each question")
-    sliders = {
-        name: control("FloatSlider", name.replace("_", " "), value=weight, min=0.0, max=2.0, step=0.1)
-        for name, weight in {**WEIGHTS, "floor": _FLOOR}.items()
-    }
+    span = {"min": 0.0, "max": 2.0, "step": 0.1}
+    values = {**WEIGHTS, "floor": _FLOOR}.items()
+    sliders = {name: control("FloatSlider", name.replace("_", " "), value=weight, **span) for name, weight in values}
 
     def drawn(asked: Sequence[Considered]) -> tuple[str, Figure]:
         weights = {name: slider.value for name, slider in sliders.items()}

@@ -5,6 +5,7 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
@@ -19,7 +20,8 @@ CHOSEN_COLOUR = "#D55E00"
 HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 _UNUSABLE: dict[str, Any] = {"facecolor": "#F2F2F2", "edgecolor": "#DDDDDD", "hatch": "///"}
 _CHOSEN: dict[str, Any] = {"fill": False, "edgecolor": CHOSEN_COLOUR, "linewidth": 3}
-_KIND_MARKERS = {"one model": "s", "matrix": "o", "bound": "D"}
+_BOUNDS = ("oracle", "cascade, perfect check")
+_WIDE = 50  # times the lowest cost, from which costs stand on a logarithmic scale
 
 Choices = Mapping[str, str | None]
 
@@ -94,32 +96,26 @@ def plot_choices(cells: Any, before: Choices, after: Choices, *, ax: Axes | None
     return axes.finish_axes(ax)
 
 
-def plot_trade_off(table: Any, *, ax: Axes | None = None) -> Axes:
-    """Success against latency of each way of choosing, with 95 % intervals; what no other beats in both is joined.
+def plot_costs(scores: Sequence[Any], unit: str, dataset: str, *, ax: Axes | None = None) -> Axes:
+    """The mean score of ways to choose against their mean cost, with 95 % intervals; what no other beats in both is joined.
 
-    `table` (of `trade_off`) has the columns policy, kind, latency_ms, success_rate, low and high; ways that come to the
-    same point share a mark. The oracle, which nobody can be, is left out of the line. Raises InvalidInput where a column
-    is missing.
+    `scores`: of `PolicyScore`. What nobody can be, the oracle and a cascade whose check knows the truth, is left out of the line.
     """
-    frame = axes.frame_of(table, "policy", "kind", "latency_ms", "success_rate", "low", "high")
     ax = axes.new_axes(ax, width=8.5, height=4.8)
-    if frame.empty:
-        return axes.say(ax, "No runs yet: nothing to compare")
-    real = frame[frame["policy"] != "oracle"]
-    best = frontier(real.assign(failure_rate=1 - real["success_rate"]), "latency_ms", "failure_rate")
-    ax.step(best["latency_ms"], best["success_rate"], where="post", color="#444444", label="frontier", zorder=1)
-    drawn = dict.fromkeys(_KIND_MARKERS, 0)
-    for _, rows in frame.groupby([frame["latency_ms"].round(6), frame["success_rate"].round(9)], sort=True):
-        first = rows.iloc[0]
-        kind = str(first["kind"])
-        axes.draw_interval(ax, first["latency_ms"], first["success_rate"], first["low"], first["high"],
-                           fmt=_KIND_MARKERS[kind], color=axes.colour_of(drawn[kind]), markersize=8,
-                           label=_in_words(list(rows["policy"])))  # fmt: skip
-        drawn[kind] += 1
+    if not scores:
+        return axes.say(ax, "No policy yet: nothing to compare")
+    real = pd.DataFrame([(score.cost, 1 - score.score) for score in scores if score.policy not in _BOUNDS])
+    best = frontier(real.set_axis(["cost", "lost"], axis=1), "cost", "lost")
+    ax.step(best["cost"], 1 - best["lost"], where="post", color="#444444", label="frontier", zorder=1)
+    for number, score in enumerate(scores):
+        shape = axes.SHAPES[(number + number // len(axes.LINE_COLOURS)) % len(axes.SHAPES)]
+        look = {"fmt": shape, "color": axes.colour_of(number), "markersize": 8, "label": score.policy}
+        axes.draw_interval(ax, score.cost, score.score, score.low, score.high, **look)
+    costs = [score.cost for score in scores]
+    ax.set_xscale("log" if 0 < min(costs) < max(costs) / _WIDE else "linear")
     axes.legend_beside(ax)
-    ax.set(xlabel="Mean latency (ms)", xlim=(-0.03 * float(frame["latency_ms"].max() or 1.0), None))
-    ax.set(ylabel="Share of tasks solved (0 to 1)", ylim=(0, 1))
-    return axes.finish_axes(ax, title="What a better answer costs (bars: 95 % intervals)")
+    ax.set(xlabel=f"Mean cost\n({unit})", ylabel="Mean score (0 to 1)", ylim=(0, 1))
+    return axes.finish_axes(ax, title=f"What a better answer costs on {dataset} (bars: 95 % intervals)")
 
 
 def plot_policies(scores: Sequence[Any], names: Mapping[str, str], *, ax: Axes | None = None) -> Axes:
@@ -146,13 +142,3 @@ def plot_policies(scores: Sequence[Any], names: Mapping[str, str], *, ax: Axes |
 def _runs(n: float) -> str:
     """A number of runs, which is a fraction where evidence has aged."""
     return f"{n:.0f}" if n >= 10 or n == int(n) else f"{n:.1f}"
-
-
-def _in_words(policies: Sequence[str]) -> str:
-    """Names of ways that come to the same; weights of the matrix as one list."""
-    prefix = "matrix, weight "
-    weights = [name.removeprefix(prefix) for name in policies if name.startswith(prefix)]
-    names = [name for name in policies if not name.startswith(prefix)]
-    if weights:
-        names.append(f"matrix, weight{'s' if len(weights) > 1 else ''} {', '.join(weights)}")
-    return "\n= ".join(names)

@@ -31,17 +31,16 @@ class ResumeFile:
             if not (data := self.path.read_bytes() if self.path.exists() else b""):
                 self.write({})
                 return {}
-            header, rows, torn = self._parse(data)
+            header, rows = self._parse(data)
             if header.get("fingerprint") != self.header["fingerprint"]:
                 raise InvalidInput(f"{self.path} was made from other recordings or with another measure; {_REMEDY}")
-            if torn:
-                os.truncate(self.path, len(data) - torn)
+            os.truncate(self.path, data.rindex(b"\n") + 1)
         return rows
 
     def load(self) -> tuple[Row, dict[str, Row]]:
         """The header and the rows, whatever they were made from; changes nothing."""
         with self._file():
-            return self._parse(self.path.read_bytes())[:2]
+            return self._parse(self.path.read_bytes())
 
     def write(self, rows: Mapping[str, Row]) -> None:
         """Put the header and these rows in the place of what the file held."""
@@ -63,13 +62,13 @@ class ResumeFile:
         except OSError as error:
             raise StorageError(f"cannot use {self.path}: {error.strerror}; it is kept; give another file") from error
 
-    def _parse(self, data: bytes) -> tuple[Row, dict[str, Row], int]:
-        """Header, rows, and the bytes of a torn last line."""
-        lines = data.split(b"\n")
-        header, *rows = [self._parsed(line, number) for number, line in enumerate(lines[:-1], start=1)] or [{}]
+    def _parse(self, data: bytes) -> tuple[Row, dict[str, Row]]:
+        """Header and rows, without a torn last line."""
+        lines = enumerate(data.split(b"\n")[:-1], start=1)
+        header, *rows = [self._parsed(line, number) for number, line in lines] or [{}]
         if header.get(self.what) != FILE_VERSION:
             raise InvalidInput(f"{self.path} does not begin as the file of a {self.what}; {_REMEDY}")
-        return header, {row["key"]: row["metrics"] for row in rows}, len(lines[-1])
+        return header, {row["key"]: row["metrics"] for row in rows}
 
     def _parsed(self, line: bytes, number: int) -> Row:
         try:

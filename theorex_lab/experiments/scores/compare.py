@@ -229,13 +229,12 @@ class Comparison:
         return {"logs": self.logs, "designs": told, "paired": paired, "trials": trials}
 
     def _paired_dict(self, baseline: str) -> dict[str, Any]:
-        told: dict[str, Any] = {"baseline": baseline, "designs": {}}
-        for row in self.paired(baseline).itertuples(index=False):
-            at = told["designs"].setdefault(row.design, {}).setdefault(str(row.budget), {}).setdefault(row.mode, {})
-            span = {name: getattr(row, name) for name in ("value", "low", "high")}
-            found = {name: None if math.isnan(value) else value for name, value in span.items()}
-            at[row.score] = {**found, "verdict": row.verdict}
-        return told
+        told: dict[str, Any] = {}
+        for design, mode, budget, score, *span, _, verdict in self.paired(baseline).to_numpy().tolist():
+            at = told.setdefault(design, {}).setdefault(str(budget), {}).setdefault(mode, {})
+            known = (None if math.isnan(value) else value for value in span)
+            at[score] = {**dict(zip(("value", "low", "high"), known, strict=True)), "verdict": verdict}
+        return {"baseline": baseline, "designs": told}
 
     @classmethod
     def load(cls, path: str | Path) -> Comparison:

@@ -180,10 +180,9 @@ def _answerable(probe: Probe) -> bool:
 def remembering(log: Log, embedder: Embedder, **settings: Any) -> Iterator[Lab]:
     """A lab in a folder of its own that remembers the log's texts, their vectors computed."""
     clock = FixedClock(max((event.at for event in log.events), default=0) + 1)
-    with (
-        tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True) as folder,
-        Lab(folder, clock=clock, settings=check_settings(settings), embedder=embedder, designs=[TEXTS]) as lab,
-    ):
+    own: dict[str, Any] = {"clock": clock, "settings": check_settings(settings), "embedder": embedder}
+    scratch = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
+    with scratch as folder, Lab(folder, designs=[TEXTS], **own) as lab:
         lab.journal.append(log.events)
         if embedder.kind == "semantic":
             lab.searcher.vectors.embed_pending()

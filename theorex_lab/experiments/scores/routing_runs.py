@@ -19,7 +19,6 @@ from theorex_lab.experiments.data.routing_sets import TEST_SHARE, Queries, Routi
 from theorex_lab.experiments.scores.routing import SUCCESS_FROM, models_of
 from theorex_lab.lab import DEFAULT_HOME, Lab
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, counted_type
-from theorex_lab.memory.intervals import wilson
 from theorex_lab.memory.outcome_lookup import outcome_lookup
 from theorex_lab.routing.confidence import QUERY_TYPES, MatrixResult, best, matrix
 from theorex_lab.routing.heuristic import classify
@@ -28,8 +27,6 @@ COLUMNS = ("query_type", "model", "success", "at", "latency_ms")
 HOME_VARIABLE = "THEOREX_HOME"
 # Of one small model and a set of rules none is large; the sizes stand for what a call takes.
 LOCAL_SIZES: dict[str, ModelTier] = {"rules": "small", "smollm2-135m greedy": "medium", "smollm2-135m sampled": "large"}
-_FOLDS = 5
-SUCCESS_WEIGHTS = (0.0, 0.3, 0.6, 0.8, 0.9, 1.0)
 
 
 class MatrixSettings(NamedTuple):
@@ -171,37 +168,6 @@ def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
     test, train = (Training(asked, scores.to_numpy()).take(rows) for rows in parts)
     sizes, licence = costs.argsort().argsort().astype(np.float64), str(recorded.header["licence"])
     return RoutingSet("recorded local runs", tuple(scores.columns), costs, "ms, mean", sizes, train, test, {}, licence)
-
-
-def trade_off(recorded: LocalRuns, *, seed: int = 0) -> pd.DataFrame:
-    """What each way of choosing costs and brings on the recorded tasks, each of which every model answered.
-
-    Columns policy, kind (`one model`, `matrix`, `bound`), latency_ms (mean), success_rate, low and high (95 % Wilson).
-    The matrix chooses for a task by the runs of the other four fifths alone. The bounds: a model drawn at random (expected),
-    and the quickest that succeeds on each task.
-    """
-    scores, latencies = (_by_task(recorded, column) for column in ("success", "latency_ms"))
-    fold_of = dict(zip(scores.index, np.random.default_rng(seed).permutation(len(scores)) % _FOLDS, strict=True))
-    runs = local_runs(recorded)
-    held_out = recorded.frame["task_id"].map(fold_of)
-    kinds = recorded.frame.groupby("task_id")["query_type"].first()
-    trained = [Runs(runs.frame[held_out != fold], runs.settings, runs.now) for fold in range(_FOLDS)]
-    found = [(f"always {model}", "one model", scores[model], latencies[model]) for model in scores]
-    for weight in SUCCESS_WEIGHTS:
-        choices = [each.choices(MatrixSettings(success_weight=weight)) for each in trained]
-        picked = [list(scores.columns).index(choices[fold_of[task]][kinds[task]]) for task in scores.index]
-        chosen = np.arange(len(scores)), np.array(picked)
-        found.append((f"matrix, weight {weight:g}", "matrix", scores.to_numpy()[chosen], latencies.to_numpy()[chosen]))
-    # Of those that succeed the quickest; where none does, the quickest of all.
-    quickest = np.where(scores == scores.max(axis=1).to_numpy()[:, None], latencies, np.inf).argmin(axis=1)
-    chosen = np.arange(len(scores)), quickest
-    found.append(("random", "bound", scores.mean(axis=1), latencies.mean(axis=1)))
-    found.append(("oracle", "bound", scores.to_numpy()[chosen], latencies.to_numpy()[chosen]))
-    rows = [
-        (policy, kind, float(np.nanmean(cost)), float(np.mean(score)), *map(float, wilson(np.sum(score), len(scores))))
-        for policy, kind, score, cost in found
-    ]
-    return pd.DataFrame(rows, columns=["policy", "kind", "latency_ms", "success_rate", "low", "high"])
 
 
 def _by_task(recorded: LocalRuns, column: str) -> Any:

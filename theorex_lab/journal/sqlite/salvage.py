@@ -10,9 +10,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from theorex_lab.errors import CorruptJournal, InvalidInput
-from theorex_lab.journal.event import RAW_KINDS, Event, new_event, segment_of
-from theorex_lab.journal.files import FOLDER_MODE
-from theorex_lab.journal.segments import ARCHIVE_FOLDER, body_hash, read_segment, write_segment
+from theorex_lab.journal.event import RAW_KINDS, new_event, segment_of
+from theorex_lab.journal.files import FOLDER_MODE, write_atomically
+from theorex_lab.journal.segments import ARCHIVE_FOLDER, body_hashes
 from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.journal.sqlite.connection import explained, log_size
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, newest_snapshot
@@ -54,11 +54,9 @@ def salvage(home: Path, *, aside: str, at: int) -> Salvaged:
             return Salvaged(events, [], "", [])
         archive, database = drafts / ARCHIVE_FOLDER, drafts / DATABASE_FILE
         archive.mkdir(mode=FOLDER_MODE)
-        segments = _SoundSegments(home / ARCHIVE_FOLDER)
         with TemporaryDirectory(dir=drafts) as copies:
             found = _Found(home / DATABASE_FILE, Path(copies))
-            make_database(database, segments.without_lost(found.rows()))
-        segments.write(archive)
+            make_database(database, _without_lost(found.rows(), home / ARCHIVE_FOLDER, archive))
         last = max(found.last_seq, newest_snapshot(str(home)))
         kept, lost = _note_losses(database, last, at, {"set_aside": aside, "problems": problems})
         return Salvaged(kept, lost, str(put_in_place(home, drafts, aside)), problems)
@@ -117,40 +115,19 @@ def _sound_rows(connection: sqlite3.Connection, last: int) -> Iterator[Row]:
             seq += 1
 
 
-class _SoundSegments:
-    """The archived bodies that can still be read."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._segments: dict[str, dict[str, Event]] = {}
-
-    def without_lost(self, rows: Iterable[Row]) -> Iterator[Row]:
-        """The rows, without those that stand for a body which cannot be read."""
-        for row in rows:
-            stub = json.loads(row[7]) if row[5] in RAW_KINDS and '"archived":' in row[7] else {}
-            segment = segment_of(stub)
-            if segment is None or self._holds(segment, row[1], stub):
-                yield row
-
-    def write(self, folder: Path) -> None:
-        """Write what can be read of each segment that was asked for."""
-        for name, events in self._segments.items():
-            if events:
-                write_segment(folder / name, events.values())
-
-    def _holds(self, segment: str, event_id: str, stub: Mapping[str, str]) -> bool:
-        if segment not in self._segments:
-            self._segments[segment] = {event.id: event for event in _readable(self._folder / Path(segment).name)}
-        event = self._segments[segment].get(event_id)
-        return event is not None and body_hash(event.body) == stub["sha256"]
-
-
-def _readable(path: Path) -> list[Event]:
-    """The events of a segment; none of one that is damaged or gone."""
-    try:
-        return list(read_segment(path))
-    except CorruptJournal:
-        return []
+def _without_lost(rows: Iterable[Row], segments: Path, archive: Path) -> Iterator[Row]:
+    """The rows, without those that stand for a body which cannot be read; segments that can be are put into `archive`."""
+    known: dict[str, dict[str, str]] = {}
+    for row in rows:
+        stub = json.loads(row[7]) if row[5] in RAW_KINDS and '"archived":' in row[7] else {}
+        segment = segment_of(stub)
+        if segment is not None and segment not in known:
+            known[segment], path = {}, segments / Path(segment).name
+            with suppress(CorruptJournal):
+                known[segment] = body_hashes(path)
+                write_atomically(archive / path.name, path.read_bytes(), mode=0o400)
+        if segment is None or known[segment].get(row[1]) == stub["sha256"]:
+            yield row
 
 
 def _note_losses(database: Path, last: int, at: int, details: Mapping[str, object]) -> tuple[int, list[Gap]]:
