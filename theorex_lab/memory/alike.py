@@ -1,18 +1,26 @@
-"""Sets that are like a set: an inverted list from parts to the sets that hold them."""
+"""Sets that are like a set: those with the same common parts as one group, found by these; the others by their rare parts."""
 
-import math
+from __future__ import annotations
+
 from array import array
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+_Lists = dict[str, "array[int]"]
+_COMMON = 1024  # sets that hold a part from which it is common
 
 
 class PartIndex:
     """Sets of parts, numbered as they are added, found by how many parts they share (Jaccard).
+
+    Sets of one size that hold the same common parts are a group: what holds no rare part of those that are asked for is as
+    alike as any other of its group. group_of: of each set the number of its group.  members: of each group its sets.  changed:
+    groups that lost a set to another, or got one from it; who reads them may clear it.
 
     >>> index = PartIndex()
     >>> for parts in ({"log_error", "slow"}, {"slow"}, {"quick"}):
@@ -23,40 +31,74 @@ class PartIndex:
     """
 
     def __init__(self) -> None:
-        self.length = 0
-        # By size of a set, then by part, the numbers of the sets that hold it, rising.
-        self._lists: dict[int, dict[str, array[int]]] = {}
+        self.group_of, self._sizes = array("q"), array("q")  # of each set; of each group's sets
+        self.members: list[set[int]] = []
+        self.changed: set[int] = set()
+        self._groups: dict[tuple[int, frozenset[str]], int] = {}
+        self._keys: list[tuple[int, frozenset[str]]] = []
+        self._common: _Lists = {}  # by part the groups that hold it
+        self._rare: _Lists = {}  # by part the sets that do
 
     def add(self, parts: Collection[str]) -> None:
         """Add a set under the next number; an empty one is like no other."""
-        of_size = self._lists.setdefault(len(parts), {})
-        for part in parts:
-            of_size.setdefault(part, array("q")).append(self.length)
-        self.length += 1
+        number, distinct = len(self.group_of), frozenset(parts)
+        self.group_of.append(-1)
+        common = distinct.intersection(self._common)
+        self._join(number, len(distinct), common)
+        for part in distinct - common:
+            held = self._rare.setdefault(part, array("q"))
+            held.append(number)
+            if len(held) >= _COMMON:
+                self._make_common(part)
+
+    def _make_common(self, part: str) -> None:
+        self._common[part] = array("q")
+        for number in self._rare.pop(part):
+            left = self.group_of[number]
+            self.members[left].discard(number)
+            size, common = self._keys[left]
+            self._join(number, size, common | {part})
+            self.changed |= {left, self.group_of[number]}
+
+    def _join(self, number: int, size: int, common: frozenset[str]) -> None:
+        group = self._groups.setdefault((size, common), len(self.members))
+        if group == len(self.members):
+            self.members.append(set())
+            self._keys.append((size, common))
+            self._sizes.append(size)
+            for part in common:
+                self._common[part].append(group)
+        self.members[group].add(number)
+        self.group_of[number] = group
 
     def alike(self, parts: Collection[str], floor: float) -> tuple[Ints, Floats]:
-        """The numbers of the sets whose likeness to `parts` (distinct) is `floor` or more, 0 < floor ≤ 1, and their likeness.
+        """The numbers of the sets whose likeness to `parts` (distinct) is `floor` or more, 0 < floor ≤ 1, and their likeness."""
+        groups, of_groups, numbers, likeness = self.nearest(parts, floor)
+        alone = set(numbers.tolist())
+        others = [sorted(self.members[group] - alone) for group in groups.tolist()]
+        told = np.repeat(of_groups, [len(found) for found in others])
+        found = np.concatenate([numbers, np.fromiter(chain.from_iterable(others), np.int64)])
+        order = np.argsort(found)
+        return found[order], np.concatenate([likeness, told])[order]
 
-        A set that shares enough is in one of the shortest lists, since it cannot be missing in all of them: the long lists of
-        common parts are only looked up.
+    def nearest(self, parts: Collection[str], floor: float) -> tuple[Ints, Floats, Ints, Floats]:
+        """The groups that are alike by their common parts, and how alike; and the sets that are alike and hold a rare part.
+
+        Such a set may be of such a group too: the likeness beside the set is its own, and the higher one.
         """
-        found = [self._of_size(size, parts, floor) for size in self._lists]
-        numbers = np.concatenate([np.zeros(0, np.int64), *(pair[0] for pair in found)])
-        return numbers, np.concatenate([np.zeros(0), *(pair[1] for pair in found)])
+        if not self.members:
+            return np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64), np.zeros(0)
+        sizes = np.frombuffer(self._sizes, np.int64)
+        shared = np.bincount(_joined(self._common, parts), minlength=len(sizes))
+        likeness = shared / np.maximum(len(parts) + sizes - shared, 1)
+        groups = np.flatnonzero(likeness >= floor)
+        numbers, rare = np.unique(_joined(self._rare, parts), return_counts=True)
+        of_sets = np.frombuffer(self.group_of, np.int64)[numbers]
+        both = shared[of_sets] + rare
+        alone = both / (len(parts) + sizes[of_sets] - both)
+        return groups, likeness[groups], numbers[alone >= floor], alone[alone >= floor]
 
-    def _of_size(self, size: int, parts: Collection[str], floor: float) -> tuple[Ints, Floats]:
-        none = np.zeros(0, np.int64), np.zeros(0)
-        needed = max(1, math.ceil(floor * (len(parts) + size) / (1.0 + floor) - 1e-9))
-        by_part = self._lists[size]
-        lists = sorted((by_part[part] for part in parts if part in by_part), key=len)
-        short = len(lists) - needed + 1
-        if short < 1:
-            return none
-        held = [np.frombuffer(numbers, np.int64) for numbers in lists]
-        numbers, shared = np.unique(np.concatenate(held[:short]), return_counts=True)
-        for longer in held[short:]:
-            places = np.minimum(np.searchsorted(longer, numbers), len(longer) - 1)
-            shared = shared + (longer[places] == numbers)
-        likeness = shared / (len(parts) + size - shared)
-        kept = likeness >= floor
-        return numbers[kept], likeness[kept]
+
+def _joined(lists: _Lists, parts: Iterable[str]) -> Ints:
+    held = [np.frombuffer(lists[part], np.int64) for part in parts if part in lists]
+    return np.concatenate([np.zeros(0, np.int64), *held])
