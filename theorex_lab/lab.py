@@ -437,12 +437,6 @@ class Lab:
         how = {"trust_own": trust_own, "keep_secrets": keep_secrets}
         return import_home(self.home, lambda: self.searcher, _path(path), agent=agent, **how)
 
-    def export_events(self, file: str | Path, **how: Any) -> int:
-        """Write the journal, or an agent's events, into one file of lines; see `exchange.events.export_events`."""
-        from theorex_lab.exchange.events import export_events
-
-        return export_events(self.home, Path(file).expanduser(), **how)
-
     def import_transcripts(self, path: str | Path, **how: Any) -> Imported:
         """Take in what coding agents kept of their sessions; see `ingest.importing.import_transcripts`."""
         from theorex_lab.ingest.importing import import_transcripts
