@@ -214,10 +214,8 @@ def _routing_text(score: RoutingScore) -> str:
 
 
 def _rows(policies: Iterable[PolicyScore]) -> list[str]:
-    names = (
-        "score   95 % interval  regret   cost  gain over the task matrix  more than the best single  cost by its cost"
-    )
-    lines = [f"  {'policy':<35} {names}"]
+    names = "regret   cost  gain over the task matrix  more than the best single  cost by its cost"
+    lines = [f"  {'policy':<35} score   95 % interval  {names}"]
     for policy in sorted(policies, key=lambda policy: -policy.score):
         earned = f"{policy.score:.3f}  {policy.low:.3f} – {policy.high:.3f}   {policy.regret:.3f}  {policy.cost:<6.4g}"
         gain = f"{policy.gain:+.3f} [{policy.gain_low:+.3f}, {policy.gain_high:+.3f}]"
