@@ -154,10 +154,7 @@ class Dispatcher:
         if task.cascade:
             pair = cascade_in(self.home, counted_type(decision.query_type), names)
             names = list(dict.fromkeys([*([pair.first, pair.then] if pair else []), *names]))
-            reasons = (
-                *reasons,
-                pair.reason if pair else "cascade: no two models whose costs and success are known make one",
-            )
+            reasons += (pair.reason if pair else "cascade: no two models of known cost and success make one",)
         with self._owner.alive(self.home.clock.now()) as owner:
             given_up = lost_after_seconds(len(names) * settings.model_timeout_seconds)
             start = self._start(task, decision, reasons=reasons, owner=owner, lost_after_seconds=given_up)
