@@ -221,24 +221,11 @@ def _routing_text(score: RoutingScore) -> str:
     return "\n".join([*lines, *([f"published: {published}"] if published else [])])
 
 
-<<<<<<< HEAD
 def _policies(policies: Iterable[PolicyScore]) -> str:
     best_first = sorted(policies, key=lambda policy: -policy.score)
     rows = {one.policy: {**one._asdict(), "score_low": one.low, "score_high": one.high} for one in best_first}
     told = _table(rows, "score", "regret", "cost", "gain", "difference", "cost_ratio")
     return f"[95 % intervals]; gain over the task matrix, difference to the best single, cost by its cost\n{told}"
-=======
-def _rows(policies: Iterable[PolicyScore]) -> list[str]:
-    names = "regret   cost  gain over the task matrix  more than the best single  cost by its cost"
-    lines = [f"  {'policy':<35} score   95 % interval  {names}"]
-    for policy in sorted(policies, key=lambda policy: -policy.score):
-        earned = f"{policy.score:.3f}  {policy.low:.3f} – {policy.high:.3f}   {policy.regret:.3f}  {policy.cost:<6.4g}"
-        gain = f"{policy.gain:+.3f} [{policy.gain_low:+.3f}, {policy.gain_high:+.3f}]"
-        difference = f"{policy.difference:+.3f} [{policy.difference_low:+.3f}, {policy.difference_high:+.3f}]"
-        ratio = "{:.2f} [{:.2f}, {:.2f}]".format(*policy[-3:]) if policy.cost_ratio is not None else "–"
-        lines.append(f"  {policy.policy:<35} {earned} {gain:<26} {difference:<26} {ratio}")
-    return lines
->>>>>>> cost
 
 
 def report(dataset: str, path: str = "") -> Report:
