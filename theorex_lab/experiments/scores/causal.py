@@ -22,6 +22,7 @@ from theorex_lab.design import EvidenceRun, Log
 from theorex_lab.designs.causal import FAILED, SUCCESS
 from theorex_lab.designs.causal.advice import GeneAdvice, advice_from, records
 from theorex_lab.designs.causal.design import DESIGN
+from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.items import CausalSettings, runs_of
 from theorex_lab.designs.causal.keys import compute_signal_key, error_signature
 from theorex_lab.errors import InvalidInput
@@ -47,7 +48,6 @@ _HOUR = 60 * MINUTE
 _DAY = 24 * _HOUR
 _LATE = 366 * _DAY  # after the last event, when every session is over
 _FEW = 5  # attempts below which nothing is said of which is better
-_AGAIN = "make the same call again"
 
 
 class Tried(NamedTuple):
@@ -190,7 +190,7 @@ def named(acts: Iterable[str]) -> set[str]:
     found = set[str]()
     for act in acts:
         kind, _, rest = act.partition(" ")
-        found |= set(rest.split(", ")) if kind == "edit" else set(programs(rest)) if kind == "run" else {act} - {_AGAIN}
+        found |= set(rest.split(", ")) if kind == "edit" else set(programs(rest)) if kind == "run" else {act} - {AGAIN, WITHOUT}
     return found
 
 
