@@ -42,6 +42,7 @@ def import_graph(home: Home, _searcher: object, path: Path, *, agent: str = "mai
     `agent`'s and only heard: it is no evidence, and closes no attempt of the home. Raises InvalidInput for an agent outside
     the rule, StorageError on a full disk.
     """
+    _ = home.designs  # its kinds become known
     how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
 
     def take(file: Path, problems: list[str]) -> tuple[int, int]:
@@ -68,9 +69,9 @@ class _Reading:
     def _line(self, placed: tuple[Place, Told]) -> Event | None:
         where, record = placed
         named, ts = record.get("kind"), record.get("ts")
-        if record.get("type") != EVENT_TYPE or named not in (allowed := [*LINES, *DERIVED]):
+        if record.get("type") != EVENT_TYPE or named not in [*LINES, *DERIVED]:
             got = f"type {record.get('type')!r:.60} and kind {named!r:.60}"
-            raise InvalidInput(f"got {got}; allowed are {EVENT_TYPE} and {', '.join(allowed)}")
+            raise InvalidInput(f"got {got}; allowed are {EVENT_TYPE} and {', '.join([*LINES, *DERIVED])}")
         if named in DERIVED:
             return None
         if not isinstance(ts, str):
@@ -91,17 +92,21 @@ class _Reading:
         self.seen.add(event_id)
         event = self._event(kind, body, record, event_id, at, lineage, line_id)
         if kind == "attempt":
-            self.attempts[action] = event.id
+            self.attempts[action] = event.id if event else event_id
         return event
 
     def _event(
         self, kind: str, body: Told, record: Told, event_id: str, at: int, lineage: list[str], line_id: str = ""
-    ) -> Event:
+    ) -> Event | None:
+        """The event; None where it is here as one's own, or was and was erased."""
         stated, own = record.get("theorex"), self.how.trust_own
         said = {**ABOUT, "agent": self.how.agent, "project": self.home.project}
         said |= stated if own and isinstance(stated, dict) else {}
         drawn = event_id[14] == "7"  # by chance: no step of this home will take it
         made = event_id if own or drawn else derived_event_id("heard", event_id)
+        if made != event_id and self.home.journal.read(ids=[event_id], erased=True):
+            self.known += 1
+            return None
         kept = {**body, "source": self.how.source(said, "source"), "project": check_project(said["project"])}
         kept |= {"line_id": line_id} if line_id not in ("", made) else {}
         who = {"agent": check_agent(said["agent"]), "session": check_session(said["session"])}
