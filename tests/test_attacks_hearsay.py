@@ -137,7 +137,7 @@ def attempts(lab: Lab) -> list[tuple[float, float]]:
 
 
 def statistics(lab: Lab) -> list[tuple[int, int]]:
-    return [(each.n, each.unavailable) for each in lab.trace_stats()]
+    return [(row["n"], row["unavailable"]) for row in lab.trace_stats()]
 
 
 @pytest.mark.parametrize(
