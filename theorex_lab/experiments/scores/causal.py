@@ -466,7 +466,7 @@ def routed(tried: Sequence[Tried]) -> list[Row]:
             for cheapest, told in ((False, ADVICE), (True, f"{ADVICE}, the cheapest not worse")):
                 chosen[told] = past.advise(one, models, CausalSettings(), cheapest=cheapest).preferred_gene_id or models[0]
             chosen["best so far"] = max(models, key=past.rate)
-            chosen["best of the type so far"] = max(models, key=lambda model: _rate_of(past, model, key))  # noqa: B023
+            chosen["best of the type so far"] = max(models, key=lambda model: _rate_of(past, model, key))
             kept = own.advise(one, models, CausalSettings(), cheapest=False).preferred_gene_id or models[0]
             chosen[f"{ADVICE}, knowing its own choices only"] = kept
             of = by_task[one.group]
