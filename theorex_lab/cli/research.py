@@ -294,7 +294,7 @@ _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA
 @command("bench")
 @click.argument("names", nargs=-1, metavar="[ROW]...")
 @click.option("--rounds", type=click.IntRange(1, 1_000), default=5, help="How often each is measured.")
-@click.option("--scale", type=click.Choice(["10k", "100k"]), default="10k", help="Rows of data.")
+@click.option("--scale", type=click.Choice(["1k", "10k", "100k"]), default="10k", help="Rows of data.")
 def bench(names: tuple[str, ...], rounds: int, scale: str) -> None:
     """Without a ROW all of them. Processor time of ours and of a peer, turn by turn in one run, as a ratio; below 1 ours takes less.
 
