@@ -119,7 +119,7 @@ class Settings(SettingsRecord):
     # loses .004 on the other five. Words alone reach .726. A process that lives on always computes the query's vector, unless never.
     search_vectors: Literal["auto", "always", "never"] = tunable("auto", _VECTORS)
     search_weights: dict[str, float] | None = tunable(
-        None, "weights of search's signals, 0 to 5, in the place of its own; `theorex eval search --fit` fits them"
+        None, "weights of search's signals, 0 to 5, in the place of its own"
     )
     reciprocal_rank_k: float = tunable(60.0, "k of reciprocal-rank fusion", ge=1, le=10_000)
     search_timeout_seconds: float = tunable(2.0, "longest wait for a query's vector", "seconds", gt=0, le=60)
