@@ -313,7 +313,7 @@ def _score_bans(figures: _Figures) -> list[str]:
         figures.mean("bans", method, "recall", np.where(success == 0, held, np.nan))
     same, told = (
         np.array([row["preferred"] in wanted(row) for row in figures.rows])
-        for wanted in (lambda row: [row["gene"]], lambda row: [None])
+        for wanted in (lambda row: [row["gene"]], lambda _row: [None])
     )
     ours, theirs = np.where(same, success, np.nan), np.where(~same & ~told, success, np.nan)
     said = figures.versus(
