@@ -442,3 +442,21 @@ def test_commands(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (refused.code, "name such files" in refused.err) == (1, True)
     assert run("export", str(tmp_path / "all")).code == 0
     assert set(FILES) <= {path.name for path in (tmp_path / "all").iterdir()}
+
+
+def test_signals_with_secrets_are_advised_as_they_were_recorded(opened: Callable[[], Lab]) -> None:
+    lab, signals = opened(), ["errsig:login with password=hunter2secret refused"]
+    done = lab.causal.record_attempt(signals, {"id": "gene_login"})
+    lab.causal.close(done.id, "success")
+    advice = lab.causal.get_advice(signals, ["gene_login"])
+    assert advice.signal_key == done.signal_key
+    assert advice.scores["gene_login"] > 2 / 3  # not by what the gene did elsewhere alone
+
+
+@pytest.mark.parametrize("amount", [10**400, float("inf"), float("nan"), -1, True])
+def test_an_amount_that_no_sum_holds_is_refused(opened: Callable[[], Lab], amount: float) -> None:
+    lab = opened()
+    done = lab.causal.record_attempt(ERROR, {"id": "gene_a"})
+    with pytest.raises(InvalidInput, match="got latency_ms="):
+        lab.causal.close(done.id, "success", latency_ms=amount)
+    assert lab.causal.get_advice(ERROR, ["gene_a"]).preferred_gene_id is None

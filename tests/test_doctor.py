@@ -18,7 +18,6 @@ from theorex_lab.cli import doctor
 from theorex_lab.cli.hooks import install
 from theorex_lab.clock import SystemClock
 from theorex_lab.journal.event import new_event
-from theorex_lab.memory.recalled import recalled_event
 
 DAY = 86_400_000_000
 Look = Callable[..., dict[str, tuple[str, str, str]]]
@@ -52,8 +51,6 @@ def lived(run: Run, tmp_path: Path) -> Path:
     with Lab(home, project="shop-11111111") as lab:
         lab.agent("main").write("The harbour opens at six.")
         lab.nightly(reviewer="heuristic")
-        given = recalled_event("session_start", agent="main", project="shop-11111111", at=lab.clock.now())
-        lab.journal.append([given])
     return home
 
 
@@ -61,7 +58,6 @@ def test_a_sound_home(look: Look, lived: Path, run: Run, hooks: Path) -> None:
     found = look()
     assert {level for level, _, _ in found.values()} == {"ok"}
     assert {*found} >= {"hooks", "permissions", "disk", "journal", "night", "embedder", "vectors", "models"}
-    assert found["project shop-11111111"][1] == "its context is 0.0 days old, last given 0.0 days ago"
     assert all(do == "" for _, _, do in found.values())
     shown = run("doctor", "--settings", str(hooks)).out
     assert "ok       hooks: 8 of 8 are in" in shown
@@ -202,18 +198,3 @@ class TestModels:
         with Lab(tmp_path / "home") as lab:
             lab.agent("main").write("a text without a vector yet")
         assert look()["vectors"] == ("warning", "1 texts wait for theirs", "theorex embed")
-
-
-class TestContexts:
-    def test_old(self, look: Look, lived: Path) -> None:
-        file = lived / "contexts" / "shop-11111111.md"
-        long_ago = SystemClock().now() / 1e6 - 3 * 86_400
-        os.utime(file, (long_ago, long_ago))
-        level, said, do = look()["project shop-11111111"]
-        assert (level, said[:27]) == ("warning", "its context is 3.0 days old")
-        assert do == "theorex boot-inject --project shop-11111111"
-
-    def test_none_and_never_given(self, look: Look, tmp_path: Path) -> None:
-        with Lab(tmp_path / "home", project="bank-22222222") as lab:
-            lab.agent("main").write("a first sentence")
-        assert look()["project bank-22222222"][:2] == ("warning", "no context was rendered, never given")

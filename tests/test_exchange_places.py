@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import sqlite3
+import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
@@ -200,3 +201,17 @@ def test_the_commands(run: Run, home: Open, tmp_path: Path) -> None:
     assert (again.code, "are there already" in again.json["error"]) == (1, True)
     assert run("export", "--home", str(tmp_path / "mine"), "--replace").code == 0
     assert run("import", "--home", str(tmp_path / "other"), "--json").json["imported"] > 3
+
+
+def test_an_export_does_without_pydantic(tmp_path: Path) -> None:
+    code = """
+import sys
+from theorex_lab import Lab
+from theorex_lab.exchange.home_files import export_home
+with Lab(sys.argv[1]) as lab:
+    lab.agent("main").write("the lamp is out")
+    export_home(lab.home, lab.searcher, lab.folder / "files")
+print(sorted({"pydantic"} & set(sys.modules)))
+"""
+    command = [sys.executable, "-c", code, str(tmp_path / "home")]
+    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "[]\n"

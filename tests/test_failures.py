@@ -20,6 +20,7 @@ from theorex_lab import Lab
 from theorex_lab.cli.learn import _shown
 from theorex_lab.dispatch.bus import End, Start, ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
+from theorex_lab.dispatch.owner import alive
 from theorex_lab.evolution.audit import audit
 from theorex_lab.evolution.cases import Case, ReviewVerdict, case_of
 from theorex_lab.evolution.decisive import LAST_CALL_SHARE
@@ -219,7 +220,7 @@ def test_what_was_reviewed_meanwhile_gets_no_second_fix(lab: Lab) -> None:
 
 def test_a_call_that_is_under_way_is_waited_for(lab: Lab) -> None:
     outcome_id = failed(lab)
-    with lab.dispatcher._owner.alive(NOW) as owner:
+    with alive(lab.folder / "calls", NOW) as owner:
         lab.journal.append([Start("t", "main", NOW, "x", "general", outcome_id=outcome_id, owner=owner).event()])
         [record] = lab.review_failures(reviewer=saying(GOOD))
         assert "under way" in str(record.problem)

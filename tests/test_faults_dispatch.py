@@ -26,7 +26,7 @@ from theorex_lab import Lab
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.dispatch import owner as owners
 from theorex_lab.dispatch.bus import Start
-from theorex_lab.dispatch.owner import LOST, OUT_OF_SIGHT, Owner, close_lost, this_place
+from theorex_lab.dispatch.owner import LOST, OUT_OF_SIGHT, alive, close_lost, this_place
 from theorex_lab.errors import StorageError
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
@@ -180,7 +180,7 @@ def test_a_killed_call_is_closed_as_lost_once_and_a_living_one_is_left_alone(hom
 def lost_trace(lab: Lab, trace_id: str) -> None:
     """A trace as a process leaves it that dies in the call, with its lock file."""
     folder = lab.folder / "calls"
-    with Owner(folder).alive(NOW) as owner:
+    with alive(folder, NOW) as owner:
         lab.journal.append([Start(trace_id, "main", NOW, "a task", "general", owner=owner).event()])
     (folder / f"{owner['lock']}.lock").touch()  # what is left once the system has given back the lock of the dead
 
@@ -254,7 +254,7 @@ def test_only_a_call_whose_lock_can_be_seen_is_closed_before_its_time(
 
 @needs_flock
 def test_a_call_whose_lock_is_held_is_not_lost(home: Path) -> None:
-    with opened(home) as lab, Owner(home / "calls").alive(NOW) as owner:
+    with opened(home) as lab, alive(home / "calls", NOW) as owner:
         lab.journal.append([Start("mine", "main", NOW, "a task", "general", owner=owner).event()])
         assert close_lost(lab.views, home / "calls", NOW) == []
     with opened(home) as lab:
@@ -325,7 +325,7 @@ def test_killed_at_any_boundary_a_call_has_no_trace_or_one_with_one_end(home: Pa
         seen = Boundaries(folder, kill_at)
         seen.install()
         with opened(folder, models={"only": {"tier": "medium", "url": "http://localhost:9"}}, roles=[]) as lab:
-            lab.dispatcher._given_ask = _answered
+            lab.dispatcher._ask = _answered
             assert lab.dispatcher.dispatch(_task("mine")).success
             seen.reach("end")
             noted.write_text(json.dumps(seen.passed))
@@ -409,7 +409,7 @@ def test_a_command_that_is_to_outlive_its_terminal_does(home: Path) -> None:
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_has_an_owner_of_its_own(home: Path) -> None:
     with opened(home, models={"only": {"tier": "medium", "url": "http://localhost:9"}}, roles=[]) as lab:
-        lab.dispatcher._given_ask = _answered
+        lab.dispatcher._ask = _answered
         assert lab.dispatcher.dispatch(_task("parent")).success
 
         def child() -> None:

@@ -119,7 +119,7 @@ class Settings(SettingsRecord):
     # loses .004 on the other five. Words alone reach .726. A process that lives on always computes the query's vector, unless never.
     search_vectors: Literal["auto", "always", "never"] = tunable("auto", _VECTORS)
     search_weights: dict[str, float] | None = tunable(
-        None, "weights of search's signals, 0 to 5, in the place of its own; `theorex eval search --fit` fits them"
+        None, "weights of search's signals, 0 to 5, in the place of its own"
     )
     reciprocal_rank_k: float = tunable(60.0, "k of reciprocal-rank fusion", ge=1, le=10_000)
     search_timeout_seconds: float = tunable(2.0, "longest wait for a query's vector", "seconds", gt=0, le=60)
@@ -136,9 +136,7 @@ class Settings(SettingsRecord):
     matrix_success_weight: float = share(1.0, "weight of success in a score, the rest is speed; 1: see routePrefers")
     matrix_half_life_days: float | None = days(None, "time in which evidence for a model halves; none: never", gt=0)
     route_prefers: Literal["cheapest", "success"] = tunable("cheapest", "cheapest: of those not distinguishably worse")
-    route_worse_at: float = tunable(
-        WORSE_AT, "chance of error at which a model counts as worse, one-sided", ge=0, le=0.5
-    )
+    route_worse_at: float = tunable(WORSE_AT, "chance of error at which a model counts as worse", ge=0, le=0.5)
     recall_calls: int = tunable(150, "calls like a query that advise a model; 0: none", "calls", ge=0, le=10_000)
     dispatch_context_pct: float = percent(50.0, "share of the context in use from which a task is handed to a model")
     model_timeout_seconds: float = tunable(30.0, "longest wait for one model", "seconds", gt=0, le=3_600)

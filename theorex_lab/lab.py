@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from theorex_lab.designs.dreams.face import Dreams
     from theorex_lab.designs.facts.face import FactsMemory
     from theorex_lab.designs.sessions.face import Sessions
-    from theorex_lab.designs.theorex.axon_view import AxonView
+    from theorex_lab.designs.theorex.answers import AxonView
     from theorex_lab.designs.theorex.face import Theorex
     from theorex_lab.dispatch.tasks import TaskBoard
     from theorex_lab.dispatch.traces import Trace, TraceStatistics
@@ -436,12 +436,6 @@ class Lab:
 
         how = {"trust_own": trust_own, "keep_secrets": keep_secrets}
         return import_home(self.home, lambda: self.searcher, _path(path), agent=agent, **how)
-
-    def export_events(self, file: str | Path, **how: Any) -> int:
-        """Write the journal, or an agent's events, into one file of lines; see `exchange.events.export_events`."""
-        from theorex_lab.exchange.events import export_events
-
-        return export_events(self.home, Path(file).expanduser(), **how)
 
     def import_transcripts(self, path: str | Path, **how: Any) -> Imported:
         """Take in what coding agents kept of their sessions; see `ingest.importing.import_transcripts`."""

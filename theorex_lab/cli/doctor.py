@@ -1,4 +1,4 @@
-"""The command that looks at all that the memory needs: hooks, night, embedder, models, files, journal, contexts."""
+"""The command that looks at all that the memory needs: hooks, files, journal, night, models, embedder."""
 
 import os
 import shlex
@@ -18,8 +18,6 @@ from theorex_lab.console import command, emit, named_home
 from theorex_lab.errors import TheorexError
 from theorex_lab.evolution.reviewers import is_reached
 from theorex_lab.lab import Lab
-from theorex_lab.memory.context_file import project_context
-from theorex_lab.memory.projects import known_projects
 
 Found = dict[str, str]  # level (ok, warning, problem), what it is about, what is said of it, what to do
 
@@ -87,12 +85,8 @@ def _home(folder: Path, online: bool) -> Iterator[Found]:
         yield _found("home", f"there is none at {folder} yet", "write something, or install the hooks", warning=True)
         return
     lab = open_lab(all_projects=True)
-    for look in (_journal, _contexts, partial(_models, online=online)):
-        yield from _tried("home", partial(look, lab))
-
-
-def _days(lab: Lab, at: float) -> float:
-    return max(lab.clock.now() - at, 0) / MICROSECONDS_PER_DAY
+    yield from _tried("home", partial(_journal, lab))
+    yield from _tried("home", partial(_models, lab, online))
 
 
 def _journal(lab: Lab) -> Iterator[Found]:
@@ -100,24 +94,12 @@ def _journal(lab: Lab) -> Iterator[Found]:
     read = sum(1 for _ in lab.journal.tail(max(last - _CHECKED_EVENTS, 0), erased=True))  # raises for a damaged one
     yield _found("journal", f"{last} events; the last {read} are sound, `theorex verify` reads all")
     nights = deque(lab.journal.tail(0, kinds=["nightly"]), maxlen=1)
-    days = _days(lab, nights[0].at) if nights else 0.0
+    days = max(lab.clock.now() - nights[0].at, 0) / MICROSECONDS_PER_DAY if nights else 0.0
     failed = [step["name"] for night in nights for step in night.body["steps"] if not step["ok"]]
     late = not nights or (days > _STALE_DAYS and last > nights[0].seq)
     said = f"the last one was {days:.1f} days ago" + f"; failed: {', '.join(failed)}" * bool(failed)
     do = "theorex schedule --print cron" if late else "theorex nightly"
     yield _found("night", said if nights else "none was ever run", do, warning=late or bool(failed))
-
-
-def _contexts(lab: Lab) -> Iterator[Found]:
-    """Of each project, how old its context is, and when it was last given."""
-    given = {event.body["project"]: event.at for event in lab.journal.tail(0, kinds=["recalled"])}
-    for project in known_projects(lab.home):
-        file = project_context(lab.folder, project)
-        days = _days(lab, file.stat().st_mtime * 1e6) if file.exists() else None
-        said = "no context was rendered" if days is None else f"its context is {days:.1f} days old"
-        said += f", last given {_days(lab, given[project]):.1f} days ago" if project in given else ", never given"
-        late, do = days is None or days > _STALE_DAYS, f"theorex boot-inject --project {project}"
-        yield _found(f"project {project}", said, do, warning=late)
 
 
 def _models(lab: Lab, online: bool) -> Iterator[Found]:
@@ -129,8 +111,8 @@ def _models(lab: Lab, online: bool) -> Iterator[Found]:
     if not named:
         yield _found("models", "none has a url: failures are reviewed by rules")
     embedder, reason = lab.chosen_embedder
-    do = "pip install 'theorex-lab[embeddings]'"
-    yield _found("embedder", f"{embedder.id}: {reason}", do, warning=embedder.kind == "lexical")
+    said, do = f"{embedder.id}: {reason}", "pip install 'theorex-lab[embeddings]'"
+    yield _found("embedder", said, do, warning=embedder.kind == "lexical")
     if online or not embedder.id.startswith("http:"):  # an endpoint is asked how long its vectors are
         queued = lab.searcher.vectors.coverage()["queued"]
         yield _found("vectors", f"{queued} texts wait for theirs", "theorex embed", warning=queued > _LONG_QUEUE)

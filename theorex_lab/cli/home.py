@@ -141,9 +141,8 @@ def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: b
 @command("export")
 @agent_option("Only this agent's memory; default: all agents.")
 @click.option("--replace", is_flag=True, help="Do not ask before files that are there are replaced.")
-@click.option("--events", metavar="FILE", type=_PATH, help="Write every event into this file, .jsonl.gz or .jsonl.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
-def export(folder: Path | None, agent: str | None, replace: bool, events: Path | None) -> None:
+def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     """Graphs, sentences, short-term records, vectors, the context, and a file for each trace and
     outcome: axon.json, stm.jsonl, observations.jsonl, traces/ID.json, … Each is replaced whole.
 
@@ -155,17 +154,8 @@ def export(folder: Path | None, agent: str | None, replace: bool, events: Path |
     Without DIR axons, the shared axon, what sleeps and outcomes go where agentAxonDir, sharedAxonPath, coldStorePath and
     outcomesDir in config.json say.
 
-    With --events every event becomes a line with the columns seq, id, at, agent, session, kind, lineage and body (JSON as
-    text), which pandas, Polars and DuckDB read as it is. What was erased stays without its body.
-
-    JSON: {folder, files, notes}; with --events {file, events}
+    JSON: {folder, files, notes}
     """
-    if events is not None:
-        if folder is not None:
-            raise click.UsageError("got a DIR and --events FILE; give one of them")
-        count = open_lab(all_projects=True).export_events(events, agent=agent, replace=replace)
-        emit({"file": str(events), "events": count}, f"{count:8d}  {events}")
-        return
     write = partial(open_lab(all_projects=True).export_files, folder, agent=agent)
     try:
         done = write(replace=replace)

@@ -1,6 +1,6 @@
 """Whose a running call is, and when a call that has no END is given up as lost.
 
-A START names its owner by a lock file, which its process holds while it has calls; in the name is the place, a hash of machine and container.
+A START names its owner by a lock file, which its process holds until the call has ended; in the name is the place, a hash of machine and container.
 
 - The lock is of this place and nobody holds it: the call is lost. The system gives a lock back when a process dies; a
   child that was forked during a call holds it too.
@@ -13,7 +13,6 @@ A START names its owner by a lock file, which its process holds while it has cal
 import hashlib
 import re
 import socket
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
@@ -22,11 +21,10 @@ from pathlib import Path
 
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.dispatch.traces import Traces
-from theorex_lab.errors import StorageError
 from theorex_lab.ids import derived_event_id, new_event_id
 from theorex_lab.journal.base import Journal, append_once
 from theorex_lab.journal.event import Body, Event
-from theorex_lab.journal.files import exclusive
+from theorex_lab.journal.files import exclusive, told
 from theorex_lab.journal.view import Views
 
 LOST = "the process ended during the call"
@@ -48,55 +46,33 @@ def lost_after_seconds(longest_seconds: float) -> float:
     return max(_SHORTEST_SECONDS, _LONGEST_TIMES * longest_seconds)
 
 
-class Owner:
-    """A process's sign of life while it has open traces: a lock that the system gives back when the process dies.
+@contextmanager
+def alive(folder: Path, at: int) -> Iterator[Body]:
+    """Hold the lock of a call inside: a sign of life that the system gives back when the process dies.
+
+    Yields what a START says of its owner; `at`: µs UTC. Raises StorageError where the lock file cannot be made.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with Owner(Path(folder)).alive(0) as owner:
+    ...     with alive(Path(folder), 0) as owner:
     ...         held = [path.stem == owner["lock"] for path in Path(folder).iterdir()]
     ...     left = list(Path(folder).iterdir())
     >>> held, left
     ([True], [])
     """
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self._guard = threading.Lock()
-        self._lock, self._calls, self._held = "", 0, ExitStack()
-
-    @contextmanager
-    def alive(self, at: int) -> Iterator[Body]:
-        """Hold the lock inside; calls that overlap share it. Yields what a START says of its owner; `at`: µs UTC.
-
-        Raises StorageError where the lock file cannot be made.
-        """
-        with self._guard:
-            if self._calls == 0:
-                self._take(at)
-            self._calls += 1
-        try:
-            yield {"lock": self._lock}
-        finally:
-            with self._guard:
-                self._calls -= 1
-                if self._calls == 0:
-                    with suppress(OSError):  # without its lock a file says nothing; the next who opens removes it
-                        _lock_file(self._folder, self._lock).unlink(missing_ok=True)
-                    self._held.close()
-
-    def _take(self, at: int) -> None:
-        self._lock = f"{this_place()}-{new_event_id(at)}"
-        draft = self._folder / f".{self._lock}"
-        try:
-            self._held.enter_context(exclusive(draft, wait=True))
+    lock = f"{this_place()}-{new_event_id(at)}"
+    draft = folder / f".{lock}"
+    with ExitStack() as held:
+        with told(f"cannot lock {draft}", "make the folder one that can be written"):
+            held.enter_context(exclusive(draft, wait=True))
             # Named once it is locked, so that nobody ever finds the file of a living process without its lock.
             if draft.exists():  # it does not where the system has no flock
-                draft.rename(_lock_file(self._folder, self._lock))
-        except OSError as error:
-            self._held.close()
-            advice = "make the folder one that can be written"
-            raise StorageError(f"cannot lock {draft}: {error.strerror}; {advice}") from error
+                draft.rename(_lock_file(folder, lock))
+        try:
+            yield {"lock": lock}
+        finally:
+            with suppress(OSError):  # without its lock a file says nothing; the next who opens removes it
+                _lock_file(folder, lock).unlink(missing_ok=True)
 
 
 def close_lost(views: Views, folder: Path, at: int) -> list[str]:
@@ -105,10 +81,9 @@ def close_lost(views: Views, folder: Path, at: int) -> list[str]:
     `folder`: where the owners' lock files are; those of this place that nobody holds are removed. `at`: µs UTC.
     """
     with views.reading(Traces) as view:
-        trace_ids = list(view.open)
-    starts = views.journal.read(ids=[derived_event_id("trace started", trace_id) for trace_id in trace_ids])
+        ids = [derived_event_id("trace started", trace_id) for trace_id in view.open]
     closed = []
-    for start in starts:
+    for start in views.journal.read(ids=ids):
         with _given_up(start, folder, at) as problem:
             if problem and _close(views.journal, start, at, problem):
                 closed.append(start.body["trace_id"])
@@ -122,15 +97,14 @@ def close_lost(views: Views, folder: Path, at: int) -> list[str]:
 def _given_up(start: Event, folder: Path, at: int) -> Iterator[str]:
     """Why the call is lost, '' where it is not; its lock is held meanwhile."""
     owner = start.body.get("owner")
+    lock = owner.get("lock") if isinstance(owner, dict) else None
     if not isinstance(owner, dict):
         yield LOST
-        return
-    lock = owner.get("lock")
-    if not isinstance(lock, str) or not _LOCK.fullmatch(lock) or not lock.startswith(this_place()) or not _HAS_FLOCK:
+    elif _HAS_FLOCK and isinstance(lock, str) and _LOCK.fullmatch(lock) and lock.startswith(this_place()):
+        with _is_free(folder, lock) as free:
+            yield LOST if free else ""
+    else:
         yield OUT_OF_SIGHT if (at - start.at) / 1e6 > start.body["lost_after_seconds"] else ""
-        return
-    with _is_free(folder, lock) as free:
-        yield LOST if free else ""
 
 
 @contextmanager
@@ -167,8 +141,8 @@ def this_place() -> str:
     >>> len(this_place()), this_place() == this_place()
     (16, True)
     """
-    told = (file.read_text().strip() for file in map(Path, _MACHINE_FILES) if file.is_file())
-    machine = next(filter(None, told), "")
+    stated = (file.read_text().strip() for file in map(Path, _MACHINE_FILES) if file.is_file())
+    machine = next(filter(None, stated), "")
     container = str(_PID_NAMESPACE.stat().st_ino) if _PID_NAMESPACE.exists() else ""
     place = "\x1f".join((machine, socket.gethostname(), container))
     return hashlib.sha256(place.encode("utf-8", "surrogateescape")).hexdigest()[:16]

@@ -4,7 +4,7 @@ import difflib
 import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,14 +21,6 @@ from theorex_lab.memory.rows import Rows
 OPEN, SUCCESS, FAILURE, LOST, UNAVAILABLE = 0, 1, 2, 3, 4
 _AMOUNTS = ("latency_ms", "tokens", "prompt_tokens", "completion_tokens")
 _NEAREST_AMONG = 2_000  # an unknown id is compared with so many of the newest ids, to name the nearest
-
-
-class _Open(NamedTuple):
-    """An open trace: its row, and the numbers of its agent and session."""
-
-    row: int
-    agent: int
-    session: int
 
 
 class Traces(View):
@@ -52,7 +44,7 @@ class Traces(View):
         seqs, amounts = dict.fromkeys(("started", "ended", "at"), "i8"), dict.fromkeys(_AMOUNTS, "f8")
         self.traces = Table(key="u8", **seqs, **names, state="i1", **amounts)
         self.tools = Table(trace="i8", seq="i8")
-        self.open: dict[str, _Open] = {}  # by id, in the order of their STARTs
+        self.open: dict[str, int] = {}  # the row by id, in the order of their STARTs
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in STARTs, ENDs and tool events."""
@@ -61,14 +53,12 @@ class Traces(View):
             take[event.kind](event)
 
     def _after_load(self) -> None:
-        rows = np.flatnonzero(self.traces["state"] == OPEN)
-        agents, sessions = (self.traces[name][rows].tolist() for name in ("agent", "session"))
-        self.open = {self.ids[trace.row]: trace for trace in map(_Open, rows.tolist(), agents, sessions)}
+        self.open = {self.ids[row]: row for row in np.flatnonzero(self.traces["state"] == OPEN).tolist()}
 
     def row(self, trace_id: str) -> int | None:
         """The row of a trace; None where there is none of this id."""
         if trace_id in self.open:
-            return self.open[trace_id].row
+            return self.open[trace_id]
         rows = np.flatnonzero(self.traces["key"] == _key(trace_id)).tolist()
         return next((row for row in rows if self.ids[row] == trace_id), None)
 
@@ -80,22 +70,20 @@ class Traces(View):
         body = event.body
         if (trace_id := body["trace_id"]) in self.open:
             return
-        agent, session = self.agents.number(event.agent), self.sessions.number(event.session)
-        kind, model = self.query_types.number(body["query_type"]), self.models.number(body["model"] or "")
-        named: dict[str, float] = {"agent": agent, "session": session, "query_type": kind, "model": model}
-        named |= dict.fromkeys(_AMOUNTS, np.nan)
-        row = self.traces.add(key=_key(trace_id), started=event.seq, at=event.at, **named)
+        self.open[trace_id] = self.traces.add(
+            key=_key(trace_id), started=event.seq, at=event.at, agent=self.agents.number(event.agent),
+            session=self.sessions.number(event.session), query_type=self.query_types.number(body["query_type"]),
+            model=self.models.number(body["model"] or ""), **dict.fromkeys(_AMOUNTS, np.nan))  # fmt: skip
         self.ids.append(trace_id)
-        self.open[trace_id] = _Open(row, agent, session)
 
     def _end(self, event: Event) -> None:
         body = event.body
-        if (opened := self.open.pop(body["trace_id"], None)) is None:
+        if (row := self.open.pop(body["trace_id"], None)) is None:
             return
         failure = UNAVAILABLE if body.get("unavailable") else FAILURE
         state = LOST if body["lost"] else SUCCESS if body["success"] else failure
         amounts = {name: np.nan if body.get(name) is None else body[name] for name in _AMOUNTS}
-        self.traces.put(opened.row, ended=event.seq, state=state, model=self.models.number(body["model"]), **amounts)
+        self.traces.put(row, ended=event.seq, state=state, model=self.models.number(body["model"]), **amounts)
 
     def _use_tool(self, event: Event) -> None:
         trace_id = event.body.get("trace_id")
@@ -107,11 +95,10 @@ class Traces(View):
 
     def _open_row(self, agent: str, session: str) -> int | None:
         """The open trace of the agent that started last; of the same session, where both have one."""
-        owner, none = self.agents.find(agent), self.sessions.find("")
-        where = self.sessions.find(session)
-        for trace in reversed(self.open.values()):
-            if trace.agent == owner and (not session or trace.session in (where, none)):
-                return trace.row
+        owner, fits = self.agents.find(agent), (self.sessions.find(session), self.sessions.find(""))
+        for row in reversed(self.open.values()):
+            if self.traces["agent"][row] == owner and (not session or self.traces["session"][row] in fits):
+                return row
         return None
 
 
@@ -188,72 +175,45 @@ def outcome_id_of(trace_id: str) -> str:
     return derived_event_id("outcome of a trace", trace_id)
 
 
-class Statistic(NamedTuple):
-    """How the calls of a model on a type of query went.
+class TraceStatistics(Rows[dict[str, Any]]):
+    """How the calls of a model on a type of query went: a row for both, in their order; `open`: how many calls have not ended.
 
     n: calls that got an answer, or failed by what it was.  success_rate: 0..1 with its 95 % Wilson interval low..high.
     lost: calls whose process ended.  unavailable: calls that no model answered.  median_latency_ms, p95_latency_ms, mean_tokens and those of its parts: over the calls that state them. NaN: unknown.
     """
 
-    query_type: str
-    model: str
-    n: int
-    success_rate: float
-    low: float
-    high: float
-    lost: int
-    unavailable: int
-    median_latency_ms: float
-    p95_latency_ms: float
-    mean_tokens: float
-    mean_prompt_tokens: float
-    mean_completion_tokens: float
-
-
-class TraceStatistics(Rows[Statistic]):
-    """A `Statistic` for each query type and model, in their order; `open`: how many calls have not ended."""
-
-    row_class = Statistic
-
-    def __init__(self, rows: Sequence[Statistic], open_count: int) -> None:
+    def __init__(self, rows: Sequence[dict[str, Any]], open_count: int) -> None:
         super().__init__(rows)
         self.open = open_count
 
-    def __repr__(self) -> str:
-        ended, lost, unavailable = (sum(getattr(row, name) for row in self) for name in ("n", "lost", "unavailable"))
-        return f"TraceStatistics({ended} calls ended, {lost} lost, {unavailable} unavailable, {self.open} open)"
 
-
-def trace_stats(views: Views, *, agent: str | None = None, since: int | None = None) -> TraceStatistics:
-    """Statistics of the traces of `agent` (None: of all) that started at `since` (µs UTC) or later (None: ever)."""
+def trace_stats(views: Views, *, agent: str | None = None) -> TraceStatistics:
+    """Statistics of the traces of `agent` (None: of all)."""
     with views.reading(Traces) as view:
-        table = view.traces
-        mask = np.ones(len(table), np.bool_)
-        if agent is not None:
-            mask &= table["agent"] == view.agents.find(agent)
-        if since is not None:
-            mask &= table["at"] >= since
-        rows = np.flatnonzero(mask & (table["state"] != OPEN))
-        pairs = table["query_type"][rows].astype(np.int64) * max(len(view.models), 1) + table["model"][rows]
-        order = np.argsort(pairs, kind="stable")
-        groups = np.split(rows[order], np.flatnonzero(np.diff(pairs[order])) + 1) if len(rows) else []
-        statistics = [_statistic(view, group) for group in groups]
-        return TraceStatistics(sorted(statistics, key=lambda row: row[:2]), int(np.count_nonzero(mask)) - len(rows))
+        table, kinds = view.traces, ("query_type", "model")
+        mine = np.ones(len(table), np.bool_) if agent is None else table["agent"] == view.agents.find(agent)
+        rows = np.flatnonzero(mine & (table["state"] != OPEN))
+        pairs, numbers = np.unique(np.stack([table[name][rows] for name in kinds]), axis=1, return_inverse=True)
+        statistics = [
+            {"query_type": view.query_types[kind], "model": view.models[model], **_statistic(table, rows[numbers.ravel() == number])}
+            for number, (kind, model) in enumerate(pairs.T.tolist())]  # fmt: skip
+        ordered = sorted(statistics, key=lambda row: (row["query_type"], row["model"]))
+        return TraceStatistics(ordered, int(np.count_nonzero(mine)) - len(rows))
 
 
-def _statistic(view: Traces, rows: NDArray[np.int64]) -> Statistic:
-    table = view.traces
+def _statistic(table: Table, rows: NDArray[np.int64]) -> dict[str, float]:
     state = table["state"][rows]
-    ended = rows[(state != LOST) & (state != UNAVAILABLE)]
-    n, successes = len(ended), int(np.count_nonzero(table["state"][ended] == SUCCESS))
-    low, high = wilson(successes, n)
+    counts = np.bincount(state, minlength=UNAVAILABLE + 1).tolist()
+    n, ended = counts[SUCCESS] + counts[FAILURE], rows[np.isin(state, (SUCCESS, FAILURE))]
+    low, high = wilson(counts[SUCCESS], n)
     latency, *tokens = (column[~np.isnan(column)] for column in (table[name][ended] for name in _AMOUNTS))
     late = np.percentile(latency, [50, 95]).tolist() if len(latency) else (np.nan, np.nan)
     means = (float(part.mean()) if len(part) else np.nan for part in tokens)
-    key = view.query_types[int(table["query_type"][rows[0]])], view.models[int(table["model"][rows[0]])]
-    lost, unavailable = (int(np.count_nonzero(state == kind)) for kind in (LOST, UNAVAILABLE))
-    rate = successes / n if n else np.nan
-    return Statistic(*key, n, rate, float(low), float(high), lost, unavailable, *late, *means)
+    rate, named = counts[SUCCESS] / n if n else np.nan, (f"mean_{name}" for name in _AMOUNTS[1:])
+    return {
+        "n": n, "success_rate": rate, "low": float(low), "high": float(high), "lost": counts[LOST],
+        "unavailable": counts[UNAVAILABLE], "median_latency_ms": late[0], "p95_latency_ms": late[1],
+        **dict(zip(named, means, strict=True))}  # fmt: skip
 
 
 def _trace(start: Event, end: Event | None, tools: Sequence[Event], outcome_id: str | None) -> Trace:

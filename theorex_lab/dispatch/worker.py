@@ -9,7 +9,7 @@ from typing import Any
 from theorex_lab.config import Settings
 from theorex_lab.dispatch.bus import End, EventBus, Start, check_trace_id, clean, recorder
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, ModelClient, ask
-from theorex_lab.dispatch.owner import Owner, close_lost, lost_after_seconds
+from theorex_lab.dispatch.owner import alive, close_lost, lost_after_seconds
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id, new_event_id
@@ -84,7 +84,8 @@ class Dispatcher:
 
     def __init__(self, home: Home, *, power: Power | None = None, ask: Ask | None = None) -> None:
         self.home = home
-        self._power, self._given_ask, self._calls = power, ask, home.folder / "calls"
+        self._power, self._calls = power, home.folder / "calls"
+        self._ask = ask or self._ask_models
         self._begin()
         self.close_lost()
 
@@ -113,7 +114,6 @@ class Dispatcher:
     def _begin(self) -> None:
         self._pid = os.getpid()
         self._clients: dict[str, ModelClient] = {}
-        self._owner = Owner(self._calls)
         self.bus = EventBus()
         self.bus.subscribe(recorder(self.home.journal))
 
@@ -122,8 +122,7 @@ class Dispatcher:
         if self._pid != os.getpid():
             self._begin()  # after a fork sockets and locks are the parent's
         now = self.home.clock.now()
-        _check_numbers(task)
-        _check_words(task)
+        _check_given(task)
         if task.cascade and task.check is None:
             task = replace(task, check="not_empty")
         if task.check is not None:
@@ -137,6 +136,8 @@ class Dispatcher:
         answer = Entry("answer", task.agent_id, source="model", tags=tags, session=task.session)
         new_observation(answer, self.home.settings, now)
         task = replace(task, task=visible(task.task))
+        if task.query_tokens is None:
+            task = replace(task, query_tokens=estimated_tokens(task.task))
         if task.trace_id is None:
             return replace(task, trace_id=new_event_id(now))
         if self.home.journal.read(ids=[derived_event_id("trace started", check_trace_id(task.trace_id))], erased=True):
@@ -149,16 +150,15 @@ class Dispatcher:
             error = f"nothing was called: {used}, dispatchContextPct is {limit:g}"
             return DispatchResult(task.id, "", "", None, False, False, None, error)
         settings = self.home.settings
-        decision = self._route(task, settings)
+        how = {"agent": task.agent_id, "urgent": "urgent" in task.tags, "query_tokens": task.query_tokens}
+        decision = route_in(self.home, task.task, settings, power=self._power, **how)
         names, reasons = _callable(decision, settings)
         if task.cascade:
             pair = cascade_in(self.home, counted_type(decision.query_type), names)
             names = list(dict.fromkeys([*([pair.first, pair.then] if pair else []), *names]))
-            reasons = (
-                *reasons,
-                pair.reason if pair else "cascade: no two models whose costs and success are known make one",
-            )
-        with self._owner.alive(self.home.clock.now()) as owner:
+            none = "cascade: no two models whose costs and success are known make one"
+            reasons = (*reasons, pair.reason if pair else none)
+        with alive(self._calls, self.home.clock.now()) as owner:
             given_up = lost_after_seconds(len(names) * settings.model_timeout_seconds)
             start = self._start(task, decision, reasons=reasons, owner=owner, lost_after_seconds=given_up)
             self.bus.publish(start)
@@ -175,21 +175,17 @@ class Dispatcher:
         said = end.model, end.response, end.latency_ms, end.success
         return DispatchResult(task.id, *said, written, end.trace_id, end.error, reasons)
 
-    def _route(self, task: DispatchTask, settings: Settings) -> Decision:
-        how = {"agent": task.agent_id, "urgent": "urgent" in task.tags, "query_tokens": _query_tokens(task)}
-        return route_in(self.home, task.task, settings, power=self._power, **how)
-
     def _start(self, task: DispatchTask, decision: Decision, **known: Any) -> Start:
         assert task.trace_id is not None
         asked = task.trace_id, task.agent_id, self.home.clock.now(), task.task, decision.query_type
         known |= {"session": task.session, "tags": tuple(map(kept_text, task.tags)), "outcome_id": task.outcome_id}
-        known |= {"context_pct": float(task.context_pct), "query_tokens": _query_tokens(task)}
+        known |= {"context_pct": float(task.context_pct), "query_tokens": task.query_tokens}
         return Start(*asked, model=decision.model or "", project=self.home.project, **known)
 
     def _checked(self, names: Sequence[str], task: DispatchTask, settings: Settings) -> ChainAnswer:
         """The first answer that passes the task's check; one that does not is a failed attempt that was paid for."""
         if task.check is None:
-            return self._ask(names, task.task, settings)
+            return self._ask(names, task.task, settings) if names else ChainAnswer(None, [])
         attempts: list[Attempt] = []
         for name in names:
             answer = self._ask([name], task.task, settings)
@@ -201,11 +197,7 @@ class Dispatcher:
                 attempts[-1] = replace(attempts[-1], success=False, latency_ms=None, error=failed)
         return ChainAnswer(None, attempts)
 
-    def _ask(self, names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswer:
-        if not names:
-            return ChainAnswer(None, [])
-        if self._given_ask is not None:
-            return self._given_ask(names, prompt, settings)
+    def _ask_models(self, names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswer:
         return ask(names, prompt, settings, clients=self._clients)
 
     def _end(self, start: Start, answer: ChainAnswer) -> End:
@@ -233,27 +225,20 @@ class Dispatcher:
 
 def _callable(decision: Decision, settings: Settings) -> tuple[list[str], tuple[str, ...]]:
     """The models that can be called, in the order to try, and the decision's reasons with what was passed over."""
-    ranked = [] if decision.model is None else [decision.model]
-    ranked = list(dict.fromkeys([*ranked, *decision.fallbacks]))
+    ranked = list(dict.fromkeys([*filter(None, [decision.model]), *decision.fallbacks]))
     names = [name for name in ranked if settings.models[name].url is not None]
     passed_over = [name for name in ranked if name not in names]
     note = [f"dispatch: no url is known of {', '.join(passed_over)}"] if passed_over else []
     return names, (*decision.reasons, *note)
 
 
-def _query_tokens(task: DispatchTask) -> int:
-    return estimated_tokens(task.task) if task.query_tokens is None else task.query_tokens
-
-
-def _check_numbers(task: DispatchTask) -> None:
+def _check_given(task: DispatchTask) -> None:
     if not isinstance(task.context_pct, int | float) or not 0 <= task.context_pct <= 100:
         raise InvalidInput(f"got a context of {task.context_pct!r} %; allowed is 0 to 100")
     tokens = task.query_tokens
     if tokens is not None and (type(tokens) is not int or tokens < 0):
         raise InvalidInput(f"got {tokens!r} query tokens; allowed are whole numbers from 0, or None to estimate them")
 
-
-def _check_words(task: DispatchTask) -> None:
     if not isinstance(task.task, str) or not visible(task.task).strip():
         raise InvalidInput(f"got the task {task.task!r}; allowed is a text that says something")
     try:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from theorex_lab.design import OPTION_KEY
 from theorex_lab.designs.causal import SIGNAL_KEY
-from theorex_lab.designs.causal.capture import checked_id
+from theorex_lab.designs.causal.capture import checked_id, signal_member
 from theorex_lab.designs.causal.items import CausalSettings, causal_settings, half_life
-from theorex_lab.designs.causal.keys import NO_SIGNALS, checked_signals, compute_signal_key, normalized_signals
+from theorex_lab.designs.causal.keys import NO_SIGNALS, compute_signal_key, normalized_signals
 from theorex_lab.home import Home
 from theorex_lab.memory.evidence import EvidenceTable, Option, cheapest_not_worse, evidence_view, expected_success
 
@@ -74,7 +74,7 @@ def get_advice(home: Home, signals: Sequence[str], genes: Sequence[str | Mapping
     ids = list(
         dict.fromkeys(checked_id("gene", gene.get("id") if isinstance(gene, Mapping) else gene) for gene in genes)
     )
-    given, settings = checked_signals(signals), causal_settings(home)
+    given, settings = signal_member(signals)["signals"], causal_settings(home)  # masked, as they were recorded
     with home.views.reading(evidence_view(home)) as evidence:
         return advice_from(
             evidence.table, given, ids, settings, home.clock.now(), drift_enabled=drift_enabled, cheapest=cheapest

@@ -28,7 +28,7 @@ _KIND_OF = {"signal_snapshot": "signal", "attempt_closed": "outcome"}  # as the 
 _OBSERVED_CHARACTERS, _MOST_OBSERVED = 2_000, 64
 _ACTION = "act_"  # before the id of its attempt
 _ID_CHARACTERS, _NOTE_CHARACTERS = 200, 2_000
-_MOST_CAPSULES = 64
+_MOST_CAPSULES, _MOST_USED = 64, 2**62  # what the sums of evidence hold
 _ADVICE = {"repair": "reduce errors", "optimize": "improve what is there", "innovate": "open a new way"}
 
 
@@ -244,9 +244,9 @@ def checked_id(what: str, given: object) -> str:
 def check_used(used: Mapping[str, object]) -> None:
     """Raise InvalidInput for a latency_ms, tokens or cost that is no finite number from 0, and for other names."""
     for name, value in used.items():
-        usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < float("inf")
+        usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST_USED
         if name not in ("latency_ms", "tokens", "cost") or not (value is None or usable):
-            raise InvalidInput(f"got {name}={value!r}; allowed are latency_ms, tokens and cost, finite numbers from 0")
+            raise InvalidInput(f"got {name}={value!r}; allowed are latency_ms, tokens and cost, numbers from 0 to 2^62")
 
 
 def _about(home: Home, signals: Sequence[str], selected_gene: Given | None, observations: Given | None, *,

@@ -95,9 +95,8 @@ class _Reading:
             self.attempts[action] = event.id if event else event_id
         return event
 
-    def _event(
-        self, kind: str, body: Told, record: Told, event_id: str, at: int, lineage: list[str], line_id: str = ""
-    ) -> Event | None:
+    def _event(self, kind: str, body: Told, record: Told, event_id: str, at: int, lineage: list[str],
+               line_id: str = "") -> Event | None:  # fmt: skip
         """The event; None where it is here as one's own, or was and was erased."""
         stated, own = record.get("theorex"), self.how.trust_own
         said = {**ABOUT, "agent": self.how.agent, "project": self.home.project}

@@ -36,7 +36,7 @@ _HOUR = 3_600_000_000  # µs
 _CALLS = 40  # of a session, among which the same call is sought
 _MOST_ACTS, _ACT_CHARACTERS, _ERROR_CHARACTERS = 6, 120, 300
 _GIVEN_KINDS = ("fix", "strategy", "gene")  # of items that say what to do
-AGAIN = "make the same call again"
+AGAIN, WITHOUT = "make the same call again", "go on without it"  # where nothing else was done
 _READ_KINDS = ("tool_used", "outcome", "recalled")
 
 
@@ -266,7 +266,8 @@ def _tell(home: Home, failed: Event, signals: Sequence[str], tried: WhatWasTried
     """Append the attempts at a failure and how they were closed, in one transaction; 0 where that was done meanwhile."""
     genes: list[tuple[str, dict[str, Any] | None]] = [(item, None) for item in tried.given]
     if tried.acts or not genes:
-        genes.append(_gene(tried.acts or (AGAIN,), signals))
+        again = tried.closed_by is not None and tried.closed_by.kind == "tool_used"
+        genes.append(_gene(tried.acts or (AGAIN if again else WITHOUT,), signals))
     told = _attempts(home, failed, signals, genes, tried.closed_by, tried.success)
     return len(genes) if append_once(home.journal, told) else 0
 

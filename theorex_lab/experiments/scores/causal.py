@@ -1,16 +1,16 @@
 """Does advice help? Recorded logs are walked in the order of time, and before each attempt advice is asked with what was known until then.
 
-An attempt counts as known from the place in the log at which it was closed. Where it is not said otherwise, what is
-scored was done by agents that got no advice: it says what advice would have known, not what it would have changed.
+An attempt is known from the place in the log at which it was closed. What is scored was done by agents that got no advice: it
+says what advice would have known, not what it would have changed.
 """
 
 import heapq
 import math
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from itertools import groupby
+from itertools import chain, groupby, islice
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
 
@@ -19,9 +19,10 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.design import EvidenceRun, Log
-from theorex_lab.designs.causal import FAILED, SUCCESS
+from theorex_lab.designs.causal import FAILED, SIGNAL_KEY, SUCCESS
 from theorex_lab.designs.causal.advice import GeneAdvice, advice_from, records
 from theorex_lab.designs.causal.design import DESIGN
+from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.items import CausalSettings, runs_of
 from theorex_lab.designs.causal.keys import compute_signal_key, error_signature
 from theorex_lab.errors import InvalidInput
@@ -37,24 +38,22 @@ from theorex_lab.memory.intervals import BOOTSTRAPS
 from theorex_lab.memory.rows import Rows
 
 Row = dict[str, Any]
-Run = tuple[int, str, str, str, bool, float | None]  # when (µs UTC), of which task, the signal, gene, success and cost
-Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
+Run = tuple[int, str, str, str, bool, float | None]  # when (µs UTC), of which task, the signal, gene, success and cost
 ADVICE, BASE, OF_GENE, OF_SIGNALS = "advice", "base rate so far", "rate of the gene", "rate of the signals"
-HALF_LIVES = {"half-life 7 days": 7.0, "half-life 30 days": 30.0, "half-life 45 days": 45.0, "no half-life": None}  # of all evidence
+HALF_LIVES = {"half-life 7 days": 7.0, "half-life 45 days": 45.0, "no half-life": None}  # of all evidence
 OFFERED = 3  # genes that each method may offer
 _HOUR = 60 * MINUTE
 _DAY = 24 * _HOUR
 _LATE = 366 * _DAY  # after the last event, when every session is over
 _FEW = 5  # attempts below which nothing is said of which is better
-_AGAIN = "make the same call again"
 
 
 class Tried(NamedTuple):
     """An attempt of which it is known what came of it.
 
     group: what intervals draw together, such as a task.  did: what the gene does, in words.  asked, known: places in the log at
-    which it was chosen, and at which it was known how it went.  at, ended: the same, µs UTC.
+    which it was chosen, and at which it was known how it went.  at, ended: the same, µs UTC.  runs: the evidence that it is.
     """
 
     group: str
@@ -68,13 +67,18 @@ class Tried(NamedTuple):
     ended: int
     runs: tuple[EvidenceRun, ...]
 
+    @property
+    def key(self) -> str:
+        """The key of its signals."""
+        return compute_signal_key(self.signals)
+
 
 class Past:
     """What was known at a place of a log: the evidence, and the attempts that were closed."""
 
     def __init__(self) -> None:
         self.table, self.tried = EvidenceTable(), list[Tried]()
-        self._counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+        self._counts: dict[tuple[str, ...], list[int]] = defaultdict(lambda: [0, 0])
 
     def learn(self, one: Tried) -> None:
         """Take in how an attempt went."""
@@ -82,75 +86,67 @@ class Past:
         for run in one.runs:
             used = dict(zip(AMOUNTS, run[3:], strict=True))
             self.table.add(f"{DESIGN.name}/{run.key}", run.option, one.success, at=one.ended, **used)
-        for what in ("", one.gene, compute_signal_key(one.signals)):
+        for what in ((), (one.gene,), (one.key,), (one.gene, one.key)):
             self._counts[what][0] += one.success
             self._counts[what][1] += 1
 
-    def genes(self) -> list[str]:
-        """The genes that were tried, in the order in which they were known."""
-        return list(dict.fromkeys(one.gene for one in self.tried))
-
     def rate(self, *names: str) -> float:
-        """(successes + 1) / (attempts + 2) of the first name (a gene, a key of signals) that was tried, else of all."""
-        found = next((name for name in names if name in self._counts), "")
-        successes, n = self._counts[found] if self.tried else (0, 0)
+        """(successes + 1) / (attempts + 2) of a gene, a key of signals, or a gene under a key; of all where that was never tried."""
+        successes, n = self._counts[names] if names in self._counts else self._counts[()]
         return (successes + 1) / (n + 2)
 
-    def advise(self, one: Tried, genes: Sequence[str], settings: CausalSettings, **given: Any) -> GeneAdvice:
+    def advise(self, one: Tried, genes: Iterable[str], settings: CausalSettings, **given: Any) -> GeneAdvice:
         """What advice says of these genes where this one was chosen."""
-        return advice_from(self.table, one.signals, genes, settings, one.at, **given)
+        return advice_from(self.table, one.signals, list(dict.fromkeys(genes)), settings, one.at, **given)
+
+    def expected(self, one: Tried, settings: CausalSettings) -> float:
+        """What evidence lets expect of an attempt: of its gene under such signals, else whatever it was tried for, else 0."""
+        known = records(self.table, one.signals, [one.gene], settings, one.at)[one.gene]
+        return known.best or known.prior
 
 
 def walk(tried: Iterable[Tried]) -> Iterator[tuple[Tried, Past]]:
     """Each attempt in the order in which they were chosen, with what was known then: only what was closed before."""
     past, waiting = Past(), list[tuple[int, int, Tried]]()
-    for number, one in enumerate(sorted(tried, key=lambda one: one.asked)):
+    for number, one in enumerate(sorted(tried, key=attrgetter("asked"))):
         while waiting and waiting[0][0] <= one.asked:
             past.learn(heapq.heappop(waiting)[2])
         yield one, past
         heapq.heappush(waiting, (one.known, number, one))
 
 
-def foretell(tried: Iterable[Tried], settings: CausalSettings | None = None) -> list[Row]:
-    """A row an attempt: what each method expected of it before, what advice banned and preferred, and what came of it.
+def foretell(tried: Iterable[Tried]) -> list[Row]:
+    """A row an attempt: what each method expected of it before, what advice banned, preferred and offered, and what came of it.
 
     Methods that know nothing of an attempt expect the base rate so far. told: whether advice knew anything of it.
     """
-    ages = {name: CausalSettings(edge_half_life_days=days, gene_half_life_days=days) for name, days in HALF_LIVES.items()}
-    ships, rows = settings or CausalSettings(), list[Row]()
+    ships, rows = CausalSettings(), list[Row]()
+    aged = {name: CausalSettings(edge_half_life_days=d, gene_half_life_days=d) for name, d in HALF_LIVES.items()}
     for one, past in walk(tried):
-        base, key = past.rate(), compute_signal_key(one.signals)
-        told = past.advise(one, list(dict.fromkeys([*past.genes(), one.gene])), ships)
-        known = {name: _expected(past, one, kind) for name, kind in {ADVICE: ships, **ages}.items()}
-        expected = {name if name == ADVICE else f"{ADVICE}, {name}": value or base for name, value in known.items()}
-        expected |= {"score of advice as it is": min(1.0, told.scores[one.gene]), BASE: base, OF_GENE: past.rate(one.gene)}
-        expected |= {OF_SIGNALS: past.rate(key), "rate of the gene for the signals": _rate_of(past, one.gene, key)}
-        last = next((float(other.success) for other in reversed(past.tried) if other.signals == one.signals), base)
+        base, own = past.rate(), past.expected(one, ships)
+        told = past.advise(one, [*(other.gene for other in past.tried), one.gene], ships)
+        last = next((float(other.success) for other in reversed(past.tried) if other.key == one.key), base)
+        expected = {ADVICE: own or base, BASE: base, OF_GENE: past.rate(one.gene), OF_SIGNALS: past.rate(one.key)}
+        expected |= {"last outcome of the signals": last, f"{ADVICE}, its score": min(1.0, told.scores[one.gene])}
+        expected |= {f"{ADVICE}, {name}": past.expected(one, settings) or base for name, settings in aged.items()}
         rows.append({
-            "group": one.group, "asked": one.asked, "gene": one.gene, "success": one.success, "known": len(past.tried),
-            "told": bool(known[ADVICE]), "expected": {**expected, "last outcome of the signals": last},
-            "banned": one.gene in told.banned_gene_ids, "preferred": told.preferred_gene_id,
-            **_earlier(one, past, ships), "offered": _offered(one, past, told)})  # fmt: skip
+            "group": one.group, "asked": one.asked, "gene": one.gene, "success": one.success, "told": own > 0,
+            "expected": expected, "banned": one.gene in told.banned_gene_ids, "preferred": told.preferred_gene_id,
+            "earlier": _earlier(one, past, ships.similarity), "offered": _offered(one, past, told)})  # fmt: skip
     return rows
 
 
-def _expected(past: Past, one: Tried, settings: CausalSettings) -> float:
-    """What evidence lets expect of an attempt, 0 where there is none."""
-    known = records(past.table, one.signals, [one.gene], settings, one.at)[one.gene]
-    return known.best or known.prior
-
-
-def _rate_of(past: Past, gene: str, key: str) -> float:
-    own = [other.success for other in past.tried if other.gene == gene and compute_signal_key(other.signals) == key]
-    return (sum(own) + 1) / (len(own) + 2) if own else past.rate()
-
-
-def _earlier(one: Tried, past: Past, settings: CausalSettings) -> Row:
-    """Whether there was earlier evidence: of the same error, under the same key, and under one that is alike."""
-    error, parts = error_signature(one.signals), compute_signal_key(one.signals).split("|")
+def _earlier(one: Tried, past: Past, floor: float) -> dict[str, float]:
+    """Whether there is earlier evidence: of the same error, under the same key, and under one that is alike."""
+    error, parts = error_signature(one.signals), set(one.key.split("|"))
     same = any(error == error_signature(other.signals) for other in past.tried) if error else False
-    rows, likeness = past.table.alike(f"{DESIGN.name}/signal:", set(parts), settings.similarity)
-    return {"same_error": same, "same_key": bool((likeness == 1).any()), "alike": bool(len(rows))}
+    _, likeness = past.table.alike(f"{DESIGN.name}/{SIGNAL_KEY}", parts, floor)
+    found = {
+        "the same error": same,
+        "the same signals": bool((likeness == 1).any()),
+        "signals alike": len(likeness) > 0,
+    }
+    return {name: float(value) for name, value in found.items()}
 
 
 def _offered(one: Tried, past: Past, told: GeneAdvice) -> dict[str, float]:
@@ -159,22 +155,17 @@ def _offered(one: Tried, past: Past, told: GeneAdvice) -> dict[str, float]:
     if not (one.success and wanted and past.tried):
         return {}
     did = {other.gene: other.did for other in past.tried}
-    good = [other for other in reversed(past.tried) if other.success and named(other.did)]
-    same = [other for other in good if _called(other) == _called(one)]
-    often = sorted(did, key=lambda gene: -sum(other.gene == gene for other in past.tried))
-    usable = [gene for gene in told.scores if told.scores[gene] > 0 and gene not in told.banned_gene_ids]
+    good = [other for other in reversed(past.tried) if other.success]
     texts = [" ".join([*other.signals, *other.did]) for other in good]
-    ranked = np.argsort(-np.array(Bm25().rank(" ".join(one.signals), texts)), kind="stable").tolist() if good else []
+    likest = np.argsort(-np.array(Bm25().rank(" ".join(one.signals), texts)), kind="stable").tolist()
+    often = sorted(did, key=lambda gene: -sum(other.gene == gene for other in past.tried))
     offers: dict[str, Iterable[tuple[str, ...]]] = {
-        ADVICE: (did[gene] for gene in usable), "BM25 over earlier successes": (good[place].did for place in ranked),
-        "last successes of the same command": (other.did for other in same), "last successes": (other.did for other in good),
-        "most frequent genes": (did[gene] for gene in often)}  # fmt: skip
-    firsts = {method: [offer for offer in dict.fromkeys(given) if named(offer)][:OFFERED] for method, given in offers.items()}
-    return {method: len(wanted & named(_flat(given))) / len(wanted) for method, given in firsts.items()}
-
-
-def _flat(given: Iterable[Iterable[str]]) -> list[str]:
-    return [act for did in given for act in did]
+        ADVICE: (did[gene] for gene, score in told.scores.items() if score > 0 and gene in did.keys() - told.banned_gene_ids),
+        "BM25 over earlier successes": (good[place].did for place in likest),
+        "last successes of the command": (other.did for other in good if _called(other) == _called(one)),
+        "last successes": (other.did for other in good), "most frequent genes": (did[gene] for gene in often)}  # fmt: skip
+    firsts = {method: islice(filter(named, dict.fromkeys(given)), OFFERED) for method, given in offers.items()}
+    return {method: len(wanted & named(chain(*given))) / len(wanted) for method, given in firsts.items()}
 
 
 def _called(one: Tried) -> str:
@@ -188,14 +179,14 @@ def named(acts: Iterable[str]) -> set[str]:
     ['a.py', 'b.py', 'call cancel', 'go test', 'tail']
     """
     found = set[str]()
-    for act in acts:
+    for act in set(acts) - {AGAIN, WITHOUT}:
         kind, _, rest = act.partition(" ")
-        found |= set(rest.split(", ")) if kind == "edit" else set(programs(rest)) if kind == "run" else {act} - {_AGAIN}
+        found.update({"edit": rest.split(", "), "run": programs(rest)}.get(kind, [act]))
     return found
 
 
 class Figure(NamedTuple):
-    """A figure of a part of the score and a method, with its 95 % interval over groups; n: how many attempts it is of."""
+    """A figure of a part of the score and a method, with its 95 % interval over groups; n: how many rows count for it."""
 
     part: str
     method: str
@@ -209,7 +200,7 @@ class Figure(NamedTuple):
 class AdviceScore(Rows[Figure]):
     """Figures of what advice is worth on a data set, beside its peers; `.verdict` says in words what they come to.
 
-    tried: a row an attempt, as `foretell` makes it.
+    tried: a row an attempt, as `foretell` makes it.  `advice gains` is by how much advice is better than a method, paired.
     """
 
     row_class = Figure
@@ -218,18 +209,14 @@ class AdviceScore(Rows[Figure]):
         super().__init__(figures)
         self.dataset, self.tried, self.verdict = dataset, tried, verdict
 
-    def rows(self) -> list[Figure]:
-        """The figures."""
-        return list(self)
-
     def figure(self, part: str, method: str, score: str) -> Figure:
-        """One figure. Raises InvalidInput where there is none of these names."""
+        """The figure of these names. Raises InvalidInput where there is none."""
         if found := [one for one in self if one[:3] == (part, method, score)]:
             return found[0]
-        known = "; ".join(dict.fromkeys(", ".join(one[:3]) for one in self))
+        known = "; ".join(", ".join(one[:3]) for one in self)
         raise InvalidInput(f"got {part}, {method}, {score}; allowed are {known}")
 
-    def result(self) -> dict[str, Any]:
+    def result(self) -> Row:
         """{dataset, n, figures, verdict}, as JSON holds it."""
         return {"dataset": self.dataset, "n": len(self.tried), "figures": self.to_dict(), "verdict": self.verdict}
 
@@ -237,11 +224,11 @@ class AdviceScore(Rows[Figure]):
         return f"AdviceScore({self.dataset}, {len(self.tried)} attempts, {len(self)} figures)"
 
     def __str__(self) -> str:
-        lines, part = [f"{self.dataset}, n = {len(self.tried)} attempts; in brackets 95 % intervals"], ""
-        for one in self:
-            lines += [f"  {one.part}:"] if one.part != part else []
-            lines.append(f"    {one.method:<40}{one.score:<14}{one.value:7.3f} [{one.low:.3f}, {one.high:.3f}]  n {one.n}")
-            part = one.part
+        lines = [f"{self.dataset}, n = {len(self.tried)} attempts; in brackets 95 % intervals"]
+        for part, figures in groupby(self, attrgetter("part")):
+            lines.append(f"  {part}:")
+            for _, method, score, value, low, high, n in figures:
+                lines.append(f"    {method:<38}{score:<14}{value:7.3f} [{low:.3f}, {high:.3f}]  n {n}")
         return "\n".join([*lines, self.verdict])
 
 
@@ -254,90 +241,96 @@ class _Figures:
         m = int(self._member.max()) + 1
         self._drawn = np.random.default_rng(seed).multinomial(m, np.full(m, 1 / m), size=BOOTSTRAPS)
 
-    def add(self, part: str, method: str, measure: Callable[[Ints], float], score: str, n: int | None = None) -> Figure:
-        """A figure: what `measure` makes of the numbers of rows, each as often as it was drawn; NaN where it is of none."""
-        every = np.arange(len(self.rows))
-        drawn = np.array([measure(np.repeat(every, times[self._member])) for times in self._drawn])
-        low, high = np.nanquantile(drawn, [0.025, 0.975]).tolist() if np.isfinite(drawn).any() else (math.nan, math.nan)
-        self.made.append(Figure(part, method, score, measure(every), low, high, len(every) if n is None else n))
+    def columns(self, name: str) -> dict[str, Floats]:
+        """What each row says of each method under a name, NaN where it says nothing."""
+        methods = dict.fromkeys(method for row in self.rows for method in row[name])
+        return {method: np.array([row[name].get(method, math.nan) for row in self.rows]) for method in methods}
+
+    def _add(self, part: str, method: str, score: str, value: float, drawn: Floats, n: int) -> Figure:
+        known = drawn[np.isfinite(drawn)]
+        low, high = np.quantile(known, [0.025, 0.975]).tolist() if len(known) else (math.nan, math.nan)
+        self.made.append(Figure(part, method, score, value, low, high, n))
         return self.made[-1]
 
-    def share(self, part: str, method: str, values: Sequence[float], score: str) -> Figure:
-        """The mean of values, one a row; NaN for rows that do not count."""
-        column = np.array(values, float)
-        return self.add(part, method, lambda rows: _mean(column[rows]), score, int(np.isfinite(column).sum()))
+    def _means(self, values: Floats) -> tuple[float, Floats, int]:
+        """The mean of values, those of all drawings, and how many are known; NaN stands for what does not count."""
+        known = np.isfinite(values)
+        sums, n = (np.bincount(self._member, weights) for weights in (np.where(known, values, 0.0), known))
+        with np.errstate(invalid="ignore"):
+            return float(sums.sum() / n.sum()), (self._drawn @ sums) / (self._drawn @ n), int(n.sum())
 
-    def column(self, name: str) -> list[Any]:
-        """What each row says under a name."""
-        return [row[name] for row in self.rows]
+    def mean(self, part: str, method: str, score: str, values: Floats) -> Figure:
+        """The mean of values, one a row; NaN where a row does not count."""
+        return self._add(part, method, score, *self._means(values))
 
+    def compare(self, part: str, score: str, columns: Mapping[str, Floats], sign: int) -> str:
+        """The mean of each column, and by how much advice is better (sign -1: less is better); its peers in words."""
+        words = []
+        for method, values in columns.items():
+            found = self.mean(part, method, score, values)
+            if method != ADVICE:
+                gain = self.mean(part, method, "advice gains", sign * (columns[ADVICE] - values))
+                than = "better than" if gain.low > 0 else "worse than" if gain.high < 0 else "no better than"
+                words += [f"{than} {method} ({found.value:.3f})"] if not method.startswith(ADVICE) else []
+        return f"{self._means(columns[ADVICE])[0]:.3f}: {', '.join(words)}"
 
-def _mean(values: Floats) -> float:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else math.nan
+    def versus(self, part: str, one: str, ours: Floats, other: str, theirs: Floats) -> str:
+        """How much more often what counts in one column succeeded than what counts in the other, in words."""
+        found = self.mean(part, one, "success", ours), self.mean(part, other, "success", theirs)
+        (value, drawn, n), (beside, also, m) = self._means(ours), self._means(theirs)
+        more = self._add(part, one, "difference", value - beside, drawn - also, min(n, m))
+        sure = min(n, m) >= _FEW and (more.low > 0 or more.high < 0)
+        than = "no more often than" if not sure else "more often than" if more.low > 0 else "less often than"
+        return f"{one} ({found[0].value:.2f} of {n}) succeeded {than} {other} ({found[1].value:.2f} of {m})"
 
-
-def _score_expected(figures: _Figures, part: str = "expected success of what was tried") -> str:
-    success, words = np.array(figures.column("success"), float), []
-    methods = {method: np.array([row["expected"][method] for row in figures.rows]) for method in figures.rows[0]["expected"]}
-    own = (methods[ADVICE] - success) ** 2
-    for method, found in methods.items():
-        error = (found - success) ** 2
-        brier = figures.share(part, method, error.tolist(), "brier")
-        figures.add(part, method, lambda rows, found=found: auc(found[rows], success[rows]), "auc")  # type: ignore[misc]
-        if method != ADVICE:
-            gain = figures.share(part, method, (error - own).tolist(), "advice gains")
-            words += [f"{_than(gain)} the {method} ({brier.value:.3f})"] if method in (BASE, OF_GENE, OF_SIGNALS) else []
-    told = np.mean(figures.column("told"))
-    return f"Advice knew something of {told:.0%} of the attempts; it foretells success (Brier {own.mean():.3f}) {', '.join(words)}."
-
-
-def _than(gain: Figure) -> str:
-    return "better than" if gain.low > 0 else "worse than" if gain.high < 0 else "no better than"
-
-
-def _score_bans(figures: _Figures, part: str = "bans") -> str:
-    failed, settings = ~np.array(figures.column("success"), bool), CausalSettings()
-    rates = {method: np.array([row["expected"][method] for row in figures.rows]) for method in (OF_GENE, OF_SIGNALS)}
-    methods = {ADVICE: np.array(figures.column("banned"), bool)}
-    methods |= {f"{method} below {settings.ban_below}": rate < settings.ban_below for method, rate in rates.items()}
-    methods["everything"] = np.ones(len(failed), bool)
-    for method, banned in methods.items():
-        figures.share(part, method, np.where(banned, failed, np.nan).tolist(), "precision")
-        figures.share(part, method, np.where(failed, banned, np.nan).tolist(), "recall")
-    banned = methods[ADVICE]
-    if not banned.any():
-        return "It banned nothing that was tried."
-    return f"It banned {banned.sum()} of them, of which {failed[banned].mean():.0%} failed, as {failed.mean():.0%} of all did."
+    def auc(self, part: str, columns: Mapping[str, Floats], success: Floats) -> None:
+        """How well each column tells success from failure."""
+        drawn = [np.repeat(np.arange(len(success)), times[self._member]) for times in self._drawn]
+        for method, values in columns.items():
+            found = np.array([auc(values[rows], success[rows]) for rows in drawn])
+            self._add(part, method, "auc", auc(values, success), found, len(success))
 
 
-def _score_choices(figures: _Figures, part: str = "done as preferred (observational)") -> str:
-    success = np.array(figures.column("success"), float)
-    same = np.array([row["preferred"] == row["gene"] for row in figures.rows])
-    told = np.array([row["preferred"] is not None for row in figures.rows])
-    did, other = np.where(same, success, np.nan), np.where(told & ~same, success, np.nan)
-    one, two = (figures.share(part, method, values.tolist(), "success") for method, values in (("as preferred", did), ("otherwise", other)))
-    more = figures.add(part, "as preferred", lambda rows: _mean(did[rows]) - _mean(other[rows]), "difference", one.n)
-    few = min(one.n, two.n) < _FEW
-    said = "more often than" if more.low > 0 and not few else "less often than" if more.high < 0 and not few else "no more often than"
-    return f"What was done as it preferred succeeded {said} the rest ({one.value:.2f} of {one.n}, {two.value:.2f} of {two.n}; nobody was told to)."
+def _score(figures: _Figures, part: str = "expected success of what was tried") -> list[str]:
+    success, expected = np.array([row["success"] for row in figures.rows], float), figures.columns("expected")
+    said = figures.compare(part, "brier", {name: (value - success) ** 2 for name, value in expected.items()}, -1)
+    figures.auc(part, {name: value for name, value in expected.items() if not name.startswith(f"{ADVICE},")}, success)
+    told = np.mean([row["told"] for row in figures.rows])
+    return [
+        f"Advice knew something of {told:.0%} of the attempts, and foretells their success with a Brier score of {said}."
+    ]
 
 
-def _score_offers(figures: _Figures, part: str = "what then helped, among what is offered") -> str:
-    for score in ("same_error", "same_key", "alike"):
-        figures.share("earlier evidence", score, figures.column(score), "share")
-    offered = [row["offered"] for row in figures.rows]
-    methods = dict.fromkeys(method for given in offered for method in given)
-    shares = {method: [given.get(method, math.nan) for given in offered] for method in methods}
-    found = {method: figures.share(part, method, values, "share") for method, values in shares.items()}
-    if not found:
-        return "Nothing that helped names a file or a command."
-    words = []
-    for method in found:
-        if method != ADVICE:
-            more = (np.array(shares[ADVICE]) - np.array(shares[method])).tolist()
-            words.append(f"{_than(figures.share(part, method, more, 'advice gains'))} {method} ({found[method].value:.2f})")
-    return f"Of what then helped, the {OFFERED} genes that it offers name {found[ADVICE].value:.2f}: {', '.join(words)}."
+def _score_bans(figures: _Figures) -> list[str]:
+    """Whether what was banned failed, and whether what was preferred succeeded: nobody was told to heed it."""
+    success, rates = np.array([row["success"] for row in figures.rows], float), figures.columns("expected")
+    cut = CausalSettings().ban_below
+    banned = {ADVICE: np.array([row["banned"] for row in figures.rows])}
+    banned |= {f"{method} below {cut}": rates[method] < cut for method in (OF_GENE, OF_SIGNALS)}
+    banned["everything"] = np.full(len(success), True)
+    for method, held in banned.items():
+        figures.mean("bans", method, "precision", np.where(held, 1 - success, np.nan))
+        figures.mean("bans", method, "recall", np.where(success == 0, held, np.nan))
+    same, told = (
+        np.array([row["preferred"] in wanted(row) for row in figures.rows])
+        for wanted in (lambda row: [row["gene"]], lambda _row: [None])
+    )
+    ours, theirs = np.where(same, success, np.nan), np.where(~same & ~told, success, np.nan)
+    said = figures.versus(
+        "done as preferred (observational)", "what was done as it preferred", ours, "the rest", theirs
+    )
+    n, failed = int(banned[ADVICE].sum()), 1 - success
+    bans = f"{n} attempts, of which {failed[banned[ADVICE]].mean():.0%} failed" if n else "nothing that was tried"
+    return [f"It banned {bans}; of all, {failed.mean():.0%} failed.", f"By observation, {said}."]
+
+
+def _score_offers(figures: _Figures) -> list[str]:
+    for kind, values in figures.columns("earlier").items():
+        figures.mean("earlier evidence", kind, "share", values)
+    if not (columns := figures.columns("offered")):
+        return ["Nothing that helped names a file or a command."]
+    said = figures.compare("what then helped, among what is offered", "share", columns, 1)
+    return [f"Of what then helped, the {OFFERED} genes that it offers first name a share of {said}."]
 
 
 def captured(log: Log, group: Callable[[Event], str] = attrgetter("session")) -> list[Tried]:
@@ -351,15 +344,14 @@ def captured(log: Log, group: Callable[[Event], str] = attrgetter("session")) ->
 @contextmanager
 def _home(at: int) -> Iterator[tuple[Lab, FixedClock]]:
     clock = FixedClock(at)
-    with tempfile.TemporaryDirectory(prefix="theorex-advice-") as folder, Lab(folder, clock=clock, designs=[DESIGN]) as lab:
+    with tempfile.TemporaryDirectory() as folder, Lab(folder, clock=clock, designs=[DESIGN]) as lab:
         yield lab, clock
 
 
 def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[Tried]:
     """The attempts of a home that were closed."""
-    events = {event.id: event for event in lab.journal.tail(0)}
+    events, found = {event.id: event for event in lab.journal.tail(0)}, []
     did = {gene["id"]: tuple(gene.get("strategy", ())) for gene in lab.causal.genes()}
-    found = []
     for event in events.values():
         if event.kind == "attempt_closed":
             start, by = (events[event.lineage[place]] for place in (0, -1))
@@ -371,122 +363,113 @@ def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[Tried]:
 
 
 def _told(runs: Iterable[Run], lasts: int) -> list[Tried]:
-    """Attempts as they are recorded through a lab; those of one time are all chosen before any of them is closed, `lasts` µs later."""
+    """Attempts as they are recorded through a lab; those of one time are all chosen before any is closed, `lasts` µs later."""
     with _home(0) as (lab, clock):
         for at, at_once in groupby(runs, itemgetter(0)):
-            clock.microseconds, open_ = at, []
+            clock.microseconds, waiting = at, []
             for _, task, signal, gene, success, cost in at_once:
                 action = lab.causal.record_attempt([signal], {"id": gene}, observations={"task": task}).id
-                open_.append((action, success, {} if cost is None else {"cost": cost}))
+                waiting.append((action, SUCCESS if success else FAILED, cost))
             clock.microseconds += lasts
-            for action, success, used in open_:
-                lab.causal.close(action, SUCCESS if success else FAILED, **used)
-        return _recorded(lab, _task)
-
-
-def _task(event: Event) -> str:
-    return str(event.body["observed"]["task"])
+            for action, status, cost in waiting:
+                lab.causal.close(action, status, cost=cost)
+        return _recorded(lab, lambda event: str(event.body["observed"]["task"]))
 
 
 def score_advice(dataset: str | Log = "taubench_airline", *, seed: int = 0) -> AdviceScore:
     """What advice is worth on a data set: taubench_airline, reflexion_alfworld, local_runs, or a log in which calls failed.
 
-    Raises InvalidInput for a log without an attempt that was closed.
+    Raises InvalidInput for a log without an attempt that was closed, and as `load_logs` does.
     """
-    name = dataset if isinstance(dataset, str) else dataset.name
-    if name in _SETS and isinstance(dataset, str):
-        return _SETS[name](name, seed)
+    if isinstance(dataset, str) and dataset in _SETS:
+        return _SETS[dataset](dataset, seed)
     log = load_logs(dataset)[0] if isinstance(dataset, str) else dataset
-    return _score_log(name, captured(log), seed)
+    return _score_log(log.name, captured(log), seed)
 
 
 def _score_log(name: str, tried: Sequence[Tried], seed: int) -> AdviceScore:
     if not tried:
-        raise InvalidInput(f"got {name}, in which no call failed and was made again; give a log of agents that use tools")
-    rows = foretell(tried)
-    figures = _Figures(rows, seed)
-    words = [score(figures) for score in (_score_expected, _score_bans, _score_choices, _score_offers)]
-    return AdviceScore(name, figures.made, rows, " ".join(words))
+        raise InvalidInput(
+            f"got {name}, in which no call failed and was made again; give a log of agents that use tools"
+        )
+    figures = _Figures(foretell(tried), seed)
+    words = [*_score(figures), *_score_bans(figures), *_score_offers(figures)]
+    return AdviceScore(name, figures.made, figures.rows, " ".join(words))
 
 
 def _score_taubench(name: str, seed: int) -> AdviceScore:
+    """Calls that failed, and whole tasks: whether the last trial succeeds, by those before."""
     calls = _score_log(name, captured(load_logs(name)[0], lambda event: event.session.partition("-")[2]), seed)
     trials = sorted(datasets.fetch_taubench_airline().runs, key=attrgetter("trial", "task"))
-    runs = [(UNDATED + number * _HOUR, str(run.task), f"task:{run.task}", "run", run.reward == 1, None) for number, run in enumerate(trials)]
-    rows = [row for row, run in zip(foretell(_told(runs, MINUTE)), trials, strict=True) if run.trial == trials[-1].trial]
-    figures = _Figures(rows, seed)
-    said = _score_expected(figures, "success of a task in the last trial, from those before")
-    return AdviceScore(name, [*calls, *figures.made], calls.tried, f"{calls.verdict} Of whole tasks: {said}")
+    told: list[Run] = [(UNDATED + place * _HOUR, str(run.task), f"task:{run.task}", "run", run.reward == 1, None)
+                       for place, run in enumerate(trials)]  # fmt: skip
+    rows = zip(foretell(_told(told, MINUTE)), trials, strict=True)
+    figures = _Figures([row for row, run in rows if run.trial == trials[-1].trial], seed)
+    said = _score(figures, "success of a task in the last trial, from those before")
+    return AdviceScore(
+        name, [*calls, *figures.made], calls.tried, f"{calls.verdict} Of tasks in the last trial: {said[0]}"
+    )
 
 
 def _score_reflexion(name: str, seed: int) -> AdviceScore:
-    """An attempt is made after a failed trial, and the next closes it: with the lesson that was written, or without one."""
-    found, runs = datasets.fetch_reflexion_alfworld(), []
+    """An attempt follows a failed trial, and the next closes it: with the lesson that was written (`reflect`), or without."""
+    found, told = datasets.fetch_reflexion_alfworld(), list[Run]()
     for gene, arm in (("reflect", found.success), ("again", found.base_success)):
         for trial, task in np.argwhere(~arm[:-1]).tolist():
             of = found.environments[task]
-            runs.append((UNDATED + trial * _DAY, of, f"task:{of}", gene, bool(arm[trial + 1][task]), None))
-    runs.sort(key=itemgetter(0))
-    rows = foretell(_told(runs, _DAY - MINUTE))
-    figures = _Figures(rows, seed)
-    words = [score(figures) for score in (_score_expected, _score_bans, _score_choices)]
-    shared = [run[0] < UNDATED + (len(found.base_success) - 1) * _DAY for run in runs]
-    won = {gene: np.array([run[4] if run[3] == gene and both else np.nan for run, both in zip(runs, shared, strict=True)], float) for gene in ("reflect", "again")}
-    for gene, values in won.items():
-        figures.share("next trial, while both arms ran", gene, values.tolist(), "success")
-    more = figures.add("next trial, while both arms ran", "reflect", lambda rows: _mean(won["reflect"][rows]) - _mean(won["again"][rows]), "difference")
-    words.append(f"After a written reflection the next trial succeeded {more.value:+.2f} [{more.low:+.2f}, {more.high:+.2f}] more often than after none.")
-    return AdviceScore(name, figures.made, rows, " ".join(words))
+            told.append((UNDATED + trial * _DAY, of, f"task:{of}", gene, bool(arm[trial + 1][task]), None))
+    told.sort(key=itemgetter(0))
+    figures = _Figures(foretell(_told(told, _DAY - MINUTE)), seed)
+    words = [*_score(figures), *_score_bans(figures)]
+    both = UNDATED + (len(found.base_success) - 1) * _DAY
+    arms = [
+        np.array([run[4] if run[3] == gene and run[0] < both else np.nan for run in told])
+        for gene in ("reflect", "again")
+    ]
+    said = figures.versus("while both arms ran", "a trial after a reflection", arms[0], "one without", arms[1])
+    return AdviceScore(name, figures.made, figures.rows, " ".join([*words, f"{said.capitalize()}."]))
 
 
 def _score_local_runs(name: str, seed: int) -> AdviceScore:
     """Tasks in an order drawn by `seed`; every model answered each of them, and what it took is told as its cost, in seconds."""
     runs = datasets.load_local_runs().runs
-    place = {task: number for number, task in enumerate(np.random.default_rng(seed).permutation(sorted({run.task_id for run in runs})).tolist())}
-    told = [(UNDATED + place[run.task_id] * MINUTE, run.task_id, f"query_type:{run.query_type}", run.model, run.success,
-             (run.latency_ms or 0.0) / 1_000) for run in runs]  # fmt: skip
+    order = np.random.default_rng(seed).permutation(sorted({run.task_id for run in runs})).tolist()
+    told: list[Run] = [(UNDATED + order.index(run.task_id) * MINUTE, run.task_id, f"query_type:{run.query_type}", run.model,
+                        run.success, (run.latency_ms or 0.0) / 1_000) for run in runs]  # fmt: skip
     tried = _told(sorted(told, key=itemgetter(0)), MINUTE // 2)
-    rows = foretell(tried)
-    figures, routes = _Figures(rows, seed), _Figures(routed(tried), seed)
-    words = [_score_expected(figures), _score_bans(figures), _score_routes(routes)]
-    return AdviceScore(name, [*figures.made, *routes.made], rows, " ".join(words))
+    figures, routes = _Figures(foretell(tried), seed), _Figures(routed(tried), seed)
+    words = [*_score(figures), *_score_bans(figures)[:1]]
+    said = routes.compare("which model", "regret", routes.columns("regret"), -1)
+    for method, seconds in routes.columns("seconds").items():
+        routes.mean("which model", method, "seconds", seconds)
+    words.append(
+        f"The models that it prefers have a regret of {said}; it knows what every model did, not what it chose alone."
+    )
+    return AdviceScore(name, [*figures.made, *routes.made], figures.rows, " ".join(words))
 
 
 def routed(tried: Sequence[Tried]) -> list[Row]:
-    """A row a task: its regret and cost by the model that each method chooses, with what all models did before."""
-    by_task: dict[str, dict[str, Tried]] = defaultdict(dict)
+    """A row a task: regret and seconds of the model that each method chooses, with what all models did before."""
+    of_task: dict[str, dict[str, Tried]] = defaultdict(dict)
     for one in tried:
-        by_task[one.group][one.gene] = one
-    models, done, own, rows = list(dict.fromkeys(one.gene for one in tried)), set[str](), Past(), list[Row]()
-    best = max(models, key=lambda model: sum(one.success for one in tried if one.gene == model))
+        of_task[one.group][one.gene] = one
+    models, own, ships, rows = list(dict.fromkeys(one.gene for one in tried)), Past(), CausalSettings(), list[Row]()
+    best = max(models, key=lambda model: sum(of[model].success for of in of_task.values()))
     for one, past in walk(tried):
-        if one.group not in done:
-            done.add(one.group)
-            chosen, key = {f"always {best}": best}, compute_signal_key(one.signals)
-            for cheapest, told in ((False, ADVICE), (True, f"{ADVICE}, the cheapest not worse")):
-                chosen[told] = past.advise(one, models, CausalSettings(), cheapest=cheapest).preferred_gene_id or models[0]
-            chosen["best so far"] = max(models, key=past.rate)
-            chosen["best of the type so far"] = max(models, key=lambda model: _rate_of(past, model, key))
-            kept = own.advise(one, models, CausalSettings(), cheapest=False).preferred_gene_id or models[0]
-            chosen[f"{ADVICE}, knowing its own choices only"] = kept
-            of = by_task[one.group]
-            own.learn(of[kept])
-            most = max(other.success for other in of.values())
-            told_of = {method: (float(most - of[model].success), float(of[model].runs[0].cost or 0.0)) for method, model in chosen.items()}
-            rows.append({"group": one.group, "routes": told_of})
+        if not (of := of_task.pop(one.group, {})):
+            continue
+        kept, first, cheap = (knows.advise(one, models, ships, cheapest=cheapest).preferred_gene_id or models[0]
+                              for knows, cheapest in ((own, False), (past, False), (past, True)))  # fmt: skip
+        rates = {model: (past.rate(model), past.rate(model, one.key)) for model in models}
+        chosen = {ADVICE: first, f"{ADVICE}, the cheapest not worse": cheap, f"{ADVICE}, of its own choices only": kept,
+                  f"always the best ({best})": best, "best so far": max(models, key=lambda model: rates[model][0]),
+                  "best of the type so far": max(models, key=lambda model: rates[model][1])}  # fmt: skip
+        own.learn(of[kept])
+        most = max(other.success for other in of.values())
+        regret = {method: float(most - of[model].success) for method, model in chosen.items()}
+        seconds = {method: of[model].runs[0].cost or 0.0 for method, model in chosen.items()}
+        rows.append({"group": one.group, "regret": regret, "seconds": seconds})
     return rows
-
-
-def _score_routes(figures: _Figures, part: str = "which model") -> str:
-    routes, words = [row["routes"] for row in figures.rows], []
-    regrets = {method: np.array([of[method][0] for of in routes]) for method in routes[0]}
-    for method, regret in regrets.items():
-        found = figures.share(part, method, regret.tolist(), "regret")
-        figures.share(part, method, [of[method][1] for of in routes], "seconds")
-        if method != ADVICE:
-            gain = figures.share(part, method, (regret - regrets[ADVICE]).tolist(), "advice gains")
-            words.append(f"{_than(gain)} {method} ({found.value:.2f})")
-    return f"The models that it prefers have a regret of {regrets[ADVICE].mean():.2f}: {', '.join(words)}."
 
 
 _SETS: dict[str, Callable[[str, int], AdviceScore]] = {
