@@ -26,6 +26,7 @@ Given = Mapping[str, Any]
 _EVENT_TYPE = "MemoryGraphEvent"
 _KIND_OF = {"signal_snapshot": "signal", "attempt_closed": "outcome"}  # as the document calls it, where that differs
 _OBSERVED_CHARACTERS, _MOST_OBSERVED = 2_000, 64
+_ACTION = "act_"  # before the id of its attempt
 _ID_CHARACTERS, _NOTE_CHARACTERS = 200, 2_000
 _MOST_CAPSULES, _MOST_USED = 64, 2**62  # what the sums of evidence hold
 _ADVICE = {"repair": "reduce errors", "optimize": "improve what is there", "innovate": "open a new way"}
@@ -88,9 +89,10 @@ def record_attempt(home: Home, signals: Sequence[str], selected_gene: Given | No
     about: as `record_hypothesis`. Raises InvalidInput for what is outside the rules.
     """
     body = _about(home, signals, selected_gene, observations, **about)
-    body["action"]["id"] = f"act_{new_event_id(home.clock.now())}"
+    made = new_event_id(home.clock.now())
+    body["action"]["id"] = f"{_ACTION}{made}"
     body["hypothesis"] = {"id": checked_id("hypothesis", hypothesis_id)} if hypothesis_id else None
-    event = _append(home, "attempt", body, agent)
+    event = _append(home, "attempt", body, agent, made)
     return RecordedAction(body["action"]["id"], body["signal"]["key"], document_form(event))
 
 
@@ -130,8 +132,7 @@ def _close(home: Home, action_id: str | None, agent: str, infer: Any, now: list[
            used: Mapping[str, float | None]) -> dict[str, Any] | None:  # fmt: skip
     check_used(used)
     while (attempt := _attempt_to_close(home, action_id, agent)) is not None:
-        (told,) = home.journal.read(seqs=[attempt.seq])
-        event = closing(told, infer(told.body), now, current, used, at=home.clock.now())
+        event = closing(attempt, infer(attempt.body), now, current, used, at=home.clock.now())
         try:
             home.journal.append([event])
         except AlreadyThere as error:
@@ -142,14 +143,20 @@ def _close(home: Home, action_id: str | None, agent: str, infer: Any, now: list[
     return None
 
 
-def _attempt_to_close(home: Home, action_id: str | None, agent: str) -> ToldAttempt | None:
+def _attempt_to_close(home: Home, action_id: str | None, agent: str) -> Event | None:
+    """The attempt of an action, which may be closed; without one the agent's last open attempt."""
     if action_id is None:
         with home.views.reading(Graph) as view:
-            return view.last_open(check_agent(agent))
+            last = view.last_open(check_agent(agent))
+        return home.journal.read(seqs=[last.seq])[0] if last else None
+    # Most attempts have the id of their action: they are found without folding what came since.
+    told = home.journal.read(ids=[action_id.removeprefix(_ACTION)])
+    if told and told[0].kind == "attempt":
+        return told[0]
     found = attempt_of(home, action_id)
     if not found.open:
         raise _closed(action_id)
-    return found
+    return home.journal.read(seqs=[found.seq])[0]
 
 
 def _closed(action_id: str) -> InvalidInput:
@@ -166,19 +173,16 @@ def closing(attempt: Event, outcome: Inferred, now: Sequence[str], current: Give
         name: body.get(name)
         for name in ("signal", "mutation", "personality", "gene", "action", "hypothesis", "capsules")
     }
-    kept["signal"] = {**body["signal"], "error_signature": error_signature(now)}
+    # What the attempt says was masked when it was told.
     said = {**outcome._asdict(), "observed": {"current_signals": list(now)}}
-    kept |= {
-        "outcome": said,
-        "confidence": {"half_life_days": 30},
-        "observed": current,
-        "baseline": body.get("observed"),
-    }
+    seen = kept_value({"outcome": said, "observed": current, "error_signature": error_signature(now)})
+    kept["signal"] = {**body["signal"], "error_signature": seen.pop("error_signature")}
+    kept |= {**seen, "confidence": {"half_life_days": 30}, "baseline": body.get("observed")}
     kept |= {name: value for name, value in used.items() if value is not None}
     kept |= {name: body[name] for name in ("source", "project", "told") if name in body}
     made = derived_event_id("attempt_closed", body["action"]["id"])
     who = {"agent": attempt.agent, "session": attempt.session}
-    return new_event("attempt_closed", kept_value(kept), **who, lineage=[attempt.id, *lineage], at=at, event_id=made)
+    return new_event("attempt_closed", kept, **who, lineage=[attempt.id, *lineage], at=at, event_id=made)
 
 
 def asset_id(asset: Given) -> str:
@@ -270,5 +274,5 @@ def _about(home: Home, signals: Sequence[str], selected_gene: Given | None, obse
         "had_error": has_error(signal["signals"], causal_settings(home).error_tokens), "observed": checked_observations(observations)}  # fmt: skip
 
 
-def _append(home: Home, kind: str, body: dict[str, Any], agent: str) -> Event:
-    return Face(home).append(kind, {"source": "agent", **body}, agent=check_agent(agent))
+def _append(home: Home, kind: str, body: dict[str, Any], agent: str, event_id: str = "") -> Event:
+    return Face(home).append(kind, {"source": "agent", **body}, agent=check_agent(agent), event_id=event_id)
