@@ -234,7 +234,7 @@ def causal_narrative(agent: str | None, brief: bool, characters: int | None) -> 
 @click.option("--replace", is_flag=True, help="Replace files that are there.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 def causal_export(folder: Path, agent: str | None, replace: bool) -> None:
-    """memory_graph.jsonl, genes.json, capsules.json, evolution_narrative.md and memory_graph_state.json, of all projects.
+    """memory_graph.jsonl, genes.json, capsules.json and evolution_narrative.md, of all projects.
 
     JSON: {folder, files}
     """
