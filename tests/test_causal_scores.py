@@ -62,6 +62,11 @@ def sessions() -> Log:
     return load_logs("simulated_sessions")[0]
 
 
+@cache
+def tried_in_sessions() -> list[Tried]:
+    return captured(sessions())
+
+
 def test_only_what_was_closed_before_is_known() -> None:
     tried = [attempt(0, "g", success=True, lasts=5), attempt(1, "g", success=False), attempt(3, "g", success=True)]
     known = {one.asked: [other.asked for other in past.tried] for one, past in walk(tried)}
@@ -84,7 +89,7 @@ def test_what_comes_later_changes_no_earlier_row(steps: list[tuple[str, str, boo
 
 @pytest.mark.parametrize("share", [0.3, 0.7])
 def test_a_log_that_ends_earlier_gives_the_same_rows(share: float) -> None:
-    log, whole = sessions(), {row["asked"]: row for row in foretell(captured(sessions()))}
+    log, whole = sessions(), {row["asked"]: row for row in foretell(tried_in_sessions())}
     rows = foretell(captured(replace(log, events=log.events[: round(share * len(log.events))])))
     assert len(rows) > 5
     assert rows == [whole[row["asked"]] for row in rows]
@@ -115,7 +120,7 @@ def test_advice_gains_where_genes_differ_and_nothing_where_outcomes_are_chance()
 
 
 def test_recorded_outcomes_that_are_shuffled_give_no_gain() -> None:
-    tried = captured(sessions())
+    tried = tried_in_sessions()
     for seed in range(3):
         assert figure(score_tried("chance", shuffled(tried, seed), 0), EXPECTED, BASE, "advice gains").low <= 0
 

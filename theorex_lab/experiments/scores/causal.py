@@ -276,7 +276,7 @@ def _auc(values: Floats, success: Floats) -> Floats:
     right = np.greater.outer(values[yes], values[~yes]) + 0.5 * np.equal.outer(values[yes], values[~yes])
     won, lost = np.full(len(values), np.nan), np.full(len(values), np.nan)
     won[yes], lost[~yes] = right.mean(1), right.mean(0)
-    return _contrast(won, lost, 1.0) - right.mean()
+    return _contrast(won, lost, 1.0) - float(right.mean())
 
 
 def _score(figures: _Figures, part: str = "expected success of what was tried") -> list[str]:
