@@ -17,7 +17,7 @@ from test_gate import TOKENS, _lab, _new
 from theorex_lab import FixedClock, Lab
 from theorex_lab.clock import to_iso
 from theorex_lab.config import load_settings
-from theorex_lab.designs.theorex import lifecycle, steps
+from theorex_lab.designs.theorex import lifecycle, upkeep
 from theorex_lab.errors import StorageError
 from theorex_lab.evolution import nightly as nightly_module
 from theorex_lab.evolution.lease import leased
@@ -176,7 +176,7 @@ def test_a_step_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.Mo
 
     with documented(tmp_path) as lab:
         fill(lab)
-        module = nightly_module if broken == "gate" else steps
+        module = nightly_module if broken == "gate" else upkeep
         monkeypatch.setattr(f"{module.__name__}.{broken}", fails)
         report = lab.nightly(reviewer="heuristic")
         # What graduates is scanned at once, so that its step fails with the scan.
