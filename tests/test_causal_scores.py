@@ -47,7 +47,7 @@ def attempt(place: int, gene: str, *, success: bool, lasts: int = 1, signal: str
     """An attempt that is chosen at a place and closed `lasts` places later."""
     runs = tuple(EvidenceRun(key, gene, success) for key in (f"signal:{signal}", "option"))
     places = place, place + lasts, place * SECOND, (place + lasts) * SECOND
-    return Tried(f"session {place % 60}", (signal,), gene, (f"edit {gene}.py",), success, *places, runs)
+    return Tried(f"session {place % 60}", (signal,), gene, (f"edit {gene}.py",), success, *places, signal, runs)
 
 
 def shuffled(tried: Sequence[Tried], seed: int) -> list[Tried]:
@@ -60,6 +60,16 @@ def shuffled(tried: Sequence[Tried], seed: int) -> list[Tried]:
 @cache
 def sessions() -> Log:
     return load_logs("simulated_sessions")[0]
+
+
+@cache
+def score_of_sessions() -> AdviceScore:
+    return score_advice("simulated_sessions")
+
+
+@cache
+def tried_in_sessions() -> list[Tried]:
+    return captured(sessions())
 
 
 def test_only_what_was_closed_before_is_known() -> None:
@@ -84,7 +94,7 @@ def test_what_comes_later_changes_no_earlier_row(steps: list[tuple[str, str, boo
 
 @pytest.mark.parametrize("share", [0.3, 0.7])
 def test_a_log_that_ends_earlier_gives_the_same_rows(share: float) -> None:
-    log, whole = sessions(), {row["asked"]: row for row in foretell(captured(sessions()))}
+    log, whole = sessions(), {row["asked"]: row for row in foretell(tried_in_sessions())}
     rows = foretell(captured(replace(log, events=log.events[: round(share * len(log.events))])))
     assert len(rows) > 5
     assert rows == [whole[row["asked"]] for row in rows]
@@ -115,7 +125,7 @@ def test_advice_gains_where_genes_differ_and_nothing_where_outcomes_are_chance()
 
 
 def test_recorded_outcomes_that_are_shuffled_give_no_gain() -> None:
-    tried = captured(sessions())
+    tried = tried_in_sessions()
     for seed in range(3):
         assert figure(score_tried("chance", shuffled(tried, seed), 0), EXPECTED, BASE, "advice gains").low <= 0
 
@@ -125,7 +135,7 @@ def test_packaged_logs_are_scored_and_the_verdict_says_where_advice_does_not_hel
     told = json.loads(ended.out)
     assert (ended.code, told["dataset"], told["n"] > 50) == (0, "simulated_sessions", True)
     assert {one["part"] for one in told["figures"]} >= {EXPECTED, "bans", "earlier evidence", "by observation"}
-    found = score_advice("simulated_sessions")
+    found = score_of_sessions()
     assert found.to_dict() == told["figures"]
     assert found.frame["part"].nunique() == 5
     assert repr(found) == f"AdviceScore(simulated_sessions, {told['n']} attempts, {len(found)} figures)"
@@ -136,7 +146,7 @@ def test_packaged_logs_are_scored_and_the_verdict_says_where_advice_does_not_hel
 
 
 def test_every_share_is_between_its_bounds() -> None:
-    for one in score_advice("simulated_sessions"):
+    for one in score_of_sessions():
         assert math.isnan(one.value) or one.low - 1e-9 <= one.value <= one.high + 1e-9
         assert one.score in ("advice gains", "difference") or math.isnan(one.value) or 0 <= one.value <= 1
 

@@ -22,7 +22,7 @@ from theorex_lab.designs.causal.advice import GeneAdvice, advice_from, records
 from theorex_lab.designs.causal.design import DESIGN
 from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.items import CausalSettings, runs_of
-from theorex_lab.designs.causal.keys import compute_signal_key, error_signature
+from theorex_lab.designs.causal.keys import error_signature
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import datasets
 from theorex_lab.experiments.data.logs import MINUTE, UNDATED, load_logs
@@ -51,7 +51,7 @@ class Tried(NamedTuple):
     """An attempt of which it is known what came of it.
 
     group: what intervals draw together, such as a task.  did: what the gene does, in words.  asked, known: places in the log at
-    which it was chosen, and at which it was known how it went.  at, ended: the same, µs UTC.  runs: the evidence that it is.
+    which it was chosen, and at which it was known how it went.  at, ended: the same, µs UTC.  key: of the signals.  runs: the evidence that it is.
     """
 
     group: str
@@ -63,12 +63,8 @@ class Tried(NamedTuple):
     known: int
     at: int
     ended: int
+    key: str
     runs: tuple[EvidenceRun, ...]
-
-    @property
-    def key(self) -> str:
-        """The key of its signals."""
-        return compute_signal_key(self.signals)
 
 
 class Past:
@@ -276,7 +272,7 @@ def _auc(values: Floats, success: Floats) -> Floats:
     right = np.greater.outer(values[yes], values[~yes]) + 0.5 * np.equal.outer(values[yes], values[~yes])
     won, lost = np.full(len(values), np.nan), np.full(len(values), np.nan)
     won[yes], lost[~yes] = right.mean(1), right.mean(0)
-    return _contrast(won, lost, 1.0) - right.mean()
+    return _contrast(won, lost, 1.0) - float(right.mean())
 
 
 def _score(figures: _Figures, part: str = "expected success of what was tried") -> list[str]:
@@ -331,9 +327,10 @@ def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[Tried]:
         if event.kind == "attempt_closed":
             start, by = (events[event.lineage[place]] for place in (0, -1))
             asked, known = events.get(start.body.get("cause", ""), start), event if by is start else by
-            gene, signals = event.body["gene"]["id"], tuple(event.body["signal"]["signals"])
-            about = group(start), signals, gene, did.get(gene, ()), event.body["outcome"]["status"] == SUCCESS
-            found.append(Tried(*about, asked.seq, known.seq, start.at, event.at, tuple(runs_of(event))))
+            (gene, signal), places = (event.body[name] for name in ("gene", "signal")), (asked.seq, known.seq)
+            about = group(start), tuple(signal["signals"]), gene["id"], did.get(gene["id"], ())
+            success, when = event.body["outcome"]["status"] == SUCCESS, (start.at, event.at)
+            found.append(Tried(*about, success, *places, *when, signal["key"], tuple(runs_of(event))))
     return found
 
 
@@ -395,10 +392,8 @@ def _score_reflexion(name: str, seed: int) -> AdviceScore:
     figures = _Figures(foretell(_told(told, _DAY - MINUTE)), seed)
     words = [*_score(figures), *_score_bans(figures)]
     both = UNDATED + (len(found.base_success) - 1) * _DAY
-    shared = {
-        gene: [run[4] if run[3] == gene and run[0] < both else np.nan for run in told] for gene in ("reflect", "again")
-    }
-    arms = [np.array(arm) for arm in shared.values()]
+    shared = [(run[3], float(run[4]) if run[0] < both else math.nan) for run in told]
+    arms = [np.array([won if own == gene else math.nan for own, won in shared]) for gene in ("reflect", "again")]
     said = figures.versus("while both arms ran", "a trial after a reflection", arms[0], "one without", arms[1])
     return AdviceScore(name, figures.made, figures.rows, " ".join([*words, f"{said.capitalize()}."]))
 
