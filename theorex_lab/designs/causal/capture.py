@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from theorex_lab.clock import to_iso
 from theorex_lab.design import Face
 from theorex_lab.designs.causal import FAILED, SUCCESS
-from theorex_lab.designs.causal.graph import Graph, ToldAttempt, attempt_of
+from theorex_lab.designs.causal.graph import Graph, attempt_of
 from theorex_lab.designs.causal.items import causal_settings
 from theorex_lab.designs.causal.keys import checked_signals, compute_signal_key, error_signature, has_error
 from theorex_lab.designs.causal.outcomes import Inferred, infer_outcome_enhanced
