@@ -4,6 +4,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from itertools import count, islice
 from pathlib import Path
 from typing import Any
@@ -11,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock, to_iso
-from theorex_lab.designs import installed
 from theorex_lab.designs.causal.advice import advice_from
 from theorex_lab.designs.causal.capture import document_form
 from theorex_lab.designs.causal.items import CausalSettings
 from theorex_lab.designs.causal.keys import compute_signal_key
 from theorex_lab.experiments.bench.measure import NOW, Amounts, Ground, Round, alternately, elapsed, in_turn, row
+from theorex_lab.home import Home
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import open_journal
 from theorex_lab.lab import Lab
@@ -48,9 +49,9 @@ def alike() -> Iterator[Signals]:
     )
 
 
-def outcomes(made: Iterator[Signals], number: int) -> Iterator[Event]:
+def outcomes(home: Home, made: Iterator[Signals], number: int) -> Iterator[Event]:
     """Outcomes of ten genes in the quarter before NOW, from the earliest to the latest, each under signals of its own."""
-    installed()  # whose kinds are known from then on
+    _ = home.designs  # whose kinds are known from then on
     generator = np.random.default_rng(1)
     ages = np.sort(generator.integers(0, 90 * MICROSECONDS_PER_DAY, number))[::-1].tolist()
     drawn = generator.integers(0, [[len(GENES)], [2]], (2, number)).T.tolist()
@@ -108,7 +109,7 @@ def _beside(ground: Ground, ours: Callable[[Signals], object], made: Iterator[Si
 @row("advice", "advice of a home with as many keys as rows, signals mixed", _SCAN, at_most=0.04)
 def _advice(ground: Ground) -> Iterator[Round]:
     with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
-        told = [*outcomes(mixed(), ground.rows)]
+        told = [*outcomes(lab.home, mixed(), ground.rows)]
         lab.journal.append(told)
         yield _beside(ground, lambda signals: lab.causal.get_advice(signals, GENES), mixed(), told)
 
@@ -124,14 +125,17 @@ def _table(events: Iterator[Event]) -> tuple[EvidenceTable, list[Event]]:
     return table, last
 
 
-def _of_table(ground: Ground, made: Callable[[], Iterator[Signals]], told: Iterator[Event]) -> Iterator[Round]:
-    (table, last), settings = _table(told), CausalSettings()
+def _of_table(
+    ground: Ground, made: Callable[[], Iterator[Signals]], told: Callable[[Home], Iterator[Event]]
+) -> Iterator[Round]:
+    with Lab(ground.folder / "home") as lab:
+        (table, last), settings = _table(told(lab.home)), CausalSettings()
     yield _beside(ground, lambda signals: advice_from(table, signals, GENES, settings, NOW), made(), last)
 
 
 @row("advice-alike", "advice where all keys, as many as rows, are alike", _SCAN, at_most=0.04)
 def _advice_alike(ground: Ground) -> Iterator[Round]:
-    yield from _of_table(ground, alike, outcomes(alike(), ground.rows))
+    yield from _of_table(ground, alike, partial(outcomes, made=alike(), number=ground.rows))
 
 
 @row(
@@ -143,7 +147,7 @@ def _advice_alike(ground: Ground) -> Iterator[Round]:
 def _advice_journal(ground: Ground) -> Iterator[Round]:
     again = [*islice(mixed(), 10_000)]
     signals = (again[place % len(again)] for place in count())
-    yield from _of_table(ground, mixed, outcomes(signals, ground.events))
+    yield from _of_table(ground, mixed, partial(outcomes, made=signals, number=ground.events))
 
 
 @row(
@@ -155,7 +159,7 @@ def _advice_journal(ground: Ground) -> Iterator[Round]:
 def _outcome(ground: Ground) -> Iterator[Round]:
     bare, made = open_journal(ground.folder), mixed()
     with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
-        lab.journal.append([*outcomes(mixed(), ground.rows)])
+        lab.journal.append([*outcomes(lab.home, mixed(), ground.rows)])
 
         def one_round() -> Amounts:
             ids = [lab.causal.record_attempt(next(made), {"id": GENES[0]}).id for _ in range(_CALLS)]
