@@ -80,16 +80,9 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
 def _routing(dataset: str | None, seed: int, **_: Any) -> Report:
     from theorex_lab.experiments.data.routing_sets import load_routing_set
     from theorex_lab.experiments.scores.routing import score_routing
-    from theorex_lab.experiments.scores.routing_curves import cost_quality
 
-    found = load_routing_set(dataset or "llmrouter", seed=seed)
-    score = score_routing(found, seed=seed)
-    result, text = score.result(), _routing_text(score)
-    if len(found.models) == 2:
-        table = cost_quality(found, seed=seed).frame
-        result["cost_quality"] = table.to_dict(orient="records")
-        text += f"\n\nquality against the share sent to the strong model:\n{table.to_string(index=False, float_format='{:.4f}'.format)}"
-    return result, text
+    score = score_routing(load_routing_set(dataset or "llmrouter", seed=seed), seed=seed)
+    return score.result(), _routing_text(score)
 
 
 def _retrieval(dataset: str | None, _seed: int, path: str, picture: str | None, **_: Any) -> Report:
