@@ -20,8 +20,7 @@ from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
     from theorex_lab.designs.theorex.learning import Refined
-    from theorex_lab.evolution.cases import TraceReviewRecord
-    from theorex_lab.evolution.judge import Judged
+    from theorex_lab.evolution.cases import Judged, TraceReviewRecord
     from theorex_lab.evolution.outcomes import Outcome
     from theorex_lab.lab import Lab
 
@@ -175,7 +174,7 @@ def _either(yes: bool, no: bool, yes_name: str, no_name: str) -> bool | None:
 
 def _ask_judge(lab: Lab, outcomes: Iterable[Outcome]) -> Judged:
     from theorex_lab.evolution.cases import Panel
-    from theorex_lab.evolution.judge import judge as score
+    from theorex_lab.evolution.cases import judge as score
 
     return score(lab.outcomes, outcomes, Panel(lab.settings))
 
