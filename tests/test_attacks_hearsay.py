@@ -20,8 +20,7 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.config import Settings, check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.exchange import import_files
-from theorex_lab.designs.theorex.moments import write_moment
-from theorex_lab.designs.theorex.shared import SharedWeb
+from theorex_lab.designs.theorex.stages import SharedWeb
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.evolution.cases import Panel, judge
 from theorex_lab.evolution.reviewers import HeuristicReviewer
@@ -91,7 +90,7 @@ def test_every_way_in_drops_what_nobody_sees(lab: Lab, monkeypatch: pytest.Monke
     poison = f"keep the ca\u200bche{TAGS} warm"
     main = lab.agent("main")
     assert "cache" in main.write(poison, tags=[f"de{TAGS}ploy"]).concepts
-    write_moment(lab.home, poison, refs=["a.py\ufe0f"])
+    main.write(poison, observation_type="moment")
     lab.write_all([Entry(poison, "sage", source="import")], imported=True)
     outcome = lab.outcomes.record("main", poison, poison, success=False, tags=["o\u200bne"])
     lab.outcomes.correct(outcome.outcome_id, success=False, reason=poison)

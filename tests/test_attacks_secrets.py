@@ -16,7 +16,6 @@ from secret_lines import HARMLESS, LINES, VENDORS, drawn, encoded, filled, parte
 
 from theorex_lab import Lab, hook
 from theorex_lab.cli import theorex
-from theorex_lab.designs.theorex.moments import write_moment
 from theorex_lab.dispatch.llm import ChainAnswer
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
 from theorex_lab.exchange.home_files import export_home, import_home
@@ -153,7 +152,7 @@ def test_a_write_keeps_secrets_on_request(lab: Lab) -> None:
 
 
 def test_moments_outcomes_and_tasks_are_masked(lab: Lab) -> None:
-    write_moment(lab.home, SENTENCE)
+    lab.agent("main").write(SENTENCE, observation_type="moment")
     done = lab.outcomes.record("main", SENTENCE, SENTENCE, success=True)
     lab.outcomes.correct(done.outcome_id, judge_score=0.5, reason=SENTENCE)
     task_id = lab.tasks.send("main", "sage", "deploy", {"password": PASSWORD, "how": SENTENCE})
@@ -163,7 +162,7 @@ def test_moments_outcomes_and_tasks_are_masked(lab: Lab) -> None:
 
 
 def test_moments_outcomes_and_tasks_keep_secrets_on_request(lab: Lab) -> None:
-    write_moment(lab.home, SENTENCE, keep_secrets=True)
+    lab.agent("main").write(SENTENCE, observation_type="moment", keep_secrets=True)
     assert lab.outcomes.record("main", SENTENCE, "it went well", success=True, keep_secrets=True).decision == SENTENCE
     task_id = lab.tasks.send("main", "sage", "deploy", SENTENCE, keep_secrets=True)
     assert lab.tasks.task(task_id).payload == SENTENCE

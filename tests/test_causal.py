@@ -221,9 +221,9 @@ def test_a_half_life_of_none_is_refused_and_an_infinite_one_never_ages(tmp_path:
 
 
 def test_of_genes_that_cannot_be_told_apart_the_cheapest_is_preferred(lab: Lab) -> None:
-    tried(lab, "gene_dear", *[True] * 9, False, cost=2.0)
-    tried(lab, "gene_cheap", *[True] * 8, False, False, cost=0.1)
-    tried(lab, "gene_bad", *[False] * 9, True, cost=0.01)
+    tried(lab, "gene_dear", *[True] * 18, False, False, cost=2.0)
+    tried(lab, "gene_cheap", *[True] * 17, *[False] * 3, cost=0.1)
+    tried(lab, "gene_bad", *[False] * 18, True, True, cost=0.01)
     genes = ["gene_dear", "gene_cheap", "gene_bad"]
     assert lab.causal.get_advice(SIGNALS, genes).preferred_gene_id == "gene_cheap"
     assert lab.causal.get_advice(SIGNALS, genes, cheapest=False).preferred_gene_id == "gene_dear"

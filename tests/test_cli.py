@@ -75,6 +75,8 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
             "channels",
             "trajectories",
             "strategies",
+            "causal_graph",
+            "causal_failures",
             "notes",
             "traces",
             "evidence",

@@ -85,7 +85,6 @@ def test_refusals_end_with_1(run: Run) -> None:
         (["context-monitor", "--session", "", "--context", "50"], "name the session"),
         (["context-monitor", "--session", "a b", "--context", "50"], "session id"),
         (["moment", " "], "empty text"),
-        (["moment", "a story", "--ref", "two\nlines"], "on one line"),
         (["drift", "--agent", "No"], "agent id"),
         (["evolve-status", "--agent", "No"], "agent id"),
         (["judge", "--pending", "--agent", "No"], "agent id"),
@@ -176,10 +175,9 @@ def test_evolve_status(run: Run) -> None:
 
 
 def test_moments_drift_and_audit(run: Run) -> None:
-    told = run("moment", "the", "scheduler", "lost", "tasks", "--ref", "s.py:3", "--ref", "t.py", "--json").json
-    assert told.keys() == {"event_id", "concepts", "refs"}
-    assert (told["concepts"], told["refs"]) == (["scheduler", "task"], ["s.py:3", "t.py"])
-    assert "the scheduler lost tasks \\[s.py:3, t.py\\]" in run("flash-inject", "--session", "s", "--json").json["text"]
+    told = run("moment", "the", "scheduler", "lost", "tasks", "--json").json
+    assert told.keys() == {"event_id", "concepts"}
+    assert told["concepts"] == ["scheduler", "task"]
     found = run("drift", "--agent", "main", "--json").json
     assert found == {"agent": "main", "coverage": 1.0, "state": "stable", "anchors": 2, "active": 2, "left": []}
     later = ("--now", "2126-03-01T09:00:00Z")

@@ -137,7 +137,7 @@ def test_fixes_stand_in_every_way_out_each_sentence_once(lab: Lab) -> None:
             observation("x", labels=["queue"]),
         ]
     )
-    lab.theorex.moment(sentence)
+    lab.agent("main").write(sentence, observation_type="moment")
     contexts = [lab.context(), lab.theorex.boot_aware("ministral-3b"), lab.theorex.flash_context("s")]
     for context in contexts:
         known, _, rest = context.text.partition("## Known fixes\n```text source=")[2].partition(

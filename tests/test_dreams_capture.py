@@ -17,9 +17,19 @@ from theorex_lab.design import Wanted
 from theorex_lab.designs.dreams import Level
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.items import DreamSettings
-from theorex_lab.designs.dreams.recall import begin_traversal, next_step, recall, weighed
 from theorex_lab.designs.dreams.sections import strategy_lines
-from theorex_lab.designs.dreams.strategies import Step, Strategies, Strategy, new_strategy_id, strategies_of, undreamt
+from theorex_lab.designs.dreams.strategies import (
+    Step,
+    Strategies,
+    Strategy,
+    begin_traversal,
+    new_strategy_id,
+    next_step,
+    recall,
+    strategies_of,
+    undreamt,
+    weighed,
+)
 from theorex_lab.designs.dreams.trajectories import Trajectories, Trajectory
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home

@@ -20,8 +20,7 @@ from theorex_lab import Lab, StorageError
 from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
-from theorex_lab.designs.theorex.shared import SharedWeb
-from theorex_lab.designs.theorex.short_term import ShortTerm
+from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.ids import concept_id
 from theorex_lab.journal import snapshot, view
 from theorex_lab.journal.event import Event, encode, new_event

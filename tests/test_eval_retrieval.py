@@ -1,4 +1,4 @@
-"""Scores of search with labels and without, beside hand computations; weights fitted to queries; what is refused."""
+"""Scores of search beside hand computations, what its floor does, and what is refused."""
 
 from __future__ import annotations
 
@@ -12,33 +12,22 @@ import numpy as np
 import pytest
 from conftest import NOW, Run
 
-from theorex_lab import ConfigError, InvalidInput, Lab
+from theorex_lab import ConfigError, InvalidInput
 from theorex_lab.config import SIGNALS, check_settings
 from theorex_lab.design import Log, Probe
 from theorex_lab.experiments.scores.retrieval import (
     METRICS,
     SETS,
-    TEXTS,
+    Considered,
     KeptEmbedder,
     Retrieval,
+    floor_table,
     found_by,
     known_figures,
     question_scores,
     remembering,
-    score_left_out,
-    score_methods,
     score_retrieval,
-)
-from theorex_lab.experiments.scores.search_log import logs_to_search, score_search
-from theorex_lab.experiments.scores.search_weights import (
-    DELETED,
-    FEWEST,
-    MOST,
-    Considered,
-    fit_weights,
-    floor_table,
     shown_right,
-    without_words,
 )
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.retrieve import Hit, Hits
@@ -104,7 +93,7 @@ def test_scores_are_those_computed_by_hand() -> None:
 
 
 def test_every_method_finds_what_holds_the_words_and_tells_so_as_json(log: Log) -> None:
-    score = score_retrieval([log], embedder=WORDS, fitted=False)
+    score = score_retrieval([log], embedder=WORDS)
     assert (score.n, list(score.scores)) == (13, ["lexical", "vector", "fused", "default_words", "default"])
     assert score.value("lexical", "recall@5") == score.value("default", "ndcg@10") == 1.0
     told = json.loads(json.dumps(score.result()))
@@ -119,20 +108,19 @@ def test_methods_go_through_search_and_leave_the_settings_as_they_were(log: Log)
         shipped = lab.search("the mill?", limit=50)
         assert found_by(lab, "the mill?").events == shipped.events
         assert len(found_by(lab, "the mill?", "vector")) > len(shipped)  # without the floor
-        assert found_by(lab, "the mill?", "fitted", WEIGHTS).events == shipped.events
         assert lab.settings == before
 
 
 def test_a_question_without_an_answer_is_not_counted_and_a_log_without_any_is_refused(log: Log) -> None:
     odd = [Probe(NOW, "who?"), Probe(NOW, " ", frozenset({"e1"}))]
-    assert score_methods([Log("shop", log.events, [*log.probes, *odd])], WORDS).n == 13
+    assert score_retrieval([Log("shop", log.events, [*log.probes, *odd])], embedder=WORDS).n == 13
     with pytest.raises(InvalidInput, match="got no question that a text answers"):
-        score_methods([Log("shop", log.events, odd)], WORDS)
+        score_retrieval([Log("shop", log.events, odd)], embedder=WORDS)
 
 
 def test_a_vector_is_computed_once_for_all_runs(log: Log, tmp_path: Path) -> None:
     first, second = Counted(), Counted()
-    scores = [score_methods([log], KeptEmbedder(counted, tmp_path)) for counted in (first, second)]
+    scores = [score_retrieval([log], embedder=KeptEmbedder(counted, tmp_path)) for counted in (first, second)]
     assert (first.given, second.given) == (26, 0)
     assert scores[0].result() == scores[1].result()
 
@@ -171,125 +159,7 @@ def test_the_settings_know_every_signal() -> None:
     assert set(WORD_WEIGHTS) == {name for name in WEIGHTS if "vector" not in name}
 
 
-class TestQueriesWithoutLabels:
-    def test_most_of_a_querys_words_are_gone_from_its_text(self, log: Log) -> None:
-        made = without_words(log, TEXTS, 3)
-        before, after = ({event.id: event.body["text"].lower() for event in each.events} for each in (log, made))
-        assert len(made.probes) == 3
-        for probe in made.probes:
-            (target,), words = probe.answers, probe.query.split()
-            assert FEWEST <= len(words) <= MOST
-            assert all(word in before[target] for word in words)
-            assert sum(word not in after[target] for word in words) == round(DELETED * len(words))
-        assert sum(before[event] != after[event] for event in before) == 3
-
-    def test_the_same_seed_makes_the_same_queries(self, log: Log) -> None:
-        first, same, other = (without_words(log, TEXTS, 3, seed).probes for seed in (1, 1, 2))
-        assert first == same
-        assert first != other
-
-    def test_at_most_a_quarter_of_the_texts_is_shortened(self, log: Log) -> None:
-        assert len(without_words(log, TEXTS, 100).probes) == 3
-
-    def test_the_speakers_name_is_no_word_of_a_query(self) -> None:
-        text = "Bartholomew Cromwell: granite, timber, copper, varnish"
-        query = without_words(Log("one", [said(text, 0)]), TEXTS, 1).probes[0].query
-        assert sorted(query.split()) == ["copper", "granite", "timber", "varnish"]
-
-    def test_what_cannot_be_asked_of_is_refused(self, log: Log) -> None:
-        with pytest.raises(InvalidInput, match="got 0 queries; allowed is 1 or more"):
-            without_words(log, TEXTS, 0)
-        with pytest.raises(InvalidInput, match="got 1 texts; allowed are some that hold a sentence of 4"):
-            without_words(Log("short", [said("yes", 0)]), TEXTS, 1)
-
-
-def made_choices(weights: dict[str, float], count: int, seed: int = 0) -> list[Considered]:
-    """Queries whose right text is drawn by these weights of signals that are noise."""
-    rng, choices = np.random.default_rng(seed), []
-    for _ in range(count):
-        columns = {name: rng.normal(size=40) for name in weights}
-        total, _ = blend(columns, weights)
-        chances = np.exp(2 * total)
-        right = np.zeros(40, bool)
-        right[rng.choice(40, p=chances / chances.sum())] = True
-        choices.append(Considered(right, columns))
-    return choices
-
-
-class TestFit:
-    TRUE = WEIGHTS | {"words": 0.2, "passage": 0.9, "vector": 0.3, "passage_vector": 0.7, "around": 0.0, "length": 0.3}
-
-    def test_it_recovers_the_weights_by_which_texts_were_drawn(self) -> None:
-        fitted = fit_weights(made_choices({**self.TRUE}, 1_500))
-        assert fitted == pytest.approx(self.TRUE, abs=0.1)
-
-    def test_of_few_queries_it_stays_near_what_ships(self) -> None:
-        few, many = (fit_weights(made_choices({**self.TRUE}, count)) for count in (5, 1_500))
-        assert abs(few["passage"] - WEIGHTS["passage"]) < abs(many["passage"] - WEIGHTS["passage"]) / 2
-
-    def test_kept_signals_and_half_the_trust(self) -> None:
-        choices = made_choices({**self.TRUE}, 500)
-        whole, half = (fit_weights(choices, kept=("length", "asked"), trust=trust) for trust in (1.0, 0.5))
-        assert (whole["length"], whole["asked"]) == (WEIGHTS["length"], WEIGHTS["asked"])
-        assert half["passage"] == pytest.approx((whole["passage"] + WEIGHTS["passage"]) / 2, abs=1e-3)
-
-    def test_queries_without_a_right_text_say_nothing(self) -> None:
-        choices = made_choices({**self.TRUE}, 100)
-        wrong = [choice._replace(right=np.zeros(40, bool)) for choice in choices]
-        assert fit_weights([*choices, *wrong]) == fit_weights(choices)
-        with pytest.raises(InvalidInput, match="got 100 queries and no text that answers one"):
-            fit_weights(wrong)
-
-
-class TestSearchOfALog:
-    @pytest.fixture
-    def long_log(self) -> Log:
-        """Texts of words at random, of which a made query's rest still names one."""
-        rng = np.random.default_rng(3)
-        words = np.array([*SUBJECTS, *MATTERS, *(f"thing{number}" for number in range(200))])
-        events = [said(f"{' '.join(rng.choice(words, 12))}.", number, f"s{number // 8}") for number in range(240)]
-        return Log("long", events)
-
-    def test_it_scores_the_methods_and_proposes_weights_only_where_they_help(self, long_log: Log) -> None:
-        score = score_search([long_log], queries=60, fit=True, embedder=WORDS)
-        told = score.result()
-        assert (told["log"], told["n"]) == ("long", 30)  # every other query
-        assert "fitted" in told["methods"]
-        assert told["gain"]["low"] <= told["gain"]["value"] <= told["gain"]["high"]
-        assert score.helps == (told["gain"]["low"] > 0) == bool(told["adopt"])
-        check_settings({"searchWeights": told["weights"]})
-
-    def test_the_command_to_adopt_is_one_that_the_settings_take(self, long_log: Log) -> None:
-        score = score_search([long_log], queries=24, fit=True, embedder=WORDS)
-        better = type(score)("long", score.found, type(score.gain)(0.1, 0.05, 0.2))  # type: ignore[misc]
-        assert better.adopt.startswith("theorex config set searchWeights '{")
-        assert json.loads(better.adopt.split("'")[1]) == score.found.weights
-
-    def test_a_seed_gives_the_same_again(self, long_log: Log) -> None:
-        first, same, other = (score_search([long_log], queries=20, embedder=WORDS, seed=seed) for seed in (1, 1, 2))
-        assert first.result() == same.result() != other.result()
-        assert first.result()["gain"] is None
-
-    def test_too_few_queries_to_fit_are_refused(self, long_log: Log) -> None:
-        with pytest.raises(InvalidInput, match="got 19 queries; allowed is 20 or more"):
-            score_search([long_log], queries=19, fit=True, embedder=WORDS)
-
-    def test_a_home_is_searched_by_its_folder(self, tmp_path: Path) -> None:
-        with Lab(tmp_path / "own") as lab:
-            lab.agent("main").write("the drawbridge was painted in copper varnish by the merchant")
-        (log,) = logs_to_search(str(tmp_path / "own"))
-        assert [event.kind for event in log.events] == ["observation"]
-
-
 class TestCommand:
-    def test_search_of_this_home(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("theorex_lab.experiments.scores.retrieval.kept_embedder", lambda: WORDS)
-        for number in range(8):
-            run("write", f"the {SUBJECTS[number]} was {' and '.join(MATTERS[number : number + 4])} again")
-        told = run("eval", "search", "--queries", "2", "--json").json
-        assert set(told) == {"log", "n", "methods", "weights", "gain", "adopt"}
-        assert told["n"] == 2
-
     def test_a_picture_is_drawn_of_retrieval_alone(
         self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -309,20 +179,6 @@ class TestCommand:
             ended = run("eval", "retrieval", *arguments)
             assert ended.code != 0
             assert "allowed are locomo, qmsum, fact_updates, precisionmembench" in ended.err
-
-
-def test_weights_of_one_log_are_fitted_to_the_others(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
-    fitted_to: list[int] = []
-
-    def counting(choices: Sequence[Considered], **_: Any) -> dict[str, float]:
-        fitted_to.append(len(choices))
-        return dict(WEIGHTS)
-
-    monkeypatch.setattr("theorex_lab.experiments.scores.retrieval.fit_weights", counting)
-    shorter = Log("shorter", log.events, log.probes[:5])
-    score = score_left_out([log, shorter], WORDS)
-    assert fitted_to == [5, 13]
-    assert (score.n, list(score.scores)) == (18, ["fitted"])
 
 
 class TestFloor:

@@ -24,8 +24,7 @@ from test_views import AGENTS, LABELS, streams
 from theorex_lab import FixedClock, InvalidInput, Lab, Settings, StorageError
 from theorex_lab.clock import to_microseconds
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.shared import SharedWeb
-from theorex_lab.designs.theorex.short_term import ShortTerm
+from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.exchange.files import Exported, FileReport
@@ -398,7 +397,7 @@ def test_a_shared_axon_of_the_original_system_can_be_asked(tmp_path: Path) -> No
     source = original(tmp_path / "theirs") / "agents" / "sage" / "theorex" / "axon.json"
     file = tmp_path / "shared-axon.json"
     file.write_text(source.read_text())
-    from theorex_lab.designs.theorex.shared import shared_concepts
+    from theorex_lab.designs.theorex.stages import shared_concepts
 
     with home(tmp_path / "home") as lab:
         (report,) = take(lab, file)

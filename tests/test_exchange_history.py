@@ -9,8 +9,6 @@ import pytest
 from test_exchange import export, home, take
 
 from theorex_lab import InvalidInput
-from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.moments import recent_moments, write_moment
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.exchange.home_files import OWN, layouts
 
@@ -22,7 +20,7 @@ def worked(tmp_path: Path) -> Path:
         log = OutcomeLog(lab.home)
         log.record("sage", "raised the TTL", "still stale", success=False, explicit_score=0.1)
         log.record("sage", "cleared the disk", "it was full again", success=False)
-        write_moment(lab.home, "The cache was mended in Berlin", refs=["cache.py:12", "ttl.py"], session="s1")
+        lab.agent("main").write("The cache was mended in Berlin", observation_type="moment", session="s1")
         export(lab, tmp_path / "out")
     return tmp_path / "out"
 
@@ -36,20 +34,21 @@ def test_a_moment_of_the_original_system(tmp_path: Path) -> None:
     with home(tmp_path / "home") as lab:
         reports = take(lab, tmp_path / "theirs", trust_own=True)
         assert [(report.imported, len(report.problems)) for report in reports] == [(1, 0)]
-        assert "The cache was mended in Berlin [cache.py:1]" in lab.theorex.flash_inject("s1")
+        assert [(hit.text, hit.kind) for hit in lab.search("Berlin", kinds=["moment"])] == [
+            (document["story"], "moment")
+        ]
 
 
 def test_a_moment_alone_keeps_what_it_tells(worked: Path, tmp_path: Path) -> None:
     with home(tmp_path / "home") as lab:
-        (expected,) = recent_moments(lab.views.get(Axon), lab.journal, agent="main")
+        (expected,) = lab.journal.tail(0, kinds=["observation"])
     (document,) = (worked / "moments").iterdir()
     for name in (f"moments/{document.name}", "."):
         with home(tmp_path / f"other{len(name)}") as lab:
             take(lab, worked / name, trust_own=True)
-            (moment,) = recent_moments(lab.views.get(Axon), lab.journal, agent="main")
-            assert moment == expected
-            assert expected.story in [hit.text for hit in lab.search("Berlin", agents=["main"]).hits]
-            (event,) = (each for each in lab.journal.tail(0) if each.id == moment.id)
+            (event,) = (each for each in lab.journal.tail(0) if each.id == expected.id)
+            assert (event.at, event.body["text"], event.body["type"]) == (expected.at, expected.body["text"], "moment")
+            assert expected.body["text"] in [hit.text for hit in lab.search("Berlin", agents=["main"]).hits]
             assert (event.session, "berlin" in {concept[1] for concept in event.body["concepts"]}) == ("s1", True)
 
 

@@ -14,9 +14,7 @@ from test_exchange import contents, export, heard, home, runs, state, take
 from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.clock import to_iso
 from theorex_lab.design import Design, EventsPart
-from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
-from theorex_lab.designs.theorex.moments import recent_moments, write_moment
 from theorex_lab.dispatch.bus import End, EventBus, Start, ToolUse, recorder
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.dispatch.traces import Traces, trace
@@ -73,7 +71,7 @@ def worked(tmp_path: Path) -> Path:
         call(lab, "open", end=False)
         call(lab, "lost", success=False, lost=True)
         log(lab).correct(made.outcome_id, judge_score=0.5, thumbs_up=True, success=True)
-        write_moment(lab.home, "The cache was mended", refs=["cache.py:12", "ttl.py"])
+        lab.agent("main").write("The cache was mended", observation_type="moment")
         export(lab, tmp_path / "out")
     return tmp_path / "out"
 
@@ -174,17 +172,6 @@ def test_trusted_runs_keep_their_sources(worked: Path, tmp_path: Path) -> None:
         assert found == {("outcome", "agent"), ("tool_used", "tool"), ("trace_ended", "model")}
         export(lab, tmp_path / "again")
     assert contents(tmp_path / "again") == contents(worked)
-
-
-def test_a_moment_keeps_its_places(worked: Path, tmp_path: Path) -> None:
-    with home(tmp_path / "other") as lab:
-        take(lab, worked)
-        (moment,) = recent_moments(lab.views.get(Axon), lab.journal, agent="main")
-        assert (moment.refs, moment.source) == (("cache.py:12", "ttl.py"), "import")
-        line = (worked / "observations.jsonl").read_text()
-        for damaged in (line.replace('["cache.py:12","ttl.py"]', '"cache.py"'), line.replace("ttl.py", r"a\nb")):
-            (worked / "observations.jsonl").write_text(damaged)
-            assert "got the reference" in take(lab, worked / "observations.jsonl")[0].problems[0]
 
 
 def test_names_of_files_come_from_no_unchecked_id(worked: Path) -> None:

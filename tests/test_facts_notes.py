@@ -10,9 +10,9 @@ from conftest import DAY, NOW, Run
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs.facts import domains, notes, self_notes
-from theorex_lab.designs.facts.checks import check_flow
+from theorex_lab.designs.facts import domains, notes
 from theorex_lab.designs.facts.tree_write import domain_documents
+from theorex_lab.designs.facts.writing import check_flow
 from theorex_lab.errors import InvalidInput
 
 
@@ -166,17 +166,17 @@ def test_two_processes_never_give_two_notes_one_id(tmp_path: Path) -> None:
 
 def test_lines_are_added_promoted_and_taken_out(lab: Lab) -> None:
     fact = lab.facts.write("people/ann", "Lives in York", source="user")
-    self_notes.add_line(lab.home, "MEMORY", "Tests run with uv")
-    promoted = self_notes.add_line(lab.home, "MEMORY", fact=fact.id)
+    notes.add_line(lab.home, "MEMORY", "Tests run with uv")
+    promoted = notes.add_line(lab.home, "MEMORY", fact=fact.id)
     assert promoted.lineage == (fact.event_id,)
-    assert self_notes.document(lab.home, "MEMORY") == "# MEMORY\n\n- Tests run with uv\n- ann: Lives in York\n"
-    self_notes.add_line(lab.home, "MEMORY", "Tests run with uv", undo=True)
-    assert self_notes.self_lines(lab.home, "MEMORY") == ["ann: Lives in York"]
-    assert self_notes.document(lab.home, "SOUL") == ""
+    assert notes.document(lab.home, "MEMORY") == "# MEMORY\n\n- Tests run with uv\n- ann: Lives in York\n"
+    notes.add_line(lab.home, "MEMORY", "Tests run with uv", undo=True)
+    assert notes.self_lines(lab.home, "MEMORY") == ["ann: Lives in York"]
+    assert notes.document(lab.home, "SOUL") == ""
 
 
 def test_content_flows_one_way(lab: Lab) -> None:
-    own = self_notes.add_line(lab.home, "SOUL", "Be brief")
+    own = notes.add_line(lab.home, "SOUL", "Be brief")
     fact = lab.facts.write("people/ann", "Lives in York")
     for lineage, into in (([own.id], "notes"), ([own.id], "ops"), ([fact.event_id], "ops")):
         with pytest.raises(InvalidInput, match="ops → notes → self"):
@@ -192,10 +192,10 @@ def test_content_flows_one_way(lab: Lab) -> None:
 def test_a_line_outside_the_rules_is_refused(lab: Lab, given: dict[str, str]) -> None:
     lab.facts.write("people/ann", "Lives in York")
     with pytest.raises(InvalidInput):
-        self_notes.add_line(lab.home, "MEMORY", **given)  # type: ignore[arg-type]
+        notes.add_line(lab.home, "MEMORY", **given)  # type: ignore[arg-type]
     with pytest.raises(InvalidInput, match="MEMORY, SOUL"):
-        self_notes.add_line(lab.home, "DIARY", "a line")
-    assert self_notes.self_lines(lab.home, "MEMORY") == []
+        notes.add_line(lab.home, "DIARY", "a line")
+    assert notes.self_lines(lab.home, "MEMORY") == []
 
 
 # Domains

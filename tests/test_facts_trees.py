@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import Entry, Lab
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs.facts import CATEGORIES, domains, notes, self_notes
+from theorex_lab.designs.facts import CATEGORIES, domains, notes
 from theorex_lab.designs.facts.tree_read import (
     check_home,
     check_tree,
@@ -77,8 +77,8 @@ def lived(folder: Path) -> Lab:
     notes.observe(lab.home, "Reviews were quick", "quality")
     notes.review(lab.home, "obs-0002", "archive")
     notes.note_tension(lab.home, "ann-002", "ann-003")
-    self_notes.add_line(lab.home, "MEMORY", "Ann owns the shop")
-    self_notes.add_line(lab.home, "SOUL", "Be brief")
+    notes.add_line(lab.home, "MEMORY", "Ann owns the shop")
+    notes.add_line(lab.home, "SOUL", "Be brief")
     return lab
 
 
@@ -438,7 +438,7 @@ def test_init_makes_what_is_not_there_and_overwrites_nothing(tmp_path: Path) -> 
     assert init_tree(tmp_path)["made"] == []
     with opened(tmp_path / "home") as lab:
         lab.import_files(tmp_path)
-        assert (self_notes.self_lines(lab.home, "MEMORY"), self_notes.self_lines(lab.home, "SOUL")) == (["mine"], [])
+        assert (notes.self_lines(lab.home, "MEMORY"), notes.self_lines(lab.home, "SOUL")) == (["mine"], [])
 
 
 def test_the_commands_of_folders(run: Run, tmp_path: Path) -> None:

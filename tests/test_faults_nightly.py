@@ -19,7 +19,7 @@ from test_nightly import STEPS, fill
 
 from theorex_lab import Lab
 from theorex_lab.config import load_settings
-from theorex_lab.designs.theorex import learning
+from theorex_lab.designs.theorex import upkeep
 from theorex_lab.evolution import nightly as nightly_module
 from theorex_lab.evolution.cases import Case, ReviewVerdict
 from theorex_lab.evolution.lease import Lease
@@ -73,8 +73,8 @@ def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
     What may be proposed is cut down, since the night is run a hundred times.
     """
-    monkeypatch.setattr(learning, "LAW_NAMES", ("product",))
-    monkeypatch.setattr(learning, "MILD_THRESHOLDS", (0.3,))
+    monkeypatch.setattr(upkeep, "LAW_NAMES", ("product",))
+    monkeypatch.setattr(upkeep, "MILD_THRESHOLDS", (0.3,))
     home = tmp_path / "template"
     with _lab(home, _new, days=10, mentions=4, halfLifeDays=1_000.0, gateMinSamples=2) as lab:
         fill(lab)

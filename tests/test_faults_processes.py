@@ -25,8 +25,7 @@ from theorex_lab.config import check_settings
 from theorex_lab.designs.theorex import lifecycle, scores
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
-from theorex_lab.designs.theorex.shared import SharedWeb
-from theorex_lab.designs.theorex.short_term import ShortTerm
+from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.ids import concept_id, new_event_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal

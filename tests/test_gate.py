@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.config import load_settings
-from theorex_lab.designs.theorex.learning import MemoryReplay, needs, weighted_mean
+from theorex_lab.designs.theorex.upkeep import MemoryReplay, needs, weighted_mean
 from theorex_lab.evolution import gate as gate_module
 from theorex_lab.evolution.gate import Gated, decide, gate, score_policy
 from theorex_lab.evolution.outcomes import outcome_event

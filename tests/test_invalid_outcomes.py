@@ -1,4 +1,4 @@
-"""What outcomes, refinement, the audit log, moments and the context monitor refuse; nothing is written then."""
+"""What outcomes, refinement, the audit log and the context monitor refuse; nothing is written then."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ import pytest
 from conftest import NOW
 
 from theorex_lab import FixedClock, InvalidInput, Lab
-from theorex_lab.designs.theorex.learning import refine
-from theorex_lab.designs.theorex.moments import check_refs, write_moment
-from theorex_lab.designs.theorex.monitor import check_context
+from theorex_lab.designs.theorex.upkeep import check_context, refine
 from theorex_lab.evolution.audit import audit
 from theorex_lab.evolution.outcomes import check_score
 
@@ -71,7 +69,6 @@ def test_agents(lab: Lab, agent: str) -> None:
         lambda: lab.outcomes.pending(agent=agent),
         lambda: refine(lab.home, agent=agent),
         lambda: check_context(lab.home, session="s", context_pct=60, agent=agent),
-        lambda: write_moment(lab.home, "a story", agent=agent),
         lambda: lab.theorex.flash_inject("s", agent=agent),
     ):
         with pytest.raises(InvalidInput, match="agent id"):
@@ -89,24 +86,6 @@ def test_the_audit_log(lab: Lab) -> None:
         audit(lab.home, kinds=["everything"])
     with pytest.raises(InvalidInput, match="limit of -1"):
         audit(lab.home, limit=-1)
-
-
-@pytest.mark.parametrize(
-    "refs",
-    ["a.py", [""], [" "], ["a\nb"], ["a\0b"], ["\x1b[2J"], ["\u202egnp.a"], ["x" * 1_025], [7], [None], ["\ud800"],
-     [f"{n}" for n in range(1_001)]],
-)  # fmt: skip
-def test_references(lab: Lab, refs: Any) -> None:
-    with pytest.raises(InvalidInput, match="reference"):
-        check_refs(refs)
-    with pytest.raises(InvalidInput, match="reference"):
-        write_moment(lab.home, "a story", refs=refs)
-
-
-@pytest.mark.parametrize("story", ["", " \n", None, "a\0b", "x" * 65_537])
-def test_stories(lab: Lab, story: Any) -> None:
-    with pytest.raises(InvalidInput):
-        write_moment(lab.home, story)
 
 
 @pytest.mark.parametrize("context_pct", [-0.1, 100.1, math.nan, math.inf])

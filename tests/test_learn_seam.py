@@ -15,7 +15,7 @@ from theorex_lab import FixedClock, InvalidInput, Lab, Settings
 from theorex_lab.config import check_settings, load_settings
 from theorex_lab.design import AuditPart, Design, PolicyPart, Proposal, Told
 from theorex_lab.designs import installed
-from theorex_lab.designs.theorex.learning import MemoryReplay, Need
+from theorex_lab.designs.theorex.upkeep import MemoryReplay, Need
 from theorex_lab.evolution.audit import audit, kinds_of
 from theorex_lab.evolution.gate import gate, parts_of, score_policy
 from theorex_lab.evolution.policy import digest, policies, rollback

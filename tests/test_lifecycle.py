@@ -12,8 +12,7 @@ from simulate import AGENTS, simulate
 from theorex_lab import Entry, FixedClock, InvalidInput, Lab
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash, Scored, keep_best, score
-from theorex_lab.designs.theorex.shared import SharedWeb
-from theorex_lab.designs.theorex.short_term import ShortTerm
+from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.experiments.data.sources import Activity
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab, Settings
-from theorex_lab.designs.theorex.learning import MemoryReplay, needs, weighted_mean
 from theorex_lab.designs.theorex.scores import law_of
+from theorex_lab.designs.theorex.upkeep import MemoryReplay, needs, weighted_mean
 from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, score_snapshots, split
 from theorex_lab.ids import concept_id

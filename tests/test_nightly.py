@@ -17,7 +17,7 @@ from test_gate import TOKENS, _lab, _new
 from theorex_lab import FixedClock, Lab
 from theorex_lab.clock import to_iso
 from theorex_lab.config import load_settings
-from theorex_lab.designs.theorex import lifecycle, steps
+from theorex_lab.designs.theorex import lifecycle, upkeep
 from theorex_lab.errors import StorageError
 from theorex_lab.evolution import nightly as nightly_module
 from theorex_lab.evolution.lease import leased
@@ -25,7 +25,7 @@ from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.search.embed import HashedNgramEmbedder
 
-STEPS = "judge review refine gate digest flush scan graduate promote heartbeat dream embed boot-inject".split()
+STEPS = "judge review refine gate digest flush scan graduate promote heartbeat dream attempts genes embed boot-inject".split()
 
 
 def fill(lab: Lab) -> None:
@@ -176,7 +176,7 @@ def test_a_step_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.Mo
 
     with documented(tmp_path) as lab:
         fill(lab)
-        module = nightly_module if broken == "gate" else steps
+        module = nightly_module if broken == "gate" else upkeep
         monkeypatch.setattr(f"{module.__name__}.{broken}", fails)
         report = lab.nightly(reviewer="heuristic")
         # What graduates is scanned at once, so that its step fails with the scan.

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.learning import Refined, refine
+from theorex_lab.designs.theorex.upkeep import Refined, refine
 from theorex_lab.evolution.outcomes import Outcomes, outcome_event
 from theorex_lab.evolution.review import MIN_OUTCOMES, Review, look_back, trend
 from theorex_lab.journal.event import Event

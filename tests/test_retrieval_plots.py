@@ -18,8 +18,7 @@ from theorex_lab.experiments.draw.retrieval_plots import (
     plot_recall_by_tokens,
     search_explorer,
 )
-from theorex_lab.experiments.scores.retrieval import METRICS, Retrieval
-from theorex_lab.experiments.scores.search_weights import Considered, floor_table
+from theorex_lab.experiments.scores.retrieval import METRICS, Considered, Retrieval, floor_table
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.search.blend import WEIGHTS
 

@@ -35,7 +35,6 @@ from theorex_lab.experiments.scores.routing_runs import (
     local_runs,
     run_sources,
     set_runs,
-    trade_off,
 )
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
@@ -57,17 +56,9 @@ def made_runs(*, settings: Settings | None = None, last: int = NOW) -> Runs:
 
 RUNS = made_runs()
 NO_RUNS = Runs(RUNS.frame[:0], RUNS.settings, NOW)
-COSTS = pd.DataFrame(
-    [
-        ("always quick", "one model", 10.0, 0.5, 0.4, 0.6), ("matrix, weight 0", "matrix", 10.0, 0.5, 0.4, 0.6),
-        ("matrix, weight 0.5", "matrix", 10.0, 0.5, 0.4, 0.6), ("matrix, weight 1", "matrix", 60.0, 0.7, 0.6, 0.8),
-        ("always careful", "one model", 90.0, 0.6, 0.5, 0.7), ("oracle", "bound", 30.0, 0.9, 0.8, 1.0),
-    ],
-    columns=["policy", "kind", "latency_ms", "success_rate", "low", "high"],
-)  # fmt: skip
 SCORES = [
-    PolicyScore(name, score, score - 0.1, score + 0.1, 0.0, 0.0, 0.0, 0.0, 0.0)
-    for name, score in (("luck", 0.4), ("oracle", 0.9), ("heuristic", 0.5))
+    PolicyScore(name, score, score - 0.1, score + 0.1, 0.0, cost, 0.0, 0.0, 0.0)
+    for name, score, cost in (("luck", 0.4, 0.3), ("oracle", 0.9, 0.2), ("heuristic", 0.5, 0.9))
 ]
 LOCAL_SET = local_routing_set(load_local_runs())
 FLIPPED = MatrixSettings(success_weight=0.95)
@@ -75,7 +66,7 @@ FLIPPED = MatrixSettings(success_weight=0.95)
 DRAWINGS: dict[str, Callable[..., Axes]] = {
     "matrix": lambda **to: plots.plot_matrix(RUNS.matrix(), choices=RUNS.choices(), **to),
     "choices": lambda **to: plots.plot_choices(RUNS.matrix(FLIPPED), RUNS.choices(), RUNS.choices(FLIPPED), **to),
-    "trade_off": lambda **to: plots.plot_trade_off(COSTS, **to),
+    "costs": lambda **to: plots.plot_costs(SCORES, "coins", "a set", **to),
     "policies": lambda **to: plots.plot_policies(
         SCORES, {"oracle": "the best of each query", "luck": "at random"}, **to
     ),
@@ -83,7 +74,7 @@ DRAWINGS: dict[str, Callable[..., Axes]] = {
 EMPTY: dict[str, Callable[..., Axes]] = {
     "matrix": lambda **to: plots.plot_matrix(NO_RUNS.matrix(), **to),
     "choices": lambda **to: plots.plot_choices(NO_RUNS.matrix(), {}, {}, **to),
-    "trade_off": lambda **to: plots.plot_trade_off(COSTS[:0], **to),
+    "costs": lambda **to: plots.plot_costs([], "coins", "a set", **to),
     "policies": lambda **to: plots.plot_policies(SCORES, {}, **to),
 }
 
@@ -97,7 +88,6 @@ class TestEveryPlot(PictureContract):
     [
         (plots.plot_matrix, RUNS.matrix().frame.drop(columns=["low", "usable"]), "low, usable"),
         (lambda table: plots.plot_choices(table, {}, {}), RUNS.matrix().frame.drop(columns="score"), "score"),
-        (plots.plot_trade_off, COSTS.drop(columns="kind"), "kind"),
     ],
 )
 def test_a_missing_column_is_named(draw: Callable[..., Axes], table: pd.DataFrame, missing: str) -> None:
@@ -165,28 +155,14 @@ def test_a_set_gives_a_run_of_every_model_on_every_training_query() -> None:
     assert sum(cell.n for cell in runs.matrix()) == LOCAL_SET.train.scores.size
 
 
-class TestTradeOff:
-    def test_ways_that_come_to_the_same_share_a_mark_and_the_line_leaves_the_oracle_out(self) -> None:
-        ax = plots.plot_trade_off(COSTS, ax=own_axes())
-        labels = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert labels == [
-            "frontier", "always quick\n= matrix, weights 0, 0.5", "oracle", "matrix, weight 1", "always careful",
-        ]  # fmt: skip
-        assert ax.lines[0].get_xdata().tolist() == [10.0, 60.0]
-
-    def test_each_way_on_the_recording_is_scored_on_every_task(self) -> None:
-        recorded = load_local_runs()
-        found = trade_off(recorded).set_index("policy")
-        rates = recorded.frame.groupby("model")["success"].mean()
-        for model, rate in rates.items():
-            assert found.loc[f"always {model}", "success_rate"] == pytest.approx(rate)
-        solvable = recorded.frame.groupby("task_id")["success"].any().mean()
-        assert found.loc["oracle", "success_rate"] == pytest.approx(solvable)
-        assert found.loc["random", "success_rate"] == pytest.approx(rates.mean())
-        matrices = found[found["kind"] == "matrix"]
-        assert (matrices["success_rate"] <= solvable).all()
-        assert matrices["latency_ms"].iloc[0] < matrices["latency_ms"].iloc[-1]
-        assert trade_off(recorded).equals(trade_off(recorded))
+class TestCosts:
+    def test_the_line_joins_what_no_other_beats_without_the_oracle_and_wide_costs_are_logarithmic(self) -> None:
+        ax = plots.plot_costs(SCORES, "coins", "a set", ax=own_axes())
+        assert ax.lines[0].get_xdata().tolist() == [0.3, 0.9]
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["frontier", "luck", "oracle", "heuristic"]
+        assert ax.get_xscale() == "linear"
+        wide = [SCORES[0], SCORES[2]._replace(cost=30.0)]
+        assert plots.plot_costs(wide, "coins", "a set", ax=own_axes()).get_xscale() == "log"
 
     def test_the_recording_is_split_in_halves(self) -> None:
         found = local_routing_set(load_local_runs(), seed=3)

@@ -15,8 +15,7 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.designs import installed
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
-from theorex_lab.designs.theorex.shared import SharedWeb
-from theorex_lab.designs.theorex.short_term import ShortTerm
+from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.dispatch.tasks import Tasks
 from theorex_lab.dispatch.traces import Traces
 from theorex_lab.evolution.outcomes import Outcomes

@@ -31,7 +31,6 @@ T = TypeVar("T")
 share = partial(tunable, ge=0, le=1)
 _VECTORS = "whether the command `search` loads the model for a query's vector; auto: where no text holds most of its "
 _VECTORS += "words (LoCoMo R@10: always .781, auto .774, never .741)"
-_WEIGHTS = "weights of search's signals, 0 to 5, in the place of its own; `theorex eval search --fit` fits them"
 days = partial(tunable, unit="days", le=36_500)
 counted = partial(tunable, ge=1, le=1_000_000)
 percent = partial(tunable, unit="percent", ge=0, le=100)
@@ -117,7 +116,7 @@ class Settings(SettingsRecord):
     # query's, and no model is loaded: for 53 % of LoCoMo's questions. .6 was chosen on five conversations (.010 of R@10 lost) and
     # loses .004 on the other five. Words alone reach .726. A process that lives on always computes the query's vector, unless never.
     search_vectors: Literal["auto", "always", "never"] = tunable("auto", _VECTORS)
-    search_weights: dict[str, float] | None = tunable(None, _WEIGHTS)
+    search_weights: dict[str, float] | None = tunable(None, "weights of search's signals, 0 to 5, in place of its own")
     reciprocal_rank_k: float = tunable(60.0, "k of reciprocal-rank fusion", ge=1, le=10_000)
     search_timeout_seconds: float = tunable(2.0, "longest wait for a query's vector", "seconds", gt=0, le=60)
     lm_studio_url: str = tunable("http://localhost:1234", "OpenAI-compatible endpoint; used for vectors once it is set")
@@ -133,9 +132,7 @@ class Settings(SettingsRecord):
     matrix_success_weight: float = share(1.0, "weight of success in a score, the rest is speed; 1: see routePrefers")
     matrix_half_life_days: float | None = days(None, "time in which evidence for a model halves; none: never", gt=0)
     route_prefers: Literal["cheapest", "success"] = tunable("cheapest", "cheapest: of those not distinguishably worse")
-    route_worse_at: float = tunable(
-        WORSE_AT, "chance of error at which a model counts as worse, one-sided", ge=0, le=0.5
-    )
+    route_worse_at: float = tunable(WORSE_AT, "chance of error at which a model counts as worse", ge=0, le=0.5)
     recall_calls: int = tunable(150, "calls like a query that advise a model; 0: none", "calls", ge=0, le=10_000)
     dispatch_context_pct: float = percent(50.0, "share of the context in use from which a task is handed to a model")
     model_timeout_seconds: float = tunable(30.0, "longest wait for one model", "seconds", gt=0, le=3_600)

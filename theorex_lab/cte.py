@@ -14,8 +14,7 @@ from theorex_lab.designs.dreams import ISA_VERSION, Level
 from theorex_lab.designs.dreams import Ended as TraceOutcome
 from theorex_lab.designs.dreams.engine import MigrationTransform
 from theorex_lab.designs.dreams.isa import VERSIONS, Program, Run, parse, run
-from theorex_lab.designs.dreams.recall import TraversalState
-from theorex_lab.designs.dreams.strategies import Strategy
+from theorex_lab.designs.dreams.strategies import Strategy, TraversalState
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import CONFIG_FILE
 from theorex_lab.lab import Lab

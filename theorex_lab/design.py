@@ -315,7 +315,7 @@ class Face:
         return self._searcher()
 
     def append(self, kind: str, body: Body, *, agent: str = "main", session: str = "",
-               lineage: Sequence[str] = ()) -> Event:  # fmt: skip
+               lineage: Sequence[str] = (), event_id: str = "") -> Event:  # fmt: skip
         """Append an event dated now, its secrets masked; returns it with its seq. Raises InvalidInput as `new_event`.
 
         In a project its body says so (`project`), unless it names one itself.
@@ -326,7 +326,7 @@ class Face:
         if self.home.project:
             body = {"project": self.home.project, **body}
         who = {"agent": agent, "session": session}
-        event = new_event(kind, kept_value(body), **who, lineage=lineage, at=self.home.clock.now())
+        event = new_event(kind, kept_value(body), **who, lineage=lineage, at=self.home.clock.now(), event_id=event_id)
         return event._replace(seq=self.home.journal.append([event])[0])
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from theorex_lab.designs.dreams.face import Dreams
     from theorex_lab.designs.facts.face import FactsMemory
     from theorex_lab.designs.sessions.face import Sessions
-    from theorex_lab.designs.theorex.axon_view import AxonView
+    from theorex_lab.designs.theorex.answers import AxonView
     from theorex_lab.designs.theorex.face import Theorex
     from theorex_lab.dispatch.tasks import TaskBoard
     from theorex_lab.dispatch.traces import Trace, TraceStatistics

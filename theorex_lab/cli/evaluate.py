@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import open_lab, write_picture
+from theorex_lab.cli import write_picture
 from theorex_lab.console import command, emit
 from theorex_lab.console.options import PICTURE, SEED
 from theorex_lab.errors import InvalidInput
@@ -21,16 +21,13 @@ if TYPE_CHECKING:
 
 Report = tuple[dict[str, Any], str]
 _HELP = read_sections(__file__, "evaluate.txt")
-_NAMES = "routing failures retrieval search signals supersede duplicates contradictions growth strategies costs"
+_NAMES = "routing failures retrieval signals supersede duplicates contradictions growth strategies costs causal"
 
 
 @command("eval")
 @click.argument("part", type=click.Choice(_NAMES.split()))
 @click.option("--dataset", help=_HELP["dataset"])
 @click.option("--path", "--file", "path", default="", help=_HELP["path"])
-@click.option("--log", metavar="NAME|PATH", default="", help="search: data set, transcripts, home; default this one.")
-@click.option("--queries", type=click.IntRange(min=1), default=300, help="search: how many are made.")
-@click.option("--fit", is_flag=True, help="search: fit weights to half of the queries, score them on the other half.")
 @click.option("--drift", is_flag=True, help="costs: regret by half-life of evidence when models change.")
 @SEED
 @PICTURE
@@ -44,10 +41,7 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     failures: which agent and step made a run fail; whether fixes help.
 
     retrieval: what search finds of the texts that answer questions: by words alone, by vectors, by both, as it ships with
-    and without vectors, and with weights fitted to the texts without labels. --picture draws it.
-
-    search: the same on a log of your own, without labels: a few words of a text must find it, though most of them were
-    deleted from it. --fit proposes weights for it where held-back queries say that they help.
+    and without vectors. --picture draws it.
 
     signals: whether messages are seen to tell preferences, decisions, corrections, milestones, instructions and who
     someone is: 524 English messages and half of 156 self-written Russian ones chose the patterns; the other half and 206
@@ -68,11 +62,12 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     costs: what ways to choose a model bring and cost: the cheapest that is not distinguishably worse, cascades with a
     check of the first answer, Thompson sampling; of aider, whose boards state sums alone, which run it is. --drift: how
     fast advice by evidence recovers when the models' success is swapped. --picture draws policies.
+    causal: a log is walked in the order of time: what advice expected of each attempt after a failed call, what it banned and
+    preferred, and whether what then helped was among what it offers; says in words where advice does not help.
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
-    instead of metrics; search: {log, n, methods, weights, gain, adopt};
-    growth: {dataset, days, own_days, metrics, document, curve};
-    strategies: {dataset, scores, cycles}, of document {dataset, tests};
+    instead of metrics; growth: {dataset, days, own_days, metrics, document, curve};
+    strategies: {dataset, scores, cycles}, of document {dataset, tests}; causal: {dataset, n, figures, verdict};
     costs: {dataset, policies, …}, of aider {dataset, boards}, --drift {dataset, drift};
     signals: make too; duplicates and contradictions: thresholds too
     """
@@ -97,29 +92,19 @@ def _routing(dataset: str | None, seed: int, **_: Any) -> Report:
     return result, text
 
 
-def _retrieval(dataset: str | None, seed: int, path: str, picture: str | None, **_: Any) -> Report:
+def _retrieval(dataset: str | None, _seed: int, path: str, picture: str | None, **_: Any) -> Report:
     from theorex_lab.experiments.draw.retrieval_plots import plot_recall
     from theorex_lab.experiments.scores.retrieval import known_figures, retrieval_logs, score_retrieval
 
     name = dataset or "locomo"
-    score, known = score_retrieval(retrieval_logs(name, path), seed=seed), known_figures(name)
+    score, known = score_retrieval(retrieval_logs(name, path)), known_figures(name)
     write_picture(picture, partial(plot_recall, score))
-    result = {"dataset": name, "n": score.n, "methods": score.result(), **known, "weights": score.weights}
+    result = {"dataset": name, "n": score.n, "methods": score.result(), **known}
     lines = [f"{name}, n = {score.n}", score.frame.round(3).to_string()]
     for kind in ("baselines", "published"):
         for who, values in known[kind].items():
             lines.append(f"{kind}: {who}: {', '.join(f'{metric} {value:.3f}' for metric, value in values.items())}")
     return result, "\n".join(lines)
-
-
-def _search(_dataset: str | None, seed: int, log: str, queries: int, fit: bool, **_: Any) -> Report:
-    from theorex_lab.experiments.scores.search_log import logs_to_search, score_search
-
-    score = score_search(logs_to_search(log or str(open_lab().folder)), queries=queries, seed=seed, fit=fit)
-    lines = [f"{score.name}, n = {score.found.n}", score.found.frame.round(3).to_string()]
-    if score.gain is not None:
-        lines += [f"fitted weights gain {score.gain} in nDCG@10 on queries held back", score.adopt or "keep what ships"]
-    return score.result(), "\n".join(lines)
 
 
 def _supersede(dataset: str | None, seed: int, path: str, **_: Any) -> Report:
@@ -194,11 +179,19 @@ def _costs(dataset: str | None, seed: int, drift: bool, picture: str | None, **_
     return score.result(), f"{head}\n{_policies(score)}"
 
 
+def _causal(dataset: str | None, seed: int, **_: Any) -> Report:
+    """See `score_advice`, which raises what this does."""
+    from theorex_lab.experiments.scores.causal import score_advice
+
+    found = score_advice(dataset or "taubench_airline", seed=seed)
+    return found.result(), str(found)
+
+
 _PARTS: dict[str, Callable[..., Report]] = {
-    "routing": _routing, "retrieval": _retrieval, "search": _search, "signals": _signals,
+    "routing": _routing, "retrieval": _retrieval, "signals": _signals,
     "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path), "supersede": _supersede,
     "duplicates": partial(_pairs, "duplicates"), "contradictions": partial(_pairs, "contradictions"), "growth": _growth,
-    "strategies": _strategies, "costs": _costs}  # fmt: skip
+    "strategies": _strategies, "costs": _costs, "causal": _causal}  # fmt: skip
 
 
 def _routing_text(score: RoutingScore) -> str:

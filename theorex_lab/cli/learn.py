@@ -17,7 +17,7 @@ from theorex_lab.console.options import ANY_AGENT, OWN_AGENT, REVIEWER, SESSION,
 from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from theorex_lab.designs.theorex.learning import Refined
+    from theorex_lab.designs.theorex.upkeep import Refined
     from theorex_lab.evolution.cases import Judged, TraceReviewRecord
     from theorex_lab.evolution.outcomes import Outcome
     from theorex_lab.lab import Lab

@@ -210,7 +210,7 @@ MODES = ("inject", "retrieve")
 _NEITHER = "neither probes nor more than five sessions"
 _LOGS = "A data set's name, or transcripts; again for more."
 _DESIGN = "A design, a baseline, or your class as module:Name; again for more."
-_OUT = "Keeps what is done, trial by trial; an interrupted comparison goes on from it."
+_OUT = "Keeps the comparison, for `Comparison.load`."
 _SIGN = {"stale": 1}  # where less is better
 _LEADING = ("mean", "evidence_recall", "stale")
 
@@ -245,10 +245,24 @@ def compare(logs: tuple[str, ...], designs: tuple[str, ...], budgets: str, every
         raise InvalidInput(f"got the baseline {against!r}; allowed is one of the designs: {', '.join(designs)}")
     names_of(designs)
     found = [log for name in logs for log in load_logs(name)]
+    if out:
+        _check_out(out)
     with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
-        compared = run(found, designs, _numbers(budgets), every_days, seed, timeout=timeout, executor=pool, resume=out)
+        compared = run(found, designs, _numbers(budgets), every_days, seed, timeout=timeout, executor=pool)
+    if out:
+        compared.save(out)
     write_picture(picture, compared.plot)
     emit(compared.to_dict(against), "\n".join([_scores(compared, against), *_problems(compared)]))
+
+
+def _check_out(out: str) -> None:
+    """Before the work, raises InvalidInput for a file that holds something else, and for one in no folder."""
+    from theorex_lab.experiments.scores.compare import Comparison
+
+    if (file := Path(out)).exists():
+        Comparison.load(file)
+    elif not file.absolute().parent.is_dir():
+        raise InvalidInput(f"got --out {out}; allowed is a file in a folder that is there")
 
 
 def _numbers(given: str) -> list[int]:
@@ -294,7 +308,7 @@ _THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA
 @command("bench")
 @click.argument("names", nargs=-1, metavar="[ROW]...")
 @click.option("--rounds", type=click.IntRange(1, 1_000), default=5, help="How often each is measured.")
-@click.option("--scale", type=click.Choice(["10k", "100k"]), default="10k", help="Rows of data.")
+@click.option("--scale", type=click.Choice(["1k", "10k", "100k"]), default="10k", help="Rows of data.")
 def bench(names: tuple[str, ...], rounds: int, scale: str) -> None:
     """Without a ROW all of them. Processor time of ours and of a peer, turn by turn in one run, as a ratio; below 1 ours takes less.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from glob import escape, glob
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -31,20 +32,14 @@ def others() -> tuple[Design, ...]:
 
 def _may_have_others() -> bool:
     """Whether a package on the path names the group: reading the files costs a tenth of importing the library that knows."""
-    return any(os.path.isfile(folder) or _names_group(folder) for folder in dict.fromkeys(sys.path))
+    folders = [folder or "." for folder in dict.fromkeys(sys.path)]
+    files = (file for folder in folders for file in glob(f"{escape(folder)}/*-info/entry_points.txt"))
+    return any(map(os.path.isfile, folders)) or any(map(_names_group, files))
 
 
-def _names_group(folder: str) -> bool:
+def _names_group(file: str) -> bool:
     try:
-        with os.scandir(folder or ".") as found:
-            infos = [entry.path for entry in found if entry.name.endswith((".dist-info", ".egg-info"))]
-    except OSError:  # a folder that is not there holds no package
+        with open(file, "rb") as read:
+            return ENTRY_POINTS.encode() in read.read()
+    except OSError:  # a package was taken away meanwhile
         return False
-    for info in infos:
-        try:
-            with open(os.path.join(info, "entry_points.txt"), "rb") as file:
-                if ENTRY_POINTS.encode() in file.read():
-                    return True
-        except OSError:  # most packages have no entry points
-            continue
-    return False

@@ -48,9 +48,8 @@ def cascade_of(cells: Sequence[Cell], *, false_pass: float = 0.0, false_alarm: f
     ('cheap', 'strong', 0.96, 0.5, 0.4)
     """
     if not (0 <= false_pass <= 1 and 0 <= false_alarm <= 1):
-        raise InvalidInput(
-            f"got a false pass of {false_pass!r} and a false alarm of {false_alarm!r}; allowed is 0 to 1"
-        )
+        got = f"a false pass of {false_pass!r} and a false alarm of {false_alarm!r}"
+        raise InvalidInput(f"got {got}; allowed is 0 to 1")
     known = [cell for cell in cells if cell.usable and cell.cost == cell.cost]
     strong = min(known, key=lambda cell: (-cell.success_rate, cell.cost, cell.model), default=None)
     if strong is None:

@@ -153,12 +153,12 @@ def priced(cells: Sequence[Cell], settings: Settings) -> list[Cell]:
     """
     known = [cell.tokens for cell in cells if not math.isnan(cell.tokens)]
     usual = sum(known) / len(known) if known else USUAL_TOKENS
-    prices = [settings.price(cell.model) if math.isnan(cell.cost) else None for cell in cells]
-    tokens = [usual if math.isnan(cell.tokens) else cell.tokens for cell in cells]
-    return [
-        cell if price is None else cell._replace(cost=price * used / 1e6)
-        for cell, price, used in zip(cells, prices, tokens, strict=True)
-    ]
+    found = []
+    for cell in cells:
+        price = settings.price(cell.model) if math.isnan(cell.cost) else None
+        tokens = usual if math.isnan(cell.tokens) else cell.tokens
+        found.append(cell if price is None else cell._replace(cost=price * tokens / 1e6))
+    return found
 
 
 def confidence_of(runs: float) -> float:

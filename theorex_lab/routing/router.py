@@ -214,13 +214,8 @@ def _standing(found: Cell, near: list[Cell]) -> str:
     best = near[0].model
     if len(near) == 1:
         return "the best"
-    by = (
-        "cheapest"
-        if not math.isnan(found.cost)
-        else "quickest"
-        if not math.isnan(found.latency_ms)
-        else "most reliable"
-    )
+    decided = ("cheapest", found.cost), ("quickest", found.latency_ms), ("most reliable", found.n)
+    by = next(word for word, amount in decided if not math.isnan(amount))
     return f"the {by} of {len(near)} not distinguishably worse than {'the best' if found.model == best else best}"
 
 

@@ -1,7 +1,7 @@
 """Which gene to try for signals, and which not to, by what came of them before."""
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from theorex_lab.design import OPTION_KEY
 from theorex_lab.designs.causal import SIGNAL_KEY
-from theorex_lab.designs.causal.capture import checked_id
+from theorex_lab.designs.causal.capture import checked_id, signal_member
 from theorex_lab.designs.causal.items import CausalSettings, causal_settings, half_life
-from theorex_lab.designs.causal.keys import NO_SIGNALS, checked_signals, compute_signal_key, normalized_signals
+from theorex_lab.designs.causal.keys import NO_SIGNALS, compute_signal_key, normalized_signals
 from theorex_lab.home import Home
 from theorex_lab.memory.evidence import EvidenceTable, Option, cheapest_not_worse, evidence_view, expected_success
 
@@ -74,7 +74,7 @@ def get_advice(home: Home, signals: Sequence[str], genes: Sequence[str | Mapping
     ids = list(
         dict.fromkeys(checked_id("gene", gene.get("id") if isinstance(gene, Mapping) else gene) for gene in genes)
     )
-    given, settings = checked_signals(signals), causal_settings(home)
+    given, settings = signal_member(signals)["signals"], causal_settings(home)  # masked, as they were recorded
     with home.views.reading(evidence_view(home)) as evidence:
         return advice_from(
             evidence.table, given, ids, settings, home.clock.now(), drift_enabled=drift_enabled, cheapest=cheapest
@@ -113,7 +113,7 @@ def records(
     """What is known of each gene for these signals: under their own key, and under keys alike by `settings.similarity`."""
     parts = set(normalized_signals(signals)) or {NO_SIGNALS}
     numbers = {gene: table.option_number(gene) for gene in ids}
-    here = _here(table, *table.alike(_PREFIX + SIGNAL_KEY, parts, settings.similarity), numbers.values(), settings, now)
+    here = _here(table, *table.telling(_PREFIX + SIGNAL_KEY, parts, settings.similarity), settings, now)
     rows = {gene: row for gene in ids if (row := table.row(_PREFIX + OPTION_KEY, gene)) is not None}
     elsewhere = table.runs(np.array([*rows.values()], np.int64))
     _, rates, values = expected_success(elsewhere, now, half_life(settings.gene_half_life_days))
@@ -124,20 +124,20 @@ def records(
     }
 
 
-def _here(table: EvidenceTable, rows: Ints, likeness: Floats, numbers: Collection[int], settings: CausalSettings,
+def _here(table: EvidenceTable, rows: Ints, likeness: Floats, settings: CausalSettings,
           now: int) -> dict[int, tuple[float, ...]]:  # fmt: skip
     """By number of a gene: best, rate, attempts, and n, successes and cost of the row that tells best."""
-    runs, found = table.runs(rows), {}
+    runs = table.runs(rows)
     _, rate, value = expected_success(runs, now, half_life(settings.edge_half_life_days))
     value *= likeness
-    for number in numbers:
-        own = np.flatnonzero(runs.option == number)
-        if len(own):
-            best = own[value[own].argmax()]
-            most = rate[own].max(), runs.n[own].max()
-            told = value[best], *most, runs.n[best], runs.successes[best], runs.cost[best]
-            found[number] = tuple(map(float, told))
-    return found
+    order = np.lexsort((-value, runs.option))  # of each gene the row that tells best comes first
+    genes, first = np.unique(runs.option[order], return_index=True)
+    if not len(genes):
+        return {}
+    most = [np.maximum.reduceat(column[order], first) for column in (rate, runs.n)]
+    best = order[first]
+    told = value[best], *most, runs.n[best], runs.successes[best], runs.cost[best]
+    return dict(zip(genes.tolist(), zip(*(column.tolist() for column in told), strict=True), strict=True))
 
 
 def _cheaper(usable: Sequence[str], known: Mapping[str, GeneRecord]) -> str | None:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Item, Line, Wanted
 from theorex_lab.designs.causal import SIGNAL_KEY
-from theorex_lab.designs.causal.filling import AGAIN
+from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.graph import assets_of
 from theorex_lab.designs.causal.items import causal_settings, gene_text, half_life
 from theorex_lab.home import Home
@@ -49,7 +49,7 @@ def advice_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     settings = causal_settings(home)
     for gene in order:
         banned = known[gene].n >= settings.ban_attempts and known[gene].rate < settings.ban_below
-        if banned or (known[gene].rate >= _HELPED_FROM and genes[gene].get("strategy") != [AGAIN]):
+        if banned or (known[gene].rate >= _HELPED_FROM and genes[gene].get("strategy") not in ([AGAIN], [WITHOUT])):
             yield _line(BANNED if banned else HELPED, genes[gene], known[gene], wanted.now)
 
 

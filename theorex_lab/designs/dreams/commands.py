@@ -101,7 +101,7 @@ def dream_strategies(strategy: str | None, domain: str | None, everything: bool)
 
     JSON: {strategies: [{node_id, goal, summary, confidence, success_rate, version, steps, negative_constraints, …}], recall_floor}
     """
-    from theorex_lab.designs.dreams.recall import floor_of
+    from theorex_lab.designs.dreams.strategies import floor_of
 
     dreams = open_lab().dreams
     every = None if everything else True

@@ -387,12 +387,9 @@ def new_constraints(known: list[str], said: Iterable[tuple[str, str, str]]) -> I
     """Text, fault and source of those that no known one says already in nearly the same words; they are known from then on."""
     for text, fault, source in said:
         line = one_line(text, _CONSTRAINT_CHARACTERS)
-        is_known = any(_alike({*tokenize(line)}, {*tokenize(old)}) for old in known)
+        own, others = {*tokenize(line)}, ({*tokenize(old)} for old in known)
+        is_known = any(len(own & other) >= _SAID_AGAIN * len(own | other) for other in others)
         if line and len(known) < MOST_CONSTRAINTS and not is_known:
             known.append(line)
             fault = fault if fault in [*Fault] else Fault.UNKNOWN_FAILURE.value
             yield line, fault, source if source in TRUST else "tool"
-
-
-def _alike(one: set[str], other: set[str]) -> bool:
-    return len(one & other) >= _SAID_AGAIN * len(one | other)

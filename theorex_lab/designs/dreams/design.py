@@ -1,17 +1,9 @@
 """What dreams bring to a home: each part is imported when it is first asked for."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
-from theorex_lab.design import AuditPart, Design, NightStep, Section, audit_telling, later
+from theorex_lab.design import AuditPart, Design, NightStep, Section, audit_telling, later, object_at
 from theorex_lab.designs.dreams import KINDS
 from theorex_lab.designs.dreams.items import CONSTRAINT, STRATEGY, DreamSettings
 from theorex_lab.search.items import OBSERVATION
-
-if TYPE_CHECKING:
-    from theorex_lab.journal.view import View
 
 _HERE = "theorex_lab.designs.dreams"
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
@@ -19,14 +11,9 @@ _TITLES = {"avoid": "What failed before", "strategy": "What worked before"}
 READ_FROM = {kind: (kind,) for kind in ("strategy_merged", "strategy_compacted", "strategy_migrated")}
 
 
-def _views() -> Sequence[type[View]]:
-    from theorex_lab.designs.dreams import strategies, trajectories
-
-    return trajectories.Trajectories, strategies.Strategies
-
-
 DESIGN = Design(
-    name="dreams", face=later(f"{_HERE}.face:Dreams"), kinds=KINDS, views=_views, settings=DreamSettings, leads=False,
+    name="dreams", face=later(f"{_HERE}.face:Dreams"), kinds=KINDS, settings=DreamSettings, leads=False,
+    views=lambda: [object_at(f"{_HERE}.{place}") for place in ("trajectories:Trajectories", "strategies:Strategies")],
     items=(OBSERVATION, STRATEGY, CONSTRAINT),
     sections=(Section(later(f"{_HERE}.sections:strategy_lines"), _TITLES, lambda _: 0.6),),
     retrieve=later(f"{_HERE}.sections:retrieve_strategies"),

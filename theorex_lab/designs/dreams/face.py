@@ -35,8 +35,8 @@ class Dreams(Face):
     strategy = on_home(made.strategy_by_id)
     edges = on_home(made.edges_of)
     undo_merge = on_home(later(f"{_HERE}.consolidate:undo_merge"))
-    begin_traversal = on_home(later(f"{_HERE}.recall:begin_traversal"))
-    next_step = on_home(later(f"{_HERE}.recall:next_step"))
+    begin_traversal = on_home(later(f"{_HERE}.strategies:begin_traversal"))
+    next_step = on_home(later(f"{_HERE}.strategies:next_step"))
     training_data = on_home(later(f"{_HERE}.sqlite_file:training_data"))
 
     @cached_property
@@ -59,7 +59,7 @@ class Dreams(Face):
 
     def query(self, text: str, **among: Any) -> Any:
         """The strategy that answers, if one does; see `recall.recall`."""
-        from theorex_lab.designs.dreams.recall import recall
+        from theorex_lab.designs.dreams.strategies import recall
 
         return recall(self.home, text, vectors=self.vectors, **among)
 

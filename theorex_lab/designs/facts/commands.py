@@ -17,7 +17,7 @@ from theorex_lab.clock import to_iso
 from theorex_lab.console import Command, command, emit, fail, group, keeps_secrets, one_row, open_lab, reads_project
 from theorex_lab.console.options import OWN_AGENT, own_agent
 from theorex_lab.design import later
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, domains, notes, self_notes, tree_write
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, domains, notes, tree_write
 from theorex_lab.designs.facts.handoff import MOST_CHARACTERS, PHASES, read_handoff
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
@@ -275,7 +275,7 @@ fact_domain = group(
 fact_self = group(
     "self", "",
     _made(
-        "add", _writing(self_notes.add_line, "A line of --text, or of --fact, which this promotes. Content flows from notes to facts to these files, never back.", "file", "text", "undo"), OWN_AGENT, _FROM, click.option("--file", type=click.Choice(self_notes.FILES), default="MEMORY", help="Which file."),
+        "add", _writing(notes.add_line, "A line of --text, or of --fact, which this promotes. Content flows from notes to facts to these files, never back.", "file", "text", "undo"), OWN_AGENT, _FROM, click.option("--file", type=click.Choice(notes.FILES), default="MEMORY", help="Which file."),
         click.option("--text", default="", help="The line."), click.option("--fact", default="", metavar="ID", help="A fact to promote."),
         click.option("--undo", is_flag=True, help="Take the line out."), about="Add a line to MEMORY.md or SOUL.md."),
     _made("render", _rendering(tree_write.self_documents), _FOLDER, about="Write MEMORY.md and SOUL.md."))  # fmt: skip

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.design import Face
-from theorex_lab.designs.facts.checks import check_entity, check_line, one_of
-from theorex_lab.designs.facts.writing import NewFact, write_fact
+from theorex_lab.designs.facts.writing import NewFact, check_entity, check_line, one_of, write_fact
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Body, Event

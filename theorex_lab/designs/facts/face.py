@@ -5,13 +5,13 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.design import Face, later, on_home
-from theorex_lab.designs.facts import channels, self_notes, signals, writing
+from theorex_lab.designs.facts import channels, signals, writing
 from theorex_lab.designs.facts import domains as areas
 from theorex_lab.designs.facts import notes as work
-from theorex_lab.designs.facts.checks import check_entity
 from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.summaries import moment, summary, tier
+from theorex_lab.designs.facts.writing import check_entity
 from theorex_lab.journal.files import write_atomically
 
 _HERE = "theorex_lab.designs.facts"
@@ -56,8 +56,8 @@ class FactsMemory(Face):
     write_domain = on_home(areas.write)
     scan_domains = on_home(areas.scan_domains)
     judge_proposal = on_home(areas.judge_proposal)
-    add_line = on_home(self_notes.add_line)
-    lines = on_home(self_notes.self_lines)
+    add_line = on_home(work.add_line)
+    lines = on_home(work.self_lines)
     check_chains = on_home(later(f"{_HERE}.tree_read:check_home"))
     duplicates = on_home(later(f"{_HERE}.tree_read:duplicates"))
     beat = on_home(later(f"{_HERE}.heartbeat:beat"))

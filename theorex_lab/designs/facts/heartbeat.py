@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import Any, NamedTuple
 
 from theorex_lab.clock import SystemClock, to_iso
-from theorex_lab.designs.facts import checks, domains, items, signals, writing
+from theorex_lab.designs.facts import domains, items, signals, writing
 from theorex_lab.designs.facts.channels import Channels
 from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.designs.facts.handoff import Handoff, read_handoff
@@ -335,9 +335,9 @@ def _about(home: Home, project: str, who: str, category: str, text: str) -> tupl
     """
     with home.views.reading(Channels) as channels:
         group = channels.is_group(project)
-    person = f"people/{checks.slug_of(who)}"
+    person = f"people/{writing.slug_of(who)}"
     if group is not None:
         return person, project if group else ""
     if project and category not in _OF_THE_PERSON and who in ("user", "main"):
-        return f"projects/{checks.slug_of(re.sub(r'-[0-9a-f]{8}$', '', project))}", project
+        return f"projects/{writing.slug_of(re.sub(r'-[0-9a-f]{8}$', '', project))}", project
     return person, project if _LOCAL.search(text) else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 
 from theorex_lab.config import part_of
 from theorex_lab.config_record import SettingsRecord, tunable
@@ -30,16 +29,10 @@ def _fact(event: Event) -> tuple[ItemText, ...]:
     return (ItemText(body["fact_id"], told, tuple(body["tags"]), echo=body.get("noted", "")),)
 
 
-def _superseded(event: Event) -> Iterable[str]:
-    return () if event.body["undo"] else event.body["facts"]
-
-
-def _restored(event: Event) -> Iterable[str]:
-    return event.body["facts"] if event.body["undo"] else ()
-
-
 # What a later fact replaced sleeps: it is found only where what is cold is asked for.
-FACT = ItemKind("fact", {"fact": _fact}, sleeps={"fact_superseded": _superseded}, wakes={"fact_superseded": _restored})
+FACT = ItemKind(
+    "fact", {"fact": _fact}, sleeps={"fact_superseded": lambda event: () if event.body["undo"] else event.body["facts"]},
+    wakes={"fact_superseded": lambda event: event.body["facts"] if event.body["undo"] else ()})  # fmt: skip
 
 
 class FactSettings(SettingsRecord):

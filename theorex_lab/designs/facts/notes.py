@@ -1,6 +1,7 @@
 """Notes of the work: what rubbed, surprised or was done well, and facts that may not both hold; reviewed one by one.
 
 Beside them, pairs of active facts that nobody has noted yet and that may not hold side by side.
+MEMORY.md and SOUL.md are lines that were chosen to be known always, a person's or an agent's own, or promoted facts.
 """
 
 import json
@@ -10,16 +11,26 @@ from typing import Any, NamedTuple
 
 from theorex_lab.clock import to_iso
 from theorex_lab.design import Face
-from theorex_lab.designs.facts import NOTE_CATEGORIES, items
-from theorex_lab.designs.facts.checks import check_entity, check_flow, check_line, one_of
+from theorex_lab.designs.facts import NOTE_CATEGORIES, facts, items, writing
 from theorex_lab.designs.facts.facts import Fact, fact_by_id, facts_of
 from theorex_lab.designs.facts.pairs import SharedWords, contradiction, normal_form
-from theorex_lab.designs.facts.writing import DESCRIPTION_CHARACTERS, NewFact, supersede, undo_supersede, write_fact
+from theorex_lab.designs.facts.writing import (
+    DESCRIPTION_CHARACTERS,
+    NewFact,
+    check_entity,
+    check_flow,
+    check_line,
+    one_of,
+    supersede,
+    undo_supersede,
+    write_fact,
+)
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.journal.view import View
+from theorex_lab.memory.observation import TRUST
 
 TENSION = "tension"
 STATUSES = ("pending", "promoted", "archived", "resolved")
@@ -266,3 +277,51 @@ def _pairs(facts: list[Fact], entity: str | None) -> Iterator[dict[str, Any]]:
                     "jaccard": round(jaccard, 3), "contradiction": round(contradiction(other.text, fact.text), 3)}  # fmt: skip
         earlier.add(fact.id, fact.text)
         by_id[fact.id] = fact
+
+
+FILES = ("MEMORY", "SOUL")
+_MARKDOWN = ("#", "- ", "* ", "+ ", ">", "|", "```", " ", "\t")  # a line that begins so is shown as it is
+
+
+def add_line(home: Home, file: str, text: str = "", *, fact: str = "", undo: bool = False, source: str = "agent",
+             agent: str = "main") -> Event:  # fmt: skip
+    """Add a line to MEMORY or SOUL: a text, or that of a fact, which this promotes. undo: take it out again.
+
+    Raises InvalidInput for another file, for both or neither of text and fact, and where the line is there already, or with
+    `undo` is not.
+    """
+    if bool(text) == bool(fact):
+        raise InvalidInput(f"got {'both' if fact else 'neither'} of a text and a fact; allowed is one of them")
+    promoted = facts.fact_by_id(home, fact) if fact else None
+    text = writing.check_line(home, items.told_of(promoted.entity, promoted.text) if promoted else text, source)
+    if (text in self_lines(home, file)) != undo:
+        raise InvalidInput(f"got {text!r:.80}, which {file}.md {'does not have' if undo else 'has already'}")
+    body = {"file": file, "text": text, "undo": undo, "source": source}
+    if promoted is not None:
+        body["source"] = min(source, promoted.source, key=TRUST.__getitem__)
+    return Face(home).append("self_added", body, agent=agent, lineage=[promoted.event_id] if promoted else [])
+
+
+def self_lines(home: Home, file: str, *, agent: str | None = None) -> list[str]:
+    """The lines of MEMORY or SOUL, of all agents or of one, in the order in which they were added."""
+    writing.one_of("file", file, FILES)
+    lines: dict[str, None] = {}
+    for event in home.journal.tail(0, kinds=["self_added"], projects=home.projects):
+        if event.body["file"] == file and agent in (None, event.agent):
+            lines.pop(event.body["text"], None)
+            lines |= {} if event.body["undo"] else {event.body["text"]: None}
+    return list(lines)
+
+
+def document(home: Home, file: str, *, agent: str | None = None) -> str:
+    """MEMORY.md or SOUL.md as Markdown; '' where it has no line."""
+    lines = self_lines(home, file, agent=agent)
+    shown = [line if line.startswith(_MARKDOWN) else f"- {line}" for line in lines]
+    text = "\n".join(f"\n{line}\n" if line.startswith("#") else line for line in shown)
+    return f"# {file}\n\n{text.strip()}\n" if lines else ""
+
+
+def lines_in(file: str, text: str) -> list[str]:
+    """The lines of a document, without comments: what `document` writes, it reads."""
+    lines = (line.rstrip().removeprefix("- ") for line in text.splitlines())
+    return [line for line in lines if line and line != f"# {file}" and not line.startswith("<!--")]

@@ -70,7 +70,8 @@ class Superseding:
         for old in judged.replaced if replacing else ():
             self.remove(old)
         if not self._is_spent(judged):
-            self._take(id, judged.statement)
+            for entry in self._entries(judged.statement):
+                entry[id] = judged.statement
         return judged
 
     def remove(self, id: str) -> None:
@@ -146,10 +147,6 @@ class Superseding:
         new = judged.statement
         left = self._groups.get((new.subject, _group(new.relation)), {}).values()
         return new.cue == "ends" and bool(judged.ends) and any(old.cue != "ends" for old in left)
-
-    def _take(self, id: str, statement: Statement) -> None:
-        for entry in self._entries(statement):
-            entry[id] = statement
 
     def _entries(self, statement: Statement) -> Iterator[dict[str, Statement]]:
         """Where a statement is found."""

@@ -12,8 +12,8 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, tzinfo
-from functools import cached_property
+from datetime import datetime
+from functools import cache
 from itertools import count
 from pathlib import Path
 from typing import Annotated, Any
@@ -23,13 +23,14 @@ from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, checks, domains, notes, self_notes
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, domains, notes
 from theorex_lab.designs.facts.facts import Fact, Facts, facts_of
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.notes import STATUSES
 from theorex_lab.designs.facts.pairs import fact_hash, same_fact
 from theorex_lab.designs.facts.summaries import zone_of
 from theorex_lab.designs.facts.tree_write import MAIN, REGISTRY, SECTIONS, in_json, said_by_day, title_of, wrapped
+from theorex_lab.designs.facts.writing import check_entity
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import schema
 from theorex_lab.exchange.files import Importing, Reports, each_file
@@ -198,7 +199,7 @@ def tree_files(path: Path) -> list[Path]:
         return [path] if path.name == "items.json" and path.is_file() else []
     patterns = ("life/*/*/items.json", "ops/*/*.json", *("memory/" + "*/" * depth + "*.md" for depth in range(4)))
     found = dict.fromkeys(file for pattern in patterns for file in sorted(path.glob(pattern)) if _reader(file))
-    return [*found, *(file for name in self_notes.FILES if (file := path / f"{name}.md").is_file())]
+    return [*found, *(file for name in notes.FILES if (file := path / f"{name}.md").is_file())]
 
 
 def _reader(file: Path) -> str:
@@ -209,7 +210,7 @@ def _reader(file: Path) -> str:
         return "" if file.name == "index.json" else "_note"
     if file.parent.parent.name == "domains":
         return "_domain" if file.stem in domains.FILES else ""
-    return "_self" if file.stem in self_notes.FILES else "_day" if _DAY.fullmatch(file.stem) else ""
+    return "_self" if file.stem in notes.FILES else "_day" if _DAY.fullmatch(file.stem) else ""
 
 
 class _Taking:
@@ -218,6 +219,8 @@ class _Taking:
     def __init__(self, home: Home, how: Importing, root: Path, *, replace: bool = False) -> None:
         self.home, self.how, self.root, self.replace, self.ids = home, how, root, replace, dict[str, str]()
         self.source = "agent" if how.trust_own else "import"
+        self.zone, self.said = cache(lambda: zone_of(fact_settings(home))), cache(lambda: said_by_day(home))
+        self.domains = cache(lambda: domains.domains_of(home, everywhere=True))
 
     def take(self, file: Path, problems: list[str]) -> tuple[int, int]:
         """Take in one file, in one transaction; how many records were new, and how many known."""
@@ -281,7 +284,7 @@ class _Taking:
     def _fact_record(self, raw: Any) -> tuple[Body, FactRecord]:
         record = upgraded(without_nulls(raw))
         if "entity" in record:
-            checks.check_entity(record["entity"])
+            check_entity(record["entity"])
         record["trust"] = self.how.source(record, "trust", self.source)
         return record, checked(FactRecord, record)
 
@@ -316,15 +319,15 @@ class _Taking:
         return self.ids.get(stated, stated)
 
     def _self(self, file: Path, _problems: list[str]) -> Events:
-        here = self_notes.self_lines(self.home, file.stem)
-        for line in self_notes.lines_in(file.stem, self._text(file)):
+        here = notes.self_lines(self.home, file.stem)
+        for line in notes.lines_in(file.stem, self._text(file)):
             body = {"file": file.stem, "text": line, "undo": False, "source": self.source}
             if line not in here:
                 yield self._event("self_added", body, None, derived_event_id("self-file", file.stem, line)), 1
 
     def _domain(self, file: Path, problems: list[str]) -> Events:
         name, kind = file.parent.name, file.stem
-        domain = self._domains.get(name)
+        domain = self.domains().get(name)
         body = {"domain": name, "by": "hand", "source": self.source, "append": False, "text": ""}
         if domain is None:
             about = {"file": "domain", **domains.check_stated(name, self._stated(file.parent.parent / REGISTRY, name))}
@@ -353,7 +356,7 @@ class _Taking:
     def _day(self, file: Path, problems: list[str]) -> Events:
         folder, day, section = file.parent.name, file.stem, SECTIONS[0]
         project = "" if folder in (MAIN, "memory") else check_project(folder.removeprefix("_").removesuffix("_"))
-        here = Counter(line for lines in self._said.get((folder, day), {}).values() for line in lines)
+        here = Counter(line for lines in self.said().get((folder, day), {}).values() for line in lines)
         seen = Counter[str]()
         for number, line in enumerate(self._text(file).splitlines(), 1):
             if line.startswith(("#", "<!--")) or not line.strip(" -*"):
@@ -370,7 +373,7 @@ class _Taking:
         found = _SAID.fullmatch(text)
         time, who, text = found.groups() if found else ("00:00", self.how.agent, text)
         try:
-            at = to_microseconds(datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=self._zone))
+            at = to_microseconds(datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=self.zone()))
         except ValueError as error:
             raise InvalidInput(f"got the time {day} {time}, which is none; allowed is YYYY-MM-DD and HH:MM") from error
         if who == "user":
@@ -381,24 +384,12 @@ class _Taking:
         entry = Entry(text, who, at, observation_type=kind, source=self.source, project=project)
         return new_observation(entry, self.home.settings, self.how.now)[0]
 
-    @cached_property
-    def _zone(self) -> tzinfo:
-        return zone_of(fact_settings(self.home))
-
-    @cached_property
-    def _domains(self) -> dict[str, domains.Domain]:
-        return domains.domains_of(self.home, everywhere=True)
-
-    @cached_property
-    def _said(self) -> dict[tuple[str, str], dict[str, list[str]]]:
-        return said_by_day(self.home)
-
 
 def entity_of(file: Path, document: Any) -> str:
     """The entity that an items.json is of: by its folders, else as it says itself. Raises InvalidInput for none."""
     space, slug = file.absolute().parts[-3:-1]
     stated = document.get("entity", "") if isinstance(document, dict) else ""
-    return checks.check_entity(f"{space}/{slug}" if file.absolute().parts[-4] == "life" else stated)
+    return check_entity(f"{space}/{slug}" if file.absolute().parts[-4] == "life" else stated)
 
 
 def _event_id(raw: dict[str, Any], *parts: str) -> str:
@@ -474,7 +465,7 @@ def duplicates(home: Home) -> tuple[int, list[list[str]]]:
 
 def duplicate_of(home: Home, entity: str, text: str) -> dict[str, Any]:
     """The hash of a text, and the id of the entity's active fact that says exactly the same, or None."""
-    same = (fact.id for fact in facts_of(home, checks.check_entity(entity)) if same_fact(fact.text, text))
+    same = (fact.id for fact in facts_of(home, check_entity(entity)) if same_fact(fact.text, text))
     return {"hash": fact_hash(text), "duplicate": next(same, None)}
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.designs.facts import KINDS, domains, self_notes
+from theorex_lab.designs.facts import KINDS, domains, notes
 from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.notes import Note, notes_of
@@ -136,8 +136,8 @@ def title_of(domain: str, file: str) -> str:
 
 def self_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
     """MEMORY.md and SOUL.md, where they have lines."""
-    for file in self_notes.FILES:
-        if text := self_notes.document(home, file, agent=agent):
+    for file in notes.FILES:
+        if text := notes.document(home, file, agent=agent):
             yield f"{file}.md", f"{file}.md", text
 
 

@@ -4,8 +4,8 @@ from typing import Any
 
 from theorex_lab.design import Face
 from theorex_lab.designs.sessions.digests import captures_of, digest_of, in_words, keep_digest
-from theorex_lab.designs.sessions.rules import Rule, standing_rules
 from theorex_lab.designs.sessions.said import NeededFile, needed_files
+from theorex_lab.designs.sessions.sections import Rule, standing_rules
 
 
 class Sessions(Face):

@@ -45,9 +45,10 @@ def sentences(text: str, by: Speaker) -> tuple[Saying, ...]:
     once: dict[str, Span] = {}
     for span in sentences_of(text, by, doubtful=True):
         once.setdefault(span.text, span)
-    standing = [_standing(span) if by == "user" else 0.0 for span in once.values()]
-    told = enumerate(zip(once.values(), standing, strict=True))
-    return tuple(Saying(number, span.text, rule, worth(span.text, by), span.own) for number, (span, rule) in told)
+    told = enumerate((span, directive_of(span) if by == "user" else None) for span in once.values())
+    return tuple(
+        Saying(number, span.text, rule.standing if rule else 0.0, worth(span.text, by), span.own)
+        for number, (span, rule) in told)  # fmt: skip
 
 
 def said_in(event: Event) -> str:
@@ -75,8 +76,3 @@ def item_id(event_id: str, number: int) -> str:
 def holder_of(item: str) -> str:
     """The id of the event that holds a sentence."""
     return item.partition(".")[0]
-
-
-def _standing(span: Span) -> float:
-    found = directive_of(span)
-    return found.standing if found else 0.0

@@ -9,6 +9,7 @@ from theorex_lab.console import command, emit, keeps_secrets, one_row, open_lab,
 from theorex_lab.console.options import ANY_AGENT, CONCEPT_ID, LIMIT, OWN_AGENT, SESSION, nearest, note, own_agent
 from theorex_lab.designs.theorex.face import Theorex
 from theorex_lab.ids import check_session
+from theorex_lab.search.items import MOMENT_TYPE
 
 _MOST_PROJECTS = 3  # a flush is of one or two sessions, the night renders the others
 _EMBEDDING_SECONDS = 2.0
@@ -158,22 +159,17 @@ def confirm(observation_id: str) -> None:
 
 @command("moment")
 @OWN_AGENT
-@click.option("--ref", "refs", multiple=True, metavar="FILE:LINE", help="A place it tells of; may be repeated.")
 @SESSION
 @click.argument("story", nargs=-1, required=True)
 @keeps_secrets
-def moment(agent: str | None, refs: tuple[str, ...], session: str, story: tuple[str, ...]) -> None:
-    """Several words are one story. It never fades from the moments of `flash-inject`; its concepts anchor `drift`.
+def moment(agent: str | None, session: str, story: tuple[str, ...]) -> None:
+    """Several words are one story. It never sleeps; its concepts anchor `drift`.
 
-    JSON: {event_id, concepts, refs}
+    JSON: {event_id, concepts}
     """
-    from theorex_lab.designs.theorex.moments import check_refs
-
-    places = check_refs(refs)
-    done = open_lab().theorex.moment(" ".join(story), agent=own_agent(agent), refs=places, session=session)
+    done = open_lab().agent(own_agent(agent)).write(" ".join(story), observation_type=MOMENT_TYPE, session=session)
     concepts = ", ".join(done.concepts) or "none"
-    result = {"event_id": done.event_id, "concepts": done.concepts, "refs": places}
-    emit(result, f"{done.event_id}\nconcepts: {concepts}\nrefs: {len(places)}")
+    emit({"event_id": done.event_id, "concepts": done.concepts}, f"{done.event_id}\nconcepts: {concepts}")
 
 
 @command("drift")

@@ -12,10 +12,8 @@ from theorex_lab.design import Line, Wanted
 from theorex_lab.designs.theorex.axon import Axon, Mask, numbers_of
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.items import TITLES
-from theorex_lab.designs.theorex.moments import Moment, recent_moments
 from theorex_lab.designs.theorex.scores import Chosen, law_of, scores_of
-from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
-from theorex_lab.designs.theorex.short_term import ShortTerm
+from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm, shared_concepts
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
@@ -29,16 +27,14 @@ from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens
 from theorex_lab.memory.marks import as_marked
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST, owner_of
 from theorex_lab.text.line import NOTICE, escape, fence, one_line
-from theorex_lab.text.paths import shown_path
 
 # Tokens and items of the context that a model is given.
 BUDGETS = {
     "ministral-3b": (4_096, 15), "qwen3-32b": (6_144, 25), "claude-sonnet": (16_000, 60), "claude-opus": (20_000, 80),
     "default": (4_096, 20)}  # fmt: skip
-_RECENT, _MOMENT = "recent", "moment"
+_RECENT = "recent"
 _SHOWN = (Tier.ACTIVE, Tier.MILD)
 _FLASH_FIXES, _FLASH_ACTIVE, _FLASH_RECENT = 5, 10, 5
-_REFS_SHOWN = 5
 _SHORT_CHARACTERS = 8
 
 
@@ -116,30 +112,28 @@ def _take_sentences(room: Room, said: Sequence[Line], most: int) -> ChosenLines:
 
 
 def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
-    """What a running session knows: fixes, up to ten ACTIVE concepts, the last five that flushes kept, and five moments.
+    """What a running session knows: fixes, up to ten ACTIVE concepts, and the last five that flushes kept.
 
     All of it is of the home's project or of none. How much of the session itself waits to be flushed stands in the first
-    line. All of it is data; a moment that says what a fix says is left out.
+    line. All of it is data.
     """
     axon, flash, short_term = home.views.get(Axon), home.views.get(Flash), home.views.get(ShortTerm)
     now, projects = home.clock.now(), home.projects
     with axon.lock, flash.lock, short_term.lock:
         fixes = sentences(axon, home.journal, now, home.settings, projects)
-        moments = recent_moments(axon, home.journal, agent=check_agent(agent), projects=projects)
-        active = _concepts(axon, home, now, [agent], [Tier.ACTIVE])
+        active = _concepts(axon, home, now, [check_agent(agent)], [Tier.ACTIVE])
         recent = _kept_last(short_term, now, agent, projects)
         waiting = len(flash.pending(agent, session))
     fixes = as_marked(home, fixes)
-    new = [moment for moment in moments if not any(_says(line, moment.story) for line in fixes)]
     said = [*trusted_first(active)[:_FLASH_ACTIVE], *trusted_first(recent)[:_FLASH_RECENT]]
-    said = as_marked(home, [*said, *(_moment_line(agent, moment, now) for moment in new)], as_markdown)
+    said = as_marked(home, said, as_markdown)
     lines = [f"[Session: {escape(session)} | agent: {agent} | events not flushed: {waiting}]", NOTICE]
     room = Room(BUDGETS["default"][0], used=count_tokens("\n".join(lines)))
     told = _take_sentences(room, fixes, _FLASH_FIXES)
     taken = {*room.take(said), *room.take_hearsay(said)}
     lines += context.sections_of(told)
     shown = list(told.lines)
-    for kind, title in ((CONCEPT, "Active"), (_RECENT, "Lately"), (_MOMENT, "Moments")):
+    for kind, title in ((CONCEPT, "Active"), (_RECENT, "Lately")):
         kept = [line for line in said if line in taken and line.kind == kind]
         shown += kept
         if kept:
@@ -160,22 +154,6 @@ def _kept_last(short_term: ShortTerm, now: int, agent: str, projects: Sequence[s
         trust[label] = max(highest, int(table["trust"][row])), item
     heard = {label: None if level >= TRUST["agent"] else (agent, level) for label, (level, _) in trust.items()}
     return [Line(_RECENT, agent, one_line(label), heard[label], (item,)) for label, (_, item) in trust.items()]
-
-
-def _says(line: Line, text: str) -> bool:
-    return plain(line.text).startswith(f"{plain(one_line(text))} (")
-
-
-def _moment_line(agent: str, moment: Moment, now: int) -> Line:
-    """`story [refs] _(age)_`, the story cut, at most five references: those to places of the project alone."""
-    story = one_line(moment.story)
-    shown = [ref for ref in moment.refs if shown_path(ref)]
-    more = ["…"] if len(shown) > _REFS_SHOWN else []
-    text = f"{story} [{', '.join([*shown[:_REFS_SHOWN], *more])}]" if shown else story
-    age = age_in_words((now - moment.at) / MICROSECONDS_PER_DAY)
-    trusted = TRUST[moment.source] >= TRUST["agent"]
-    heard_from = None if trusted else (agent, TRUST[moment.source])
-    return Line(_MOMENT, agent, f"{escape(text)} _({age})_" if trusted else f"{text} ({age})", heard_from, (moment.id,))
 
 
 def sentences(axon: Axon, journal: Journal, now: int, settings: Settings, projects: Chosen = None) -> list[Line]:

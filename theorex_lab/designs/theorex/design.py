@@ -14,7 +14,7 @@ READ_FROM = {
     "moment_capture": ("observation",)}  # fmt: skip
 MEMORY_SETTINGS = (
     "decayLaw", "decayParams", "halfLifeDays", "fixHalfLifeDays", "activeThreshold", "mildThreshold", "contextTokens")  # fmt: skip
-_VIEWS = ("axon:Axon", "flash:Flash", "short_term:ShortTerm", "shared:SharedWeb")
+_VIEWS = ("axon:Axon", "flash:Flash", "stages:ShortTerm", "stages:SharedWeb")
 
 
 def _own(place: str) -> Callable[..., Any]:
@@ -33,13 +33,13 @@ DESIGN = parts.Design(
     name="theorex", face=_own("face:Theorex"), tools=_own("tools:tools"), kinds=KINDS, upcasters=UPCASTERS, leads=False,
     events=parts.EventsPart(settled=_own("exchange_read:settled")),
     views=lambda: [parts.object_at(f"theorex_lab.designs.theorex.{place}") for place in _VIEWS],
-    items=(OBSERVATION, CONCEPT, MOMENT), search=parts.SearchPart(*_several("search", "asleep", "shared_documents", "related")),
+    items=(OBSERVATION, CONCEPT, MOMENT), search=parts.SearchPart(*_several("answers", "asleep", "shared_documents", "related")),
     sections=(
         parts.Section(_own("context:sentence_lines"), TITLES, always=True), parts.Section(_own("context:concept_lines"))),
-    reminders=_own("steps:reminders"), agents=_own("steps:agents_of"), status=_own("axon_view:status"), files=(FILES,),
+    reminders=_own("upkeep:reminders"), agents=_own("upkeep:agents_of"), status=_own("answers:status"), files=(FILES,),
     steps=(
-        parts.NightStep("refine", _own("steps:refine_all"), before_gate=True),
-        *(parts.NightStep(name, _own(f"steps:{name}_all")) for name in ("flush", "scan", "graduate", "promote"))),
-    audit=parts.AuditPart(READ_FROM, *_several("audit", "reading", "audit_entries")),
-    policies={"memory": parts.PolicyPart(MEMORY_SETTINGS, *_several("learning", "propose", "score", "evidence"))},
+        parts.NightStep("refine", _own("upkeep:refine_all"), before_gate=True),
+        *(parts.NightStep(name, _own(f"upkeep:{name}_all")) for name in ("flush", "scan", "graduate", "promote"))),
+    audit=parts.AuditPart(READ_FROM, *_several("answers", "reading", "audit_entries")),
+    policies={"memory": parts.PolicyPart(MEMORY_SETTINGS, *_several("upkeep", "propose", "score", "evidence"))},
     consolidated=lambda home: _own("flash:flushed_upto")(home.journal))  # fmt: skip

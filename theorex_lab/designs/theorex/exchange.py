@@ -3,7 +3,7 @@
 agents/<agent>/axon.json      concepts and links of an agent, as Graphology exports a graph
 shared-axon.json              the shared web in the same shape, with what each agent contributed
 observations.jsonl            every sentence as it was written
-moments/<id>.json             those of them that are moments, with the places they tell of
+moments/<id>.json             those of them that are moments
 short-term/YYYY-MM-DD.jsonl   what flushes kept on that day; stm.jsonl: of the last fourteen days
 embeddings.jsonl              vectors of the embedder in use; they are not read back, each home makes its own
 SHARED_CONTEXT.md             the context as it is now; it is not read back
@@ -30,8 +30,7 @@ from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon, numbers_of
 from theorex_lab.designs.theorex.items import MOMENT
 from theorex_lab.designs.theorex.scores import scores_of
-from theorex_lab.designs.theorex.shared import SharedWeb, shared_concepts
-from theorex_lab.designs.theorex.short_term import RETENTION_DAYS, ShortTerm, counted_upto
+from theorex_lab.designs.theorex.stages import RETENTION_DAYS, SharedWeb, ShortTerm, counted_upto, shared_concepts
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.boot import boot_context
 from theorex_lab.exchange import flat_files as flat
@@ -71,12 +70,6 @@ class WrittenMemory(NamedTuple):
     def owners(self) -> list[str]:
         """Those of the agents who have an axon."""
         return [name for name in self.agents if self.axon.agents.find(name) is not None]
-
-
-def axon_attributes(agent: str, short_term: ShortTerm) -> FlatRecord:
-    """Attributes of an agent's graph: whose it is, and up to when each graduated concept's records were counted."""
-    upto = sorted((str(concept), to_iso(at)) for concept, at in counted_upto(short_term, agent).items())
-    return {"agent_id": agent, "graduated": dict(upto)}
 
 
 def axon_nodes(memory: WrittenMemory, agent: str) -> Iterator[FlatRecord]:
@@ -243,14 +236,14 @@ def _observation_of(event: Event, faded: list[int]) -> FlatRecord:
         "observation_type": body["type"], **{name: body[name] for name in ("text", "tags", "source")},
         "source_weight": body["weight"], **{name: body[name] for name in ("sentiment", "extractor", "concepts")},
         "faded": faded, "lineage": list(event.lineage),
-        **{name: body[name] for name in ("refs", "refused", "project") if body.get(name)}}  # fmt: skip
+        **{name: body[name] for name in ("refused", "project") if body.get(name)}}  # fmt: skip
 
 
 def moment_document(record: FlatRecord) -> FlatRecord:
-    """A moment as a document: `story` and `code_refs` in place of the sentence's text and refs, and its concepts' ids."""
-    kept = {name: value for name, value in record.items() if name not in ("text", "refs")}
+    """A moment as a document: `story` in place of the sentence's text, and its concepts' ids."""
+    kept = {name: value for name, value in record.items() if name != "text"}
     ids = [concept[0] for concept in record["concepts"]]
-    return {**kept, "story": record["text"], "code_refs": record.get("refs", []), "concept_ids": ids}
+    return {**kept, "story": record["text"], "concept_ids": ids}
 
 
 def vector_lines(searcher: Searcher, agents: list[str]) -> Iterator[str]:
@@ -351,8 +344,10 @@ def _memory(home: Home, agent: str | None) -> Iterator[WrittenMemory]:
 
 
 def _write_axon(memory: WrittenMemory, agent: str, path: Path) -> int:
-    nodes, edges = axon_nodes(memory, agent), axon_edges(memory.axon, agent)
-    return flat.write_graph(path, axon_attributes(agent, memory.short_term), nodes, edges)
+    """Write an agent's graph: whose it is, and up to when each graduated concept's records were counted."""
+    upto = sorted((str(concept), to_iso(at)) for concept, at in counted_upto(memory.short_term, agent).items())
+    attributes = {"agent_id": agent, "graduated": dict(upto)}
+    return flat.write_graph(path, attributes, axon_nodes(memory, agent), axon_edges(memory.axon, agent))
 
 
 def _write_shared(memory: WrittenMemory, path: Path) -> int:
@@ -409,8 +404,7 @@ def _import_file(home: Home, how: Importing, stated: set[str], file: Path, probl
 def _moment(file: Path) -> flat.Lines:
     """The sentence that a moment's document states."""
     document = flat.parse_object(read_file(file))
-    named = {"text": document.get("story", ""), "refs": document.get("code_refs", []), "observation_type": MOMENT_TYPE}
-    yield 1, {**document, **named}
+    yield 1, {**document, "text": document.get("story", ""), "observation_type": MOMENT_TYPE}
 
 
 def _kind(file: Path) -> str:

@@ -17,7 +17,6 @@ from pydantic import AfterValidator, Field
 from theorex_lab.clock import EARLIEST
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import NODE_TYPE
-from theorex_lab.designs.theorex.moments import check_refs
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import records, schema
 from theorex_lab.exchange.files import Importing, Read
@@ -26,7 +25,6 @@ from theorex_lab.ids import UUID, check_agent, derived_event_id
 from theorex_lab.journal.event import Body, Event, encode, new_event
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, LINK_FIRST, LINK_STEP, Tier
 from theorex_lab.memory.observation import DEFAULT_TYPE, TRUST, Entry, new_observation
-from theorex_lab.text.doors import kept_text
 
 _ANY_SEQ = 2**62
 AT_ONCE = 1_000  # links, or contributions, of one event
@@ -297,8 +295,6 @@ def _observation(record: FlatRecord, counted: Collection[str], how: Importing) -
     body = made.body
     if stated.refused:
         body["refused"] = stated.refused
-    if "refs" in record:
-        body["refs"] = [kept_text(ref) for ref in check_refs(record["refs"])]
     if agent in counted:
         body |= {"counted": False, "faded": stated.faded}
     event_id = schema.event_id_of(stated.id, "observation", agent, at, encode(body))

@@ -10,7 +10,7 @@ from theorex_lab.designs.theorex import lifecycle
 from theorex_lab.ids import check_agent
 
 if TYPE_CHECKING:
-    from theorex_lab.designs.theorex.axon_view import AxonView
+    from theorex_lab.designs.theorex.answers import AxonView
 
 
 def _of(place: str) -> Callable[..., Any]:
@@ -37,11 +37,10 @@ class Theorex(Face):
     boot_aware = _of("context:render_for_model")
     flash_context = _of("context:render_flash")
     confirm = _of("context:confirm")
-    moment = _of("moments:write_moment")
-    drift = _of("monitor:drift")
-    check_context = _of("monitor:check_context")
-    check_turns = _of("monitor:check_turns")
-    refine = _of("learning:refine")
+    drift = _of("upkeep:drift")
+    check_context = _of("upkeep:check_context")
+    check_turns = _of("upkeep:check_turns")
+    refine = _of("upkeep:refine")
 
     def observation_types(self) -> list[str]:
         """The types of observation that were written here, in order of their first."""
@@ -51,7 +50,7 @@ class Theorex(Face):
 
     def axon(self, *, agents: Sequence[str] | None = None) -> AxonView:
         """The concepts of all agents, or of these, as tables and graphs."""
-        from theorex_lab.designs.theorex.axon_view import AxonView
+        from theorex_lab.designs.theorex.answers import AxonView
 
         return AxonView(self.home, agents)
 
@@ -63,10 +62,10 @@ class Theorex(Face):
 
     def query_shared(self, query: str = "", *, limit: int = 10) -> Any:
         """The concepts of the shared web that answer the query best; without one the best of all."""
-        from theorex_lab.designs.theorex.search import query_shared
+        from theorex_lab.designs.theorex.answers import query_shared
 
         return query_shared(self.searcher, query, limit=limit)
 
     def flash_inject(self, session: str, *, agent: str = "main") -> str:
-        """What a running session knows now: the agent's hottest concepts, what was lately kept, and its last moments."""
+        """What a running session knows now: the agent's hottest concepts, and what was lately kept."""
         return str(self.flash_context(session, agent=agent).text)

@@ -14,10 +14,6 @@ _SENTENCE_END = re.compile(r"[.!?…]+[\"')\]]*\s+|[。！？]+|\n+")
 TITLES = {FIX_TYPE: "Known fixes", AVOID_TYPE: "To avoid"}
 
 
-def _moment(event: Event) -> tuple[ItemText, ...]:
-    return observed_text(event) if event.body["type"] == MOMENT_TYPE else ()
-
-
 def _labels(event: Event) -> Iterator[ItemText]:
     """The concepts that an event names: ids, canonical forms, and the sentence that names it."""
     body = event.body
@@ -32,5 +28,6 @@ def _labels(event: Event) -> Iterator[ItemText]:
 
 
 # A moment never sleeps.
-MOMENT = ItemKind("moment", {"observation": _moment})
+MOMENT = ItemKind(
+    "moment", {"observation": lambda event: observed_text(event) if event.body["type"] == MOMENT_TYPE else ()})  # fmt: skip
 CONCEPT = ItemKind("concept", dict.fromkeys(("observation", "graduated", "imported"), _labels), once=True, label=True)

@@ -22,7 +22,7 @@ from theorex_lab.memory.observation import project_in
 if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
     from theorex_lab.designs.theorex.axon import Axon
     from theorex_lab.designs.theorex.scores import Scanned
-    from theorex_lab.designs.theorex.short_term import ShortTerm
+    from theorex_lab.designs.theorex.stages import ShortTerm
     from theorex_lab.journal.view import View, Views
 
 V = TypeVar("V", bound="View")
@@ -48,7 +48,7 @@ def flush(home: Home, session: str, *, agent: str = "main", before: int | None =
     Each UTC day of a session has a flash of its own, so that no day crowds out another. `before` (µs UTC): only the
     events until the first that is not older.
     """
-    from theorex_lab.designs.theorex import axon, flash, scores, short_term
+    from theorex_lab.designs.theorex import axon, flash, scores, stages
 
     with home.views.reading(flash.Flash) as view:
         pending = view.pending(check_agent(agent), session)
@@ -62,7 +62,7 @@ def flush(home: Home, session: str, *, agent: str = "main", before: int | None =
     scored = [flash.score(event, importance, weight) for event in waiting]
     held = flash.held_by_day(flash.echoed(scored, home.settings.flash_echo_weight))
     kept = [scored for scored in held if scored.concepts and scored.score >= home.settings.flush_threshold]
-    events = [event for scored in kept for event in short_term.short_term_events(scored, weight)]
+    events = [event for scored in kept for event in stages.short_term_events(scored, weight)]
     # Two processes that flush at once give this event one id, so that only one of them is heard.
     # The id is made of the seq alone, which says whose session it is: a session's id may be a secret that is erased.
     marker = derived_event_id("flushed", upto)
@@ -89,7 +89,7 @@ def graduate(home: Home, *, agent: str = "main") -> list[str]:
 
     In a project those alone that were kept in no other.
     """
-    from theorex_lab.designs.theorex.short_term import ShortTerm, graduates, graduation_event
+    from theorex_lab.designs.theorex.stages import ShortTerm, graduates, graduation_event
 
     def decide(view: ShortTerm) -> Iterator[Event]:
         now = home.clock.now()
@@ -104,7 +104,7 @@ def graduate(home: Home, *, agent: str = "main") -> list[str]:
 def promote(home: Home, *, agent: str = "main", force: Sequence[int] = ()) -> Promoted:
     """Give the agent's concepts above promotionThreshold, and the forced ones, to the shared web; as `scan` by project."""
     from theorex_lab.designs.theorex.axon import Axon
-    from theorex_lab.designs.theorex.shared import SharedWeb, promotion
+    from theorex_lab.designs.theorex.stages import SharedWeb, promotion
 
     with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
         among = axon.within(home.projects, alone=True)

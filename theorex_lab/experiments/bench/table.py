@@ -16,7 +16,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.bench.measure import ROWS, BenchRow, Ground
 from theorex_lab.experiments.data import datasets
 
-SCALES = {"10k": 10_000, "100k": 100_000}
+SCALES = {"1k": 1_000, "10k": 10_000, "100k": 100_000}
 HEAD = "| row | measured | beside | ours ÷ peer, median [min–max] | target |\n|---|---|---|---|---|"
 _PACKAGES = "theorex-lab numpy pandas networkx rank-bm25 bm25s numba mcp onnxruntime".split()
 
@@ -57,7 +57,8 @@ def number(value: float) -> str:
 
 def rows() -> dict[str, BenchRow]:
     """All rows by name."""
-    import_module("theorex_lab.experiments.bench.peers")
+    for family in ("peers", "causal"):
+        import_module(f"theorex_lab.experiments.bench.{family}")
     return ROWS
 
 

@@ -9,8 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from theorex_lab.config import Settings
-from theorex_lab.designs.dreams.adapter import capture_run, memory_section
 from theorex_lab.designs.dreams.items import dream_settings
+from theorex_lab.designs.dreams.sections import capture_run, memory_section
 from theorex_lab.dispatch.llm import client_for
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.experiments.demos import agents

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from theorex_lab.experiments.draw import axes
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
-from theorex_lab.experiments.scores.search_weights import Considered, Weights, floor_table, shown_right
+from theorex_lab.experiments.scores.retrieval import Considered, Weights, floor_table, shown_right
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.search.blend import WEIGHTS
 

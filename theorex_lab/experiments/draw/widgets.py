@@ -116,10 +116,9 @@ def decay_explorer(sources: Mapping[str, Callable[[], Items | AccessLog]]) -> An
     low, high = (math.log10(days) for days in HALF_LIFE_RANGE_DAYS)
     days: dict[str, Any] = {"value": DEFAULT_HALF_LIFE_DAYS, "min": low, "max": high, "step": 0.02}
     half_life = control("FloatLogSlider", "Half-life (days)", readout_format=".1f", **days)
-    active, mild = (
-        control("FloatSlider", f"{name} from importance", value=value, min=0.0, max=1.0, step=0.01)
-        for name, value in (("ACTIVE", ACTIVE_THRESHOLD), ("MILD", MILD_THRESHOLD))
-    )
+    shares: dict[str, Any] = {"min": 0.0, "max": 1.0, "step": 0.01}
+    active = control("FloatSlider", "ACTIVE from importance", value=ACTIVE_THRESHOLD, **shares)
+    mild = control("FloatSlider", "MILD from importance", value=MILD_THRESHOLD, **shares)
 
     def drawn(items: Items) -> tuple[str, Figure]:
         settings = half_life.value, active.value, mild.value

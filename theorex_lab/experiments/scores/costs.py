@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 COST_SETS = ("llmrouter", "routellm", "local_runs")
 CHEAPEST, THOMPSON = "cheapest not worse", "Thompson sampling"
 FALSE_PASS = FALSE_ALARM = 0.1  # of the noisy check
+CHECKS = {"perfect check": (0.0, 0.0), "noisy check": (FALSE_PASS, FALSE_ALARM)}
 ANY_TASK = ""
 BOARDS_NOTE = "The boards state sums alone: runs are chosen and scored on the same cases, which flatters the best one."
 Cells = dict[str, list[Cell]]
@@ -126,10 +127,7 @@ def cascades(found: RoutingSet, cells: Cells, *, seed: int = 0) -> dict[str, Pai
     """What cascades bring and cost: with a check that knows the truth, with a noisy one, and by expected success alone."""
     noise = np.random.default_rng(seed).random(len(found.test.scores))
     told = {}
-    for name, (false_pass, false_alarm) in {
-        "perfect check": (0.0, 0.0),
-        "noisy check": (FALSE_PASS, FALSE_ALARM),
-    }.items():
+    for name, (false_pass, false_alarm) in CHECKS.items():
         pairs = {task: _pair(known, false_pass, false_alarm) for task, known in cells.items()}
         first, then = (_by_task({task: pair[place] for task, pair in pairs.items()}, found) for place in (0, 1))
         (score, cost), (strong, more) = scored.taken(found, {"first": first, "then": then}).values()
@@ -189,33 +187,20 @@ def score_boards(runs: Sequence[AiderRun] | None = None, *, level: float = WORSE
 
 def _option(run: AiderRun) -> Option:
     cost = math.nan if run.total_cost is None else run.total_cost / run.cases
-    solved = round(run.pass_rate / 100 * run.cases)
-    return Option(
-        f"{run.model} ({run.edit_format})", run.cases, solved, cost, 1_000 * (run.seconds_per_case or math.nan)
-    )
+    name, solved = f"{run.model} ({run.edit_format})", round(run.pass_rate / 100 * run.cases)
+    return Option(name, run.cases, solved, cost, 1_000 * (run.seconds_per_case or math.nan))
 
 
 def _board(board: str, options: Sequence[Option], level: float) -> BoardScore:
     near = not_worse(options, level)
     best, found = options[near[0]], options[cheapest_not_worse(options, level)]
-    (best_rate, rate), costs = (side.successes / side.n for side in (best, found)), [best.cost, found.cost]
-    error = 1.96 * math.sqrt(sum(r * (1 - r) / cases for r, cases in ((best_rate, best.n), (rate, found.n))))
-    error = 0.0 if best == found else error
-    best_cost, cost = (None if math.isnan(each) else each for each in costs)
+    best_rate, rate = best.successes / best.n, found.successes / found.n
+    error = 1.96 * math.sqrt(best_rate * (1 - best_rate) / best.n + rate * (1 - rate) / found.n) * (best != found)
+    best_cost, cost = (None if math.isnan(side.cost) else side.cost for side in (best, found))
     ratio = cost / best_cost if cost is not None and best_cost is not None else None
     known = sorted((o for o in options if not math.isnan(o.cost)), key=lambda o: (o.cost, -o.successes / o.n))
     rising = [o for place, o in enumerate(known) if all(o.successes / o.n > p.successes / p.n for p in known[:place])]
-    told = best.name, best_rate, best_cost, found.name, rate, cost
-    gain = rate - best_rate
+    gain, names = rate - best_rate, [o.name for o in rising]
     return BoardScore(
-        board,
-        len(options),
-        len(known),
-        *told,
-        gain,
-        gain - error,
-        gain + error,
-        ratio,
-        len(near),
-        [o.name for o in rising],
-    )
+        board, len(options), len(known), best.name, best_rate, best_cost, found.name, rate, cost, gain, gain - error,
+        gain + error, ratio, len(near), names)  # fmt: skip

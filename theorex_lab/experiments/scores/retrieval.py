@@ -4,22 +4,22 @@
 >>> from theorex_lab.search.embed import HashedNgramEmbedder
 >>> said = [new_event("observation", {"text": text}, agent="main", at=1) for text in ("the port is 8080", "it rains")]
 >>> log = Log("tiny", said, [Probe(2, "which port?", frozenset({said[0].id}))])
->>> score_retrieval([log], embedder=HashedNgramEmbedder(), fitted=False).value("default", "recall@5")
+>>> score_retrieval([log], embedder=HashedNgramEmbedder()).value("default", "recall@5")
 1.0
 """
 
 import json
-import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.config import check_settings
@@ -28,25 +28,22 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import cache_folder
 from theorex_lab.experiments.data.log_sets.said import locomo, precisionmembench
 from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.experiments.scores.search_weights import Considered, Weights, fit_weights, without_words
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.filling import count_tokens
 from theorex_lab.memory.retrieve import Hits
-from theorex_lab.search.blend import WEIGHTS
+from theorex_lab.search.blend import WEIGHTS, blend, shown
 from theorex_lab.search.embed import Embedder, EmbedderKind, choose_embedder
 from theorex_lab.search.fuse import Scores
 from theorex_lab.search.vectors import VectorCache, text_key
 
+Weights = Mapping[str, float]
 SETS = ("locomo", "qmsum", "fact_updates", "precisionmembench")
 DEPTHS, HIT_DEPTHS = (5, 10, 25, 50), (5, 10)
 _RECALL, _HIT = [f"recall@{depth}" for depth in DEPTHS], [f"hit@{depth}" for depth in HIT_DEPTHS]
 METRICS = (*_RECALL, *_HIT, "ndcg@10", "tokens", "precision")
 _PARTS = {"locomo": partial(locomo, unanswerable=True), "precisionmembench": partial(precisionmembench, searched=True)}
 _FIGURES = Path(__file__).with_name("retrieval_figures.json")
-_FITTED_LOGS, _FITTED_QUERIES = 10, 400  # logs at most that weights are fitted to, and made queries of all of them
-# What made queries say nothing of: they are made of longer texts more often, whoever says them.
-MADE_SO, TRUST = ("asked", "length"), 0.5
 
 
 def _text(member: str) -> Callable[[Event], list[ItemText]]:
@@ -75,7 +72,6 @@ class Retrieval:
 
     n: int
     scores: Mapping[str, Scores]
-    weights: Weights | None = None
 
     def value(self, method: str, metric: str) -> float:
         """The mean of a metric over the questions."""
@@ -115,48 +111,52 @@ def known_figures(dataset: str) -> dict[str, Any]:
     return known.get(dataset, {"baselines": {}, "published": {}, "source": ""})
 
 
-def score_retrieval(logs: Sequence[Log], *, embedder: Embedder | None = None, fitted: bool = True,
-                    seed: int = 0) -> Retrieval:  # fmt: skip
-    """Ask each log's questions, by each of METHODS, and with weights fitted to queries that the logs' own texts give.
+def score_retrieval(logs: Sequence[Log], *, embedder: Embedder | None = None) -> Retrieval:
+    """Ask each log's questions, by each of METHODS.
 
     embedder: None is the one that is installed, its vectors kept in the user's cache. Where it is a lexical one, methods
     with vectors go by words. Raises InvalidInput where no question has an answer among the texts.
     """
     used = kept_embedder() if embedder is None else embedder
-    if not fitted:
-        return score_methods(logs, used)
-    made = made_logs(logs[:: math.ceil(len(logs) / _FITTED_LOGS)], _FITTED_QUERIES, seed)
-    return score_methods(logs, used, fit_weights(choices_of(made, used), kept=MADE_SO, trust=TRUST))
-
-
-def score_left_out(logs: Sequence[Log], embedder: Embedder) -> Retrieval:
-    """Score weights that are fitted, with labels, to all logs but the one that is asked; the method is `fitted`."""
-    told = [choices_of([log], embedder) for log in logs]
-    parts = []
-    for number, log in enumerate(logs):
-        weights = fit_weights([each for other in (*told[:number], *told[number + 1 :]) for each in other])
-        parts.append(score_methods([log], embedder, weights, methods=("fitted",)).scores["fitted"])
-    scores = np.concatenate(parts)
-    return Retrieval(len(scores), {"fitted": scores})
-
-
-def score_methods(logs: Sequence[Log], embedder: Embedder, fitted: Weights | None = None, *,
-                  methods: Sequence[str] = tuple(METHODS)) -> Retrieval:  # fmt: skip
-    """As `score_retrieval`, by these methods, and with weights that are fitted already."""
-    rows: dict[str, list[list[float]]] = {name: [] for name in (*methods, *(["fitted"] if fitted else []))}
+    rows: dict[str, list[list[float]]] = {name: [] for name in METHODS}
     for log in logs:
-        with remembering(log, embedder) as lab:
+        with remembering(log, used) as lab:
             for probe in filter(_answerable, log.probes):
                 for name, row in rows.items():
-                    row.append(question_scores(found_by(lab, probe.query, name, fitted), probe.answers))
-    if not (n := len(next(iter(rows.values())))):
+                    row.append(question_scores(found_by(lab, probe.query, name), probe.answers))
+    if not (n := len(rows["default"])):
         raise InvalidInput("got no question that a text answers; allowed are logs with questions and their evidence")
-    return Retrieval(n, {name: np.array(row) for name, row in rows.items()}, fitted)
+    return Retrieval(n, {name: np.array(row) for name, row in rows.items()})
 
 
-def made_logs(logs: Sequence[Log], queries: int, seed: int = 0) -> list[Log]:
-    """The logs with queries that their own texts give, so many of all of them together: see `without_words`."""
-    return [without_words(log, TEXTS, math.ceil(queries / len(logs)), seed + number) for number, log in enumerate(logs)]
+class Considered(NamedTuple):
+    """A query's texts. right: (texts,), which of them answer it.  columns: their signals, see `Searcher.signals`.
+
+    wanted: how many texts answer it, considered or not.
+    """
+
+    right: NDArray[np.bool_]
+    columns: Mapping[str, NDArray[np.float64]]
+    wanted: int = 1
+
+
+def shown_right(considered: Considered, weights: Weights, floor: float = 0.0) -> NDArray[np.bool_]:
+    """Which of the texts that come back are right, best first, without the rule for texts that hold all words of a query."""
+    if not len(considered.right):
+        return considered.right
+    total, _ = blend(considered.columns, weights)
+    order = np.argsort(-total, kind="stable")
+    return considered.right[order[shown(total[order]) >= floor]]
+
+
+def floor_table(asked: Sequence[Considered], weights: Weights, floors: Sequence[float]) -> pd.DataFrame:
+    """Columns floor, precision and recall of ten texts at most, means over the queries that something answers."""
+    rows = []
+    for floor in floors:
+        ten = [(shown_right(texts, weights, floor)[:10], texts.wanted) for texts in asked if texts.wanted]
+        precision = np.mean([right.mean() if len(right) else 0.0 for right, _ in ten])
+        rows.append((floor, float(precision), float(np.mean([right.sum() / wanted for right, wanted in ten]))))
+    return pd.DataFrame(rows, columns=["floor", "precision", "recall"])
 
 
 def choices_of(logs: Sequence[Log], embedder: Embedder) -> list[Considered]:
@@ -189,11 +189,11 @@ def remembering(log: Log, embedder: Embedder, **settings: Any) -> Iterator[Lab]:
         yield lab
 
 
-def found_by(lab: Lab, query: str, method: str = "default", fitted: Weights | None = None) -> Hits:
-    """What a method of METHODS, or `fitted` with its weights, finds."""
-    weights, with_vectors = METHODS.get(method, (fitted, True))
+def found_by(lab: Lab, query: str, method: str = "default") -> Hits:
+    """What a method of METHODS finds."""
+    weights, with_vectors = METHODS[method]
     ships = lab.settings
-    floor = ships.search_floor if weights is None or method == "fitted" else 0.0
+    floor = ships.search_floor if weights is None else 0.0
     try:
         lab.settings = ships.model_copy(update={"search_weights": weights, "search_floor": floor})
         return lab.search(query, limit=DEPTHS[-1], vectors="always" if with_vectors else "never")

@@ -222,4 +222,9 @@ def commands_of(events: Iterable[Event]) -> set[str]:
     ['cd pkg', 'go test', 'tail']
     """
     called = (event.body.get("command", "") for event in events if event.kind == "tool_used")
-    return {command for text in called for command in _COMMAND.findall(text)}
+    return {command for text in called for command in programs(text)}
+
+
+def programs(command: str) -> list[str]:
+    """The programs that a line of a shell runs, each with its subcommand, in their order."""
+    return _COMMAND.findall(command)

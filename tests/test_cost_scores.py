@@ -1,0 +1,154 @@
+"""What policies cost: scores by hand on a small set, boards, and evidence that ages while models change."""
+
+from __future__ import annotations
+
+import json
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from conftest import DAY, NOW
+from test_routing_scoring import needs_data, small_set
+
+from theorex_lab.cli import theorex
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data.parsing import AiderRun
+from theorex_lab.experiments.data.routing_sets import RoutingSet
+from theorex_lab.experiments.scores import costs
+from theorex_lab.experiments.scores.drift import EACH_RUN, SINCE_LAST, aged, half_lives_under_drift
+from theorex_lab.experiments.scores.routing import OURS, score_routing
+from theorex_lab.memory.evidence import EvidenceTable
+from theorex_lab.memory.intervals import bootstrap_ratio
+
+
+def test_policies_on_a_small_set_are_as_computed_by_hand() -> None:
+    """Model a (cost 0) masters task 0, b (cost 1) task 1; c costs 2 and masters none."""
+    found = small_set()
+    scores = {each.policy: each for each in costs.score_costs(found, seed=1)}
+    tasks, test = np.array(found.test.queries.tasks), found.test.scores
+    assert scores["oracle"].regret == 0.0
+    assert scores["uniform"].cost == 1.0
+    cheap, matrix = scores[costs.CHEAPEST], scores["task matrix"]
+    assert cheap.cost < matrix.cost
+    mastered = tasks != "task 2"
+    assert cheap.score >= float(np.where(tasks == "task 0", test[:, 0], test[:, 1])[mastered].sum()) / len(tasks)
+    assert scores["best single"].difference == 0.0
+    assert costs.score_costs(found, seed=1).policies == costs.score_costs(found, seed=1).policies
+    json.dumps(costs.score_costs(found, seed=1).result(), allow_nan=False)
+
+
+def cascading_set() -> RoutingSet:
+    """Of one task: cheap (cost 1) is right in half, strong (cost 4) nearly always, independently."""
+    found = small_set(400, models=2)
+    generator = np.random.default_rng(2)
+    for part in (found.train, found.test):
+        part.scores[:] = generator.random(part.scores.shape) < (0.5, 0.9)
+    return RoutingSet(**{**vars(found), "costs": np.array([1.0, 4.0])})
+
+
+def test_a_cascade_pays_the_first_model_always_and_the_second_where_the_check_fails() -> None:
+    found = cascading_set()
+    scores = {each.policy: each for each in costs.score_costs(found, seed=1)}
+    first, strong = found.test.scores.T
+    perfect, noisy = scores["cascade, perfect check"], scores["cascade, noisy check"]
+    assert perfect.score == pytest.approx(np.maximum(first, strong).mean())
+    assert perfect.cost == pytest.approx(1 + 4 * (1 - first.mean()))
+    assert perfect.cost_ratio == pytest.approx(perfect.cost / 4)
+    assert perfect.difference_low > 0
+    assert scores["best single"].score < noisy.score + 0.05 < perfect.score + 0.05
+    assert perfect.cost < noisy.cost + 0.5 < 4.5
+    assert scores["cascade, expected success"].cost == 4.0, "half is below what the strong one brings"
+
+
+def test_thompson_sampling_finds_the_better_model() -> None:
+    found = cascading_set()
+    assert (costs.thompson(found, {costs.ANY_TASK: []}, seed=3)[-100:] == 1).mean() > 0.9
+
+
+def test_an_unknown_task_goes_by_all_of_them_and_an_unknown_set_is_refused() -> None:
+    found = small_set()
+    cells = costs.cells_of(found.train.take(np.flatnonzero(np.array(found.train.queries.tasks) == "task 1")), found)
+    assert set(cells) == {"task 1", costs.ANY_TASK}
+    assert costs.cascades(found, cells)["cascade, perfect check"][0].shape == (len(found.test.scores),)
+    with pytest.raises(InvalidInput, match="got the set 'poems'; allowed are llmrouter, routellm, local_runs"):
+        costs.score_costs("poems")
+
+
+def test_the_ratio_of_costs_is_paired() -> None:
+    base = np.random.default_rng(0).random(50) + 1
+    ratio = bootstrap_ratio(base * 0.5, base)
+    assert (ratio.mean, ratio.low, ratio.high) == pytest.approx((0.5, 0.5, 0.5))
+    with pytest.raises(InvalidInput, match="got a base whose mean is 0"):
+        bootstrap_ratio([1.0], [0.0])
+
+
+def test_a_picture_is_drawn_on_the_axes_given() -> None:
+    figure, ax = plt.subplots()
+    assert costs.score_costs(small_set()).plot(ax) is ax
+    assert "coins" in ax.get_xlabel()
+    plt.close(figure)
+
+
+def test_of_a_board_the_cheapest_that_is_not_worse_is_chosen_and_no_cost_is_not_cheap() -> None:
+    def run(model: str, rate: float, cost: float | None) -> AiderRun:
+        return AiderRun("b", model, model, "diff", 200, rate, 10.0, cost)
+
+    runs = [run("best", 80, 20.0), run("near", 79, 2.0), run("silent", 80, None), run("poor", 40, 0.2)]
+    (found,) = costs.score_boards(runs)
+    assert (found.best, found.chosen, found.cost, found.with_cost) == ("best (diff)", "near (diff)", 0.01, 3)
+    assert found.cost_ratio == pytest.approx(0.1)
+    assert found.difference == pytest.approx(-0.01)
+    assert found.low < found.difference < 0 < found.high
+    assert found.frontier == ["poor (diff)", "near (diff)", "best (diff)"]
+
+
+def test_evidence_that_ages_by_itself_recovers_from_a_change_and_a_whole_cell_hardly() -> None:
+    how = {"half_lives": (7.0, None), "repetitions": 6, "days": 130, "change": 60}
+    found = half_lives_under_drift(cascading_set(), **how, seed=1)
+    days = {(row.ages, row.half_life_days): row.days for row in found}
+    assert days[EACH_RUN, 7.0] < days[EACH_RUN, None] == days[SINCE_LAST, None]
+    after = {(row.ages, row.half_life_days): row for row in found}
+    assert after[EACH_RUN, 7.0].after < after[SINCE_LAST, 7.0].after
+    assert all(row.before < row.after for row in found)
+    assert half_lives_under_drift(cascading_set(), **how, seed=1).to_dict() == found.to_dict()
+    with pytest.raises(InvalidInput, match="allowed is a day from 14"):
+        half_lives_under_drift(cascading_set(), change=5)
+
+
+def test_the_simulated_ageing_is_that_of_evidence() -> None:
+    table = EvidenceTable()
+    for number in range(8):
+        table.add("query_type/code", "m", number < 6, at=NOW - 10 * DAY)
+    cells = table.cells(now=NOW, half_life_days=7.0)
+    assert float(8 * aged(10.0, 7.0)) == pytest.approx(cells.n[0])
+    assert float(6 * aged(10.0, 7.0)) == pytest.approx(cells.successes[0])
+
+
+def test_the_command_tells_policies_and_drift() -> None:
+    def told(*arguments: str) -> str:
+        ended = CliRunner().invoke(theorex, ["eval", "costs", "--dataset", "local_runs", *arguments], obj={})
+        assert ended.exit_code == 0, ended.output
+        return ended.output
+
+    assert {"dataset", "policies", "cost_unit"} <= json.loads(told("--json")).keys()
+    assert "cheapest not worse" in told()
+    assert len(json.loads(told("--drift", "--json"))["drift"]) == 8
+    assert EACH_RUN in told("--drift")
+
+
+@needs_data
+def test_on_the_public_set_the_router_is_no_worse_than_the_best_single_model_and_cheaper() -> None:
+    for policies in (score_routing("llmrouter").policies, score_routing("llmrouter").without_repeats):
+        ours = next(each for each in policies if each.policy == OURS)
+        assert ours.difference_high > 0
+        assert ours.cost_ratio_high is not None
+        assert ours.cost_ratio_high < 0.85
+
+
+@needs_data
+def test_the_boards_of_aider_are_compared() -> None:
+    ended = CliRunner().invoke(theorex, ["eval", "costs", "--dataset", "aider", "--json"], obj={})
+    boards = {board["board"]: board for board in json.loads(ended.output)["boards"]}
+    assert boards["polyglot"]["cost_ratio"] < 0.7
+    assert boards["edit"]["best_cost"] is None
