@@ -111,28 +111,6 @@ def tour(repo: str, transcripts: str | None, output: str, seed: int) -> None:
     emit({**found.result(), "page": str(file)}, "\n".join(text))
 
 
-@command("demo")
-@click.option("--model", metavar="NAME", default="", help="A model of the settings plays the agent; default: a script.")
-@click.argument("name", metavar="DEMO")
-def demo(name: str, model: str) -> None:
-    """sql: a table with Spanish columns. stripe: pages that only a header names. isa: an older strategy after the rules changed.
-
-    An agent works without memory, a dream makes a strategy of what it did, and it works once more with that; beside the
-    figures that Evolving Memory publishes. Your own home is not touched, but its config.json says which models there are.
-
-    JSON: {demo, without: {steps, tool_calls, tool_errors, tokens, success}, with: {…}, change, document: {…}, memory, notes}
-    """
-    from theorex_lab.config import load_settings
-    from theorex_lab.console import named_home, named_preset
-    from theorex_lab.experiments.demos import run_demo
-    from theorex_lab.home import CONFIG_FILE
-
-    home = Path(named_home()).expanduser()
-    settings = load_settings(home / CONFIG_FILE, preset=named_preset())
-    found = run_demo(name, model=model, settings=settings)
-    emit(found.result(), str(found))
-
-
 @command("lab")
 @click.option("--port", type=click.IntRange(1, 65_535), help="Port of the server; default its own.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
