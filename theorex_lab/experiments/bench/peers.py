@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
+from importlib import import_module
 from itertools import count, cycle
 from typing import Any
 
@@ -68,6 +69,15 @@ def _rank_bm25(ground: Ground) -> Iterator[Round]:
     peer = BM25Okapi(corpus, epsilon=0.0)
     ten_best = in_turn(lambda tokens: np.argpartition(peer.get_scores(tokens), -10)[-10:], queries)
     yield alternately(in_turn(index.search, queries), ten_best, calls=5)
+
+
+@row("words-bm25s", "search by words", "bm25s with numba", at_most=4, needs=("bm25s", "numba"))
+def _bm25s(ground: Ground) -> Iterator[Round]:
+    corpus, index, queries = _corpus(ground)
+    peer = import_module("bm25s").BM25(backend="numba")
+    peer.index(corpus, show_progress=False)
+    ten_best = in_turn(lambda tokens: peer.retrieve([tokens], k=10, show_progress=False, n_threads=1), queries)
+    yield alternately(in_turn(index.search, queries), ten_best, calls=50)
 
 
 @row("hybrid", "search by words and vectors", "BM25 of all, and a product with all vectors")
