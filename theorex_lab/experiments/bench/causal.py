@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from functools import partial
@@ -14,7 +15,7 @@ import numpy as np
 from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock, to_iso
 from theorex_lab.designs.causal.advice import advice_from
 from theorex_lab.designs.causal.capture import document_form
-from theorex_lab.designs.causal.items import CausalSettings
+from theorex_lab.designs.causal.items import CausalSettings, runs_of
 from theorex_lab.designs.causal.keys import compute_signal_key
 from theorex_lab.experiments.bench.measure import NOW, Amounts, Ground, Round, alternately, elapsed, in_turn, row
 from theorex_lab.home import Home
@@ -114,15 +115,14 @@ def _advice(ground: Ground) -> Iterator[Round]:
         yield _beside(ground, lambda signals: lab.causal.get_advice(signals, GENES), mixed(), told)
 
 
-def _table(events: Iterator[Event]) -> tuple[EvidenceTable, list[Event]]:
-    table, last = EvidenceTable(), list[Event]()
+def _table(events: Iterator[Event]) -> tuple[EvidenceTable, Sequence[Event]]:
+    """Evidence of events, and the last of them."""
+    table, last = EvidenceTable(), deque[Event](maxlen=_LINES)
     for event in events:
-        gene, hit = event.body["gene"]["id"], event.body["outcome"]["status"] == "success"
-        for key in (f"causal/signal:{event.body['signal']['key']}", "causal/option"):
-            table.add(key, gene, hit, at=event.at)
-        last = [*last[-_LINES:], event] if len(last) >= 2 * _LINES else last
+        for key, option, success, *_ in runs_of(event):
+            table.add(f"causal/{key}", option, success, at=event.at)
         last.append(event)
-    return table, last
+    return table, [*last]
 
 
 def _of_table(
