@@ -20,7 +20,7 @@ from theorex_lab.dispatch.llm import ChainAnswer
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
 from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.journal.event import encode
-from theorex_lab.text import secret_commands, secret_formats, secret_names, secret_prose
+from theorex_lab.text import secret_formats, secret_names, secret_prose
 from theorex_lab.text.doors import door, kept_text, kept_value
 from theorex_lab.text.masking import HINTS, MASK, mask, masked_value
 
@@ -82,7 +82,7 @@ def test_no_hint_of_a_table_is_missed_by_the_first_look() -> None:
     hints = (hints | {*secret_prose.HINTS}) - {"pass", "de passe"}
     assert [hint for hint in hints if not any(first in hint for first in HINTS)] == []
     assert all(len(hints) == 1 for hints, _ in secret_names.NAMES)
-    assert secret_commands.COMMANDS
+    assert secret_formats.COMMANDS
 
 
 def test_json_members_are_masked_by_their_names() -> None:

@@ -28,9 +28,8 @@ from theorex_lab.designs.causal.outcomes import infer_outcome_enhanced
 from theorex_lab.designs.causal.sections import advice_lines
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.memory.alike import PartIndex
 from theorex_lab.memory.context import render
-from theorex_lab.memory.evidence import EvidenceTable, success_of
+from theorex_lab.memory.evidence import EvidenceTable, PartIndex, success_of
 from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.memory.recalled import recalled_event
 

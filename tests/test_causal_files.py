@@ -27,7 +27,7 @@ GOLDEN = Path(__file__).parent / "golden" / "memory_graph.jsonl"
 ERROR = ["log_error", "errsig:TypeError: Cannot read /srv/app/x.js:10 at 0xFF"]
 TUNING = ["perf_bottleneck", " user_feature_request "]
 AT = "2026-03-10T00:00:00Z"
-FILES = ("memory_graph.jsonl", "genes.json", "capsules.json", "evolution_narrative.md", "memory_graph_state.json")
+FILES = ("memory_graph.jsonl", "genes.json", "capsules.json", "evolution_narrative.md")
 VARIABLES = ("EVOLUTION_DIR", "MEMORY_DIR", "MEMORY_GRAPH_PATH", "EVOLVER_SESSION_SCOPE")
 
 
@@ -280,28 +280,6 @@ def test_each_outcome_is_followed_by_what_it_makes_of_the_confidence(opened: Cal
     assert last["derived_from"] == {"outcome_event_id": lines[-3]["id"]}
     assert (last["stats"]["updated_at"], last["stats"]["decay_weight"]) == ("2026-03-10T00:00:00.000Z", 1)
     assert lines[-2]["edge"] == {"signal_key": compute_signal_key(TUNING), "gene_id": "gene_a"}
-
-
-def test_the_state_file_tells_the_last_attempt(opened: Callable[[], Lab], tmp_path: Path) -> None:
-    lab = opened()
-    done = lab.causal.record_attempt(
-        ERROR, {"id": "gene_a", "category": "repair"}, observations={"scan_ms": 4}, capsules_used=["c"]
-    )
-    for recorded in (False, True):
-        export_graph(lab.home, None, tmp_path / "out")
-        state = json.loads((tmp_path / "out" / FILES[4]).read_text())["last_action"]
-        assert (state["action_id"], state["gene_id"], state["had_error"], state["capsules_used"]) == (
-            done.id,
-            "gene_a",
-            True,
-            ["c"],
-        )
-        assert (state["outcome_recorded"], state["signals"], state["baseline_observed"]) == (
-            recorded,
-            ERROR,
-            {"scan_ms": 4},
-        )
-        lab.causal.close(done.id, "success") if not recorded else None
 
 
 def test_genes_come_in_as_objects_and_as_lists_and_replace_nothing(opened: Callable[[], Lab], tmp_path: Path) -> None:

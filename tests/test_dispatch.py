@@ -19,8 +19,7 @@ from theorex_lab import InvalidInput, Lab, Settings
 from theorex_lab.config import ModelSettings
 from theorex_lab.dispatch.bus import BusMessage, End, EventBus, Start, ToolUse, preview, recorder
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
-from theorex_lab.dispatch.owner import this_place
-from theorex_lab.dispatch.worker import LARGEST_TASK_BYTES, Dispatcher, DispatchTask
+from theorex_lab.dispatch.worker import LARGEST_TASK_BYTES, Dispatcher, DispatchTask, this_place
 from theorex_lab.errors import AlreadyThere, StorageError
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event

@@ -20,7 +20,7 @@ from theorex_lab import Lab
 from theorex_lab.cli.learn import _shown
 from theorex_lab.dispatch.bus import End, Start, ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
-from theorex_lab.dispatch.owner import alive
+from theorex_lab.dispatch.worker import alive
 from theorex_lab.evolution.audit import audit
 from theorex_lab.evolution.cases import Case, ReviewVerdict, case_of
 from theorex_lab.evolution.decisive import LAST_CALL_SHARE

@@ -24,9 +24,9 @@ from hostile_server import FAILURES, HostileServer, after, completion, hang
 
 from theorex_lab import Lab
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.dispatch import owner as owners
+from theorex_lab.dispatch import worker as owners
 from theorex_lab.dispatch.bus import Start
-from theorex_lab.dispatch.owner import LOST, OUT_OF_SIGHT, alive, close_lost, this_place
+from theorex_lab.dispatch.worker import LOST, OUT_OF_SIGHT, alive, close_lost, this_place
 from theorex_lab.errors import StorageError
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -11,11 +9,10 @@ import pytest
 from conftest import DAY, NOW
 
 from theorex_lab import Settings
-from theorex_lab.errors import ConfigError, InvalidInput, StorageError
+from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.experiments.draw.sweep_plots import plot_frontier
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay
-from theorex_lab.experiments.replay.resume import ResumeFile
 from theorex_lab.experiments.replay.sweep import frontier, settings_of, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.journal.sqlite.store import SqliteJournal
@@ -87,51 +84,6 @@ def test_every_wrong_setting_is_named_before_anything_runs() -> None:
 def test_grids(grid: Any, says: str) -> None:
     with pytest.raises(InvalidInput, match=says):
         sweep(LOG, grid)
-
-
-def test_resume_files_of_other_work(tmp_path: Path) -> None:
-    file = tmp_path / "kept.jsonl"
-    ResumeFile(file, "one", "comparison").write({"a": {"found": 1.0}})
-    before = file.read_bytes()
-    with pytest.raises(InvalidInput, match="other recordings or with another measure"):
-        ResumeFile(file, "two", "comparison").read()
-    assert file.read_bytes() == before
-
-
-@pytest.mark.parametrize(
-    ("content", "says"),
-    [
-        (b"my precious notes", "does not begin"),
-        (b"my precious notes\n", "line 1 is not JSON"),
-        (b'{"other": 1}\n', "does not begin"),
-        (b"[1]\n", "line 1 is no row"),
-    ],
-)
-def test_files_that_are_nobodys_are_left_alone(content: bytes, says: str, tmp_path: Path) -> None:
-    file = tmp_path / "notes"
-    file.write_bytes(content)
-    with pytest.raises(InvalidInput, match=says):
-        ResumeFile(file, "one", "comparison").read()
-    assert file.read_bytes() == content
-
-
-def test_damage_within_a_resume_file_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "kept.jsonl"
-    ResumeFile(file, "one", "comparison").write({key: {"found": 1.0} for key in "abc"})
-    lines = file.read_bytes().splitlines(keepends=True)
-    for damaged, says in (
-        (lines[2][:9] + b"\n", "line 3 is not JSON"),
-        (json.dumps({"key": 1}).encode() + b"\n", "line 3 is no row"),
-    ):
-        file.write_bytes(b"".join([*lines[:2], damaged, lines[3]]))
-        with pytest.raises(InvalidInput, match=says):
-            ResumeFile(file, "one", "comparison").read()
-
-
-def test_a_resume_file_that_cannot_be_written(tmp_path: Path) -> None:
-    for path in (tmp_path, tmp_path / "no" / "folder"):
-        with pytest.raises(StorageError, match="give another file"):
-            ResumeFile(path, "one", "comparison").read()
 
 
 def test_names_that_a_sweep_does_not_have() -> None:

@@ -35,7 +35,7 @@ from theorex_lab.cli import theorex
 from theorex_lab.cli.serve import mcp_start
 from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.journal.event import Event
-from theorex_lab.serve import auth, idle, listening, mcp
+from theorex_lab.serve import auth, listening, mcp
 from theorex_lab.serve.auth import Guard, read_token
 from theorex_lab.serve.listening import listen, server_settings
 
@@ -354,10 +354,10 @@ def test_a_port_that_is_taken_is_named(memory: Lab) -> None:
 
 
 def test_an_idle_server_embeds_what_waits_for_a_vector(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(idle, "_SECONDS", 0.01)
+    monkeypatch.setattr(listening, "_SECONDS", 0.01)
     with Lab(tmp_path / "home", clock=FixedClock(NOW), embedder=Meanings()) as lab:
         lab.journal.append([observation(f"text {number} of a queue") for number in range(70)])
-        with idle.embedding(lab):
+        with listening.embedding(lab):
             deadline = time.monotonic() + 60
             while lab.searcher.vectors.coverage()["queued"]:
                 assert time.monotonic() < deadline
@@ -367,18 +367,18 @@ def test_an_idle_server_embeds_what_waits_for_a_vector(tmp_path: Path, monkeypat
 def test_a_server_that_is_asked_embeds_nothing_meanwhile(memory: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     looked, embedded = threading.Semaphore(0), list[float]()
     busy = SimpleNamespace(is_set=lambda: True, clear=looked.release)
-    monkeypatch.setattr(idle, "_SECONDS", 0.01)
-    monkeypatch.setattr(idle, "called", busy)
+    monkeypatch.setattr(listening, "_SECONDS", 0.01)
+    monkeypatch.setattr(listening, "called", busy)
     monkeypatch.setattr(memory.searcher.vectors, "embed_some", embedded.append)
-    with idle.embedding(memory):
+    with listening.embedding(memory):
         assert all(looked.acquire(timeout=60) for _ in range(3))
     assert embedded == []
 
 
 def test_a_call_of_a_tool_is_noted(url: str) -> None:
-    idle.called.clear()
+    listening.called.clear()
     post(url, call("status"))
-    assert idle.called.is_set()
+    assert listening.called.is_set()
 
 
 def recorded(home: Path) -> list[Event]:

@@ -29,10 +29,8 @@ SIGNALS = ("words", "passage", "around", "vector", "passage_vector", "speaker", 
 R = TypeVar("R", bound=SettingsRecord)
 T = TypeVar("T")
 share = partial(tunable, ge=0, le=1)
-_VECTORS = (
-    "whether the command `search` loads the model for a query's vector; auto: where no text holds most of its words "
-    "(LoCoMo R@10: always .781, auto .774, never .741)"
-)
+_VECTORS = "whether the command `search` loads the model for a query's vector; auto: where no text holds most of its "
+_VECTORS += "words (LoCoMo R@10: always .781, auto .774, never .741)"
 days = partial(tunable, unit="days", le=36_500)
 counted = partial(tunable, ge=1, le=1_000_000)
 percent = partial(tunable, unit="percent", ge=0, le=100)
@@ -118,9 +116,7 @@ class Settings(SettingsRecord):
     # query's, and no model is loaded: for 53 % of LoCoMo's questions. .6 was chosen on five conversations (.010 of R@10 lost) and
     # loses .004 on the other five. Words alone reach .726. A process that lives on always computes the query's vector, unless never.
     search_vectors: Literal["auto", "always", "never"] = tunable("auto", _VECTORS)
-    search_weights: dict[str, float] | None = tunable(
-        None, "weights of search's signals, 0 to 5, in the place of its own"
-    )
+    search_weights: dict[str, float] | None = tunable(None, "weights of search's signals, 0 to 5, in place of its own")
     reciprocal_rank_k: float = tunable(60.0, "k of reciprocal-rank fusion", ge=1, le=10_000)
     search_timeout_seconds: float = tunable(2.0, "longest wait for a query's vector", "seconds", gt=0, le=60)
     lm_studio_url: str = tunable("http://localhost:1234", "OpenAI-compatible endpoint; used for vectors once it is set")

@@ -25,13 +25,10 @@ class Parameter:
 
 
 # By law, in `config_laws.txt`.
+_LAWS = map(str.splitlines, read_sections(__file__, "config_laws.txt")["laws"].split("\n\n"))
 LAW_PARAMETERS = {
-    law: {
-        name: Parameter(float(at), float(low), float(high), *unit)
-        for name, at, low, high, *unit in map(str.split, lines)
-    }
-    for law, *lines in map(str.splitlines, read_sections(__file__, "config_laws.txt")["laws"].split("\n\n"))
-}
+    law: {name: Parameter(float(at), float(low), float(high), *unit) for name, at, low, high, *unit in map(str.split, lines)}
+    for law, *lines in _LAWS}  # fmt: skip
 DEFAULT_HALF_LIFE_DAYS = LAW_PARAMETERS["product"]["half_life_days"].default
 
 

@@ -81,11 +81,10 @@ class SettingsRecord:
     def model_dump(self, *, by_alias: bool = False, exclude_unset: bool = False,
                    include: Collection[str] | None = None) -> dict[str, Any]:  # fmt: skip
         """The values as JSON holds them; with `by_alias` under camelCase names."""
-        return {
-            to_camel(name) if by_alias else name: _plain(getattr(self, name), by_alias, exclude_unset)
-            for name in self.tunables
-            if (include is None or name in include) and (name in self.model_fields_set or not exclude_unset)
-        }
+        held = self.model_fields_set if exclude_unset else self.tunables
+        names = [name for name in self.tunables if name in held and (include is None or name in include)]
+        values = (_plain(getattr(self, name), by_alias, exclude_unset) for name in names)
+        return dict(zip(map(to_camel, names) if by_alias else names, values, strict=True))
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and all(getattr(other, name) == getattr(self, name) for name in self.tunables)

@@ -33,8 +33,7 @@ _MEMBERS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "id": ("a text that is not empty", lambda value: isinstance(value, str) and bool(value.strip())),
     "dimensions": ("a whole number from 1", lambda value: type(value) is int and value > 0),
     "kind": ("'semantic' or 'lexical'", lambda value: value in ("semantic", "lexical")),
-    "embed": ("a method", callable),
-}
+    "embed": ("a method", callable)}  # fmt: skip
 
 
 class Home:

@@ -111,28 +111,6 @@ def tour(repo: str, transcripts: str | None, output: str, seed: int) -> None:
     emit({**found.result(), "page": str(file)}, "\n".join(text))
 
 
-@command("demo")
-@click.option("--model", metavar="NAME", default="", help="A model of the settings plays the agent; default: a script.")
-@click.argument("name", metavar="DEMO")
-def demo(name: str, model: str) -> None:
-    """sql: a table with Spanish columns. stripe: pages that only a header names. isa: an older strategy after the rules changed.
-
-    An agent works without memory, a dream makes a strategy of what it did, and it works once more with that; beside the
-    figures that Evolving Memory publishes. Your own home is not touched, but its config.json says which models there are.
-
-    JSON: {demo, without: {steps, tool_calls, tool_errors, tokens, success}, with: {…}, change, document: {…}, memory, notes}
-    """
-    from theorex_lab.config import load_settings
-    from theorex_lab.console import named_home, named_preset
-    from theorex_lab.experiments.demos import run_demo
-    from theorex_lab.home import CONFIG_FILE
-
-    home = Path(named_home()).expanduser()
-    settings = load_settings(home / CONFIG_FILE, preset=named_preset())
-    found = run_demo(name, model=model, settings=settings)
-    emit(found.result(), str(found))
-
-
 @command("lab")
 @click.option("--port", type=click.IntRange(1, 65_535), help="Port of the server; default its own.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
@@ -210,7 +188,7 @@ MODES = ("inject", "retrieve")
 _NEITHER = "neither probes nor more than five sessions"
 _LOGS = "A data set's name, or transcripts; again for more."
 _DESIGN = "A design, a baseline, or your class as module:Name; again for more."
-_OUT = "Keeps what is done, trial by trial; an interrupted comparison goes on from it."
+_OUT = "Keeps the comparison, for `Comparison.load`."
 _SIGN = {"stale": 1}  # where less is better
 _LEADING = ("mean", "evidence_recall", "stale")
 
@@ -245,10 +223,24 @@ def compare(logs: tuple[str, ...], designs: tuple[str, ...], budgets: str, every
         raise InvalidInput(f"got the baseline {against!r}; allowed is one of the designs: {', '.join(designs)}")
     names_of(designs)
     found = [log for name in logs for log in load_logs(name)]
+    if out:
+        _check_out(out)
     with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
-        compared = run(found, designs, _numbers(budgets), every_days, seed, timeout=timeout, executor=pool, resume=out)
+        compared = run(found, designs, _numbers(budgets), every_days, seed, timeout=timeout, executor=pool)
+    if out:
+        compared.save(out)
     write_picture(picture, compared.plot)
     emit(compared.to_dict(against), "\n".join([_scores(compared, against), *_problems(compared)]))
+
+
+def _check_out(out: str) -> None:
+    """Before the work, raises InvalidInput for a file that holds something else, and for one in no folder."""
+    from theorex_lab.experiments.scores.compare import Comparison
+
+    if (file := Path(out)).exists():
+        Comparison.load(file)
+    elif not file.absolute().parent.is_dir():
+        raise InvalidInput(f"got --out {out}; allowed is a file in a folder that is there")
 
 
 def _numbers(given: str) -> list[int]:

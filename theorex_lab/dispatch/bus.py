@@ -27,7 +27,7 @@ class Start:
     """A model is about to be called.
 
     `at`: µs UTC; `model`: the first choice; `owner`: whose call it is, and `lost_after_seconds`: when it is given up
-    where nobody can see the owner, both as in `dispatch.owner`; without an owner the call is nobody's.
+    where nobody can see the owner, both as in `dispatch.worker.close_lost`; without an owner the call is nobody's.
     """
 
     trace_id: str

@@ -202,10 +202,9 @@ def outcome_event(*, agent: str, decision: str, result: str, success: bool, sett
     found = [mention.concept_id for mention in extract(f"{decision}\n{result}")]
     body = {
         "decision": decision, "result": result, "success": success, "tags": [kept_text(tag) for tag in check_tags(tags)],
-        "concepts": list(dict.fromkeys([*map(int, concept_ids), *found])),
-        "explicit": check_score(explicit_score, "explicit score"),
-        "thumbs": None if thumbs_up is None else float(bool(thumbs_up)), "source": source, "project": check_project(project),
-    }  # fmt: skip
+        "concepts": list(dict.fromkeys([*map(int, concept_ids), *found])), "source": source,
+        "explicit": check_score(explicit_score, "explicit score"), "project": check_project(project),
+        "thumbs": None if thumbs_up is None else float(bool(thumbs_up))}  # fmt: skip
     return new_event("outcome", body, agent=check_agent(agent), session=check_session(session), at=at)
 
 

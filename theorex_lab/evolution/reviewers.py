@@ -1,4 +1,9 @@
-"""Reviewers of a failure: by rules, or by a model, what it is asked and what of its reply is taken; and which one is chosen."""
+"""Reviewers of a failure: by rules, or by a model, what it is asked and what of its reply is taken; and which one is chosen.
+
+A fix by rules names the class of the mistake or of the error, the tool and its exit code, and quotes nothing: what a tool
+answered may have been written by anybody, so that of its text only the row of the table is taken into a sentence that comes
+back in later sessions.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +15,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
-from theorex_lab.evolution import cases, fix_words, rule_fix
+from theorex_lab.evolution import cases, fix_words
 from theorex_lab.evolution.cases import Case, Panel, Reviewer, ReviewVerdict
 from theorex_lab.evolution.decisive import FailureClass, Finding, RunStep, find_decisive
 from theorex_lab.evolution.failure_signs import read_run, says
 from theorex_lab.search.endpoint import excerpt
 from theorex_lab.text.line import fence, one_line
+from theorex_lab.text.sections import read_sections
 
 if TYPE_CHECKING:
     from theorex_lab.config import Settings
@@ -50,7 +56,7 @@ class HeuristicReviewer:
         if case.trace is None:
             return ReviewVerdict(0.0, "", HEURISTIC, problem=_NO_TRACE)
         found = _finding(case)
-        fix = "" if _is_unanswered(case) else rule_fix.rule_fix(found, case.steps)
+        fix = "" if _is_unanswered(case) else rule_fix(found, case.steps)
         if fix and found.confidence < SURE:
             fix = f"Probably the cause: {fix[0].lower()}{fix[1:]}"
         about = f"{case.outcome.decision}\n{case.outcome.result}"
@@ -158,12 +164,10 @@ def review_prompt(case: Case) -> str:
     if trace is None:
         lines.append("No trace was kept of this run: judge by the outcome alone.")
     else:
-        told = [
-            f"model: {trace.model or 'none'}",
-            f"tokens: {'unknown' if trace.total_tokens is None else trace.total_tokens}",
-            f"latency: {'unknown' if trace.latency_ms is None else f'{trace.latency_ms:.0f} ms'}",
-            f"error: {one_line(trace.error or 'none', cases.WORDS_CHARACTERS)}",
-        ]
+        tokens, latency = trace.total_tokens, trace.latency_ms
+        told = [f"model: {trace.model or 'none'}", f"tokens: {'unknown' if tokens is None else tokens}"]
+        told.append(f"latency: {'unknown' if latency is None else f'{latency:.0f} ms'}")
+        told.append(f"error: {one_line(trace.error or 'none', cases.WORDS_CHARACTERS)}")
         lines += ["The call:", *fence(told, "call"), "Its steps:", *fence(_told_steps(case.steps), "steps")]
     classes = ", ".join(member.value for member in FailureClass)
     return "\n".join([*lines, cases.PROMPTS["review_answer"].format(classes=classes)])
@@ -237,3 +241,45 @@ def _shown(value: object) -> str:
     if value is None:
         return "missing"
     return repr(value[:_SHOWN_CHARACTERS]) if isinstance(value, str) else f"of the type {type(value).__name__}"
+
+
+_TOOL_NAME = re.compile(r"[A-Za-z][\w.-]{0,63}")
+_CODE = r"(?:\b(?:exit|return)[_ ]?code\b|\bexit status\b|\bexited with(?: code| status)?)"
+_EXIT_CODE = re.compile(rf"{_CODE}[\"']?[:= ]{{1,3}}(-?[1-9]\d{{0,2}})\b", re.I)
+_SECTIONS = read_sections(__file__, "rule_fix.txt")
+_ERRORS, _LESSONS = ([entry.split("\n") for entry in _SECTIONS[name].split("\n\n")] for name in ("errors", "lessons"))
+
+
+def rule_fix(finding: Finding, steps: Sequence[RunStep]) -> str:
+    """A sentence for the next run, in the words of this module alone; '' where the rules have nothing to say.
+
+    >>> from theorex_lab.evolution.decisive import find_decisive
+    >>> steps = [RunStep(0, "coder", "```python\\nprint(total)\\n```")]
+    >>> steps += [RunStep(1, "python", "NameError: total", tool="python")]
+    >>> rule_fix(find_decisive(steps), steps)
+    'The tool python answered with a name that was not defined; next time import or define every name before its use.'
+    """
+    answer = _answer(finding, steps)
+    if answer is not None:
+        text = answer.text[:_READ_CHARACTERS]
+        code = _EXIT_CODE.search(text)
+        told = f"{_tool_name(answer)} answered with {{}}{f' (exit code {code[1]})' if code else ''}"
+        for name, sign, remedy in _ERRORS:
+            if re.search(sign, text, re.I):
+                return f"{told.format(name)}; next time {remedy}."
+    by = f" with {_tool_name(answer)[0].lower()}{_tool_name(answer)[1:]}" if answer is not None else ""
+    lessons = {kind: f"The run {wrong}{by}; next time {instead}." for kind, wrong, instead in _LESSONS}
+    return lessons.get(finding.failure_class, "")
+
+
+def _answer(finding: Finding, steps: Sequence[RunStep]) -> RunStep | None:
+    """The answer of the tool that the decisive step called, or whose error it passed over."""
+    after = [steps[k + 1] for k in range(len(steps) - 1) if steps[k].index == finding.step]
+    cited = {quote.step for quote in finding.evidence}
+    answers = [*after, *(step for step in steps if step.index in cited)]
+    return next((answer for answer in answers if answer.tool), None)
+
+
+def _tool_name(answer: RunStep) -> str:
+    name = answer.tool or ""
+    return f"The tool {name}" if _TOOL_NAME.fullmatch(name) else "A tool"

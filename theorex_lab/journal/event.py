@@ -128,8 +128,7 @@ UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
     ("reviewed", 1): lambda body: {**body, "confidence": None},  # what the rules gave was the score, and not calibrated
     ("trace_ended", 1): _no_answer_apart,
     ("trace_ended", 2): _tokens_in_one,
-    ("archived", 1): _segments_without_hash,
-}
+    ("archived", 1): _segments_without_hash}  # fmt: skip
 
 
 def register_kinds(kinds: Mapping[str, int],

@@ -36,8 +36,7 @@ class Erasures:
         """Whether one of them erased something that was folded from events of these kinds (None: of any) up to `seq`."""
         return any(
             seq < at and (first is None or kinds is None or any(first.get(kind, at) <= seq for kind in kinds))
-            for at, first in self._reached
-        )
+            for at, first in self._reached)  # fmt: skip
 
 
 _KEPT = 2  # the newest and the one before it, which another process may be about to map

@@ -26,10 +26,9 @@ PROMPT_CHARACTERS, MESSAGE_CHARACTERS, TRIGGER_CHARACTERS = 6_000, 4_000, 32
 _PATH_CHARACTERS, _PATCH_CHARACTERS = 4_096, 1 << 18
 _PATH_MEMBERS, _COMMAND_MEMBERS = ("file_path", "path", "notebook_path"), ("command", "cmd")
 # Tools that run a command, their names folded as `tool_key` does.
-_SHELLS = frozenset(
+_SHELLS = frozenset((
     "bash bashtool exec execcommand executecommand localshell powershell runcommand runshellcommand runterminalcmd "
-    "runinterminal shell shellcommand terminal".split()
-)
+    "runinterminal shell shellcommand terminal").split())  # fmt: skip
 _EXIT_CODES = ("exit_code", "exitCode", "returnCode", "return_code", "returncode")
 _DONE = frozenset({"ok", "success", "succeeded", "completed", "complete", "done", "finished"})
 _FAILED = frozenset("error failed failure cancelled canceled interrupted killed timeout timed_out".split())

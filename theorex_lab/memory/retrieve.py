@@ -14,13 +14,12 @@ from theorex_lab.journal.columns import Table
 from theorex_lab.memory.embedded import EmbeddedTexts
 from theorex_lab.memory.observation import check_text
 from theorex_lab.memory.rows import Rows
-from theorex_lab.search.blend import WordScores, blend, likeliest, shown, weights_for, word_scores
+from theorex_lab.search.blend import Passages, WordScores, blend, likeliest, shown, weights_for, word_scores
 from theorex_lab.search.embed import Matrix
 from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, fuse_reciprocal_rank
 from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import CORRECTION
 from theorex_lab.search.lexical import tokenize
-from theorex_lab.search.passages import Passages
 
 MAX_RESULTS = 1_000
 VectorUse = Literal["auto", "always", "never"]

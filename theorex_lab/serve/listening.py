@@ -1,13 +1,14 @@
-"""Where a server listens, under which names it may be reached, and how an ASGI application is served there."""
+"""Where a server listens, under which names it may be reached, how an ASGI application is served, and what is done while nobody asks."""
 
 import re
 import socket
-from collections.abc import Callable, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, cast
 
 from theorex_lab.errors import InvalidInput, TheorexError
 from theorex_lab.lab import Lab
-from theorex_lab.serve import idle
 from theorex_lab.serve.auth import Application
 
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -60,7 +61,7 @@ def listen(
             if self.started:
                 started(address)
 
-    with listener, idle.embedding(lab):
+    with listener, embedding(lab):
         Announcing(server_settings(application, **how)).run(sockets=[listener])
 
 
@@ -71,3 +72,27 @@ def server_settings(application: Application, **how: Any) -> Any:
     quiet: dict[str, Any] = {"access_log": False, "server_header": False, "lifespan": "on", "ws": "none", **how}
     # "error": a stranger's broken request is a warning, so that the log would be theirs to fill.
     return uvicorn.Config(cast(Any, application), log_level="error", limit_concurrency=_MOST_CONNECTIONS, **quiet)
+
+
+called = threading.Event()  # a tool, since `embedding` looked last
+_SECONDS = 2.0
+
+
+@contextmanager
+def embedding(lab: Lab) -> Iterator[None]:
+    """Meanwhile compute the vectors that texts wait for, whenever no tool was called for some seconds."""
+    ended = threading.Event()
+
+    def work() -> None:
+        while not ended.wait(_SECONDS):
+            if not called.is_set():
+                lab.searcher.vectors.embed_some(_SECONDS)
+            called.clear()
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join(_SECONDS)

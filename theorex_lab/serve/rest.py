@@ -19,7 +19,7 @@ from starlette import datastructures, exceptions, requests, responses, routing, 
 from theorex_lab.design import Design, Route
 from theorex_lab.errors import TheorexError
 from theorex_lab.lab import Lab
-from theorex_lab.serve import auth, idle
+from theorex_lab.serve import auth, listening
 from theorex_lab.serve.listening import host_names
 from theorex_lab.serve.scoped import AgentId, is_the_owners, naming, tell_owner
 
@@ -141,7 +141,7 @@ class RestServer:
             await responses.JSONResponse(told, status, headers)(scope, receive, send)
 
     def _check(self, scope: auth.RpcMessage, headers: datastructures.Headers) -> None:
-        idle.called.set()
+        listening.called.set()
         auth.check_host(headers, self._rules.hosts)
         offered = headers.get("sec-websocket-protocol", "").partition(",")
         try:

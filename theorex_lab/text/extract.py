@@ -58,13 +58,10 @@ _CLEAR_PLURAL = ("ies", "ches", "shes", "xes", "sses", "ings", "ions", "ments")
 _LOWER, _CAPITALISED, _TECHNICAL = range(3)
 # What the token before leads one to expect.
 _OPEN, _START, _COORDINATED, _VERB_NEXT, _TO_NEXT, _AFTER_NOUN, _AFTER_RELATIVE, _OTHER = range(8)
-_STATE_AFTER = {
-    **dict.fromkeys((lex.DETERMINER, lex.PREPOSITION, lex.AUXILIARY, lex.GENERIC, lex.NUMBER), _OPEN),
-    **dict.fromkeys((lex.VERB, lex.PARTICIPLE, lex.GERUND), _OPEN),
-    **dict.fromkeys((lex.PRONOUN, lex.MODAL), _VERB_NEXT),
-    **{lex.SENTENCE: _START, lex.CONJUNCTION: _OTHER, lex.TO: _TO_NEXT},
-    **{lex.RELATIVE: _AFTER_RELATIVE, lex.STOP_NOUN: _AFTER_NOUN},
-}
+_STATE_AFTER = dict.fromkeys((lex.DETERMINER, lex.PREPOSITION, lex.AUXILIARY, lex.GENERIC, lex.NUMBER), _OPEN)
+_STATE_AFTER |= dict.fromkeys((lex.VERB, lex.PARTICIPLE, lex.GERUND), _OPEN)
+_STATE_AFTER |= {lex.PRONOUN: _VERB_NEXT, lex.MODAL: _VERB_NEXT, lex.SENTENCE: _START, lex.CONJUNCTION: _OTHER}
+_STATE_AFTER |= {lex.TO: _TO_NEXT, lex.RELATIVE: _AFTER_RELATIVE, lex.STOP_NOUN: _AFTER_NOUN}
 _OBJECT_STARTS = (lex.DETERMINER, lex.PRONOUN)
 _FINITE = (lex.VERB, lex.MODAL, lex.AUXILIARY)
 _BEFORE_GERUND = ("by", "without", "while", "when")

@@ -49,8 +49,7 @@ def _mask_value(match: re.Match[str]) -> str:
         is_ordinary(match["name"], "=", value, quoted="flag" not in groups and "env" not in groups)
         or ("flag" in groups and re.fullmatch(pattern("after an option"), value))
         or ("pair" in groups and not (re.search("[0-9@#$%^&*!]", value) and len(value) > 5))
-        or re.fullmatch(r"[a-z]+[_-]password|(?:the|your|my)", value)
-    )
+        or re.fullmatch(r"[a-z]+[_-]password|(?:the|your|my)", value))  # fmt: skip
     return match[0] if is_word else masked(match, "bare")
 
 
@@ -85,9 +84,8 @@ def is_ordinary(name: str, sign: str, value: str, *, quoted: bool) -> bool:
     if re.fullmatch(pattern("own name"), value) and not (sign == "=" and name.isupper()):
         return True
     if is_password:
-        return (name.lower() == "pwd" or name.lower().endswith("pass")) and (
-            value.startswith(("/", "~", ".")) or re.fullmatch("[0-9]{1,6}[})\\]]*", value) is not None
-        )
+        is_path_or_pin = value.startswith(("/", "~", ".")) or re.fullmatch("[0-9]{1,6}[})\\]]*", value) is not None
+        return is_path_or_pin and (name.lower() == "pwd" or name.lower().endswith("pass"))
     if value.startswith(("/", "~/", "./", "http://", "https://")):
         return True
     is_short = len(value) < 16 or "_" in value or "." in value or "-" in value

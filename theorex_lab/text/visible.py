@@ -72,8 +72,7 @@ def _compiled() -> Pattern[str]:
         rf"|(?:(?<={_EMOJI})|(?<={_EMOJI}\ufe0f))\u200d(?=[{_SYMBOLS}])"
         rf"|(?<={_EMOJI})\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)"
         rf"|(?<={_JOINING})[\u200c\u200d](?![\u200c\u200d])"
-        r"|(?<=[\u1820-\u18aa])[\u180b-\u180d\u180f]"
-    )
+        r"|(?<=[\u1820-\u18aa])[\u180b-\u180d\u180f]")  # fmt: skip
     dropped = "".join(f"{chr(first)}-{chr(last)}" for first, last in _SPANS)
     _pattern = re.compile(f"({kept})|[{dropped}]+?")
     return _pattern

@@ -23,9 +23,13 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.text.doors import kept_value
 
 Given = Mapping[str, Any]
-_EVENT_TYPE = "MemoryGraphEvent"
-_KIND_OF = {"signal_snapshot": "signal", "attempt_closed": "outcome"}  # as the document calls it, where that differs
-_OBSERVED_CHARACTERS, _MOST_OBSERVED = 2_000, 64
+EVENT_TYPE = "MemoryGraphEvent"
+LINES = {"signal": "signal_snapshot", "outcome": "attempt_closed"}  # kinds as lines call them, where that differs
+LINES |= {kind: kind for kind in ("hypothesis", "attempt", "external_candidate")}
+USED = ("latency_ms", "tokens", "cost")
+_LINE_OF = {kind: line for line, kind in LINES.items()}
+_KEPT = "signal mutation personality gene action hypothesis capsules".split()  # of an attempt, by what closes it
+_OBSERVED_CHARACTERS, MOST_OBSERVED = 2_000, 64
 _ACTION = "act_"  # before the id of its attempt
 _ID_CHARACTERS, _NOTE_CHARACTERS = 200, 2_000
 _MOST_CAPSULES, _MOST_USED = 64, 2**62  # what the sums of evidence hold
@@ -43,8 +47,12 @@ class RecordedAction(NamedTuple):
 def document_form(event: Event) -> dict[str, Any]:
     """An event as a line of memory_graph.jsonl has it."""
     kept = {name: value for name, value in event.body.items() if name not in ("v", "project", "source")}
-    named = _KIND_OF.get(event.kind, event.kind)
-    return {"type": _EVENT_TYPE, "kind": named, "id": event.id, "ts": f"{to_iso(event.at)[:-4]}Z", **kept}
+    return {"type": EVENT_TYPE, "kind": _LINE_OF[event.kind], "id": event.id, "ts": in_ms(event.at), **kept}
+
+
+def in_ms(at: int) -> str:
+    """A time (µs UTC) as lines have it, in whole milliseconds."""
+    return f"{to_iso(at)[:-4]}Z"
 
 
 def record_signal_snapshot(home: Home, signals: Sequence[str], observations: Given | None = None, *,
@@ -53,13 +61,8 @@ def record_signal_snapshot(home: Home, signals: Sequence[str], observations: Giv
 
     observations: {name: text, number or truth value}, such as recent_error_count and scan_ms; long texts are cut.
     """
-    event = _append(
-        home,
-        "signal_snapshot",
-        {"signal": signal_member(signals), "observed": checked_observations(observations)},
-        agent,
-    )
-    return document_form(event)
+    body = {"signal": signal_member(signals), "observed": checked_observations(observations)}
+    return _append(home, "signal_snapshot", body, agent)
 
 
 def record_hypothesis(home: Home, signals: Sequence[str], selected_gene: Given | None = None, *, observations: Given | None = None,
@@ -73,13 +76,11 @@ def record_hypothesis(home: Home, signals: Sequence[str], selected_gene: Given |
     hypothesis_id, key = f"hyp_{new_event_id(at)}", body["signal"]["key"]
     aim = _ADVICE.get(str((body["mutation"] or {}).get("category") or gene.get("category")), "help")
     way = "by drift" if body["action"]["drift"] else "directed"
-    text = (
-        f"With {len(body['signal']['signals'])} signals under {key}, the gene {gene.get('id') or 'none'}"
-        f" ({gene.get('category') or 'no category'}), chosen {way}, is expected to {aim}."
-    )
+    what = f"{gene.get('id') or 'none'} ({gene.get('category') or 'no category'}), chosen {way}"
+    text = f"With {len(body['signal']['signals'])} signals under {key}, the gene {what}, is expected to {aim}."
     said = {"id": hypothesis_id, "text": text[:_NOTE_CHARACTERS], "predicted_outcome": {"status": None, "score": None}}
-    event = _append(home, "hypothesis", {"signal": body.pop("signal"), "hypothesis": said, **body}, agent)
-    return RecordedAction(hypothesis_id, key, document_form(event))
+    told = _append(home, "hypothesis", {"signal": body.pop("signal"), "hypothesis": said, **body}, agent)
+    return RecordedAction(hypothesis_id, key, told)
 
 
 def record_attempt(home: Home, signals: Sequence[str], selected_gene: Given | None = None, *, hypothesis_id: str | None = None,
@@ -92,8 +93,7 @@ def record_attempt(home: Home, signals: Sequence[str], selected_gene: Given | No
     made = new_event_id(home.clock.now())
     body["action"]["id"] = f"{_ACTION}{made}"
     body["hypothesis"] = {"id": checked_id("hypothesis", hypothesis_id)} if hypothesis_id else None
-    event = _append(home, "attempt", body, agent, made)
-    return RecordedAction(body["action"]["id"], body["signal"]["key"], document_form(event))
+    return RecordedAction(body["action"]["id"], body["signal"]["key"], _append(home, "attempt", body, agent, made))
 
 
 def record_outcome_from_state(home: Home, signals: Sequence[str], observations: Given | None = None, *, evidence: str = "",
@@ -106,10 +106,8 @@ def record_outcome_from_state(home: Home, signals: Sequence[str], observations: 
     now = checked_signals(signals)
 
     def inferred(body: Given) -> Inferred:
-        tokens = causal_settings(home).error_tokens
-        return infer_outcome_enhanced(
-            body["had_error"], has_error(now, tokens), body["observed"], observations, evidence
-        )
+        found = has_error(now, causal_settings(home).error_tokens)
+        return infer_outcome_enhanced(body["had_error"], found, body["observed"], observations, evidence)
 
     return _close(home, action_id, agent, inferred, now, checked_observations(observations), used)
 
@@ -119,10 +117,8 @@ def close(home: Home, action_id: str, status: str, score: float | None = None, n
     """Close an attempt as a success or a failure that is known; score: 0..1. Raises InvalidInput as `record_outcome_from_state`."""
     if status not in (SUCCESS, FAILED):
         raise InvalidInput(f"got the status {status!r}; allowed are {SUCCESS} and {FAILED}")
-    worth = (1.0 if status == SUCCESS else 0.0) if score is None else score
-    if isinstance(worth, bool) or not isinstance(worth, int | float) or not 0 <= worth <= 1:
-        raise InvalidInput(f"got the score {score!r}; allowed is a number from 0 to 1")
-    said = Inferred(status, float(worth), note[:_NOTE_CHARACTERS] or "told")
+    worth = float(status == SUCCESS) if score is None else checked_fraction("score", score)
+    said = Inferred(status, worth, note[:_NOTE_CHARACTERS] or "told")
     found = _close(home, action_id, agent, lambda _body: said, checked_signals(signals), None, used)
     assert found is not None  # an action that is named is there, or refused
     return found
@@ -160,19 +156,15 @@ def _attempt_to_close(home: Home, action_id: str | None, agent: str) -> Event | 
 
 
 def _closed(action_id: str) -> InvalidInput:
-    return InvalidInput(
-        f"got the action {action_id}, which has an outcome; record what is tried next as an attempt of its own"
-    )
+    what_to_do = "record what is tried next as an attempt of its own"
+    return InvalidInput(f"got the action {action_id}, which has an outcome; {what_to_do}")
 
 
 def closing(attempt: Event, outcome: Inferred, now: Sequence[str], current: Given | None, used: Mapping[str, float | None], *,
             at: int, lineage: Sequence[str] = ()) -> Event:  # fmt: skip
     """The event that closes an attempt; a second one for the same attempt has the same id."""
     body = attempt.body
-    kept = {
-        name: body.get(name)
-        for name in ("signal", "mutation", "personality", "gene", "action", "hypothesis", "capsules")
-    }
+    kept = {name: body.get(name) for name in _KEPT}
     # What the attempt says was masked when it was told.
     said = {**outcome._asdict(), "observed": {"current_signals": list(now)}}
     seen = kept_value({"outcome": said, "observed": current, "error_signature": error_signature(now)})
@@ -214,39 +206,39 @@ def checked_observations(observations: Given | None) -> dict[str, Any] | None:
     """What was observed, in plain members; long texts are cut. Raises InvalidInput for other values."""
     if observations is None:
         return None
-    plain = all(
-        isinstance(name, str) and isinstance(value, str | int | float | bool | None)
-        for name, value in observations.items()
-    )
-    if not plain or len(observations) > _MOST_OBSERVED:
-        raise InvalidInput(
-            f"got the observations {observations!r:.200}; allowed are up to {_MOST_OBSERVED} texts, numbers and truth values by name"
-        )
-    return {
-        name: value[:_OBSERVED_CHARACTERS] if isinstance(value, str) else value for name, value in observations.items()
-    }
+    plain = [isinstance(value, str | int | float | None) for value in observations.values()]
+    if not all(plain) or not all(isinstance(name, str) for name in observations) or len(plain) > MOST_OBSERVED:
+        allowed = f"up to {MOST_OBSERVED} texts, numbers and truth values by name"
+        raise InvalidInput(f"got the observations {observations!r:.200}; allowed are {allowed}")
+    cut = {name: value[:_OBSERVED_CHARACTERS] for name, value in observations.items() if isinstance(value, str)}
+    return {**observations, **cut}
 
 
 def checked_id(what: str, given: object) -> str:
     """An id. Raises InvalidInput for one that is not 1 to 200 printable ASCII characters: others may look like another id."""
-    if (
-        not isinstance(given, str)
-        or not given.isascii()
-        or not given.isprintable()
-        or not 0 < len(given.strip()) <= len(given) <= _ID_CHARACTERS
-    ):
-        raise InvalidInput(
-            f"got the {what} id {given!r:.100}; allowed are 1 to {_ID_CHARACTERS} printable ASCII characters"
-        )
-    return given
+    plain = isinstance(given, str) and given.isascii() and given.isprintable() and given.strip()
+    if not plain or len(str(given)) > _ID_CHARACTERS:
+        allowed = f"1 to {_ID_CHARACTERS} printable ASCII characters"
+        raise InvalidInput(f"got the {what} id {given!r:.100}; allowed are {allowed}")
+    return str(given)
+
+
+def checked_fraction(what: str, given: Any) -> float:
+    """A number from 0 to 1. Raises InvalidInput for another value."""
+    if not _within(given, 1):
+        raise InvalidInput(f"got the {what} {given!r:.60}; allowed is a number from 0 to 1")
+    return float(given)
 
 
 def check_used(used: Mapping[str, object]) -> None:
     """Raise InvalidInput for a latency_ms, tokens or cost that is no finite number from 0, and for other names."""
     for name, value in used.items():
-        usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= _MOST_USED
-        if name not in ("latency_ms", "tokens", "cost") or not (value is None or usable):
+        if name not in USED or not (value is None or _within(value, _MOST_USED)):
             raise InvalidInput(f"got {name}={value!r}; allowed are latency_ms, tokens and cost, numbers from 0 to 2^62")
+
+
+def _within(value: Any, most: int) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most
 
 
 def _about(home: Home, signals: Sequence[str], selected_gene: Given | None, observations: Given | None, *,
@@ -255,24 +247,18 @@ def _about(home: Home, signals: Sequence[str], selected_gene: Given | None, obse
     """What hypotheses and attempts say alike."""
     from theorex_lab.designs.causal.personality import checked_mutation, personality_key
 
-    signal = signal_member(signals)
-    gene = selected_gene and {
-        "id": checked_id("gene", selected_gene.get("id")),
-        "category": selected_gene.get("category"),
-    }
     if len(capsules_used) > _MOST_CAPSULES:
         raise InvalidInput(f"got {len(capsules_used)} capsules; allowed are {_MOST_CAPSULES}")
-    person = personality_state and {"key": personality_key(personality_state), "state": dict(personality_state)}
-    action = {
-        "drift": bool(drift_enabled),
-        "selected_by": str(selected_by),
-        "selector": dict(selector) if selector else None,
-    }
+    signal, gene = signal_member(signals), selected_gene or {}
     return {
-        "signal": signal, "mutation": checked_mutation(mutation), "personality": person or None, "gene": gene or None,
-        "action": action, "capsules": {"used": [checked_id("capsule", used) for used in capsules_used]},
+        "signal": signal, "mutation": checked_mutation(mutation),
+        "personality": {"key": personality_key(personality_state), "state": dict(personality_state)} if personality_state else None,
+        "gene": {"id": checked_id("gene", gene.get("id")), "category": gene.get("category")} if gene else None,
+        "action": {"drift": bool(drift_enabled), "selected_by": str(selected_by), "selector": dict(selector) if selector else None},
+        "capsules": {"used": [checked_id("capsule", used) for used in capsules_used]},
         "had_error": has_error(signal["signals"], causal_settings(home).error_tokens), "observed": checked_observations(observations)}  # fmt: skip
 
 
-def _append(home: Home, kind: str, body: dict[str, Any], agent: str, event_id: str = "") -> Event:
-    return Face(home).append(kind, {"source": "agent", **body}, agent=check_agent(agent), event_id=event_id)
+def _append(home: Home, kind: str, body: dict[str, Any], agent: str, event_id: str = "") -> dict[str, Any]:
+    event = Face(home).append(kind, {"source": "agent", **body}, agent=check_agent(agent), event_id=event_id)
+    return document_form(event)

@@ -1,6 +1,6 @@
 """The commands of causal memory: `theorex causal …`."""
 
-import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,53 +13,54 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.text.line import one_line
 
 _STRATEGY_CHARACTERS = 120
-_SIGNALS = click.option(
-    "--signals", "--signal", "signals", multiple=True, metavar="S…", help="Signals, such as log_error or errsig:TEXT."
-)
-_OBSERVED = click.option("--observed", metavar="JSON", help='What was observed, such as {"recent_error_count": 5}.')
+_SIGNALS = click.option("--signals", "--signal", "signals", multiple=True, metavar="S…",
+                        help="Signals, such as log_error or errsig:TEXT.")  # fmt: skip
 _GENE = click.option("--gene", metavar="ID", help="The gene that is tried.")
 _CATEGORY = click.option("--category", metavar="C", help="Its category: repair, optimize or innovate.")
 
 
-def _object(text: str | None) -> dict[str, Any] | None:
-    """A JSON object that was given as an option. Raises InvalidInput for another text."""
-    try:
-        found = None if text is None else json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"got {text!r:.100} ({error}); allowed is a JSON object") from error
-    if found is not None and not isinstance(found, dict):
-        raise InvalidInput(f"got {text!r:.100}; allowed is a JSON object")
-    return found
+def _object(_context: click.Context, _option: click.Parameter, text: str | None) -> dict[str, Any] | None:
+    from theorex_lab.exchange.flat_files import parse_object
+
+    return None if text is None else parse_object(text.encode("utf-8", "surrogatepass"))
+
+
+def _recording(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """What a command takes that records: whose it is, the signals, what was observed, and these options."""
+    told = 'What was observed, such as {"recent_error_count": 5}.'
+
+    def declare(function: Callable[..., Any]) -> Callable[..., Any]:
+        for option in (
+            click.option("--observed", metavar="JSON", callback=_object, help=told),
+            *options[::-1],
+            _SIGNALS,
+        ):
+            function = option(function)
+        return keeps_secrets(OWN_AGENT(function))
+
+    return declare
 
 
 @command("snapshot")
-@keeps_secrets
-@OWN_AGENT
-@_SIGNALS
-@_OBSERVED
-def causal_snapshot(agent: str | None, signals: tuple[str, ...], observed: str | None) -> None:
+@_recording()
+def causal_snapshot(agent: str | None, signals: tuple[str, ...], observed: dict[str, Any] | None) -> None:
     """Signals that are there now, whatever is then done about them.
 
     JSON: {type, kind, id, ts, signal: {key, signals, error_signature}, observed}
     """
-    told = open_lab().causal.record_signal_snapshot(signals, _object(observed), agent=own_agent(agent))
+    told = open_lab().causal.record_signal_snapshot(signals, observed, agent=own_agent(agent))
     emit(told, f"{told['id']}: {told['signal']['key']}")
 
 
-def _tried(record: Any, agent: str | None, signals: tuple[str, ...], gene: str | None, category: str | None, observed: str | None,
+def _tried(record: Any, agent: str | None, signals: tuple[str, ...], gene: str | None, category: str | None, observed: Any,
            **more: Any) -> None:  # fmt: skip
     selected = {"id": gene, "category": category} if gene else None
-    found = record(signals, selected, observations=_object(observed), agent=own_agent(agent), **more)
-    emit({"id": found.id, "signal_key": found.signal_key, "event": found.event}, f"{found.id}: {found.signal_key}")
+    found = record(signals, selected, observations=observed, agent=own_agent(agent), **more)
+    emit(found._asdict(), f"{found.id}: {found.signal_key}")
 
 
 @command("hypothesis")
-@keeps_secrets
-@OWN_AGENT
-@_SIGNALS
-@_GENE
-@_CATEGORY
-@_OBSERVED
+@_recording(_GENE, _CATEGORY)
 def causal_hypothesis(**given: Any) -> None:
     """What a gene is expected to do, before it is tried.
 
@@ -69,13 +70,7 @@ def causal_hypothesis(**given: Any) -> None:
 
 
 @command("attempt")
-@keeps_secrets
-@OWN_AGENT
-@_SIGNALS
-@_GENE
-@_CATEGORY
-@_OBSERVED
-@click.option("--hypothesis", "hypothesis_id", metavar="ID", help="The hypothesis that it tests.")
+@_recording(_GENE, _CATEGORY, click.option("--hypothesis", "hypothesis_id", metavar="ID", help="What it tests."))
 def causal_attempt(**given: Any) -> None:
     """That a gene is tried; `close` says what came of it.
 
@@ -85,39 +80,29 @@ def causal_attempt(**given: Any) -> None:
 
 
 @command("close")
-@keeps_secrets
-@OWN_AGENT
 @click.option("--action", "action_id", metavar="ID", help="The attempt; default: the agent's last open one.")
-@_SIGNALS
-@_OBSERVED
-@click.option(
-    "--status", type=click.Choice(["success", "failed"]), help="How it came out; default: read from --signals."
-)
+@_recording()
+@click.option("--status", type=click.Choice(["success", "failed"]), help="Its outcome; default: read from --signals.")
 @click.option("--score", type=float, help="0 to 1, with --status.")
 @click.option("--cost", type=float, help="What it took, in money.")
 @click.option("--latency-ms", type=float, help="What it took, in ms.")
-def causal_close(agent: str | None, action_id: str | None, signals: tuple[str, ...], observed: str | None, status: str | None,
-                 score: float | None, **used: float | None) -> None:  # fmt: skip
+def causal_close(agent: str | None, action_id: str | None, signals: tuple[str, ...], observed: dict[str, Any] | None,
+                 status: str | None, score: float | None, **used: float | None) -> None:  # fmt: skip
     """Without --status an error that is gone is a success, one that stays or is new a failure.
 
     JSON: {closed, event}
     """
     causal, who = open_lab().causal, own_agent(agent)
     if status is None:
-        told = causal.record_outcome_from_state(signals, _object(observed), action_id=action_id, agent=who, **used)
+        told = causal.record_outcome_from_state(signals, observed, action_id=action_id, agent=who, **used)
     else:
         told = causal.close(action_id or _last_open(causal, who), status, score, agent=who, signals=signals, **used)
-    said = (
-        f"{told['action']['id']}: {told['outcome']['status']} ({told['outcome']['note']})"
-        if told
-        else "nothing is open"
-    )
-    emit({"closed": told is not None, "event": told}, said)
+    came = f"{told['outcome']['status']} ({told['outcome']['note']})" if told else ""
+    emit({"closed": told is not None, "event": told}, f"{told['action']['id']}: {came}" if told else "nothing is open")
 
 
 def _last_open(causal: Any, agent: str) -> str:
-    waiting = causal.open_attempts(agent)
-    if not waiting:
+    if not (waiting := causal.open_attempts(agent)):
         raise InvalidInput("got no --action, and no attempt is open; allowed is the id that `attempt` gave")
     return str(waiting[-1].action_id)
 
@@ -132,16 +117,13 @@ def causal_genes(signals: tuple[str, ...]) -> None:
     """
     from theorex_lab.designs.causal.genes import gene_rows
 
-    rows = gene_rows(open_lab().home, signals)
-    shown = [
-        f"{row['id']}: {row['successes']:.0f} of {row['n']:.0f} ({row['low']:.2f} to {row['high']:.2f})"
-        f"{' (banned)' if row['banned'] else ''}  {one_line(row['strategy'], _STRATEGY_CHARACTERS)}"
-        for row in rows
-    ]
-    emit(
-        {"genes": rows},
-        "\n".join(shown) or "no genes yet: they are read from what was done about failures, or recorded",
-    )
+    shown, rows = [], gene_rows(open_lab().home, signals)
+    for row in rows:
+        came = f"{row['successes']:.0f} of {row['n']:.0f} ({row['low']:.2f} to {row['high']:.2f})"
+        banned, strategy = " (banned)" if row["banned"] else "", one_line(row["strategy"], _STRATEGY_CHARACTERS)
+        shown.append(f"{row['id']}: {came}{banned}  {strategy}")
+    nothing = "no genes yet: they are read from what was done about failures, or recorded"
+    emit({"genes": rows}, "\n".join(shown) or nothing)
 
 
 @command("select")
@@ -169,27 +151,17 @@ def causal_personality(agent: str | None, adapt: bool, seed: int) -> None:
     """
     causal = open_lab().causal
     told = causal.adapt_personality(seed=seed, agent=own_agent(agent)) if adapt else causal.personality()
-    rows = [
-        f"{row['success']} succeeded, {row['failed']} failed: {one_row(key)}" for key, row in told["statistics"].items()
-    ]
+    lived = told["statistics"].items()
+    rows = [f"{row['success']} succeeded, {row['failed']} failed: {one_row(key)}" for key, row in lived]
     emit(told, "\n".join([told["key"], *rows]))
 
 
 @command("advice")
 @reads_project
 @_SIGNALS
-@click.option(
-    "--genes",
-    "--gene",
-    "genes",
-    multiple=True,
-    metavar="G…",
-    help="Genes to choose from; default: those that are known.",
-)
+@click.option("--genes", "--gene", "genes", multiple=True, metavar="G…", help="Of these; default: of all known.")
 @click.option("--drift", is_flag=True, help="Ban nothing.")
-@click.option(
-    "--cheapest/--best", default=None, help="The cheapest that is not told from the best; default: as the settings say."
-)
+@click.option("--cheapest/--best", default=None, help="The cheapest not told from the best; default: the setting.")
 def causal_advice(signals: tuple[str, ...], genes: tuple[str, ...], drift: bool, cheapest: bool | None) -> None:
     """By what came of each gene under these signals and signals alike. Without evidence no gene is preferred.
 
@@ -198,14 +170,9 @@ def causal_advice(signals: tuple[str, ...], genes: tuple[str, ...], drift: bool,
     causal = open_lab().causal
     among = genes or [gene["id"] for gene in causal.genes()]
     told = causal.get_advice(signals, among, drift, cheapest=cheapest).to_dict()
-    rows = [
-        f"{score:.3f} {gene}{' (banned)' if gene in told['banned_gene_ids'] else ''}"
-        for gene, score in told["scores"].items()
-    ]
-    emit(
-        told,
-        "\n".join([f"prefer {told['preferred_gene_id'] or 'none: nothing is known'}", *rows, *told["explanation"]]),
-    )
+    banned, prefer = told["banned_gene_ids"], told["preferred_gene_id"] or "none: nothing is known"
+    rows = [f"{score:.3f} {gene}{' (banned)' if gene in banned else ''}" for gene, score in told["scores"].items()]
+    emit(told, "\n".join([f"prefer {prefer}", *rows, *told["explanation"]]))
 
 
 @command("narrative")
@@ -220,12 +187,8 @@ def causal_narrative(agent: str | None, brief: bool, characters: int | None) -> 
     """
     from theorex_lab.designs.causal import narrative
 
-    tell, limit = (
-        (narrative.last_of_narrative, narrative.SUMMARY_CHARACTERS)
-        if brief
-        else (narrative.narrative, narrative.MOST_CHARACTERS)
-    )
-    text = tell(open_lab().home, agent=agent, characters=limit if characters is None else characters)
+    tell = narrative.last_of_narrative if brief else narrative.narrative
+    text = tell(open_lab().home, agent=agent, **({} if characters is None else {"characters": characters}))
     emit({"narrative": text, "characters": len(text)}, text.rstrip("\n") or "nothing was tried yet")
 
 
@@ -234,7 +197,7 @@ def causal_narrative(agent: str | None, brief: bool, characters: int | None) -> 
 @click.option("--replace", is_flag=True, help="Replace files that are there.")
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 def causal_export(folder: Path, agent: str | None, replace: bool) -> None:
-    """memory_graph.jsonl, genes.json, capsules.json, evolution_narrative.md and memory_graph_state.json, of all projects.
+    """memory_graph.jsonl, genes.json, capsules.json and evolution_narrative.md, of all projects.
 
     JSON: {folder, files}
     """
@@ -268,9 +231,7 @@ def causal_import(paths: tuple[Path, ...], **how: Any) -> None:
     told |= {name: sum(getattr(report, name) for report in reports) for name in ("imported", "skipped")}
     problems = [problem for report in reports for problem in report.problems]
     if not told["imported"] + told["skipped"]:
-        fail(
-            "; ".join(problems) or "got no memory_graph.jsonl, genes.json or capsules.json there; name such files",
-            **told,
-        )
+        nothing = "got no memory_graph.jsonl, genes.json or capsules.json there; name such files"
+        fail("; ".join(problems) or nothing, **told)
     rows = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
     emit(told, "\n".join([*rows, *problems]))

@@ -4,7 +4,6 @@ memory_graph.jsonl         signals, hypotheses, attempts, outcomes and candidate
                            outcome what it makes of the confidence in its gene, for these signals and for any
 genes.json, capsules.json  the genes and capsules, each as it was told last
 evolution_narrative.md     the last outcomes in words
-memory_graph_state.json    the attempt that was told last, and whether it is closed; written only, as the lines say it too
 
 What a line of elsewhere has no member for (whose it was, its session, project and source) stands in its member `theorex`.
 """
@@ -12,17 +11,16 @@ What a line of elsewhere has no member for (whose it was, its session, project a
 import os
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.clock import EARLIEST, to_iso
+from theorex_lab.clock import EARLIEST
 from theorex_lab.config import Settings
 from theorex_lab.designs.causal import KINDS
-from theorex_lab.designs.causal.capture import document_form
+from theorex_lab.designs.causal.capture import EVENT_TYPE, LINES, document_form, in_ms
 from theorex_lab.designs.causal.items import causal_settings, runs_of
-from theorex_lab.designs.causal.narrative import narrative, newest
+from theorex_lab.designs.causal.narrative import narrative
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.files import Exported
 from theorex_lab.exchange.flat_files import write_lines
@@ -31,19 +29,12 @@ from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, encode
 
 Told = dict[str, Any]
-GRAPH, GENES, CAPSULES, STATE = "memory_graph.jsonl", "genes.json", "capsules.json", "memory_graph_state.json"
-NARRATIVE = "evolution_narrative.md"
-ASSETS = {GENES: "Gene", CAPSULES: "Capsule"}  # the type of what each holds
-LINES = {"signal": "signal_snapshot", "outcome": "attempt_closed"}  # kinds as lines call them, where that differs
-LINES |= {kind: kind for kind in ("hypothesis", "attempt", "external_candidate")}
+GRAPH, NARRATIVE = "memory_graph.jsonl", "evolution_narrative.md"
+ASSETS = {"genes.json": "Gene", "capsules.json": "Capsule"}  # the type of what each holds
 DERIVED = ("confidence_edge", "confidence_gene_outcome")
-EVENT_TYPE = "MemoryGraphEvent"
 ABOUT = {"agent": "main", "session": "", "source": "agent", "project": ""}  # with what is not said
-_NAMES = (GRAPH, *ASSETS, NARRATIVE, STATE)
+_NAMES = (GRAPH, *ASSETS, NARRATIVE)
 _SCOPE_CHARACTERS = 128
-_STATE = (  # of the last action: PART_MEMBER
-    "signal_key mutation_id mutation_category mutation_risk_level personality_key personality_state gene_id gene_category "
-    "hypothesis_id capsules_used").split()  # fmt: skip
 
 
 def export_graph(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
@@ -96,13 +87,10 @@ def _used(home: Home, agent: str | None) -> bool:
 
 
 def _write(home: Home, agent: str | None, folder: Path, named: Mapping[str, Path]) -> Exported:
-    lines: dict[str, Callable[[], Iterable[str]]] = {
-        GRAPH: lambda: map(encode, graph_lines(home, agent)),
-        **{name: partial(_assets, home, agent, name) for name in ASSETS},
-        NARRATIVE: lambda: narrative(home, agent=agent).splitlines(),
-        STATE: lambda: [encode({"last_action": _last_action(home, agent)})]}  # fmt: skip
+    lines: dict[str, Iterable[str]] = {name: _assets(home, agent, name) for name in ASSETS}
+    lines |= {GRAPH: map(encode, graph_lines(home, agent)), NARRATIVE: narrative(home, agent=agent).splitlines()}
     used = _used(home, agent)
-    return Exported(folder, {name: write_lines(path, lines[name]()) for name, path in named.items() if used})
+    return Exported(folder, {name: write_lines(path, lines[name]) for name, path in named.items() if used})
 
 
 def _assets(home: Home, agent: str | None, name: str) -> Iterator[str]:
@@ -112,7 +100,7 @@ def _assets(home: Home, agent: str | None, name: str) -> Iterator[str]:
         if agent in (None, event.agent) and event.body["asset"]["type"] == ASSETS[name]:
             found[event.body["asset"]["id"]] = event
     told = [{**event.body["asset"], "asset_id": event.body["asset_id"]} for event in found.values()]
-    about = {named: _about(event)["theorex"] for named, event in found.items() if _about(event)}
+    about = {named: said["theorex"] for named, event in found.items() if (said := _about(event))}
     yield encode({"version": 1, name.removesuffix(".json"): told, **({"theorex": about} if about else {})})
 
 
@@ -137,37 +125,17 @@ def _about(event: Event) -> Told:
 def _confidence(home: Home, event: Event, line: Told, sums: dict[tuple[str, str], list[int]]) -> Iterator[Told]:
     """What was expected of a gene after this outcome, when nothing of it had aged: for its signals, and for any."""
     settings, key = causal_settings(home), line["signal"]["key"]
-    edge_days, gene_days = settings.edge_half_life_days, settings.gene_half_life_days
-    edges: list[tuple[Told, float | None]] = [({"signal_key": key}, edge_days), ({}, gene_days)]
-    for kind, (edge, days), run in zip(DERIVED, edges, runs_of(event), strict=False):
+    days_of = (settings.edge_half_life_days, settings.gene_half_life_days)
+    for kind, edge, days, run in zip(DERIVED, ({"signal_key": key}, {}), days_of, runs_of(event), strict=False):
         success, fail, last = sums[run.key, run.option]
         success, fail, last = success + run.success, fail + (not run.success), max(last, event.at)
         sums[run.key, run.option] = [success, fail, last]
         p = (success + 1) / (success + fail + 2)
         yield {
-            "type": EVENT_TYPE, "kind": kind, "id": derived_event_id(kind, event.id), "ts": line["ts"],
-            "signal": {"key": key}, "gene": line["gene"], "edge": {**edge, "gene_id": run.option},
+            "type": EVENT_TYPE, "kind": kind, "id": derived_event_id(kind, event.id), "ts": line["ts"], "signal": {"key": key},
+            "gene": line["gene"], "edge": {**edge, "gene_id": run.option}, "derived_from": {"outcome_event_id": line["id"]},
             "stats": {"success": success, "fail": fail, "attempts": success + fail, "p": p, "decay_weight": 1.0, "value": p,
-                      "half_life_days": days, "updated_at": _ts(last)},
-            "derived_from": {"outcome_event_id": line["id"]}}  # fmt: skip
-
-
-def _ts(at: int) -> str:
-    return f"{to_iso(at)[:-4]}Z"
-
-
-def _last_action(home: Home, agent: str | None) -> Told | None:
-    """The attempt of this home that was told last, as the state file has it."""
-    event = next((event for event in newest(home, "attempt", agent=agent) if event.body["source"] != "import"), None)
-    if event is None:
-        return None
-    body, action = event.body, event.body["action"]["id"]
-    told = {name: body.get(name.partition("_")[0]) or {} for name in _STATE}
-    told = {name: part.get(name.partition("_")[2]) for name, part in told.items()}
-    outcome = next(iter(home.journal.read(ids=[derived_event_id("attempt_closed", action)])), None)
-    return {
-        "action_id": action, "signals": body["signal"]["signals"], **told, "had_error": body["had_error"], "created_at": _ts(event.at), "baseline_observed": body["observed"],
-        "outcome_recorded": outcome is not None, "outcome_recorded_at": _ts(outcome.at) if outcome else None}  # fmt: skip
+                      "half_life_days": days, "updated_at": in_ms(last)}}  # fmt: skip
 
 
 def graph_files(path: Path) -> list[Path]:

@@ -5,16 +5,18 @@ import re
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from theorex_lab.clock import to_microseconds
 from theorex_lab.designs.causal import capture
-from theorex_lab.designs.causal.files import ABOUT, DERIVED, EVENT_TYPE, LINES, Told, graph_files
-from theorex_lab.designs.causal.genes import TYPES, checked_asset
+from theorex_lab.designs.causal.capture import EVENT_TYPE, LINES, USED, checked_id
+from theorex_lab.designs.causal.files import ABOUT, DERIVED, Told, graph_files
+from theorex_lab.designs.causal.genes import checked_asset
 from theorex_lab.designs.causal.graph import Graph
 from theorex_lab.designs.causal.items import causal_settings
 from theorex_lab.designs.causal.keys import checked_signals, compute_signal_key, has_error
 from theorex_lab.designs.causal.personality import PARAMETERS, checked_mutation, personality_key
+from theorex_lab.designs.causal.selector import texts_in
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.files import Importing, Reports, each_file
 from theorex_lab.exchange.flat_files import append_new, each_noted, parse_object
@@ -25,10 +27,11 @@ from theorex_lab.journal.foreign import open_file, read_file
 from theorex_lab.project import check_project
 from theorex_lab.text.doors import kept_value
 
+T = TypeVar("T")
 Place = int | str
 _GLUED = re.compile(rb'(?=\{\s*"type"\s*:\s*"MemoryGraphEvent")')
-_MOST_GLUED, _DEEPEST, _LARGEST, _MOST_OBSERVED = 100, 32, 2**62, 64
-_USED = ("latency_ms", "tokens", "cost")
+_MOST_GLUED, _DEEPEST, _LARGEST = 100, 32, 2**62
+_OBSERVED = ("observed", "baseline")
 _NEEDED = {
     "external_candidate": "asset", "hypothesis": "signal hypothesis", "signal_snapshot": "signal", "attempt": "signal action",
     "attempt_closed": "signal action outcome"}  # fmt: skip
@@ -68,31 +71,28 @@ class _Reading:
 
     def _line(self, placed: tuple[Place, Told]) -> Event | None:
         where, record = placed
-        named, ts = record.get("kind"), record.get("ts")
+        named, lineage = record.get("kind"), list[str]()
         if record.get("type") != EVENT_TYPE or named not in [*LINES, *DERIVED]:
             got = f"type {record.get('type')!r:.60} and kind {named!r:.60}"
             raise InvalidInput(f"got {got}; allowed are {EVENT_TYPE} and {', '.join([*LINES, *DERIVED])}")
         if named in DERIVED:
             return None
-        if not isinstance(ts, str):
-            raise InvalidInput(f"ts is {ts!r:.80}; allowed is an ISO 8601 time with an offset")
-        kind, at, line_id = LINES[named], to_microseconds(ts), capture.checked_id("line", record.get("id"))
+        kind, line_id = LINES[named], checked_id("line", record.get("id"))
+        at = to_microseconds(str(record.get("ts"))[:80])
         body = self._body(record, kind)
         if "signal" in body and record["signal"].get("key") != compute_signal_key(record["signal"]["signals"]):
             self.problems.append(f":{where}: the key is not that of the signals, which was computed")
-        action, lineage = (body.get("action") or {}).get("id", ""), list[str]()
-        # Elsewhere other lines of the same millisecond may have the same id.
-        event_id = line_id
-        if not re.fullmatch(UUID, line_id):
-            event_id = derived_event_id("memory graph", line_id, encode([kind, at, body]))
+        event_id, action_id = line_id, (body.get("action") or {}).get("id", "")
         if kind == "attempt_closed":
-            event_id, lineage = derived_event_id(kind, action), [*filter(None, [self.attempts.get(action)])]
+            event_id, lineage = derived_event_id(kind, action_id), [*filter(None, [self.attempts.get(action_id)])]
+        elif not re.fullmatch(UUID, line_id):  # elsewhere other lines of the same millisecond may have the same id
+            event_id = derived_event_id("memory graph", line_id, encode([kind, at, body]))
         if event_id in self.seen:
             raise InvalidInput("the line, or an outcome of its action, is there above")
         self.seen.add(event_id)
         event = self._event(kind, body, record, event_id, at, lineage, line_id)
         if kind == "attempt":
-            self.attempts[action] = event.id if event else event_id
+            self.attempts[action_id] = event.id if event else event_id
         return event
 
     def _event(self, kind: str, body: Told, record: Told, event_id: str, at: int, lineage: list[str],
@@ -116,10 +116,10 @@ class _Reading:
     def _body(self, record: Told, kind: str) -> Told:
         """The members of a line that events hold, in its order. Raises InvalidInput for what they may not hold."""
         given = {name: value for name, value in record.items() if name in _MEMBERS}
-        given |= {name: _shallow(given[name]) for name in ("observed", "baseline") if name in given}
+        given |= {name: _shallow(given[name]) for name in given if name in _OBSERVED}
         _check_plain(given)
         body: Told = kept_value({name: _MEMBERS[name](value) for name, value in given.items()})
-        capture.check_used({name: body[name] for name in _USED if name in body})
+        capture.check_used({name: body[name] for name in USED if name in body})
         needed = _NEEDED[kind].split()
         if not all(body.get(name) for name in needed) or ("action" in needed and not body["action"].get("id")):
             raise InvalidInput(f"got no {', '.join(needed)}, or no id in it; allowed is {kind} with them")
@@ -141,13 +141,11 @@ class _Reading:
             rows = zip(view.ids, view.known["place"].tolist(), view.known["own"].tolist(), strict=True)
             here = {named: view.assets[place] for named, place, own in rows if own or not self.how.trust_own}
         placed = ((f"{name}:{number}", one) for name, found in lists for number, one in enumerate(found, 1))
-        return each_noted(self.problems, placed, self._asset, here, _object(document.get("theorex") or {}))
+        return each_noted(self.problems, placed, self._asset, here, _of(dict, document.get("theorex") or {}))
 
     def _asset(self, given: Any, here: dict[str, str], about: Told) -> Event | None:
         _check_plain(given)
-        if (kind := _object(given).get("type")) not in TYPES:
-            raise InvalidInput(f"got an asset of the type {kind!r:.60}; allowed are {' and '.join(TYPES)}")
-        asset = kept_value(checked_asset(given, kind))
+        asset = kept_value(checked_asset(_of(dict, given)))
         body, named = {"asset": asset, "asset_id": capture.asset_id(asset)}, asset["id"]
         if named not in here:
             here[named] = encode(asset)
@@ -163,11 +161,11 @@ def _records(file: Path, problems: list[str]) -> Iterator[tuple[Place, Told]]:
     """The objects of the lines of a file with the numbers of the lines, also where several stand on one."""
     with open_file(file) as lines:
         for number, line in enumerate(map(bytes.strip, lines), 1):
-            noted: list[str] = []
-            found = [*each_noted(noted, [(number, line)] if line else [], parse_object)]
-            if noted and len(parts := _GLUED.split(line, _MOST_GLUED)) > 1:
-                noted = []
+            for parts in ([line], _GLUED.split(line, _MOST_GLUED)):
+                noted: list[str] = []
                 found = [*each_noted(noted, [(number, part) for part in parts if part], parse_object)]
+                if not noted:
+                    break
             problems += noted
             yield from found
 
@@ -184,64 +182,47 @@ def _shallow(given: Any) -> Told | None:
     """What was observed, without what lies deeper, such as ends of logs."""
     if not isinstance(given, dict):
         return None
-    plain = [
-        (name, value) for name, value in given.items() if not isinstance(value, dict | list) and name != "evidence"
-    ]
-    return capture.checked_observations(dict(plain[:_MOST_OBSERVED]))
+    plain = {name: value for name, value in given.items() if name != "evidence" and not isinstance(value, dict | list)}
+    return capture.checked_observations(dict([*plain.items()][: capture.MOST_OBSERVED]))
 
 
-def _object(given: Any) -> Told:
-    if not isinstance(given, dict):
-        raise InvalidInput(f"got {given!r:.80}; allowed is an object")
-    return given
-
-
-def _as_is(given: Any) -> Any:
+def _of(kind: type[T], given: Any) -> T:
+    if not isinstance(given, kind):
+        raise InvalidInput(f"got {given!r:.80}; allowed is {'an object' if kind is dict else 'a list'}")
     return given
 
 
 def _signal(given: Any) -> Told:
-    signals, stated = _object(given).get("signals"), given.get("error_signature")
-    if not isinstance(signals, list):
-        raise InvalidInput(f"signals is {signals!r:.80}; allowed is a list of texts")
-    return {**capture.signal_member(signals), "error_signature": stated if stated is None else str(stated)}
+    member, stated = capture.signal_member(_of(list, _of(dict, given).get("signals"))), given.get("error_signature")
+    return {**member, "error_signature": stated if stated is None else str(stated)}
 
 
 def _named(what: str, given: Any) -> Told | None:
     """An object, whose id is sound where it has one; None for none."""
-    if given and _object(given).get("id") is not None:
-        capture.checked_id(what, given["id"])
+    if given and _of(dict, given).get("id") is not None:
+        checked_id(what, given["id"])
     return given or None
 
 
 def _personality(given: Any) -> Told | None:
-    state = {
-        name: value for name, value in _object(_object(given or {}).get("state") or {}).items() if name in PARAMETERS
-    }
+    told = _of(dict, _of(dict, given or {}).get("state") or {})
+    state = {name: told[name] for name in told if name in PARAMETERS}
     return {"key": personality_key(state), "state": state} if state else None
 
 
 def _outcome(given: Any) -> Told:
-    score, seen = _object(given).get("score"), given.get("observed")
-    if score is not None and (isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= 1):
-        raise InvalidInput(f"score is {score!r:.80}; allowed is a number from 0 to 1")
-    now = checked_signals(_object(seen).get("current_signals") or []) if seen else []
-    told = {
-        "status": capture.checked_id("status", given.get("status")),
-        "score": score,
-        "note": str(given.get("note") or ""),
-    }
-    return {**told, "observed": {"current_signals": now}}
+    score, seen = _of(dict, given).get("score"), _of(dict, given.get("observed") or {})
+    capture.checked_fraction("score", 0 if score is None else score)
+    told = {"status": checked_id("status", given.get("status")), "score": score, "note": str(given.get("note") or "")}
+    return {**told, "observed": {"current_signals": checked_signals(_of(list, seen.get("current_signals") or []))}}
 
 
 def _capsules(given: Any) -> Told:
-    used = _object(given or {}).get("used") or []
-    return {"used": [capture.checked_id("capsule", one) for one in (used if isinstance(used, list) else [used])]}
+    return {"used": [checked_id("capsule", one) for one in texts_in(_of(dict, given or {}), "used")]}
 
 
 # What becomes of the members of a line; others are passed over.
 _MEMBERS: dict[str, Callable[[Any], Any]] = {
-    "signal": _signal, "observed": _as_is, "baseline": _as_is, "mutation": checked_mutation, "personality": _personality,
+    "signal": _signal, "mutation": checked_mutation, "personality": _personality, **dict.fromkeys([*_OBSERVED, *USED], kept_value),
     **{name: partial(_named, name) for name in ("gene", "action", "hypothesis", "asset", "external", "candidate", "content", "confidence")},
-    "capsules": _capsules, "outcome": _outcome, "had_error": bool, "cause": partial(capture.checked_id, "cause"), "told": str,
-    **dict.fromkeys(_USED, _as_is)}  # fmt: skip
+    "capsules": _capsules, "outcome": _outcome, "had_error": bool, "cause": partial(checked_id, "cause"), "told": str}  # fmt: skip

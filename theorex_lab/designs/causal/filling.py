@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theorex_lab.designs.causal.capture import asset_event, closing, signal_member
+from theorex_lab.designs.causal.capture import USED, asset_event, closing, signal_member
 from theorex_lab.designs.causal.graph import Graph
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL, stable_hash
 from theorex_lab.designs.causal.outcomes import infer_outcome
@@ -89,11 +89,6 @@ class WhatWasTried(NamedTuple):
     success: bool
 
 
-def fill_session(home: Home, agent: str, session: str) -> int:
-    """Tell the attempts of a session that is over."""
-    return fill(home, agent, session)
-
-
 def fill_at_night(home: Home, agent: str | None) -> str:
     """Tell the attempts of sessions without a call for flushIdleHours; a step of the night."""
     return f"{fill(home, agent)} attempts"
@@ -105,42 +100,24 @@ def fill(home: Home, agent: str | None = None, session: str | None = None) -> in
     Returns how many attempts were told. Repeating it changes nothing.
     """
     idle_since = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
+    failed, over = dict[int, set[int]](), dict[tuple[str, str], tuple[set[int], int]]()
     with home.views.reading(Failures) as view:
-        waiting: dict[int, list[int]] = {}
         for row in np.flatnonzero(~view.rows["answered"]).tolist():
-            waiting.setdefault(int(view.rows["session"][row]), []).append(int(view.rows["seq"][row]))
-        names = {number: view.sessions[number].partition("/")[::2] for number in waiting if number >= 0}
-        wanted = {
-            number: name for number, name in names.items() if agent in (None, name[0]) and session in (None, name[1])
-        }
-        over = [number for number in wanted if session is not None or view.ends["at"][number] <= idle_since]
-        lasts = {number: int(view.ends["seq"][number]) for number in over}
-    made = sum(
-        _tell_trace(home, event)
-        for event in home.journal.read(seqs=waiting.get(-1, []))
-        if agent in (None, event.agent)
-    )
-    for number in over:
-        events = [
-            event
-            for event in _events(home, waiting[number][0], lasts[number])
-            if (event.agent, event.session) == names[number]
-        ]
-        made += _tell_session(home, events, set(waiting[number]))
-    return made
-
-
-def _events(home: Home, first: int, last: int) -> Iterator[Event]:
-    """What may close an attempt: up to the last call of the session, and what followed at once."""
-    return home.journal.tail(first - 1, kinds=_READ_KINDS, upto=last + _CALLS)
-
-
-def _tell_session(home: Home, events: Sequence[Event], failed: set[int]) -> int:
-    made = 0
-    for place, event in enumerate(events):
-        if event.seq in failed:
-            tried = what_was_tried(home, event, events[place + 1 :])
-            made += _tell(home, event, signals_of(event), tried)
+            failed.setdefault(int(view.rows["session"][row]), set()).add(int(view.rows["seq"][row]))
+        traces = failed.pop(-1, set())
+        for number, seqs in failed.items():
+            who, _, named = view.sessions[number].partition("/")
+            asked = agent in (None, who) and session in (None, named)
+            if asked and (session is not None or view.ends["at"][number] <= idle_since):
+                over[who, named] = seqs, int(view.ends["seq"][number])
+    switched = home.journal.read(seqs=sorted(traces))
+    made = sum(_tell_trace(home, event) for event in switched if agent in (None, event.agent))
+    for name, (seqs, last) in over.items():  # what may close an attempt: up to the last call, and what followed at once
+        told = home.journal.tail(min(seqs) - 1, kinds=_READ_KINDS, upto=last + _CALLS)
+        events = [event for event in told if (event.agent, event.session) == name]
+        for place, event in enumerate(events):
+            if event.seq in seqs:
+                made += _tell(home, event, what_was_tried(home, event, events[place + 1 :]))
     return made
 
 
@@ -154,11 +131,8 @@ def signals_of(event: Event) -> list[str]:
     """
     body, response = event.body, event.body.get("response", "")
     error = one_line(error_line(response), _ERROR_CHARACTERS)
-    found = [
-        "log_error",
-        *([ERROR_SIGNAL + error] if error else []),
-        f"tool:{body['tool'].rpartition('__')[2].lower()}",
-    ]
+    tool = body["tool"].rpartition("__")[2].lower()
+    found = ["log_error", *([ERROR_SIGNAL + error] if error else []), f"tool:{tool}"]
     if command := _program(body.get("command", "")):
         found.append(f"command:{command}")
     return found + ([f"class:{error_of(response)}"] if family_of(body.get("command", "")) else [])
@@ -203,17 +177,11 @@ def _program(command: str) -> str:
 
 def _act(event: Event) -> str:
     """What a call did, in words; '' for one that only looked or failed."""
-    body = event.body
-    if has_failed(event) or ((body.get("paths") or {}).get("read") and not _edited(event)) or _only_looks(event):
+    body, edited = event.body, _edited(event)
+    if has_failed(event) or ((body.get("paths") or {}).get("read") and not edited) or _only_looks(event):
         return ""
     command = _BEFORE.sub("", body.get("command", ""))
-    done = (
-        f"edit {', '.join(_edited(event))}"
-        if _edited(event)
-        else f"run {command}"
-        if command
-        else f"call {body['tool']}"
-    )
+    done = f"edit {', '.join(edited)}" if edited else f"run {command}" if command else f"call {body['tool']}"
     return one_line(done, _ACT_CHARACTERS)
 
 
@@ -230,9 +198,8 @@ def _repeated(before: Event, after: Event) -> list[str]:
     """What was another in the same kind of call, as far as that was recorded."""
     command, tool = after.body.get("command", ""), before.body["tool"]
     if command:
-        return (
-            [] if command == before.body["command"] else [one_line(f"run {_BEFORE.sub('', command)}", _ACT_CHARACTERS)]
-        )
+        done = one_line(f"run {_BEFORE.sub('', command)}", _ACT_CHARACTERS)
+        return [done] if command != before.body["command"] else []
     one, other = (_arguments(event.body.get("input", "")) for event in (before, after))
     names = [name for name in dict.fromkeys([*one, *other]) if one.get(name) != other.get(name)]
     return [f"call {tool} with another {name}" for name in names]
@@ -262,20 +229,17 @@ def _says_what_to_do(home: Home, item: str) -> bool:
     return bool(kinds.intersection(_GIVEN_KINDS)) or any(event.body.get("type") == FIX_TYPE for event in known.events)
 
 
-def _tell(home: Home, failed: Event, signals: Sequence[str], tried: WhatWasTried) -> int:
+def _tell(home: Home, failed: Event, tried: WhatWasTried) -> int:
     """Append the attempts at a failure and how they were closed, in one transaction; 0 where that was done meanwhile."""
-    genes: list[tuple[str, dict[str, Any] | None]] = [(item, None) for item in tried.given]
+    signals, genes = signals_of(failed), list[tuple[str, dict[str, Any] | None]]((item, None) for item in tried.given)
     if tried.acts or not genes:
         again = tried.closed_by is not None and tried.closed_by.kind == "tool_used"
-        genes.append(_gene(tried.acts or (AGAIN if again else WITHOUT,), signals))
+        acts = tried.acts or (AGAIN if again else WITHOUT,)
+        made: dict[str, Any] = {"type": "Gene", "id": f"gene_seen_{stable_hash('; '.join(acts))}", "category": "repair"}
+        matched = [signal for signal in signals if signal != "log_error" and not signal.startswith(ERROR_SIGNAL)]
+        genes.append((made["id"], {**made, "signals_match": matched, "strategy": list(acts)}))
     told = _attempts(home, failed, signals, genes, tried.closed_by, tried.success)
     return len(genes) if append_once(home.journal, told) else 0
-
-
-def _gene(acts: Sequence[str], signals: Sequence[str]) -> tuple[str, dict[str, Any]]:
-    gene = f"gene_seen_{stable_hash('; '.join(acts))}"
-    matched = [signal for signal in signals if signal != "log_error" and not signal.startswith(ERROR_SIGNAL)]
-    return gene, {"type": "Gene", "id": gene, "category": "repair", "signals_match": matched, "strategy": list(acts)}
 
 
 def _attempts(home: Home, failed: Event, signals: Sequence[str], genes: Sequence[tuple[str, dict[str, Any] | None]],
@@ -291,8 +255,7 @@ def _attempts(home: Home, failed: Event, signals: Sequence[str], genes: Sequence
         body = {
             "signal": signal_member(signals), "mutation": None, "personality": None, "gene": {"id": gene, "category": "repair"},
             "action": {"id": f"act_{made}", "drift": False, "selected_by": "captured", "selector": None}, "capsules": {"used": []},
-            "had_error": True, "observed": None, "hypothesis": None, "cause": failed.id,
-            "told": _told(signals, asset), **about}  # fmt: skip
+            "had_error": True, "observed": None, "hypothesis": None, "cause": failed.id, "told": _told(signals, asset), **about}  # fmt: skip
         events.append(new_event("attempt", body, **who, lineage=[failed.id], at=failed.at, event_id=made))
         if closed_by is not None:
             again = signals_of(closed_by) if closed_by.kind == "tool_used" else signals
@@ -304,10 +267,8 @@ def _attempts(home: Home, failed: Event, signals: Sequence[str], genes: Sequence
 def _told(signals: Sequence[str], asset: dict[str, Any] | None) -> str:
     """An attempt for who searches: the error, in the words of the tool, and what was done."""
     error = next((signal.removeprefix(ERROR_SIGNAL) for signal in signals if signal.startswith(ERROR_SIGNAL)), "")
-    where = ", ".join(
-        signal.partition(":")[2] for signal in signals if signal.startswith(("tool:", "command:", "class:"))
-    )
-    return f"{error or 'an error'} ({where}): {'; '.join(asset['strategy'])}" if asset else ""
+    where = [signal.partition(":")[2] for signal in signals if signal.startswith(("tool:", "command:", "class:"))]
+    return f"{error or 'an error'} ({', '.join(where)}): {'; '.join(asset['strategy'])}" if asset else ""
 
 
 def _is_known(home: Home, gene: str) -> bool:
@@ -325,11 +286,7 @@ def _tell_trace(home: Home, event: Event) -> int:
     """Another model that was asked after one had failed: its gene is `model:NAME`."""
     told: list[Event] = []
     for one, other in _models(event):
-        signals = [
-            "log_error",
-            f"{ERROR_SIGNAL}{one_line(one['error'], _ERROR_CHARACTERS)}",
-            f"query_type:{event.body['query_type']}",
-        ]
-        used = {name: other.get(name) for name in ("latency_ms", "tokens", "cost")}
+        error, used = one_line(one["error"], _ERROR_CHARACTERS), {name: other.get(name) for name in USED}
+        signals = ["log_error", f"{ERROR_SIGNAL}{error}", f"query_type:{event.body['query_type']}"]
         told += _attempts(home, event, signals, [(f"model:{other['model']}", None)], event, other["success"], used)
     return sum(event.kind == "attempt" for event in told) if append_once(home.journal, told) else 0

@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
+from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.design import Face
 from theorex_lab.designs.causal import SIGNAL_KEY
 from theorex_lab.designs.causal.advice import is_banned, records
-from theorex_lab.designs.causal.capture import asset_event, asset_id, checked_id, document_form
+from theorex_lab.designs.causal.capture import asset_event, asset_id, checked_fraction, checked_id, document_form, in_ms
 from theorex_lab.designs.causal.graph import Graph, assets_of
 from theorex_lab.designs.causal.items import causal_settings, gene_text
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL, checked_signals, normalized_signals, stable_hash, trimmed
@@ -51,8 +51,7 @@ def checked_asset(asset: Mapping[str, Any], kind: str = "") -> Asset:
         if len(texts) > _MOST_TEXTS or texts != (list(given) if isinstance(given, list | tuple) else [given]):
             raise InvalidInput(f"got {name}={given!r:.100}{allowed}")
         found[name] = texts
-    if "confidence" in found and ((sure := number_of(found, "confidence")) is None or not 0 <= sure <= 1):
-        raise InvalidInput(f"got the confidence {found['confidence']!r:.60}; allowed is a number from 0 to 1")
+    checked_fraction("confidence", found.get("confidence", 0.0))
     try:
         size = len(json.dumps(found, allow_nan=False))
     except (TypeError, ValueError, RecursionError) as error:
@@ -86,9 +85,8 @@ def _record(home: Home, asset: Asset, project: str, source: str, agent: str, lin
         if (number := view.ids.find(told["id"])) is not None:
             old, own = json.loads(view.assets[int(view.known["place"][number])]), view.known["own"][number]
             if old["type"] != told["type"]:
-                raise InvalidInput(
-                    f"got the id {told['id']!r}, which a {old['type']} has; give the {told['type']} one of its own"
-                )
+                other = f"got the id {told['id']!r}, which a {old['type']} has"
+                raise InvalidInput(f"{other}; give the {told['type']} one of its own")
             known = own and asset_id(old) == made and view.projects[int(view.known["project"][number])] == project
     if not known:
         home.journal.append([event])
@@ -114,7 +112,7 @@ def record_external_candidate(home: Home, asset: Mapping[str, Any], *, agent: st
         content["confidence"] = round(content.get("confidence", 0.0) * causal_settings(home).external_confidence, 6)
         candidate = {name: content.get(name) for name in ("trigger", "gene", "confidence")}
     content["a2a"] = {"status": "external_candidate"}
-    external = {"source": "external", "received_at": f"{to_iso(home.clock.now())[:-4]}Z"}
+    external = {"source": "external", "received_at": in_ms(home.clock.now())}
     named = {"type": content["type"], "id": content["id"]}
     body = {"external": external, "asset": named, "candidate": candidate, "content": content, "source": "import"}
     return document_form(Face(home).append("external_candidate", body, agent=check_agent(agent)))

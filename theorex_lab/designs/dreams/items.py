@@ -75,7 +75,6 @@ class DreamSettings(SettingsRecord):
         None, "cosine below which a way no longer fits; null: the floor", ge=-1, le=1)  # fmt: skip
     isa_max_instructions: int = tunable(500, "instructions that a program may run", ge=1, le=1_000_000)
     dreaming_model: str = tunable("", "the model that dreams, of `models`; '' for rules without a model")
-    waking_model: str = tunable("", "the model that agents of demos use, of `models`; '' for a scripted one")
     night_tokens: int = tunable(0, "tokens that a night may spend on a dreaming model that costs", ge=0, le=10**9)
 
 

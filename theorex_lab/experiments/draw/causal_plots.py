@@ -1,264 +1,199 @@
-"""Pictures of causal memory: what was tried about an error, how often that helped, what advice makes of it, and for how long."""
+"""Pictures of causal memory: chains from errors to outcomes, what helped and how sure that is, bans, drift, and half-lives."""
 
-import textwrap
+import math
+import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
-from theorex_lab.designs.causal.advice import advice_from
-from theorex_lab.designs.causal.items import CausalSettings, gene_text, runs_of
-from theorex_lab.designs.causal.selector import Selection, select_gene
-from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.logs import load_logs
+from theorex_lab.design import Log
+from theorex_lab.designs.causal import SIGNAL_KEY, SUCCESS
+from theorex_lab.designs.causal.advice import advice_from, records
+from theorex_lab.designs.causal.items import CausalSettings, gene_text
+from theorex_lab.designs.causal.selector import drift_intensity
 from theorex_lab.experiments.draw import axes
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
-from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
-from theorex_lab.memory.evidence import AMOUNTS, EvidenceTable, evidence_view
+from theorex_lab.memory.evidence import EvidenceTable
 from theorex_lab.memory.intervals import wilson
 from theorex_lab.text.line import one_line
 
-Labs = Mapping[str, Callable[[], Lab]]
-HALF_LIVES_DAYS = {"7": 7.0, "30": 30.0, "45": 45.0, "∞": None}  # None: evidence never ages
-_MOST_ROWS, _MOST_KEYS, _MOST_GENES, _WORDS, _POINTS, _DRAWS = 14, 8, 6, 44, 60, 100
-_GREEN, _RED = "#009E73", "#D55E00"
-_STATES = {"tried": "#D9D9D9", "preferred": _GREEN, "banned": _RED}
-_ENDS = {"success": ("it then succeeded", _GREEN), "failed": ("it failed again", _RED)}
+Frame = Any  # attempts, as `attempts_of` gives them
+_COLUMNS = ("at", "signals", "key", "where", "gene", "did", "success")
+_AGAIN = re.compile(r"call \S+ with another (\w+)")
+_LATE_DAYS = 366  # after its last event, when every session of a log is over
+_COLOURS = {"success": "#009E73", "failed": "#D55E00"}
+_CELLS = {"unknown": "#F4F4F4", "tried": "#56B4E9", "banned": "#D55E00", "preferred": "#009E73"}
 
 
-def filled(name: str) -> Lab:
-    """A temporary lab on the day after a recorded log, in which what was tried after failing calls is filled in."""
-    logs = load_logs(name)
-    lab = Lab.temporary(clock=FixedClock(max(log.events[-1].at for log in logs) + MICROSECONDS_PER_DAY))
-    for log in logs:
-        lab.journal.append(log.events)
+def lab_of(log: Log) -> Lab:
+    """A lab that lived through a log and told its attempts, a year after its last event; whoever asked closes it."""
+    lab = Lab.temporary(clock=FixedClock(log.events[-1].at + _LATE_DAYS * MICROSECONDS_PER_DAY))
+    lab.journal.append(log.events, allow_future=True)
     lab.causal.fill()
     return lab
 
 
-def closed(lab: Lab) -> list[Event]:
-    """The attempts of a home of which it is known what came of them, by time."""
-    _ = lab.home.designs  # whose kinds are known from then on
-    found = lab.journal.tail(0, kinds=["attempt_closed"])
-    return sorted((event for event in found if event.body["gene"]), key=lambda event: event.at)
+def attempts_of(lab: Lab) -> pd.DataFrame:
+    """A row an attempt that was closed: at (µs), signals, key, where (what failed), gene (its id), did (in words), success."""
+    did, rows = {gene["id"]: gene_text(gene) for gene in lab.causal.genes()}, []
+    for event in lab.journal.tail(0, kinds=["attempt_closed"]):
+        signals, gene = event.body["signal"]["signals"], (event.body["gene"] or {}).get("id")
+        if gene:
+            told = event.body["signal"]["key"], _where(signals), gene, did.get(gene, gene)
+            rows.append((event.at, signals, *told, event.body["outcome"]["status"] == SUCCESS))
+    return pd.DataFrame(rows, columns=list(_COLUMNS))
 
 
-def commonest(lab: Lab) -> list[str]:
-    """The signals under which most was tried. Raises InvalidInput for a home in which no attempt has an outcome."""
-    if not (keys := Counter(event.body["signal"]["key"] for event in closed(lab))):
-        raise InvalidInput(
-            "got a home without an outcome of an attempt; record some, or fill them in: lab.causal.fill()"
-        )
-    return max(keys, key=keys.__getitem__).split("|")
+def _where(signals: Sequence[str]) -> str:
+    """What failed, and the class of its error, else the error itself."""
+    parts = dict(signal.partition(":")[::2] for signal in signals)
+    called = parts.get("command") or parts.get("tool") or "a call"
+    told = parts.get("class") or parts.get("errsig", "").strip().removeprefix("Error: ")
+    return f"{called}: {told}" if told else called
 
 
-def _words(lab: Lab) -> dict[str, str]:
-    return {gene["id"]: one_line(gene_text(gene), _WORDS) for gene in lab.causal.genes()}
+def _short(text: str, most: int) -> str:
+    return one_line(_AGAIN.sub(r"another \1", text), most)
 
 
-def _where(key: str) -> str:
-    """Signals in words: without the one that all have, and errors by four letters of their hash."""
-    parts = sorted(part for part in key.split("|") if part != "log_error")
-    return ", ".join(
-        f"error {part[-8:-4]}" if part.startswith("errsig") else part.partition(":")[2] or part for part in parts
+def _most(column: Frame, most: int) -> list[Any]:
+    counted: Counter[Any] = Counter(column)
+    return [value for value, _ in counted.most_common(most)]
+
+
+def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axes:
+    """What failed, what was then done, and what came of it: the wider an arrow the more often; of the deeds tried most."""
+    shown = attempts[attempts.did.isin(_most(attempts.did, most))]
+    columns = _most(shown["where"], most), _most(shown.did, most), list(_COLOURS)
+    shown = shown[shown["where"].isin(columns[0])]
+    ax = axes.new_axes(ax, width=11, height=1.2 + 0.5 * max(map(len, columns)))
+    edges = Counter(((0, where), (1, did)) for where, did in zip(shown["where"], shown.did, strict=True))
+    edges += Counter(
+        ((1, did), (2, end)) for did, end in zip(shown.did, np.where(shown.success, *_COLOURS), strict=True)
     )
+    graph, names = nx.DiGraph([*edges]), [(x, name) for x, column in enumerate(columns) for name in column]
+    places = {(x, name): (x, -(columns[x].index(name) + 0.5) / len(columns[x])) for x, name in names}
+    colours = [_COLOURS.get(end[1], "#999999") for _, end in graph.edges]
+    widths = [0.6 + 0.5 * edges[edge] for edge in graph.edges]
+    nx.draw_networkx_nodes(graph, places, list(places), ax=ax, node_size=40, node_color="#444444")
+    nx.draw_networkx_edges(graph, places, ax=ax, edge_color=colours, width=widths, arrowsize=9, node_size=60, alpha=0.7)
+    for (x, name), place in places.items():
+        axes.note(ax, _short(name, 46), place, (-8, 0, 8)[x], above=6 * (x == 1), fontsize=8)
+    title = f"{len(shown)} attempts: what failed, what was done, what came of it"
+    return axes.finish_axes(ax, hidden=("top", "right", "bottom", "left"), xlim=(-0.9, 2.4), title=title)
 
 
-def _tried(lab: Lab) -> Any:
-    """The evidence under signals as columns, most runs first: signals, gene, n, successes, last."""
-    import pandas as pd
-
-    with lab.home.views.reading(evidence_view(lab.home)) as view:
-        cells = view.table.cells("causal/signal:")
-    keys = [key.partition(":")[2] for key in cells.keys]
-    told = pd.DataFrame({"key": keys, "gene": cells.options, "n": cells.n, "hits": cells.successes, "last": cells.last})
-    return told.sort_values(["n", "key", "gene"], ascending=[False, True, True])
-
-
-def plot_causes(lab: Lab, *, ax: Axes | None = None) -> Axes:
-    """One error from left to right: its signals, what was tried about it, and what came of that; the six genes that were tried most.
-
-    The error under whose signals most was tried. A line to an end is as thick as there were attempts.
-    """
-    ax = axes.new_axes(ax, width=11.0, height=4.5)
-    here = [event for event in closed(lab) if event.body["signal"]["key"].split("|") == [*commonest(lab)]]
-    told = Counter((event.body["gene"]["id"], event.body["outcome"]["status"]) for event in here)
-    genes = [gene for gene, _ in Counter(event.body["gene"]["id"] for event in here).most_common(_MOST_GENES)]
-    graph, words, hub = nx.DiGraph(), _words(lab), f"{len(here)} attempts"
-    for layer, nodes in enumerate((dict.fromkeys(here[-1].body["signal"]["signals"]), [hub], genes, _ENDS)):
-        graph.add_nodes_from(nodes, layer=layer)
-        ways = [(node, hub) if layer == 0 else (hub, node) for node in nodes if layer in (0, 2)]
-        graph.add_edges_from(ways, width=1, color="#BBBBBB")
-    for (gene, status), times in told.items():
-        if gene in genes:
-            graph.add_edge(gene, status, width=times, color=_ENDS[status][1])
-    places = nx.multipartite_layout(graph, subset_key="layer")
-    looks = ([*nx.get_edge_attributes(graph, name).values()] for name in ("width", "color"))
-    nx.draw_networkx_edges(graph, places, ax=ax, arrows=False, **dict(zip(("width", "edge_color"), looks, strict=True)))
-    for node, place in places.items():
-        times = sum(number for pair, number in told.items() if node in pair)
-        said = f"{_ENDS[node][0] if node in _ENDS else words.get(node, node)}{f' ({times})' if times else ''}"
-        box = {"boxstyle": "round", "fc": "white", "ec": "#444444"}
-        axes.note(ax, textwrap.fill(one_line(said, 70), 30), tuple(place), ha="center", fontsize=8, bbox=box)
-    ax.margins(0.14, 0.12)
-    ax.set_axis_off()
-    return axes.finish_axes(ax, title="What was there, what was tried, what came of it")
-
-
-def plot_success(lab: Lab, *, half_life_days: float = 30.0, ax: Axes | None = None) -> Axes:
-    """Success of each gene under each signals with its 95 % Wilson interval, and beside it what is expected of it today.
-
-    The fourteen pairs that were tried most. What is expected: (successes + 1) / (runs + 2), half for each half-life since.
-    """
-    rows, words = _tried(lab)[:_MOST_ROWS], _words(lab)
-    ax, places = axes.new_axes(ax, width=10.0, height=1.8 + 0.34 * len(rows)), np.arange(len(rows))
-    age = (lab.home.clock.now() - rows["last"]) / MICROSECONDS_PER_DAY
-    bounds = wilson(rows["hits"], rows["n"])
+def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> Axes:
+    """Success of each deed after each error, with its 95 % interval, and beside it what is left of it by the log's end."""
+    pairs, now = _most(zip(attempts.key, attempts.gene, strict=True), most), attempts["at"].max()
+    told = {name: (name, "first") for name in ("did", "where")} | {"n": ("success", "size"), "hits": ("success", "sum")}
+    rows = attempts.groupby(["key", "gene"]).agg(last=("at", "max"), **told).loc[pairs]
+    ax, places = axes.new_axes(ax, width=10, height=1.6 + 0.34 * max(len(pairs), 2)), np.arange(len(pairs))
+    look = (
+        axes.key("success, 95 % interval", **axes.look_of(0)),
+        axes.key("expected, aged", "D", color=axes.colour_of(5)),
+    )
     axes.draw_interval(
-        ax, rows["hits"] / rows["n"], places, *bounds, level=True, fmt="o", color=axes.colour_of(0), label="observed"
+        ax, rows.hits / rows.n, places, *wilson(rows.hits, rows.n), level=True, fmt="o", color=axes.colour_of(0)
     )
-    today = (rows["hits"] + 1) / (rows["n"] + 2) * 0.5 ** (age / half_life_days)
-    ax.plot(today, places, "X", color=_RED, ms=8, ls="", label="expected today")
-    names = [one_line(f"{_where(row.key)}: {words.get(row.gene, row.gene)}", 78) for row in rows.itertuples()]
-    axes.name_rows(ax, [f"{name} ({runs:.0f})" for name, runs in zip(names, rows["n"], strict=True)], fontsize=8)
-    axes.legend_below(ax)
-    return axes.finish_axes(
-        ax, xlim=(-0.03, 1.03), xlabel="success (runs in brackets)", title="What helped, and how sure that is"
+    aged = 0.5 ** ((now - rows["last"]) / MICROSECONDS_PER_DAY / (CausalSettings().edge_half_life_days or math.inf))
+    ax.plot((rows.hits + 1) / (rows.n + 2) * aged, places, "D", color=axes.colour_of(5), ms=5)
+    names = zip(rows["where"], rows.did, rows.n, strict=True)
+    axes.name_rows(ax, [f"{_short(where, 44)} → {_short(did, 40)} ({n})" for where, did, n in names], fontsize=8)
+    axes.legend_below(ax, look)
+    return axes.finish_axes(ax, xlim=(0, 1), xlabel="success", title="What helped, and how sure that is")
+
+
+def evidence_of(attempts: Frame) -> EvidenceTable:
+    """The evidence that attempts are."""
+    table = EvidenceTable()
+    for at, key, gene, success in zip(
+        *(attempts[name].tolist() for name in ("at", "key", "gene", "success")), strict=True
+    ):
+        for name in (SIGNAL_KEY + key, "option"):
+            table.add(f"causal/{name}", gene, success, at=at)
+    return table
+
+
+def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axes:
+    """Errors by deeds: what advice prefers, what it bans, what was tried after such errors, and what is unknown there."""
+    keys, genes, now = _most(attempts.key, most), _most(attempts.gene, most), attempts["at"].max()
+    first, did = (
+        attempts.drop_duplicates("key").set_index("key"),
+        attempts.drop_duplicates("gene").set_index("gene").did,
     )
-
-
-def plot_bans(lab: Lab, *, ax: Axes | None = None) -> Axes:
-    """Signals by genes: the one that advice prefers, those that it bans, those that were tried; white: nothing is known there.
-
-    In a cell successes of runs. The eight signals and fourteen genes that were tried most.
-    """
-    tried, words = _tried(lab), _words(lab)
-    keys, genes = (tried[name].unique().tolist()[:most] for name, most in (("key", _MOST_KEYS), ("gene", _MOST_ROWS)))
-    values, texts = np.full((len(keys), len(genes)), np.nan), np.full((len(keys), len(genes)), "", dtype=object)
-    for one in tried[tried["key"].isin(keys) & tried["gene"].isin(genes)].itertuples():
-        place = keys.index(one.key), genes.index(one.gene)
-        values[place], texts[place] = 0, f"{one.hits:.0f}/{one.n:.0f}"
+    table, settings, cells = evidence_of(attempts), CausalSettings(), np.zeros((len(keys), len(genes)))
     for row, key in enumerate(keys):
-        advice = lab.causal.get_advice(key.split("|"), genes)
-        for state, chosen in enumerate(([advice.preferred_gene_id], advice.banned_gene_ids), start=1):
-            values[row, [genes.index(gene) for gene in chosen if gene]] = state
-    ax = axes.new_axes(ax, width=10.0, height=2.6 + 0.4 * len(keys))
-    rows, columns = (
-        [one_line(_where(key), _WORDS) for key in keys],
-        [one_line(words.get(gene, gene), 30) for gene in genes],
-    )
-    cmap = ListedColormap([*_STATES.values()])
-    axes.heat_map(ax, values, texts, rows=rows, columns=columns, cmap=cmap, vmin=-0.5, vmax=2.5)
-    ax.tick_params(axis="x", top=True, labeltop=True, bottom=False, labelbottom=False, labelsize=8)
-    for label in ax.get_xticklabels():
-        label.set(rotation=35, ha="left", rotation_mode="anchor")
-    axes.legend_below(ax, [axes.key(state, "s", color=colour) for state, colour in _STATES.items()], columns=3)
-    return axes.finish_axes(ax, title="Preferred, banned, unknown")
+        known = records(table, first.signals[key], genes, settings, now)
+        advice = advice_from(table, first.signals[key], genes, settings, now)
+        for column, gene in enumerate(genes):
+            states = bool(known[gene].best), gene in advice.banned_gene_ids, gene == advice.preferred_gene_id
+            cells[row, column] = max((place + 1 for place, holds in enumerate(states) if holds), default=0)
+    ax = axes.new_axes(ax, width=10, height=2.8 + 0.34 * len(keys))
+    rows, columns = [_short(first["where"][key], 52) for key in keys], [_short(did[gene], 30) for gene in genes]
+    look: dict[str, Any] = {"cmap": ListedColormap([*_CELLS.values()]), "vmin": -0.5, "vmax": 3.5}
+    axes.heat_map(ax, cells, np.full(cells.shape, ""), rows=rows, columns=columns, **look)
+    ax.set_xticks(ax.get_xticks(), columns, rotation=35, ha="right", fontsize=8, parse_math=False)
+    axes.legend_beside(ax, [axes.key(name, "s", color=colour, mec="#999999") for name, colour in _CELLS.items()])
+    ax.set_title("What advice prefers and bans")
+    return ax
 
 
-class Followed(NamedTuple):
-    """Advice over time. times: µs.  scores: by gene, at each time.  preferred: the gene at each time, None where nothing is known."""
+def draw_advice(attempts: Frame, half_life_days: float = 30.0, drift: bool = False) -> Figure:
+    """What another half-life would have advised after the error met most, attempt by attempt, and how drift spreads the choice.
 
-    times: list[int]
-    scores: dict[str, list[float]]
-    preferred: list[str | None]
-
-    @property
-    def changes(self) -> int:
-        """How often another gene came to be preferred."""
-        return sum(one != other for one, other in pairwise(filter(None, self.preferred)))
-
-
-def followed(lab: Lab, half_life_days: float | None) -> Followed:
-    """What advice for the commonest signals would have been at 60 times until now, had evidence this half-life (None: never ages)."""
-    waiting, signals, table = closed(lab), commonest(lab), EvidenceTable()
-    genes = [*dict.fromkeys(event.body["gene"]["id"] for event in waiting)]
-    settings = CausalSettings(edge_half_life_days=half_life_days, gene_half_life_days=half_life_days)
-    times = np.linspace(waiting[0].at, lab.home.clock.now(), _POINTS).astype(np.int64).tolist()
-    said = []
-    for at in times:
-        while waiting and waiting[0].at <= at:
-            event = waiting.pop(0)
-            for key, option, success, *amounts in runs_of(event):
-                table.add(f"causal/{key}", option, success, at=event.at, **dict(zip(AMOUNTS, amounts, strict=True)))
-        said.append(advice_from(table, signals, genes, settings, at))
-    scores = {gene: [advice.scores[gene] for advice in said] for gene in genes}
-    return Followed(times, scores, [advice.preferred_gene_id for advice in said])
-
-
-def draw_half_life(lab: Lab, half_life_days: float | None) -> Figure:
-    """Scores of the six genes that were preferred most often, and below them a band of which one was."""
-    figure, story, words = Figure(figsize=(9, 5.2), layout="constrained"), followed(lab, half_life_days), _words(lab)
-    ax, days = figure.add_subplot(), (np.array(story.times) - story.times[0]) / MICROSECONDS_PER_DAY
-    for number, (gene, _) in enumerate(Counter(filter(None, story.preferred)).most_common(_MOST_GENES)):
-        colour, own = axes.colour_of(number), days[[gene == one for one in story.preferred]]
-        ax.plot(days, story.scores[gene], color=colour, label=words.get(gene, gene))
-        ax.plot(own, np.full(len(own), -0.06), "s", color=colour, ms=6)
-    axes.legend_below(ax, columns=2)
-    labels = {
-        "xlabel": "days (squares: which one is preferred)",
-        "ylabel": "score",
-        "title": "What advice would have said",
-    }
-    axes.finish_axes(ax, ylim=(-0.12, 1.12), **labels)
+    half_life_days: of all evidence; infinity: it never ages.
+    """
+    days = None if math.isinf(half_life_days) else half_life_days
+    settings = CausalSettings(edge_half_life_days=days, gene_half_life_days=days)
+    ordered, own = attempts.sort_values("at"), attempts[attempts.key == attempts.key.mode()[0]]
+    signals, genes = own.signals.iloc[0], _most(own.gene, 6)
+    did, at = ordered.drop_duplicates("gene").set_index("gene").did, ordered["at"].tolist()
+    told = [advice_from(evidence_of(ordered[: n + 1]), signals, genes, settings, then) for n, then in enumerate(at)]
+    figure = Figure(figsize=(10, 6.5), layout="constrained")
+    above, below = figure.subplots(2, height_ratios=(3, 2))
+    for number, gene in enumerate(genes):
+        look = {"color": axes.colour_of(number), "label": _short(did[gene], 60), "drawstyle": "steps-post"}
+        above.plot((np.array(at) - at[0]) / MICROSECONDS_PER_DAY, [advice.scores[gene] for advice in told], **look)
+    axes.legend_below(above, columns=2)
+    order, intensity = list(told[-1].scores), drift_intensity(len(genes), explicit=drift)
+    among = min(len(order), max(2, math.ceil(len(order) * intensity))) if drift else 1
+    below.barh(range(among), [1 / among] * among, color=[axes.colour_of(genes.index(gene)) for gene in order[:among]])
+    axes.name_rows(below, [_short(did[gene], 46) for gene in order], fontsize=8)
+    title = _short(f"After {_where(signals)}", 80)
+    axes.finish_axes(above, ylabel="score", xlabel="days", title=f"{title}; half-life {half_life_days:g} days")
+    shown = f"Drift {'on' if drift else 'off'}: intensity {intensity:.2f}"
+    axes.finish_axes(below, xlim=(0, 1), xlabel="chance to be chosen", title=shown)
     return figure
 
 
-def half_life_explorer(labs: Labs) -> Any:
-    """A slider of half-lives over `draw_half_life`; returns an ipywidgets VBox. Raises InvalidInput for no lab."""
-    explorer: Explorer[Lab] = Explorer(labs, "a lab")
-    slider = control("SelectionSlider", "Half-life (days)", options=[*HALF_LIVES_DAYS], value="30")
+def advice_explorer(sources: Mapping[str, Frame]) -> Any:
+    """A choice of half-lives and a switch for drift over `draw_advice`; sources: attempts by name.
 
-    def drawn(lab: Lab) -> tuple[str, Figure]:
-        story = followed(lab, HALF_LIVES_DAYS[slider.value])
-        told = f"{len({*story.preferred} - {None})} genes were preferred, the choice changed {story.changes} times"
-        return paragraph(f"half-life {slider.value}: {told}"), draw_half_life(lab, HALF_LIVES_DAYS[slider.value])
-
-    return explorer.box([slider], lambda _=None: explorer.show(drawn))
-
-
-def choices(lab: Lab, genes: int, drift: bool) -> list[Selection]:
-    """What is chosen for the commonest signals by 100 seeds among so many of the genes that are known."""
-    pool, signals = lab.causal.genes()[:genes], commonest(lab)
-    return [select_gene(lab.home, signals, pool, drift_enabled=drift, seed=seed) for seed in range(_DRAWS)]
-
-
-def draw_choices(lab: Lab, found: Sequence[Selection]) -> Figure:
-    """How often each gene was chosen, none at times; `found`: as `choices` gives it."""
-    times = Counter(one.selected["id"] for one in found if one.selected).most_common(_MOST_ROWS)
-    banned, words = lab.causal.get_advice(commonest(lab), [gene for gene, _ in times]).banned_gene_ids, _words(lab)
-    figure = Figure(figsize=(9, 1.6 + 0.34 * max(len(times), 3)), layout="constrained")
-    ax, colours = figure.add_subplot(), [_RED if gene in banned else _GREEN for gene, _ in times]
-    ax.barh(range(len(times)), [number / len(found) for _, number in times], color=colours)
-    axes.name_rows(ax, [words[gene] for gene, _ in times], fontsize=8)
-    axes.legend_below(
-        ax, [axes.key("may be tried", "s", color=_GREEN), axes.key("banned without drift", "s", color=_RED)]
+    Returns an ipywidgets VBox. Raises InvalidInput for no source.
+    """
+    explorer: Explorer[Frame] = Explorer(
+        {name: partial(pd.DataFrame.copy, one) for name, one in sources.items()}, "attempts"
     )
-    axes.finish_axes(
-        ax, xlim=(0, 1), xlabel=f"share of {len(found)} choices", title=f"Intensity of drift: {found[0].intensity:.2f}"
+    lives = {"options": [("7", 7.0), ("30", 30.0), ("45", 45.0), ("never ages", math.inf)], "value": 30.0}
+    half_life, drift = (
+        control("SelectionSlider", "Half-life (days)", **lives),
+        control("Checkbox", "Drift", value=False),
     )
-    return figure
 
+    def drawn(attempts: Frame) -> tuple[str, Figure]:
+        told = f"{len(attempts)} attempts, half-life {half_life.value:g} days, drift {'on' if drift.value else 'off'}"
+        return paragraph(told), draw_advice(attempts, half_life.value, drift.value)
 
-def drift_explorer(labs: Labs) -> Any:
-    """How many genes there are and whether drift is on, over `draw_choices`; returns a VBox. Raises InvalidInput for no lab."""
-    explorer: Explorer[Lab] = Explorer(labs, "a lab")
-    slider = control("IntSlider", "Genes to choose among", value=5, min=1, max=60)
-    drift = control("Checkbox", "Drift is on", value=False)
-
-    def drawn(lab: Lab) -> tuple[str, Figure]:
-        found = choices(lab, slider.value, drift.value)
-        chosen = {one.selected["id"] for one in found if one.selected}
-        return paragraph(f"intensity {found[0].intensity:.2f}: {len(chosen)} genes are chosen"), draw_choices(
-            lab, found
-        )
-
-    return explorer.box([slider, drift], lambda _=None: explorer.show(drawn))
+    explorer.source.description = "Attempts"
+    return explorer.box([half_life, drift], lambda _=None: explorer.show(drawn))

@@ -18,7 +18,7 @@ from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay_all
-from theorex_lab.experiments.replay.resume import run_all
+from theorex_lab.experiments.replay.tasks import run_all
 from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.rows import Rows
 
@@ -101,12 +101,11 @@ def sweep(recorded: EventLog, grid: Mapping[str, Sequence[Any]] | Sequence[Chang
     [2, 7]
     """
     changes = _changes(grid)
-    settings, done = settings_of(changes, base), dict[str, Metrics]()
-    keys, size = [*map(str, range(len(settings)))], CHUNK if executor is None else -(-len(settings) // MAX_TASKS)
-    chunks = [slice(start, start + size) for start in range(0, len(settings), size)]
-    tasks = [(keys[chunk], (recorded, settings[chunk], metric)) for chunk in chunks]
-    run_all(_measure, tasks, done, kept=None, executor=executor, progress=progress, unit="settings", what="sweep")
-    metrics = tuple(done[key] for key in keys)
+    settings = settings_of(changes, base)
+    size = CHUNK if executor is None else -(-len(settings) // MAX_TASKS)
+    tasks = [(recorded, settings[start : start + size], metric) for start in range(0, len(settings), size)]
+    shown: dict[str, Any] = {"executor": executor, "progress": progress, "unit": "settings", "what": "sweep"}
+    metrics = tuple(run_all(_measure, tasks, len(settings), **shown))
     if len({frozenset(row) for row in metrics}) > 1:
         raise InvalidInput("the metric gave figures of other names for other settings; allowed are the same for each")
     return Sweep(tuple(changes), tuple(settings), metrics)

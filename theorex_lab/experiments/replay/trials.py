@@ -70,11 +70,6 @@ class Trial:
         told: dict[str, Any] = json.loads(TypeAdapter(Trial).dump_json(self))
         return told
 
-    @classmethod
-    def from_dict(cls, stored: dict[str, Any]) -> Trial:
-        """The trial that `to_dict` gave. Raises TypeError, KeyError or ValueError for anything else."""
-        return TypeAdapter(Trial).validate_python(stored)
-
 
 @dataclass(frozen=True)
 class Plan:

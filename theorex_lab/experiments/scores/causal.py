@@ -6,10 +6,8 @@ says what advice would have known, not what it would have changed.
 
 import heapq
 import math
-import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from itertools import chain, groupby, islice
 from operator import attrgetter, itemgetter
 from typing import Any, NamedTuple
@@ -24,17 +22,16 @@ from theorex_lab.designs.causal.advice import GeneAdvice, advice_from, records
 from theorex_lab.designs.causal.design import DESIGN
 from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.items import CausalSettings, runs_of
-from theorex_lab.designs.causal.keys import compute_signal_key, error_signature
+from theorex_lab.designs.causal.keys import error_signature
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import datasets
 from theorex_lab.experiments.data.logs import MINUTE, UNDATED, load_logs
 from theorex_lab.experiments.replay.baselines import Bm25
-from theorex_lab.experiments.scores.statements import auc
 from theorex_lab.experiments.scores.strategies import programs
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.evidence import AMOUNTS, EvidenceTable
-from theorex_lab.memory.intervals import BOOTSTRAPS
+from theorex_lab.memory.intervals import Interval, bootstrap_means
 from theorex_lab.memory.rows import Rows
 
 Row = dict[str, Any]
@@ -46,6 +43,7 @@ OFFERED = 3  # genes that each method may offer
 _HOUR = 60 * MINUTE
 _DAY = 24 * _HOUR
 _LATE = 366 * _DAY  # after the last event, when every session is over
+_UNKNOWN = Interval(math.nan, math.nan, math.nan)
 _FEW = 5  # attempts below which nothing is said of which is better
 
 
@@ -53,7 +51,7 @@ class Tried(NamedTuple):
     """An attempt of which it is known what came of it.
 
     group: what intervals draw together, such as a task.  did: what the gene does, in words.  asked, known: places in the log at
-    which it was chosen, and at which it was known how it went.  at, ended: the same, µs UTC.  runs: the evidence that it is.
+    which it was chosen, and at which it was known how it went.  at, ended: the same, µs UTC.  key: of the signals.  runs: the evidence that it is.
     """
 
     group: str
@@ -65,12 +63,8 @@ class Tried(NamedTuple):
     known: int
     at: int
     ended: int
+    key: str
     runs: tuple[EvidenceRun, ...]
-
-    @property
-    def key(self) -> str:
-        """The key of its signals."""
-        return compute_signal_key(self.signals)
 
 
 class Past:
@@ -141,12 +135,8 @@ def _earlier(one: Tried, past: Past, floor: float) -> dict[str, float]:
     error, parts = error_signature(one.signals), set(one.key.split("|"))
     same = any(error == error_signature(other.signals) for other in past.tried) if error else False
     _, likeness = past.table.alike(f"{DESIGN.name}/{SIGNAL_KEY}", parts, floor)
-    found = {
-        "the same error": same,
-        "the same signals": bool((likeness == 1).any()),
-        "signals alike": len(likeness) > 0,
-    }
-    return {name: float(value) for name, value in found.items()}
+    found = same, bool((likeness == 1).any()), len(likeness) > 0
+    return dict(zip(("the same error", "the same signals", "signals alike"), map(float, found), strict=True))
 
 
 def _offered(one: Tried, past: Past, told: GeneAdvice) -> dict[str, float]:
@@ -209,13 +199,6 @@ class AdviceScore(Rows[Figure]):
         super().__init__(figures)
         self.dataset, self.tried, self.verdict = dataset, tried, verdict
 
-    def figure(self, part: str, method: str, score: str) -> Figure:
-        """The figure of these names. Raises InvalidInput where there is none."""
-        if found := [one for one in self if one[:3] == (part, method, score)]:
-            return found[0]
-        known = "; ".join(", ".join(one[:3]) for one in self)
-        raise InvalidInput(f"got {part}, {method}, {score}; allowed are {known}")
-
     def result(self) -> Row:
         """{dataset, n, figures, verdict}, as JSON holds it."""
         return {"dataset": self.dataset, "n": len(self.tried), "figures": self.to_dict(), "verdict": self.verdict}
@@ -236,69 +219,69 @@ class _Figures:
     """Figures of rows, whose intervals are drawn by group."""
 
     def __init__(self, rows: Sequence[Row], seed: int) -> None:
-        self.made, self.rows = list[Figure](), rows
-        _, self._member = np.unique([row["group"] for row in rows], return_inverse=True)
-        m = int(self._member.max()) + 1
-        self._drawn = np.random.default_rng(seed).multinomial(m, np.full(m, 1 / m), size=BOOTSTRAPS)
+        self.made, self.rows, self._seed = list[Figure](), rows, seed
+        self._groups = np.array([row["group"] for row in rows])
 
     def columns(self, name: str) -> dict[str, Floats]:
         """What each row says of each method under a name, NaN where it says nothing."""
         methods = dict.fromkeys(method for row in self.rows for method in row[name])
         return {method: np.array([row[name].get(method, math.nan) for row in self.rows]) for method in methods}
 
-    def _add(self, part: str, method: str, score: str, value: float, drawn: Floats, n: int) -> Figure:
-        known = drawn[np.isfinite(drawn)]
-        low, high = np.quantile(known, [0.025, 0.975]).tolist() if len(known) else (math.nan, math.nan)
-        self.made.append(Figure(part, method, score, value, low, high, n))
-        return self.made[-1]
-
-    def _means(self, values: Floats) -> tuple[float, Floats, int]:
-        """The mean of values, those of all drawings, and how many are known; NaN stands for what does not count."""
-        known = np.isfinite(values)
-        sums, n = (np.bincount(self._member, weights) for weights in (np.where(known, values, 0.0), known))
-        with np.errstate(invalid="ignore"):
-            return float(sums.sum() / n.sum()), (self._drawn @ sums) / (self._drawn @ n), int(n.sum())
-
-    def mean(self, part: str, method: str, score: str, values: Floats) -> Figure:
+    def add(self, part: str, method: str, score: str, values: Floats) -> Figure:
         """The mean of values, one a row; NaN where a row does not count."""
-        return self._add(part, method, score, *self._means(values))
+        known = np.isfinite(values)
+        groups = self._groups[known].tolist()
+        found = bootstrap_means(values[known], seed=self._seed, groups=groups)[0] if known.any() else _UNKNOWN
+        self.made.append(Figure(part, method, score, found.mean, found.low, found.high, len(groups)))
+        return self.made[-1]
 
     def compare(self, part: str, score: str, columns: Mapping[str, Floats], sign: int) -> str:
         """The mean of each column, and by how much advice is better (sign -1: less is better); its peers in words."""
-        words = []
+        words = list[str]()
         for method, values in columns.items():
-            found = self.mean(part, method, score, values)
+            found = self.add(part, method, score, values)
             if method != ADVICE:
-                gain = self.mean(part, method, "advice gains", sign * (columns[ADVICE] - values))
+                gain = self.add(part, method, "advice gains", sign * (columns[ADVICE] - values))
                 than = "better than" if gain.low > 0 else "worse than" if gain.high < 0 else "no better than"
                 words += [f"{than} {method} ({found.value:.3f})"] if not method.startswith(ADVICE) else []
-        return f"{self._means(columns[ADVICE])[0]:.3f}: {', '.join(words)}"
+        return f"{np.nanmean(columns[ADVICE]):.3f}: {', '.join(words)}"
 
     def versus(self, part: str, one: str, ours: Floats, other: str, theirs: Floats) -> str:
         """How much more often what counts in one column succeeded than what counts in the other, in words."""
-        found = self.mean(part, one, "success", ours), self.mean(part, other, "success", theirs)
-        (value, drawn, n), (beside, also, m) = self._means(ours), self._means(theirs)
-        more = self._add(part, one, "difference", value - beside, drawn - also, min(n, m))
-        sure = min(n, m) >= _FEW and (more.low > 0 or more.high < 0)
+        found = self.add(part, one, "success", ours), self.add(part, other, "success", theirs)
+        more = self.add(part, one, "difference", _contrast(ours, theirs, -1.0))
+        sure = min(found[0].n, found[1].n) >= _FEW and (more.low > 0 or more.high < 0)
         than = "no more often than" if not sure else "more often than" if more.low > 0 else "less often than"
-        return f"{one} ({found[0].value:.2f} of {n}) succeeded {than} {other} ({found[1].value:.2f} of {m})"
+        first, second = (f"({side.value:.2f} of {side.n})" for side in found)
+        return f"{one} {first} succeeded {than} {other} {second}"
 
-    def auc(self, part: str, columns: Mapping[str, Floats], success: Floats) -> None:
-        """How well each column tells success from failure."""
-        drawn = [np.repeat(np.arange(len(success)), times[self._member]) for times in self._drawn]
-        for method, values in columns.items():
-            found = np.array([auc(values[rows], success[rows]) for rows in drawn])
-            self._add(part, method, "auc", auc(values, success), found, len(success))
+
+def _contrast(ours: Floats, theirs: Floats, sign: float) -> Floats:
+    """A column whose mean is that of one column plus `sign` times that of the other: what each row moves it by, to first order."""
+    column = np.zeros(len(ours))
+    for values, times in ((ours, 1.0), (theirs, sign)):
+        known = np.isfinite(values)
+        mean = values[known].mean() if known.any() else math.nan
+        column += times * (mean + np.where(known, (values - mean) * len(values) / max(1, known.sum()), 0.0))
+    return column
+
+
+def _auc(values: Floats, success: Floats) -> Floats:
+    """A column whose mean is the area under the ROC curve: the share of pairs of a success and a failure that values tell right."""
+    yes = success > 0
+    right = np.greater.outer(values[yes], values[~yes]) + 0.5 * np.equal.outer(values[yes], values[~yes])
+    won, lost = np.full(len(values), np.nan), np.full(len(values), np.nan)
+    won[yes], lost[~yes] = right.mean(1), right.mean(0)
+    return _contrast(won, lost, 1.0) - float(right.mean())
 
 
 def _score(figures: _Figures, part: str = "expected success of what was tried") -> list[str]:
     success, expected = np.array([row["success"] for row in figures.rows], float), figures.columns("expected")
     said = figures.compare(part, "brier", {name: (value - success) ** 2 for name, value in expected.items()}, -1)
-    figures.auc(part, {name: value for name, value in expected.items() if not name.startswith(f"{ADVICE},")}, success)
+    for method, values in expected.items():
+        figures.add(part, method, "auc", _auc(values, success))
     told = np.mean([row["told"] for row in figures.rows])
-    return [
-        f"Advice knew something of {told:.0%} of the attempts, and foretells their success with a Brier score of {said}."
-    ]
+    return [f"Advice knew something of {told:.0%} of the attempts; the Brier score of what it expects is {said}."]
 
 
 def _score_bans(figures: _Figures) -> list[str]:
@@ -309,24 +292,19 @@ def _score_bans(figures: _Figures) -> list[str]:
     banned |= {f"{method} below {cut}": rates[method] < cut for method in (OF_GENE, OF_SIGNALS)}
     banned["everything"] = np.full(len(success), True)
     for method, held in banned.items():
-        figures.mean("bans", method, "precision", np.where(held, 1 - success, np.nan))
-        figures.mean("bans", method, "recall", np.where(success == 0, held, np.nan))
-    same, told = (
-        np.array([row["preferred"] in wanted(row) for row in figures.rows])
-        for wanted in (lambda row: [row["gene"]], lambda _row: [None])
-    )
-    ours, theirs = np.where(same, success, np.nan), np.where(~same & ~told, success, np.nan)
-    said = figures.versus(
-        "done as preferred (observational)", "what was done as it preferred", ours, "the rest", theirs
-    )
+        figures.add("bans", method, "precision", np.where(held, 1 - success, np.nan))
+        figures.add("bans", method, "recall", np.where(success == 0, held, np.nan))
+    same, told = np.array([(row["preferred"] == row["gene"], row["preferred"] is not None) for row in figures.rows]).T
+    ours, theirs = np.where(same, success, np.nan), np.where(~same & told, success, np.nan)
+    said = figures.versus("by observation", "what was done as it preferred", ours, "the rest", theirs)
     n, failed = int(banned[ADVICE].sum()), 1 - success
-    bans = f"{n} attempts, of which {failed[banned[ADVICE]].mean():.0%} failed" if n else "nothing that was tried"
-    return [f"It banned {bans}; of all, {failed.mean():.0%} failed.", f"By observation, {said}."]
+    bans = f"{n}, of which {failed[banned[ADVICE]].mean():.0%} failed" if n else "nothing that was tried"
+    return [f"Bans: {bans}; of all, {failed.mean():.0%} failed.", f"By observation, {said}."]
 
 
 def _score_offers(figures: _Figures) -> list[str]:
     for kind, values in figures.columns("earlier").items():
-        figures.mean("earlier evidence", kind, "share", values)
+        figures.add("earlier evidence", kind, "share", values)
     if not (columns := figures.columns("offered")):
         return ["Nothing that helped names a file or a command."]
     said = figures.compare("what then helped, among what is offered", "share", columns, 1)
@@ -335,17 +313,10 @@ def _score_offers(figures: _Figures) -> list[str]:
 
 def captured(log: Log, group: Callable[[Event], str] = attrgetter("session")) -> list[Tried]:
     """The attempts that are read from what was captured in a log; group: what intervals draw together, of an attempt's event."""
-    with _home(log.events[-1].at + _LATE) as (lab, _):
+    with Lab.temporary(clock=FixedClock(log.events[-1].at + _LATE)) as lab:
         lab.journal.append(log.events, allow_future=True)
         lab.causal.fill()
         return _recorded(lab, group)
-
-
-@contextmanager
-def _home(at: int) -> Iterator[tuple[Lab, FixedClock]]:
-    clock = FixedClock(at)
-    with tempfile.TemporaryDirectory() as folder, Lab(folder, clock=clock, designs=[DESIGN]) as lab:
-        yield lab, clock
 
 
 def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[Tried]:
@@ -356,15 +327,17 @@ def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[Tried]:
         if event.kind == "attempt_closed":
             start, by = (events[event.lineage[place]] for place in (0, -1))
             asked, known = events.get(start.body.get("cause", ""), start), event if by is start else by
-            gene, signals = event.body["gene"]["id"], tuple(event.body["signal"]["signals"])
-            about = group(start), signals, gene, did.get(gene, ()), event.body["outcome"]["status"] == SUCCESS
-            found.append(Tried(*about, asked.seq, known.seq, start.at, event.at, tuple(runs_of(event))))
+            (gene, signal), places = (event.body[name] for name in ("gene", "signal")), (asked.seq, known.seq)
+            about = group(start), tuple(signal["signals"]), gene["id"], did.get(gene["id"], ())
+            success, when = event.body["outcome"]["status"] == SUCCESS, (start.at, event.at)
+            found.append(Tried(*about, success, *places, *when, signal["key"], tuple(runs_of(event))))
     return found
 
 
 def _told(runs: Iterable[Run], lasts: int) -> list[Tried]:
     """Attempts as they are recorded through a lab; those of one time are all chosen before any is closed, `lasts` µs later."""
-    with _home(0) as (lab, clock):
+    clock = FixedClock(0)
+    with Lab.temporary(clock=clock) as lab:
         for at, at_once in groupby(runs, itemgetter(0)):
             clock.microseconds, waiting = at, []
             for _, task, signal, gene, success, cost in at_once:
@@ -389,9 +362,7 @@ def score_advice(dataset: str | Log = "taubench_airline", *, seed: int = 0) -> A
 
 def _score_log(name: str, tried: Sequence[Tried], seed: int) -> AdviceScore:
     if not tried:
-        raise InvalidInput(
-            f"got {name}, in which no call failed and was made again; give a log of agents that use tools"
-        )
+        raise InvalidInput(f"got {name}, in which no call that failed was made again; give a log of work with tools")
     figures = _Figures(foretell(tried), seed)
     words = [*_score(figures), *_score_bans(figures), *_score_offers(figures)]
     return AdviceScore(name, figures.made, figures.rows, " ".join(words))
@@ -406,9 +377,8 @@ def _score_taubench(name: str, seed: int) -> AdviceScore:
     rows = zip(foretell(_told(told, MINUTE)), trials, strict=True)
     figures = _Figures([row for row, run in rows if run.trial == trials[-1].trial], seed)
     said = _score(figures, "success of a task in the last trial, from those before")
-    return AdviceScore(
-        name, [*calls, *figures.made], calls.tried, f"{calls.verdict} Of tasks in the last trial: {said[0]}"
-    )
+    verdict = f"{calls.verdict} Of tasks in the last trial: {said[0]}"
+    return AdviceScore(name, [*calls, *figures.made], calls.tried, verdict)
 
 
 def _score_reflexion(name: str, seed: int) -> AdviceScore:
@@ -422,10 +392,8 @@ def _score_reflexion(name: str, seed: int) -> AdviceScore:
     figures = _Figures(foretell(_told(told, _DAY - MINUTE)), seed)
     words = [*_score(figures), *_score_bans(figures)]
     both = UNDATED + (len(found.base_success) - 1) * _DAY
-    arms = [
-        np.array([run[4] if run[3] == gene and run[0] < both else np.nan for run in told])
-        for gene in ("reflect", "again")
-    ]
+    shared = [(run[3], float(run[4]) if run[0] < both else math.nan) for run in told]
+    arms = [np.array([won if own == gene else math.nan for own, won in shared]) for gene in ("reflect", "again")]
     said = figures.versus("while both arms ran", "a trial after a reflection", arms[0], "one without", arms[1])
     return AdviceScore(name, figures.made, figures.rows, " ".join([*words, f"{said.capitalize()}."]))
 
@@ -441,10 +409,8 @@ def _score_local_runs(name: str, seed: int) -> AdviceScore:
     words = [*_score(figures), *_score_bans(figures)[:1]]
     said = routes.compare("which model", "regret", routes.columns("regret"), -1)
     for method, seconds in routes.columns("seconds").items():
-        routes.mean("which model", method, "seconds", seconds)
-    words.append(
-        f"The models that it prefers have a regret of {said}; it knows what every model did, not what it chose alone."
-    )
+        routes.add("which model", method, "seconds", seconds)
+    words.append(f"With what all models did before, the regret of those that it prefers is {said}.")
     return AdviceScore(name, [*figures.made, *routes.made], figures.rows, " ".join(words))
 
 

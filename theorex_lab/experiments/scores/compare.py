@@ -11,24 +11,24 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from pydantic import TypeAdapter
 
 from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.baselines import Maker, Memory, names_of
-from theorex_lab.experiments.replay.resume import ResumeFile, run_all
+from theorex_lab.experiments.replay.tasks import run_all
 from theorex_lab.experiments.replay.trials import INJECT, LOWER_IS_BETTER, NEITHER, RETRIEVE, Plan, Trial, try_out
+from theorex_lab.journal.files import told, write_atomically, writing
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,29 +63,24 @@ class Difference(NamedTuple):
 
 def compare(logs: Sequence[Log], designs: Sequence[Memory] | Mapping[str, Memory],
             budgets: Sequence[int] = (150, 500, 2_000, 8_000), every_days: float = 1.0, seed: int = 0, *,
-            timeout: float | None = None, executor: Executor | None = None, progress: bool | None = None,
-            resume: str | Path | None = None) -> Comparison:  # fmt: skip
+            timeout: float | None = None, executor: Executor | None = None,
+            progress: bool | None = None) -> Comparison:  # fmt: skip
     """Let each design live through each log, and score what it gives at every session's start and every probe.
 
     designs: names of designs and baselines, `module:Name` of classes of one's own, `Design`s, or functions that make a
     `MemoryDesign`; in a mapping, under the names that they are to have.  budgets: in tokens.  every_days: between nights.
     timeout: seconds that a call may take; a design that takes longer gives nothing from there on.  executor: any
-    `concurrent.futures` one; to processes go logs and names, not a `Design` with functions of its own.  progress: a bar (None: in a terminal or notebook).  resume: a file that keeps what is done;
-    a comparison goes on from there.
+    `concurrent.futures` one; to processes go logs and names, not a `Design` with functions of its own.  progress: a bar
+    (None: in a terminal or notebook).
 
-    Raises InvalidInput for arguments outside their ranges and for unknown designs before anything is run, StorageError
-    where the file cannot be written.
+    Raises InvalidInput for arguments outside their ranges and for unknown designs before anything is run.
     """
     named = names_of(designs)
     plan = _plan(logs, budgets, every_days, seed, timeout)
-    fingerprint = _fingerprint(logs, plan)
-    kept = None if resume is None else _file(resume, fingerprint, plan)
-    done = {} if kept is None else kept.read()
-    jobs = {f"{log.name}|{name}": (log, name, Maker(memory, _other(logs, number) if name == "shuffled" else ()))
-            for number, log in enumerate(logs) for name, memory in named.items()}  # fmt: skip
-    tasks = [([key], (*job, plan)) for key, job in jobs.items() if key not in done]
-    run_all(_rows, tasks, done, kept=kept, executor=executor, progress=progress, unit="trials", what="compare")
-    return Comparison(tuple(Trial.from_dict(done[key]) for key in jobs), plan, fingerprint)
+    jobs = [(log, name, Maker(memory, _other(logs, number) if name == "shuffled" else ()), plan)
+            for number, log in enumerate(logs) for name, memory in named.items()]  # fmt: skip
+    done = run_all(_tried, jobs, len(jobs), executor=executor, progress=progress, unit="trials", what="compare")
+    return Comparison(tuple(done), plan)
 
 
 def _plan(logs: Sequence[Log], budgets: Sequence[int], every_days: float, seed: int, timeout: float | None) -> Plan:
@@ -108,18 +103,8 @@ def _other(logs: Sequence[Log], number: int) -> tuple[Any, ...]:
     return tuple(event for log in load_logs("simulated_team") if log.name != logs[0].name for event in log.events)
 
 
-def _rows(log: Log, name: str, make: Maker, plan: Plan) -> list[dict[str, Any]]:
-    return [try_out(log, name, make, plan).to_dict()]
-
-
-def _fingerprint(logs: Sequence[Log], plan: Plan) -> str:
-    """SHA-256 of what is asked of whom, and how; another deadline asks the same."""
-    digest = hashlib.sha256(json.dumps([plan.budgets, plan.every_days, plan.seed]).encode())
-    for log in logs:
-        probes = [(ask.at, ask.query, sorted(ask.answers), ask.words, sorted(ask.stale)) for ask in log.probes]
-        for part in (log.name, *(event._replace(seq=0) for event in log.events), *probes, *log.lines):
-            digest.update(repr(part).encode(errors="surrogatepass"))
-    return digest.hexdigest()
+def _tried(log: Log, name: str, make: Maker, plan: Plan) -> list[Trial]:
+    return [try_out(log, name, make, plan)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +113,6 @@ class Comparison:
 
     trials: tuple[Trial, ...]
     plan: Plan
-    fingerprint: str = ""
 
     @property
     def logs(self) -> list[str]:
@@ -236,18 +220,20 @@ class Comparison:
             at[score] = {**dict(zip(("value", "low", "high"), known, strict=True)), "verdict": verdict}
         return {"baseline": baseline, "designs": told}
 
+    def save(self, path: str | Path) -> None:
+        """Write the comparison as one JSON file. Raises StorageError where it cannot be written."""
+        with writing(path, "give another file"):
+            write_atomically(Path(path), TypeAdapter(Comparison).dump_json(self))
+
     @classmethod
     def load(cls, path: str | Path) -> Comparison:
-        """The comparison that `compare` kept in a file (`resume`), or what one that was interrupted had come to.
-
-        Raises InvalidInput for a file that holds none, StorageError where it cannot be read.
-        """
-        header, rows = _file(path, "", Plan()).load()
+        """The comparison that `save` wrote. Raises InvalidInput for a file that holds none, StorageError for none."""
+        with told(f"cannot read {path}", "give the file of a comparison"):
+            data = Path(path).read_bytes()
         try:
-            plan = Plan(**{**header["plan"], "budgets": tuple(header["plan"]["budgets"])})
-            return cls(tuple(Trial.from_dict(row) for row in rows.values()), plan, header["fingerprint"])
-        except (TypeError, KeyError, ValueError) as error:
-            raise InvalidInput(f"{path} holds no comparison ({error}); give one that `compare` wrote") from error
+            return TypeAdapter(cls).validate_json(data)
+        except ValueError as error:
+            raise InvalidInput(f"{path} holds no comparison ({error}); give one that `compare --out` wrote") from error
 
     def _interval(self, by_log: Sequence[Sequence[float]]) -> MeanInterval:
         """The mean of all values with its interval: from five logs on logs are drawn, below that values within each."""
@@ -262,10 +248,6 @@ class Comparison:
             means = np.sum([log[rng.integers(0, len(log), (RESAMPLES, len(log)))].sum(1) for log in values], axis=0) / n
         low, high = np.percentile(means, [2.5, 97.5])
         return MeanInterval(float(sum(log.sum() for log in values) / n), float(low), float(high), n)
-
-
-def _file(path: str | Path, fingerprint: str, plan: Plan) -> ResumeFile:
-    return ResumeFile(Path(path), fingerprint, "comparison", plan=asdict(plan))
 
 
 def _verdict(low: float, high: float, score: str) -> str:
