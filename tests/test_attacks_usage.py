@@ -17,7 +17,7 @@ from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.cli.groups import COMMANDS
 from theorex_lab.config import check_settings, load_settings, save_settings
 from theorex_lab.config_laws import LAW_PARAMETERS
-from theorex_lab.console import number
+from theorex_lab.console import options
 from theorex_lab.dispatch.tasks import MAX_LEASE_SECONDS
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import CONCEPT_BITS
@@ -155,9 +155,9 @@ def test_a_number_out_of_range_is_wrong_usage(run: Run, arguments: list[str]) ->
 
 
 def test_the_ranges_are_those_of_the_rooms_below() -> None:
-    assert number.RESULTS.max == MAX_RESULTS
-    assert number.LEASE_SECONDS.max == MAX_LEASE_SECONDS
-    assert number.CONCEPT_ID.max == (1 << CONCEPT_BITS) - 1
+    assert options.RESULTS.max == MAX_RESULTS
+    assert options.LEASE_SECONDS.max == MAX_LEASE_SECONDS
+    assert options.CONCEPT_ID.max == (1 << CONCEPT_BITS) - 1
 
 
 WRONG_SETTINGS = [

@@ -1,4 +1,4 @@
-"""What strategies are scored by: actions foretold, files and commands named, what survives, and the document's twelve tests."""
+"""What strategies are scored by: actions foretold, files and commands named, what survives."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.draw import dream_plots as plots
 from theorex_lab.experiments.scores.compare import compare
-from theorex_lab.experiments.scores.dream_tests import hypotheses, made_up, score_constraints, survivors
+from theorex_lab.experiments.scores.dream_keeping import made_up, score_constraints, survivors
 from theorex_lab.experiments.scores.strategies import (
     beside_peers,
     commands_of,
@@ -94,14 +94,6 @@ def test_ten_cycles_lose_neither_goals_nor_steps() -> None:
         survivors(cycles=0)
 
 
-def test_the_documents_twelve_tests_run_without_a_model() -> None:
-    told = hypotheses().set_index("test")
-    assert len(told) == 12
-    missed = [name for name, row in told.iterrows() if not row["passes"]]
-    assert [name for name in missed if not str(name).startswith("9 ")] == []
-    assert told.loc["10 a failure leaves constraints", "document"] == "constraints extracted 2"
-
-
 @needs_data
 def test_strategies_of_other_tasks_and_of_the_same_are_told_apart() -> None:
     other, repeat = score_taubench()
@@ -137,10 +129,7 @@ def test_dreams_are_compared_by_name() -> None:
     assert compared.costs.set_index("design").loc["dreams", "problems"] == 0
 
 
-def test_the_command_tells_the_twelve_tests_and_the_scores_of_a_log(run: Run) -> None:
-    assert [row["passes"] for row in run("eval", "strategies", "--dataset", "document", "--json").json["tests"]].count(
-        True
-    ) >= 11
+def test_the_command_tells_the_scores_of_a_log(run: Run) -> None:
     told = run("eval", "strategies", "--dataset", "simulated_sessions")
     assert "BM25 over raw sessions" in told.out
     assert "readable" in told.out
@@ -149,7 +138,7 @@ def test_the_command_tells_the_twelve_tests_and_the_scores_of_a_log(run: Run) ->
 
 
 def test_sliders_change_what_is_merged_and_where_it_drifts() -> None:
-    traces = {name: made_up()["traces"][name] for name in ("jwt", "bread", "review", "review again")}
+    traces = {name: made_up()[name] for name in ("jwt", "bread", "review", "review again")}
     _, merge, drift, status, picture = plots.dream_explorer({"four": traces}, CONTEXTS).children
     assert "4 traces became 3 strategies; memory_traversal, memory_traversal, context_jump" in status.value
     before = picture.value

@@ -10,7 +10,6 @@ import pytest
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.routing_sets import load_routing_set
 from theorex_lab.experiments.scores.routing import Queries, Training
-from theorex_lab.experiments.scores.routing_curves import cost_quality, cost_quality_curve
 from theorex_lab.memory.intervals import bootstrap_means
 
 SCORES = np.zeros((2, 3))
@@ -22,8 +21,6 @@ QUERIES = Queries(["a", "b"], ["x", "x"])
     [
         (lambda: bootstrap_means(np.zeros((0, 1))), "0 values"),
         (lambda: bootstrap_means(np.zeros((2, 1)), draws=0), "0 draws"),
-        (lambda: cost_quality_curve(np.zeros(2), np.zeros(3), np.zeros(2)), r"\(2,\), \(3,\)"),
-        (lambda: cost_quality_curve(np.zeros(0), np.zeros(0), np.zeros(0)), "one length from 1"),
         (lambda: Queries(["a"], []), "1 texts and 0 tasks"),
         (lambda: Training(QUERIES, np.zeros((3, 2))), r"scores \(3, 2\) of 2 queries"),
         (lambda: Training(QUERIES, np.zeros((2, 0))), r"scores \(2, 0\)"),
@@ -36,10 +33,3 @@ QUERIES = Queries(["a", "b"], ["x", "x"])
 def test_refused(call: Callable[[], object], message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         call()
-
-
-def test_a_curve_of_cost_needs_two_models() -> None:
-    from test_routing_scoring import small_set
-
-    with pytest.raises(InvalidInput, match="with 3 models; allowed are two"):
-        cost_quality(small_set())

@@ -20,7 +20,7 @@ from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.traces import trace
 from theorex_lab.dispatch.worker import Dispatcher
 from theorex_lab.errors import InvalidInput
-from theorex_lab.evolution.judge import SCHEMA, judge, judge_prompt
+from theorex_lab.evolution.cases import SCHEMA, judge, judge_prompt
 from theorex_lab.evolution.outcomes import Outcomes, composite_score
 from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.journal.event import Event, new_event

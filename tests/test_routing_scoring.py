@@ -1,31 +1,23 @@
-"""Metrics of routing by golden values and properties, and the whole score on a small part of the public set."""
+"""The score of routing on a small set, computed by hand, and on the public set."""
 
 from __future__ import annotations
 
 import json
 import os
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import sources
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
 from theorex_lab.experiments.scores.routing import OURS, Queries, Training, score_routing
-from theorex_lab.experiments.scores.routing_curves import area_gains, cost_quality, cost_quality_curve
 from theorex_lab.memory.intervals import bootstrap_means
 
 needs_data = pytest.mark.skipif(
     not os.environ.get(sources.DATA_VARIABLE), reason=f"{sources.DATA_VARIABLE} names no folder with the public sets"
 )
 SCORES = np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 0.25], [0.5, 0.5, 0.5], [0.0, 0.75, 1.0]])
-values = st.integers(1, 40).flatmap(
-    lambda n: st.tuples(*[arrays(np.float64, n, elements=st.sampled_from([0.0, 0.25, 0.5, 1.0]))] * 3)
-)
 
 
 def small_set(n: int = 120, *, models: int = 3, repeats: int = 0, seed: int = 0) -> RoutingSet:
@@ -45,13 +37,6 @@ def small_set(n: int = 120, *, models: int = 3, repeats: int = 0, seed: int = 0)
     return RoutingSet("small", tuple("abcdefghi"[:models]), cost, "coins", cost, train, test, {"best": 1.0}, "none")
 
 
-def test_golden_values() -> None:
-    curve = cost_quality_curve(SCORES[:, 0], SCORES[:, 1], np.array([0.1, -0.5, 0.0, 0.9]))
-    assert curve.quality.tolist() == [0.375, 0.5625, 0.8125, 0.8125, 0.5625]
-    assert curve.area == pytest.approx((0.375 / 2 + 0.5625 + 0.8125 + 0.8125 + 0.5625 / 2) / 4)
-    assert curve.at(0.5) == 0.8125
-
-
 def test_a_bootstrap_interval_covers_the_mean_as_often_as_it_says() -> None:
     generator = np.random.default_rng(5)
     covered = 0
@@ -60,20 +45,6 @@ def test_a_bootstrap_interval_covers_the_mean_as_often_as_it_says() -> None:
         covered += found.low <= 0.5 <= found.high
     assert 180 <= covered <= 200
     assert bootstrap_means(SCORES, seed=3) == bootstrap_means(SCORES, seed=3)
-
-
-@given(values)
-def test_the_curve_starts_weak_ends_strong_and_the_oracle_is_above_all(
-    drawn: tuple[np.ndarray, np.ndarray, np.ndarray],
-) -> None:
-    weak, strong, advantage = drawn
-    curve = cost_quality_curve(weak, strong, advantage)
-    oracle = cost_quality_curve(weak, strong, strong - weak)
-    line = cost_quality_curve(weak, strong, np.zeros(len(weak)))
-    assert curve.quality[[0, -1]] == pytest.approx([weak.mean(), strong.mean()])
-    assert (oracle.quality - curve.quality >= -1e-9).all()
-    assert line.quality == pytest.approx(np.linspace(weak.mean(), strong.mean(), len(weak) + 1))
-    assert area_gains(weak, strong, advantage).mean() == pytest.approx(curve.area - line.area, abs=1e-9)
 
 
 def test_a_small_set_is_scored_as_computed_by_hand() -> None:
@@ -113,18 +84,6 @@ def test_figures_are_given_with_and_without_repeated_queries() -> None:
         assert {each.policy: each for each in part}[OURS].score == found.result()[key]["score"]
 
 
-def test_a_picture_is_drawn_on_the_axes_given() -> None:
-    import matplotlib.pyplot as plt
-
-    result = cost_quality(small_set(models=2))
-    figure, ax = plt.subplots()
-    assert result.plot(ax) is ax
-    assert ax.get_xlabel()
-    assert len(result.frame)
-    assert "<table" in result._repr_html_()
-    plt.close(figure)
-
-
 @needs_data
 def test_llmrouter_baselines_are_those_published() -> None:
     found = load_routing_set("llmrouter")
@@ -147,26 +106,9 @@ def test_the_command_gives_a_table_or_json() -> None:
     command = ["eval", "routing", "--dataset", "routellm_gsm8k"]
     shown = CliRunner().invoke(theorex, command, obj={})
     assert shown.exit_code == 0, shown.output
-    for word in (
-        "best single",
-        "oracle",
-        "95 % interval",
-        "gain over the task matrix",
-        "share sent to the strong model",
-    ):
+    for word in ("best single", "oracle", "95 % interval", "gain over the task matrix"):
         assert word in shown.output
     result = json.loads(CliRunner().invoke(theorex, [*command, "--json"], obj={}).output)
-    assert {"dataset", "n", "metrics", "baselines", "published", "policies", "cost_quality"} <= set(result)
+    assert {"dataset", "n", "metrics", "baselines", "published", "policies"} <= set(result)
     assert {"score", "regret", "cost", "low", "high"} <= set(result["metrics"])
     assert CliRunner().invoke(theorex, ["eval", "routing", "--dataset", "nowhere"], obj={}).exit_code != 0
-
-
-@needs_data
-def test_quality_against_cost_on_gsm8k() -> None:
-    found = load_routing_set("routellm_gsm8k")
-    small = replace(found, train=found.train.take(np.arange(300)))
-    table = cost_quality(small).frame.set_index("policy")
-    assert table.area["random"] == pytest.approx((table.weak["random"] + table.strong["random"]) / 2)
-    # One subject: the matrix knows nothing of a single question.
-    assert table.area["task matrix"] == pytest.approx(table.area["random"])
-    assert table.area["oracle"] == table.area.max()

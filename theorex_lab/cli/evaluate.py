@@ -57,7 +57,7 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     the figures that Engram claims. --picture draws it.
 
     strategies: the actions that a strategy foretells of a task, what is still found after ten dreams, and which tasks
-    constraints reach; the files and commands that it names of a coding session; document: the twelve tests of Evolving Memory.
+    constraints reach; the files and commands that it names of a coding session.
 
     costs: what ways to choose a model bring and cost: the cheapest that is not distinguishably worse, cascades with a
     check of the first answer, Thompson sampling; of aider, whose boards state sums alone, which run it is. --drift: how
@@ -67,7 +67,7 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; growth: {dataset, days, own_days, metrics, document, curve};
-    strategies: {dataset, scores, cycles}, of document {dataset, tests}; causal: {dataset, n, figures, verdict};
+    strategies: {dataset, scores, cycles}; causal: {dataset, n, figures, verdict};
     costs: {dataset, policies, …}, of aider {dataset, boards}, --drift {dataset, drift};
     signals: make too; duplicates and contradictions: thresholds too
     """
@@ -80,16 +80,9 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
 def _routing(dataset: str | None, seed: int, **_: Any) -> Report:
     from theorex_lab.experiments.data.routing_sets import load_routing_set
     from theorex_lab.experiments.scores.routing import score_routing
-    from theorex_lab.experiments.scores.routing_curves import cost_quality
 
-    found = load_routing_set(dataset or "llmrouter", seed=seed)
-    score = score_routing(found, seed=seed)
-    result, text = score.result(), _routing_text(score)
-    if len(found.models) == 2:
-        table = cost_quality(found, seed=seed).frame
-        result["cost_quality"] = table.to_dict(orient="records")
-        text += f"\n\nquality against the share sent to the strong model:\n{table.to_string(index=False, float_format='{:.4f}'.format)}"
-    return result, text
+    score = score_routing(load_routing_set(dataset or "llmrouter", seed=seed), seed=seed)
+    return score.result(), _routing_text(score)
 
 
 def _retrieval(dataset: str | None, _seed: int, path: str, picture: str | None, **_: Any) -> Report:
@@ -143,18 +136,16 @@ def _growth(dataset: str | None, _seed: int, picture: str | None, **_: Any) -> R
 
 
 def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
-    """See `score_taubench`, `score_constraints`, `score_coding`, `survivors` and `hypotheses`, which raise what this does."""
-    from theorex_lab.experiments.scores import dream_tests
+    """See `score_taubench`, `score_constraints`, `score_coding` and `survivors`, which raise what this does."""
+    from theorex_lab.experiments.scores.dream_keeping import score_constraints, survivors
     from theorex_lab.experiments.scores.strategies import score_coding, score_taubench
 
-    if (name := dataset or "taubench_airline") == "document":
-        tests = dream_tests.hypotheses()
-        return {"dataset": name, "tests": tests.to_dict(orient="records")}, tests.to_string(index=False)
+    name = dataset or "taubench_airline"
     if name == "taubench_airline":
-        scored = [*score_taubench(seed=seed), dream_tests.score_constraints(seed=seed)]
+        scored = [*score_taubench(seed=seed), score_constraints(seed=seed)]
     else:
         scored = [score_coding(name, seed=seed)]
-    cycles = dream_tests.survivors(name)
+    cycles = survivors(name)
     cycled = f"after each cycle:\n{cycles.round(3).to_string(index=False)}"
     told = "\n\n".join([*(_beside_baselines(one)[1] for one in scored), cycled])
     return {"dataset": name, "scores": scored, "cycles": cycles.to_dict(orient="records")}, told

@@ -18,7 +18,7 @@ from theorex_lab.clock import to_microseconds
 from theorex_lab.config import Settings, describe_settings, read_value, save_part, save_settings
 from theorex_lab.config_record import SettingsRecord, to_camel, to_snake
 from theorex_lab.console import command, emit, fail, keeps_secrets, named_clock, named_home, printable, tends_project
-from theorex_lab.console.agents import agent_option, note
+from theorex_lab.console.options import agent_option, note
 from theorex_lab.errors import FilesThere
 from theorex_lab.text.doors import current
 

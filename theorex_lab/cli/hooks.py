@@ -18,7 +18,7 @@ import click
 
 from theorex_lab.config_file import unambiguous
 from theorex_lab.console import command, emit, fail, given_options
-from theorex_lab.console.agents import agent_option
+from theorex_lab.console.options import agent_option
 from theorex_lab.errors import ConfigError, InvalidInput, StorageError
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.files import write_atomically, writing

@@ -13,15 +13,12 @@ import click
 
 from theorex_lab.cli import open_lab
 from theorex_lab.console import command, emit, fail, given_options, keeps_secrets, named_home, one_row, tends_project
-from theorex_lab.console.agents import agent_option, own_agent
-from theorex_lab.console.number import NumberType
-from theorex_lab.console.options import ANY_AGENT, OWN_AGENT, REVIEWER, SESSION
+from theorex_lab.console.options import ANY_AGENT, OWN_AGENT, REVIEWER, SESSION, NumberType, agent_option, own_agent
 from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
     from theorex_lab.designs.theorex.upkeep import Refined
-    from theorex_lab.evolution.cases import TraceReviewRecord
-    from theorex_lab.evolution.judge import Judged
+    from theorex_lab.evolution.cases import Judged, TraceReviewRecord
     from theorex_lab.evolution.outcomes import Outcome
     from theorex_lab.lab import Lab
 
@@ -175,7 +172,7 @@ def _either(yes: bool, no: bool, yes_name: str, no_name: str) -> bool | None:
 
 def _ask_judge(lab: Lab, outcomes: Iterable[Outcome]) -> Judged:
     from theorex_lab.evolution.cases import Panel
-    from theorex_lab.evolution.judge import judge as score
+    from theorex_lab.evolution.cases import judge as score
 
     return score(lab.outcomes, outcomes, Panel(lab.settings))
 

@@ -14,9 +14,7 @@ import click
 from theorex_lab.cli import open_lab
 from theorex_lab.clock import to_datetime
 from theorex_lab.console import command, emit, keeps_secrets, one_row, reads_project, tends_project
-from theorex_lab.console.agents import agent_option, nearest, note, own_agent
-from theorex_lab.console.number import TOKENS
-from theorex_lab.console.options import ANY_AGENT, LIMIT, SESSION
+from theorex_lab.console.options import ANY_AGENT, LIMIT, SESSION, TOKENS, agent_option, nearest, note, own_agent
 from theorex_lab.memory.observation import TYPES
 from theorex_lab.text.line import one_line
 

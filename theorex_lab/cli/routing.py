@@ -13,9 +13,7 @@ import click
 from theorex_lab.cli import ended_in_order, open_lab
 from theorex_lab.config import ModelTier
 from theorex_lab.console import command, emit, fail, keeps_secrets, one_row, printable
-from theorex_lab.console.agents import agent_option, own_agent
-from theorex_lab.console.number import DAYS, LEASE_SECONDS, PERCENT, TOKENS
-from theorex_lab.console.options import SESSION
+from theorex_lab.console.options import DAYS, LEASE_SECONDS, PERCENT, SESSION, TOKENS, agent_option, own_agent
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.tasks import Task

@@ -10,7 +10,7 @@ import click
 
 from theorex_lab.cli import ended_in_order, ending, open_lab
 from theorex_lab.console import command, emit, given_options, reads_project
-from theorex_lab.console.agents import agent_option, own_agent
+from theorex_lab.console.options import agent_option, own_agent
 
 
 def _listens(port: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

@@ -71,7 +71,7 @@ class CommandGroup(_Merging, click.Group):
         name, *rest = args
         found = self.get_command(ctx, name)
         if found is None and not ctx.resilient_parsing:
-            from theorex_lab.console.agents import nearest
+            from theorex_lab.console.options import nearest
 
             near = nearest(name, self.list_commands(ctx))
             all_listed = f"`{ctx.find_root().info_name} commands` lists all"

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, TypeVar
 
 from theorex_lab.errors import ModelUnavailable, TheorexError
 from theorex_lab.evolution.boot import refresh
-from theorex_lab.evolution.cases import TraceReviewRecord
+from theorex_lab.evolution.cases import TraceReviewRecord, judge_pending
 from theorex_lab.evolution.gate import Gated, gate
-from theorex_lab.evolution.judge import judge_pending
 from theorex_lab.evolution.lease import Holder, Lease, leased
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.home import Home
@@ -63,7 +62,7 @@ def nightly(home: Home, *, review: ReviewFailures, agent: str | None = None,
             asks_models: bool = False) -> NightlyReport:  # fmt: skip
     """Run the steps for every agent, or for one; a step that fails is reported and does not stop those after it.
 
-    `asks_models`: whether a model may judge outcomes, see `judge.judge_pending`.
+    `asks_models`: whether a model may judge outcomes, see `cases.judge_pending`.
 
     Repeating it at once changes nothing but the lease. The report is appended, unless nothing has happened since the last
     one. Raises InvalidInput for an agent outside the rule, StorageError where the report cannot be written, LeaseLost where

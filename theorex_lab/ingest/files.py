@@ -16,8 +16,7 @@ from typing import BinaryIO, NamedTuple
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ingest.claude import Claude
 from theorex_lab.ingest.codex import Codex
-from theorex_lab.ingest.hook_form import HookForm
-from theorex_lab.ingest.said import Reader, Row
+from theorex_lab.ingest.said import HookForm, Reader, Row
 
 LONGEST_LINE_BYTES = 64 << 20
 _LOOKED_AT_LINES, _LOOKED_AT_BYTES = 200, 8 << 20  # until the form is known

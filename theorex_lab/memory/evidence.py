@@ -450,5 +450,3 @@ def _weight(last: Integers, now: int | None, half_life_days: float | None) -> Fl
         raise InvalidInput(f"got {got}; allowed is a number of days above 0, with now in µs")
     # Four steps, since a route takes this at every call.
     return np.exp2(np.minimum(last - now, 0) / (MICROSECONDS_PER_DAY * half_life_days))
-
-

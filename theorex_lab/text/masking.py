@@ -149,14 +149,14 @@ def _mask_plain(text: str) -> str:
 
 
 def _mask_hinted(text: str) -> str:
-    from theorex_lab.text import secret_blocks, secret_formats, secret_names, secret_prose
+    from theorex_lab.text import secret_blocks, secret_formats, secret_names
     from theorex_lab.text.secret_tables import hints_in
 
     hints = hints_in(text)
     text = secret_blocks.mask_near_ids(secret_blocks.mask_blocks(text))
     text = secret_formats.mask_commands(secret_formats.mask_formats(text, hints), hints)
-    text = secret_names.mask_names(secret_prose.mask_logins(text, hints), hints)
-    return secret_prose.mask_prose(text, hints)
+    text = secret_names.mask_names(secret_formats.mask_logins(text, hints), hints)
+    return secret_formats.mask_prose(text, hints)
 
 
 def is_secret_member(key: str, value: object) -> bool:

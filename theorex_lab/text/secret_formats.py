@@ -1,27 +1,30 @@
-"""Secrets that are known by their own shape: the key formats of providers, addresses that carry one, headers, cookies; and what programs
-take as a password on their command lines: `curl -u user:X`, `mysql -pX`, `sshpass -p X`.
+"""Secrets that are known by their own shape: the key formats of providers, addresses that carry one, headers, cookies.
+
+And those that are told: on command lines, where each program has its own way of taking one (`curl -u user:X`, `mysql -pX`,
+`sshpass -p X`), and in a sentence: `the password is X`, `das Passwort lautet X`, `пароль — X`, twelve words of a wallet.
 """
 
 import re
+import string
 
 from theorex_lab.text import secret_tables as tables
 from theorex_lab.text.masking import MASK
-from theorex_lab.text.secret_tables import CALLED, COMMANDS, PREFIXED, PROGRAMS, compiled, masked, masked_after, pattern
+from theorex_lab.text.secret_tables import SECTIONS, compiled, masked, masked_after, pattern, starts, sub_at, words
 
 FORMATS = tuple(tables.entries("formats"))
-_ATTRIBUTES = tables.words("cookie attributes")
+_ATTRIBUTES = words("cookie attributes")
 
 
 def mask_formats(text: str, hints: set[str]) -> str:
     """Mask what has the shape of a secret, the values of cookies, and base64 of user and password."""
-    for prefixes, rest in PREFIXED if tables.KEYED in hints else ():
+    for prefixes, rest in tables.PREFIXED if tables.KEYED in hints else ():
         if found := tuple(prefix for prefix in prefixes if prefix in text):
             text = tables.prefixed(found, rest).sub(MASK, text)
     for own, written in FORMATS:
         if not hints.isdisjoint(own):
             text = compiled(written).sub(masked_after, text)
     if "cookie" in hints:
-        text = tables.sub_at(pattern("cookies"), _mask_pairs, text, tables.starts(text, ["cookie"], 4))
+        text = sub_at(pattern("cookies"), _mask_pairs, text, starts(text, ["cookie"], 4))
     if "basic" in hints or "auth" in hints:
         text = compiled(pattern("basic")).sub(_mask_user, text)
     return text
@@ -49,7 +52,7 @@ def _mask_user(match: re.Match[str]) -> str:
     return masked_after(match) if is_pair else match[0]
 
 
-_CALL = rf"(?<![\w.-])(?P<program>{'|'.join(map(re.escape, PROGRAMS))})(?:\.exe)?{pattern('arguments')}"
+_CALL = rf"(?<![\w.-])(?P<program>{'|'.join(map(re.escape, tables.PROGRAMS))})(?:\.exe)?{pattern('arguments')}"
 
 
 def mask_commands(text: str, hints: set[str]) -> str:
@@ -57,12 +60,12 @@ def mask_commands(text: str, hints: set[str]) -> str:
     if not hints.isdisjoint(("echo", "printf", "<<<")):
         text = re.sub(pattern("piped"), lambda it: it[0] if MASK in it["value"] else masked(it, "value"), text)
         text = re.sub(pattern("here"), masked_after, text)
-    return compiled(_CALL).sub(_mask_arguments, text) if CALLED in hints else text
+    return compiled(_CALL).sub(_mask_arguments, text) if tables.CALLED in hints else text
 
 
 def _mask_arguments(match: re.Match[str]) -> str:
     arguments = match["arguments"]
-    for programs, written in COMMANDS:
+    for programs, written in tables.COMMANDS:
         if match["program"] in programs:
             arguments = re.sub(compiled(written), _mask_one, arguments)
     return match[0][: match.start("arguments") - match.start()] + arguments
@@ -71,3 +74,61 @@ def _mask_arguments(match: re.Match[str]) -> str:
 def _mask_one(match: re.Match[str]) -> str:
     group = "value" if match["value"] is not None else "value2"
     return match[0] if match[group].startswith(MASK) else masked(match, group)
+
+
+# One of these, in lower case, is in every sentence that names a password, a token or a key.
+PROSE_HINTS = tuple(SECTIONS["prose hints"].replace("\n", "").split("|"))
+_LOGINS, _PHRASES = (frozenset(SECTIONS[name].split("|")) for name in ("login hints", "phrase hints"))
+_REACH = 18  # from the beginning of what names a secret to its hint, at most: `recovery-password`
+_STATES = words("told states")
+_INSIDE = frozenset(string.ascii_letters + "_/.$-")  # after one of these nothing is named
+
+
+def mask_logins(text: str, hints: set[str]) -> str:
+    """Mask the second of user and password: `credentials: bob / X`."""
+    return sub_at(pattern("login"), _mask_login, text, starts(text, hints & _LOGINS, 0))
+
+
+def mask_prose(text: str, hints: set[str]) -> str:
+    """Mask what a sentence calls a password, a token or a key, where it carries digits or signs as no word does."""
+    if not hints.isdisjoint(_PHRASES):
+        text = compiled(pattern("phrase")).sub(masked_after, text)
+    places = starts(text, hints.intersection(PROSE_HINTS), _REACH)
+    return sub_at(pattern("spoken"), _mask_told, text, [at for at in places if at == 0 or text[at - 1] not in _INSIDE])
+
+
+def _mask_login(match: re.Match[str]) -> str:
+    value = match["value"].rstrip(".;)")
+    is_word = re.fullmatch(pattern("technical"), value) or re.fullmatch(pattern("code"), value)
+    return match[0] if is_word or not re.search("[0-9@#$%^&*!]", value) else masked(match, "value", len(value))
+
+
+def _mask_told(match: re.Match[str]) -> str:
+    value = re.sub(r"[.,;:)\]}*_]+$", "", match["value"])
+    return masked(match, "value", len(value)) if _looks_chosen(value, match) else match[0]
+
+
+def _looks_chosen(value: str, match: re.Match[str]) -> bool:
+    """Whether a value is one that somebody chose or a machine drew, and no word of the sentence."""
+    is_password, bare = match["pass"] is not None, value.rstrip("!?")
+    if len(value) < 3 or value.lower() in _STATES or re.fullmatch(pattern("code"), value):
+        return False
+    if value.isdecimal():
+        is_code = is_password or "code" in match["name"].lower()
+        is_counted = re.match(pattern("unit"), match["tail"]) or re.fullmatch("(?:19|20)[0-9]{2}", value)
+        return is_code and 4 <= len(value) <= 32 and not is_counted
+    if re.fullmatch(pattern("technical"), bare):
+        return False
+    if re.search("[0-9]", value):
+        is_numbered = re.fullmatch(r"[a-z]+(?:[_-][a-z]+)*[_-]?[0-9]", value) is not None
+        return (is_password and len(value) > 6) or (len(value) >= (4 if is_password else 8) and not is_numbered)
+    if re.search("[@#$%^&*!+=~]", bare):
+        is_joined = re.search(r"[\w][@#$%^&*!+=~]|[@#$%^&*!+=~]\w", bare) is not None
+        return is_joined and len(value) >= (5 if is_password else 16)
+    if not is_password:
+        is_drawn = re.fullmatch("(?=.{0,30}[a-z])(?=[a-z]{0,30}[A-Z])[A-Za-z]{20,}", value) is not None
+        return is_drawn and len(re.findall("[a-z][A-Z]", value)) > 3
+    if bare.count("-") >= 3 or (re.search("[a-z][A-Z][a-z]", bare) and re.search("[—–→]", match["link"])):
+        return len(value) >= 8
+    is_word = re.fullmatch("[A-Za-z]{5,}", bare) is not None and bare.lower() not in _STATES
+    return is_word and match["open"] in tuple("\"'`„“«") and not match["tail"].strip("\"'`»”“’ ")

@@ -71,14 +71,11 @@ def get_advice(home: Home, signals: Sequence[str], genes: Sequence[str | Mapping
     cheapest: prefer the cheapest of those that cannot be told from the best; None: as the settings say. With drift nothing is
     banned. Raises InvalidInput for signals or ids outside the rules.
     """
-    ids = list(
-        dict.fromkeys(checked_id("gene", gene.get("id") if isinstance(gene, Mapping) else gene) for gene in genes)
-    )
-    given, settings = signal_member(signals)["signals"], causal_settings(home)  # masked, as they were recorded
+    named = [gene.get("id") if isinstance(gene, Mapping) else gene for gene in genes]
+    ids, how = [*dict.fromkeys(checked_id("gene", name) for name in named)], (causal_settings(home), home.clock.now())
+    given = signal_member(signals)["signals"]  # masked, as they were recorded
     with home.views.reading(evidence_view(home)) as evidence:
-        return advice_from(
-            evidence.table, given, ids, settings, home.clock.now(), drift_enabled=drift_enabled, cheapest=cheapest
-        )
+        return advice_from(evidence.table, given, ids, *how, drift_enabled=drift_enabled, cheapest=cheapest)
 
 
 def advice_from(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], settings: CausalSettings, now: int, *,
@@ -86,15 +83,10 @@ def advice_from(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str]
     """`get_advice` on a table of evidence, at a time (µs UTC)."""
     known = records(table, signals, ids, settings, now)
     scores = {gene: _score(record, settings) for gene, record in known.items()}
-    banned = (
-        frozenset()
-        if drift_enabled
-        else frozenset(gene for gene, record in known.items() if is_banned(record, settings))
-    )
+    banned = frozenset(gene for gene in ids if not drift_enabled and is_banned(known[gene], settings))
     order = sorted(ids, key=lambda gene: -scores[gene])
-    usable = [gene for gene in order if gene not in banned and scores[gene] > 0]
+    usable, told = [gene for gene in order if gene not in banned and scores[gene] > 0], list[str]()
     preferred = usable[0] if usable else None
-    told = []
     if preferred and (settings.cheapest if cheapest is None else cheapest) and (cheaper := _cheaper(usable, known)):
         told.append(f"cheapest_not_worse:{cheaper} than {preferred}")
         preferred = cheaper
@@ -107,21 +99,18 @@ def advice_from(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str]
     return GeneAdvice(compute_signal_key(signals), preferred, banned, {gene: scores[gene] for gene in order}, told)
 
 
-def records(
-    table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], settings: CausalSettings, now: int
-) -> dict[str, GeneRecord]:
+def records(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], settings: CausalSettings,
+            now: int) -> dict[str, GeneRecord]:  # fmt: skip
     """What is known of each gene for these signals: under their own key, and under keys alike by `settings.similarity`."""
     parts = set(normalized_signals(signals)) or {NO_SIGNALS}
-    numbers = {gene: table.option_number(gene) for gene in ids}
     here = _here(table, *table.telling(_PREFIX + SIGNAL_KEY, parts, settings.similarity), settings, now)
     rows = {gene: row for gene in ids if (row := table.row(_PREFIX + OPTION_KEY, gene)) is not None}
     elsewhere = table.runs(np.array([*rows.values()], np.int64))
     _, rates, values = expected_success(elsewhere, now, half_life(settings.gene_half_life_days))
     priors = dict(zip(rows, zip(values.tolist(), rates.tolist(), elsewhere.n.tolist(), strict=True), strict=True))
-    unknown = (0.0, 0.0, 0.0, 0.0, 0.0, math.nan), (0.0, 0.0, 0.0)
-    return {
-        gene: GeneRecord._make([*here.get(numbers[gene], unknown[0]), *priors.get(gene, unknown[1])]) for gene in ids
-    }
+    unknown, nothing = (0.0, 0.0, 0.0, 0.0, 0.0, math.nan), (0.0, 0.0, 0.0)
+    told = {gene: (*here.get(table.option_number(gene), unknown), *priors.get(gene, nothing)) for gene in ids}
+    return {gene: GeneRecord(*known) for gene, known in told.items()}
 
 
 def _here(table: EvidenceTable, rows: Ints, likeness: Floats, settings: CausalSettings,
@@ -151,8 +140,7 @@ def _cheaper(usable: Sequence[str], known: Mapping[str, GeneRecord]) -> str | No
 
 
 def _score(record: GeneRecord, settings: CausalSettings) -> float:
-    alone = settings.prior_alone * record.prior
-    return record.best + settings.prior_weight * record.prior if record.best > 0 else alone
+    return record.best + (settings.prior_weight if record.best > 0 else settings.prior_alone) * record.prior
 
 
 def is_banned(record: GeneRecord, settings: CausalSettings) -> bool:

@@ -7,8 +7,7 @@ from typing import Any
 import click
 
 from theorex_lab.console import command, emit, fail, keeps_secrets, one_row, open_lab, reads_project
-from theorex_lab.console.agents import agent_option, own_agent
-from theorex_lab.console.options import OWN_AGENT, SEED
+from theorex_lab.console.options import OWN_AGENT, SEED, agent_option, own_agent
 from theorex_lab.errors import InvalidInput
 from theorex_lab.text.line import one_line
 

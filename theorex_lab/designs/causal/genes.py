@@ -80,16 +80,15 @@ def _record(home: Home, asset: Asset, project: str, source: str, agent: str, lin
     now = home.clock.now()
     event = asset_event(asset, source=source, project=project, agent=check_agent(agent), at=now, lineage=lineage)
     told, made = event.body["asset"], event.body["asset_id"]
-    known = False
     with home.views.reading(Graph) as view:
         if (number := view.ids.find(told["id"])) is not None:
             old, own = json.loads(view.assets[int(view.known["place"][number])]), view.known["own"][number]
             if old["type"] != told["type"]:
                 other = f"got the id {told['id']!r}, which a {old['type']} has"
                 raise InvalidInput(f"{other}; give the {told['type']} one of its own")
-            known = own and asset_id(old) == made and view.projects[int(view.known["project"][number])] == project
-    if not known:
-        home.journal.append([event])
+            if own and asset_id(old) == made and view.projects[int(view.known["project"][number])] == project:
+                return {**told, "asset_id": made}
+    home.journal.append([event])
     return {**told, "asset_id": made}
 
 

@@ -43,18 +43,12 @@ class Graph(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.actions, self.agents, self.ids, self.projects, self.personalities = (
-            Names(),
-            Names(),
-            Names(),
-            Names(),
-            Names(),
-        )
+        self.actions, self.agents, self.ids, self.projects = Names(), Names(), Names(), Names()
+        self.personalities, self.genes, self.environments = Names(), Names(), Names()
         self.assets, self.states = Strings(), Strings()
         self.rows = Table(seq="i8", agent="i4", closed="?")
         self.known = Table(place="i8", gene="?", project="i4", own="?")
         self.people = Table(success="i8", failed="i8", score="f8")
-        self.genes, self.environments = Names(), Names()
         self.lived = Table(seq="i8", gene="i4", environment="i4", failed="?", mutated="?", score="f8")
         self.set_at = Table(seq="i8")
         self._open: dict[int, list[int]] = {}  # by agent, the rows that are open, the newest last
@@ -66,28 +60,26 @@ class Graph(View):
         for row, agent in zip(waiting.tolist(), self.rows["agent"][waiting].tolist(), strict=True):
             self._open.setdefault(agent, []).append(row)
 
-    def _row(self, event: Event) -> int:
+    def _row(self, event: Event) -> int | None:
+        """The row of an action; None for what a file tells of one that is known: it tells nothing of what was tried here."""
         row = self.actions.number(event.body["action"]["id"])
-        return row if row < len(self.rows) else self.rows.add(agent=self.agents.number(event.agent))
+        if row == len(self.rows):
+            return self.rows.add(agent=self.agents.number(event.agent))
+        return None if _foreign(event) else row
 
     def _attempt(self, event: Event) -> None:
-        known, row = len(self.rows), self._row(event)
-        if _foreign(event) and row < known:
-            return  # a file tells nothing of what was tried here
-        self.rows.put(row, seq=event.seq, closed=self.rows["closed"][row] or _foreign(event))
-        if not self.rows["closed"][row]:
-            self._open.setdefault(int(self.rows["agent"][row]), []).append(row)
+        if (row := self._row(event)) is not None:
+            self.rows.put(row, seq=event.seq, closed=self.rows["closed"][row] or _foreign(event))
+            if not self.rows["closed"][row]:
+                self._open.setdefault(int(self.rows["agent"][row]), []).append(row)
 
     def _attempt_closed(self, event: Event) -> None:
-        known, row = len(self.rows), self._row(event)
-        if _foreign(event) and row < known:
+        if (row := self._row(event)) is None:
             return
         self.rows.put(row, closed=True)
-        waiting = self._open.get(int(self.rows["agent"][row]), [])
-        if row in waiting:
+        if row in (waiting := self._open.get(int(self.rows["agent"][row]), [])):
             waiting.remove(row)
-        trusted = TRUST[event.body["source"]] >= TRUST["model"]
-        if trusted and event.body["outcome"]["status"] in (SUCCESS, FAILED):
+        if _trusted(event) and event.body["outcome"]["status"] in (SUCCESS, FAILED):
             self._lived(event)
 
     def _lived(self, event: Event) -> None:
@@ -109,8 +101,8 @@ class Graph(View):
         if number == len(self.known):
             self.known.add()
         project = self.projects.number(event.body.get("project", ""))
-        gene, own = event.body["asset"]["type"] == "Gene", TRUST[event.body["source"]] >= TRUST["model"]
-        self.known.put(number, place=len(self.assets), gene=gene, project=project, own=own)
+        gene = event.body["asset"]["type"] == "Gene"
+        self.known.put(number, place=len(self.assets), gene=gene, project=project, own=_trusted(event))
         self.assets.append(json.dumps(event.body["asset"], separators=(",", ":")))
 
     def _personality(self, event: Event) -> None:
@@ -133,6 +125,10 @@ def _foreign(event: Event) -> bool:
     return bool(event.body.get("source") == "import")
 
 
+def _trusted(event: Event) -> bool:
+    return TRUST[event.body["source"]] >= TRUST["model"]
+
+
 def attempt_of(home: Home, action_id: str) -> ToldAttempt:
     """The attempt of this action. Raises InvalidInput where there is none, naming the nearest."""
     with home.views.reading(Graph) as view:
@@ -141,19 +137,16 @@ def attempt_of(home: Home, action_id: str) -> ToldAttempt:
             return view.attempt(row)
         among = [view.actions[at] for at in range(max(0, len(view.actions) - _NEAREST_AMONG), len(view.actions))]
     near = get_close_matches(action_id, among, n=1, cutoff=0.5)
-    raise InvalidInput(
-        f"got the action {action_id!r:.100}; allowed is one that `attempt` gave"
-        + (f", such as {near[0]}" if near else "")
-    )
+    allowed = f"one that `attempt` gave{', such as ' + near[0] if near else ''}"
+    raise InvalidInput(f"got the action {action_id!r:.100}; allowed is {allowed}")
 
 
 def open_attempts(home: Home, agent: str | None = None) -> list[ToldAttempt]:
     """The attempts without an outcome, of an agent or of all, in the order in which they were told."""
     with home.views.reading(Graph) as view:
         found = np.flatnonzero(~view.rows["closed"])
-        return [
-            view.attempt(row) for row in found.tolist() if agent in (None, view.agents[int(view.rows["agent"][row])])
-        ]
+        said = zip(found.tolist(), view.rows["agent"][found].tolist(), strict=True)
+        return [view.attempt(row) for row, number in said if agent in (None, view.agents[number])]
 
 
 def assets_of(home: Home, *, genes: bool = True, own: bool = False) -> list[dict[str, Any]]:

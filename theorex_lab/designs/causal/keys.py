@@ -41,9 +41,8 @@ def normalize_error_signature(text: str) -> str | None:
     for sign, put in _REPLACED:
         found = sign.sub(put, found)
     # Cut by code units, as its hash counts them.
-    return (
-        found.encode("utf-16-le", "surrogatepass")[: 2 * _SIGNATURE_UNITS].decode("utf-16-le", "surrogatepass") or None
-    )
+    units = found.encode("utf-16-le", "surrogatepass")[: 2 * _SIGNATURE_UNITS]
+    return units.decode("utf-16-le", "surrogatepass") or None
 
 
 def trimmed(text: str) -> str:
@@ -90,10 +89,8 @@ def checked_signals(signals: Sequence[str]) -> list[str]:
 
 def error_signature(signals: Iterable[str]) -> str | None:
     """The normal form of the first error among signals; None without one."""
-    errors = (
-        trimmed(signal).removeprefix(ERROR_SIGNAL) for signal in signals if trimmed(signal).startswith(ERROR_SIGNAL)
-    )
-    return next(filter(None, map(normalize_error_signature, errors)), None)
+    errors = [signal for signal in map(trimmed, signals) if signal.startswith(ERROR_SIGNAL)]
+    return next(filter(None, (normalize_error_signature(error.removeprefix(ERROR_SIGNAL)) for error in errors)), None)
 
 
 def has_error(signals: Iterable[str], tokens: Iterable[str]) -> bool:

@@ -18,9 +18,8 @@ _SIGNALS, _WORD_CHARACTERS = 6, 80
 _CAME = {SUCCESS: "succeeded", FAILED: "failed"}
 
 
-def narrative(
-    home: Home, *, agent: str | None = None, entries: int = _MOST_ENTRIES, characters: int = MOST_CHARACTERS
-) -> str:
+def narrative(home: Home, *, agent: str | None = None, entries: int = _MOST_ENTRIES,
+              characters: int = MOST_CHARACTERS) -> str:  # fmt: skip
     """The last outcomes in Markdown, of an agent or of all, the newest last; the oldest are left out until it is short enough.
 
     What was stored stands on lines of its own with its signs escaped. '' where nothing was tried, or where nothing fits.
@@ -29,7 +28,7 @@ def narrative(
     if entries < 0 or characters < 0:
         raise InvalidInput(f"got {entries} entries of {characters} characters; allowed are whole numbers from 0")
     told, room = list[str](), characters - len(_TITLE)
-    for event in newest(home, "attempt_closed", agent=agent):
+    for event in _newest(home, agent):
         line = _entry(event)
         room -= len(line)
         if room < 0 or len(told) == entries:
@@ -43,12 +42,12 @@ def last_of_narrative(home: Home, *, agent: str | None = None, characters: int =
     return narrative(home, agent=agent, entries=SUMMARY_ENTRIES, characters=characters)
 
 
-def newest(home: Home, kind: str, *, agent: str | None = None) -> Iterator[Event]:
-    """The events of a kind, of the home's project or of none, the newest first; no more of the journal is read than is asked for."""
+def _newest(home: Home, agent: str | None) -> Iterator[Event]:
+    """The outcomes of the home's project or of none, the newest first; no more of the journal is read than is asked for."""
     upto, window = home.journal.last_seq(), _WINDOW
     projects = None if home.projects is None else ("", *home.projects)
     while upto > 0:
-        found = home.journal.tail(max(0, upto - window), kinds=[kind], upto=upto, projects=projects)
+        found = home.journal.tail(max(0, upto - window), kinds=["attempt_closed"], upto=upto, projects=projects)
         yield from reversed([event for event in found if agent in (None, event.agent)])
         upto, window = upto - window, 2 * window
 

@@ -48,13 +48,10 @@ def infer_outcome_enhanced(had_error: bool, has_error: bool, baseline: Mapping[s
         return observed
     base = infer_outcome(had_error, has_error)
     score = base.score
-    errors, scans = (
-        (number_of(baseline, name), number_of(current, name)) for name in ("recent_error_count", "scan_ms")
-    )
-    if None not in errors:
-        score += at_most((errors[0] - errors[1]) / _ERRORS_PER_SCORE, _MOST_BY_ERRORS)  # type: ignore[operator]
-    if None not in scans and scans[0] > 0:  # type: ignore[operator]
-        score += at_most((scans[0] - scans[1]) / scans[0], _MOST_BY_SCAN)  # type: ignore[operator]
+    for name, part, most in (("recent_error_count", _ERRORS_PER_SCORE, _MOST_BY_ERRORS), ("scan_ms", 0, _MOST_BY_SCAN)):
+        before, now = number_of(baseline, name), number_of(current, name)
+        if before is not None and now is not None and (part or before) > 0:
+            score += at_most((before - now) / (part or before), most)
     return Inferred(base.status, round(min(1.0, max(0.0, score)), 12), f"{base.note}|heuristic_delta")
 
 

@@ -22,7 +22,7 @@ from theorex_lab.journal.event import new_event
 State = Mapping[str, Any]
 PARAMETERS = {"rigor": 0.7, "creativity": 0.35, "verbosity": 0.25, "risk_tolerance": 0.4, "obedience": 0.85}
 CATEGORIES, RISKS = ("repair", "optimize", "innovate"), ("low", "medium", "high")
-_TEXT_CHARACTERS, _MOST_TRIGGERS = 500, 64
+_TEXTS, _TEXT_CHARACTERS, _MOST_TRIGGERS = ("id", "target", "expected_effect"), 500, 64
 _KEY = re.compile(r"\|".join(rf"{name}=([01]\.\d)" for name in PARAMETERS))
 _HISTORY, _FEWEST_OUTCOMES, _FULL_OUTCOMES = 120, 3, 8
 _NUDGE, _LEAST_NUDGE, _MOST_NUDGED, _MUTATION = 0.1, 0.05, 2, 0.2
@@ -35,11 +35,10 @@ def checked_state(state: State) -> dict[str, float]:
 
     Raises InvalidInput for a parameter that is no finite number, and for one that there is not.
     """
-    if wrong := [
-        name for name in state if name != "type" and (name not in PARAMETERS or number_of(state, name) is None)
-    ]:
-        got = f"got {wrong[0]!s:.60}={state[wrong[0]]!r:.60} in a personality"
-        raise InvalidInput(f"{got}; allowed are numbers from 0 to 1 for {', '.join(PARAMETERS)}")
+    for name in state:
+        if name != "type" and (name not in PARAMETERS or number_of(state, name) is None):
+            got = f"got {name!s:.60}={state[name]!r:.60} in a personality"
+            raise InvalidInput(f"{got}; allowed are numbers from 0 to 1 for {', '.join(PARAMETERS)}")
     return {name: min(1.0, max(0.0, float(state.get(name, default)))) for name, default in PARAMETERS.items()}
 
 
@@ -61,10 +60,7 @@ def checked_mutation(mutation: Mapping[str, Any] | None) -> dict[str, Any] | Non
     ('low', None)
     """
     given = {"risk_level": "low", "trigger_signals": [], **(mutation if isinstance(mutation, Mapping) else {})}
-    texts, triggers = (
-        {name: given.get(name, "") for name in ("id", "target", "expected_effect")},
-        given["trigger_signals"],
-    )
+    texts, triggers = {name: given.get(name, "") for name in _TEXTS}, given["trigger_signals"]
     known = given.get("category") in CATEGORIES and given["risk_level"] in RISKS and isinstance(triggers, list | tuple)
     if not known or not all(isinstance(text, str) for text in [*triggers, *texts.values()]):
         return None
@@ -124,17 +120,10 @@ def set_personality(home: Home, state: State, why: str = "told", *, agent: str =
 
     outcomes: ids of the events that it rests on; nothing is set a second time for the last of them.
     """
-    body = {
-        "state": checked_state({**current_state(home), **state}),
-        "why": why,
-        "source": "agent",
-        "project": home.project,
-    }
-    made = derived_event_id("personality", outcomes[-1]) if outcomes else None
-    event = new_event(
-        "personality", body, agent=check_agent(agent), lineage=outcomes, at=home.clock.now(), event_id=made
-    )
-    append_once(home.journal, [event])
+    whole, made = {**current_state(home), **state}, derived_event_id("personality", outcomes[-1]) if outcomes else None
+    body = {"state": checked_state(whole), "why": why, "source": "agent", "project": home.project}
+    who: dict[str, Any] = {"agent": check_agent(agent), "lineage": outcomes, "at": home.clock.now(), "event_id": made}
+    append_once(home.journal, [new_event("personality", body, **who)])
     return personality(home)
 
 
@@ -160,9 +149,8 @@ def adapt_personality(home: Home, *, drift_enabled: bool = False, seed: int = 0,
         draw = np.random.default_rng([seed, turns])
         changes[str(draw.choice(list(PARAMETERS)))] += draw.uniform(-_MUTATION, _MUTATION)
         why.append("drift")
-    state = checked_state(
-        {name: round(value + at_most(changes[name], _MUTATION), 6) for name, value in known["state"].items()}
-    )
+    changed = {name: round(value + at_most(changes[name], _MUTATION), 6) for name, value in known["state"].items()}
+    state = checked_state(changed)
     if not seqs or state == known["state"]:
         return known
     outcomes = [event.id for event in home.journal.read(seqs=seqs[-_HISTORY:])]

@@ -63,9 +63,8 @@ def _line(kind: str, gene: dict[str, Any], known: _Known, now: int) -> Line:
 def _known(home: Home, genes: set[str], now: int) -> Iterator[_Known]:
     with home.views.reading(evidence_view(home)) as evidence:
         cells = evidence.table.cells(_PREFIX)
-        aged = evidence.table.cells(
-            _PREFIX, now=now, half_life_days=half_life(causal_settings(home).edge_half_life_days) or 1e9
-        )
+        days = half_life(causal_settings(home).edge_half_life_days) or 1e9
+        aged = evidence.table.cells(_PREFIX, now=now, half_life_days=days)
     by_gene: dict[str, list[int]] = {}
     for row, option in enumerate(cells.options):
         if option in genes:

@@ -27,7 +27,8 @@ _OVERLAP, _FAILURES = 0.6, 2
 _EXPLICIT_DRIFT, _DRIFT_OF_ONE = 0.3, 0.7
 # A regex comes from whoever told the gene: it is tried where it needs few steps at the worst, and no groups repeat.
 _REGEX, _PATTERN_CHARACTERS, _TEXT_CHARACTERS = re.compile(r"/(.+)/([a-z]*)", re.S), 400, 200
-_STEPS, _STEPS_OF_ALL = 2e7, 5e7
+_STEPS_OF_ALL = 5e7
+_STRANGE = re.compile(r"\\[1-9]|\[\^?\[|--|&&|~~")
 _ONE_SIGN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.S)
 _REFUSED = re.compile(r"\(\?(?!:)|\)(?:[*+{]|\?[*+{])")
 _FLAGS = {"i": re.I, "m": re.M, "s": re.S, "g": re.NOFLAG, "u": re.NOFLAG}
@@ -85,24 +86,21 @@ class Matcher:
     def _fits(self, pattern: str, regex: str, flags: str) -> bool:
         texts = [signal[:_TEXT_CHARACTERS] for signal in self.signals]
         try:
-            steps = [_steps(regex, flags, len(text)) for text in texts]
-            self._left -= sum(steps)
-            if self._left < 0 or max(steps, default=0.0) > _STEPS:
+            if (steps := sum(_steps(regex, flags, len(text)) for text in texts)) > self._left:
                 raise InvalidInput("it may need too many steps")
+            self._left -= steps
             compiled = re.compile(regex, sum((_FLAGS[flag] for flag in set(flags)), re.NOFLAG))
         except (InvalidInput, re.error, OverflowError) as error:
-            if len(self.notes) < _MOST_NOTES:
-                self.notes.append(f"{pattern[:80]}: {error}")
+            self.notes += [f"{pattern[:80]}: {error}"] if len(self.notes) < _MOST_NOTES else []
             return False
         return any(compiled.search(text) for text in texts)
 
 
 def _steps(regex: str, flags: str, characters: int) -> float:
     """How many steps a search of a text may take at the worst. Raises InvalidInput for what is not tried at all."""
-    if len(regex) > _PATTERN_CHARACTERS or not _FLAGS.keys() >= set(flags):
-        raise InvalidInput(f"it has over {_PATTERN_CHARACTERS} characters, or other flags than {''.join(_FLAGS)}")
-    if re.search(r"\\[1-9]|\[\^?\[|--|&&|~~", regex):
-        raise InvalidInput("it refers to itself, or has a set within a set")
+    if len(regex) > _PATTERN_CHARACTERS or not _FLAGS.keys() >= set(flags) or _STRANGE.search(regex):
+        what = "other flags than imsgu, a reference to itself, or a set within a set"
+        raise InvalidInput(f"it has over {_PATTERN_CHARACTERS} characters, {what}")
     plain = _ONE_SIGN.sub("x", regex)
     if _REFUSED.search(plain):
         raise InvalidInput("a group is repeated, or looks around")

@@ -12,8 +12,7 @@ import click
 
 from theorex_lab import console
 from theorex_lab.console import command, emit, keeps_secrets, one_row, open_lab, reads_project, tends_project
-from theorex_lab.console.agents import agent_option, own_agent
-from theorex_lab.console.options import OWN_AGENT
+from theorex_lab.console.options import OWN_AGENT, agent_option, own_agent
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:

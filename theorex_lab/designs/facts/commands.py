@@ -15,8 +15,7 @@ import click
 
 from theorex_lab.clock import to_iso
 from theorex_lab.console import Command, command, emit, fail, group, keeps_secrets, one_row, open_lab, reads_project
-from theorex_lab.console.agents import own_agent
-from theorex_lab.console.options import OWN_AGENT
+from theorex_lab.console.options import OWN_AGENT, own_agent
 from theorex_lab.design import later
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, domains, notes, tree_write
 from theorex_lab.designs.facts.handoff import MOST_CHARACTERS, PHASES, read_handoff

@@ -5,10 +5,8 @@ from dataclasses import asdict
 
 import click
 
-from theorex_lab.console import command, emit, keeps_secrets, one_row, open_lab, reads_project, tends_project
-from theorex_lab.console.agents import nearest, note, own_agent
-from theorex_lab.console.number import CONCEPT_ID, PERCENT
-from theorex_lab.console.options import ANY_AGENT, LIMIT, OWN_AGENT, SESSION
+from theorex_lab.console import command, emit, keeps_secrets, one_row, open_lab, options, reads_project, tends_project
+from theorex_lab.console.options import ANY_AGENT, CONCEPT_ID, LIMIT, OWN_AGENT, SESSION, nearest, note, own_agent
 from theorex_lab.designs.theorex.face import Theorex
 from theorex_lab.ids import check_session
 from theorex_lab.search.items import MOMENT_TYPE
@@ -191,7 +189,7 @@ def drift(agent: str | None) -> None:
 @OWN_AGENT
 @click.option("--session", required=True, help="The session whose context it is.")
 @click.option(
-    "--context", "context_pct", type=PERCENT, metavar="N",
+    "--context", "context_pct", type=options.PERCENT, metavar="N",
     help="Percent of the context in use; default: estimated from what was captured of the session.")  # fmt: skip
 def context_monitor(agent: str | None, session: str, context_pct: float | None) -> None:
     """From contextAlertPct on the session is summed up: at once, and again each time contextCooldownCalls have passed.

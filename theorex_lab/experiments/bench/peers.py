@@ -110,20 +110,13 @@ def _candidates(ground: Ground) -> Iterator[Round]:
 @row("durable-write", "a durable write in a process, extraction included",
      "a one-row transaction of SQLite, synced, WAL")  # fmt: skip
 def _durable_write(ground: Ground) -> Iterator[Round]:
-    numbers, database = count(), sqlite3.connect(ground.folder / "peer.db", isolation_level=None)
+    rows = ((f"{number:036d}", number, _TEXT) for number in count())
+    database = sqlite3.connect(ground.folder / "peer.db", isolation_level=None)  # a statement is a transaction
     with closing(database) as peer, Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab:
-        peer.execute("PRAGMA journal_mode = WAL")
-        peer.execute("PRAGMA synchronous = FULL")
-        peer.execute("CREATE TABLE rows (n INTEGER PRIMARY KEY, id TEXT UNIQUE, at INTEGER, text TEXT)")
-
-        def one_row() -> None:
-            number = next(numbers)
-            peer.execute("BEGIN IMMEDIATE")
-            peer.execute("INSERT INTO rows (id, at, text) VALUES (?, ?, ?)", (f"{number:036d}", number, _TEXT))
-            peer.execute("COMMIT")
-
-        main = lab.agent("main")
-        yield alternately(lambda: main.write(_TEXT), one_row, calls=50)
+        columns = "(n INTEGER PRIMARY KEY, id TEXT UNIQUE, at INTEGER, text TEXT)"
+        peer.executescript(f"PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; CREATE TABLE rows {columns}")
+        main, insert = lab.agent("main"), "INSERT INTO rows (id, at, text) VALUES (?, ?, ?)"
+        yield alternately(lambda: main.write(_TEXT), lambda: peer.execute(insert, next(rows)), calls=50)
 
 
 @row("fold", "the fold of search index and designs from nothing", "the json module on the same events", at_most=8)
@@ -132,11 +125,8 @@ def _fold(ground: Ground) -> Iterator[Round]:
     with Lab(lay_home(ground.folder, ground.rows), clock=FixedClock(NOW)) as lab:
         journal = lab.journal
         views = [lab.home.item_view, *(view for design in lab.home.designs for view in design.views())]
-
-        def folded() -> object:
-            return [fold_into(kind(), journal, journal.last_seq()) for kind in views]
-
-        yield alternately(folded, lambda: [json.loads(text) for text in stored])
+        yield alternately(lambda: [fold_into(kind(), journal, journal.last_seq()) for kind in views],
+                          lambda: [json.loads(text) for text in stored])  # fmt: skip
 
 
 @row("snapshot", "opening concepts and links from a snapshot", "JSON into networkx", at_most=0.1, target_from=100_000)
@@ -144,11 +134,8 @@ def _snapshot(ground: Ground) -> Iterator[Round]:
     axon = measure.axon_of(ground.folder, ground.rows)
     text = json.dumps(nx.node_link_data(graph_of(axon), edges="edges"))
     write_snapshot(ground.folder, axon.columns(), code=Axon.code, seq=1, event_id="one", kinds=Axon.kinds)
-
-    def ours() -> None:
-        Axon().load(next(open_snapshots(ground.folder, Axon.code)).columns)
-
-    yield alternately(ours, lambda: nx.node_link_graph(json.loads(text), edges="edges"))
+    yield alternately(lambda: Axon().load(next(open_snapshots(ground.folder, Axon.code)).columns),
+                      lambda: nx.node_link_graph(json.loads(text), edges="edges"))  # fmt: skip
 
 
 def _corpus(ground: Ground) -> tuple[list[list[str]], LexicalIndex, list[list[str]]]:
@@ -162,11 +149,8 @@ def _corpus(ground: Ground) -> tuple[list[list[str]], LexicalIndex, list[list[st
 def _rank_bm25(ground: Ground) -> Iterator[Round]:
     corpus, index, queries = _corpus(ground)
     peer = BM25Okapi(corpus, epsilon=0.0)
-
-    def ten_best(tokens: list[str]) -> object:
-        return np.argpartition(peer.get_scores(tokens), -10)[-10:]
-
-    yield alternately(in_turn(index.search, queries), in_turn(ten_best, queries), calls=5)
+    ten_best = in_turn(lambda tokens: np.argpartition(peer.get_scores(tokens), -10)[-10:], queries)
+    yield alternately(in_turn(index.search, queries), ten_best, calls=5)
 
 
 @row("words-bm25s", "search by words", "bm25s with numba", at_most=4, needs=("bm25s", "numba"))
@@ -174,11 +158,8 @@ def _bm25s(ground: Ground) -> Iterator[Round]:
     corpus, index, queries = _corpus(ground)
     peer = import_module("bm25s").BM25(backend="numba")
     peer.index(corpus, show_progress=False)
-
-    def ten_best(tokens: list[str]) -> object:
-        return peer.retrieve([tokens], k=10, show_progress=False, n_threads=1)
-
-    yield alternately(in_turn(index.search, queries), in_turn(ten_best, queries), calls=50)
+    ten_best = in_turn(lambda tokens: peer.retrieve([tokens], k=10, show_progress=False, n_threads=1), queries)
+    yield alternately(in_turn(index.search, queries), ten_best, calls=50)
 
 
 @row("nearest", "ten nearest vectors, by signs first", "hnswlib, its graph built", at_most=4)
@@ -197,10 +178,8 @@ def _nearest(ground: Ground) -> Iterator[Round]:
         likely = cache.likely(numbers, query, 10)
         return best_first(likely, cache.read(likely)[1] @ query, 10)
 
-    def theirs(query: measure.Matrix) -> object:
-        return graph.knn_query(query[None], k=10, num_threads=1)
-
-    yield alternately(in_turn(ours, [*queries]), in_turn(theirs, [*queries]), calls=50)
+    theirs = in_turn(lambda query: graph.knn_query(query[None], k=10, num_threads=1), [*queries])
+    yield alternately(in_turn(ours, [*queries]), theirs, calls=50)
 
 
 @row("hybrid", "search by words and vectors", "BM25 of all, and a product with all vectors")
@@ -210,46 +189,45 @@ def _hybrid(ground: Ground) -> Iterator[Round]:
     home, questions = lay_home(ground.folder, ground.rows, embedder), texts(50, length=3, seed=5)
     vector, matrix = measure.unit_rows(1, seed=1)[0], embedder.embed(texts(ground.rows))
     with Lab(home, clock=FixedClock(NOW), embedder=embedder) as lab:
-        index = lab.views.get(lab.home.item_view)
-
-        def parts(question: str) -> object:
-            scores = matrix @ vector
-            return index.lexical.search(tokenize(question), limit=100), best_first(np.arange(len(scores)), scores, 100)
-
-        yield alternately(in_turn(lab.search, questions), in_turn(parts, questions), calls=20)
+        words, asked = lab.views.get(lab.home.item_view).lexical, cycle(questions)
+        yield alternately(in_turn(lab.search, questions), lambda: (
+            words.search(tokenize(next(asked)), limit=100), best_first(np.arange(len(matrix)), matrix @ vector, 100)),
+            calls=20)  # fmt: skip
 
 
-def _event(number: int, text: str, at: int) -> Event:
-    entity, turn = f"p{number // _OF_EACH}", number % _OF_EACH + 1
-    body = {
-        "fact_id": f"{entity}-{turn:03d}", "entity": f"people/{entity}", "text": text, "category": "context", "confidence": 0.8,
-        "abstraction": "episode", "tags": [], "source": "agent", "origin": "", "supersedes": [], "valid_from": None,
-        "valid_to": None, "project": ""}  # fmt: skip
-    return new_event("fact", body, agent="main", at=at)
+def _home(ground: Ground, **given: Any) -> Lab:
+    lab = Lab(ground.folder / "home", clock=FixedClock(NOW), **given)
+    _ = lab.home.designs  # whose kinds of events are known from here on
+    return lab
 
 
 def _laid(ground: Ground) -> Lab:
     """A home of so many facts."""
-    lab = Lab(ground.folder / "home", clock=FixedClock(NOW))
-    _ = lab.facts  # its kinds of events are known from here on
-    made = texts(ground.rows, length=8)
-    lab.journal.append([_event(number, text, NOW - ground.rows + number) for number, text in enumerate(made)])
+    lab, made = _home(ground), list[Event]()
+    for number, text in enumerate(texts(ground.rows, length=8)):
+        body = {
+            "fact_id": f"p{number // _OF_EACH}-{number % _OF_EACH + 1:03d}", "entity": f"people/p{number // _OF_EACH}",
+            "text": text, "category": "context", "confidence": 0.8, "abstraction": "episode", "tags": [], "source": "agent",
+            "origin": "", "supersedes": [], "valid_from": None, "valid_to": None, "project": ""}  # fmt: skip
+        made.append(new_event("fact", body, agent="main", at=NOW - ground.rows + number))
+    lab.journal.append(made)
     return lab
+
+
+def _bare(lab: Lab, kind: str, body: dict[str, Any]) -> measure.Timed:
+    return lambda: lab.journal.append([new_event(kind, body, agent="main", at=NOW)])
 
 
 @row("fact-write", "a fact written to one of 50 entities, time that passes", "a bare durable append", at_most=3)
 def _fact_write(ground: Ground) -> Iterator[Round]:
-    new, numbers = texts(5_000, length=8, seed=3), count()
+    new = cycle(enumerate(texts(5_000, length=8, seed=3)))
     with _laid(ground) as lab:
 
         def ours() -> None:
-            number = next(numbers) % len(new)
-            lab.facts.write(f"people/p{number % min(50, ground.rows)}", new[number])
+            number, text = next(new)
+            lab.facts.write(f"people/p{number % min(50, ground.rows)}", text)
 
-        def bare() -> None:
-            lab.journal.append([new_event("flushed", {"upto": 0}, agent="main", at=NOW)])
-
-        yield alternately(ours, bare, calls=50, meter=measure.elapsed)
+        yield alternately(ours, _bare(lab, "flushed", {"upto": 0}), calls=50, meter=measure.elapsed)
 
 
 @row("fact-as-of", "what was believed at a moment", "a fold of the same facts", at_most=2, target_from=100_000)
@@ -269,13 +247,12 @@ def _process(arguments: tuple[str, ...], ground: Ground) -> Iterator[Round]:
     yield alternately(ours, nothing, meter=measure.child_seconds)
 
 
-for _name, _about, _at_most, _arguments in (
-    ("hook", "theorex-hook PostToolUse", 3, ()),
-    ("write", "theorex write", 10, ("write", "TTLs prevent cache stampedes")),
+_PROCESSES: tuple[tuple[str, str, int | None, tuple[str, ...]], ...] = (
+    ("hook", "theorex-hook PostToolUse", 3, ()), ("write", "theorex write", 10, ("write", "TTLs prevent cache stampedes")),
     ("status", "theorex status", 25, ("status",)),
     ("search-words", "theorex search for words that a text holds", 25, ("search", "--all-agents")),
-    ("search-process", "theorex search --vectors always", None, ("search", "--all-agents", "--vectors", "always")),
-):
+    ("search-process", "theorex search --vectors always", None, ("search", "--all-agents", "--vectors", "always")))  # fmt: skip
+for _name, _about, _at_most, _arguments in _PROCESSES:
     row(_name, f"{_about}, process", "python -c pass", at_most=_at_most)(partial(_process, _arguments))
 
 
@@ -292,7 +269,7 @@ def _dream(ground: Ground) -> Iterator[Round]:
     goals, bare = cycle(texts(1_000, length=8)), open_journal(ground.folder)
     made = ({"reasoning": text, "action": f"run(what='{text}')", "result": text} for text in texts(5))
     actions = [{**action, "ok": True} for action in made]
-    with Lab(ground.folder / "home", clock=FixedClock(NOW), embedder=measure.GivenVectors()) as lab:
+    with _home(ground, embedder=measure.GivenVectors()) as lab:
 
         def one_round() -> measure.Amounts:
             for _ in range(_A_CYCLE):
@@ -311,13 +288,8 @@ def _dream(ground: Ground) -> Iterator[Round]:
 @row("capture", "an action captured, time that passes", "a bare durable append", at_most=2)
 def _capture(ground: Ground) -> Iterator[Round]:
     given: dict[str, Any] = {"reasoning": "why", "action": "run(what='it')", "result": "done", "ok": True}
-    home = ground.folder / "home"
-    with Lab(home, clock=FixedClock(NOW)) as lab, lab.dreams.session("go") as log, log.trace() as trace:
-        body = {"trajectory_id": trace.id, **given}
-
-        def bare() -> None:
-            lab.journal.append([new_event("acted", body, agent="main", at=NOW)])
-
+    with _home(ground) as lab, lab.dreams.session("go") as log, log.trace() as trace:
+        bare = _bare(lab, "acted", {"trajectory_id": trace.id, **given})
         yield alternately(lambda: trace.action(**given), bare, calls=50, meter=measure.elapsed)
 
 
@@ -325,12 +297,10 @@ def _capture(ground: Ground) -> Iterator[Round]:
      at_most=3)  # fmt: skip
 def _recall(ground: Ground) -> Iterator[Round]:
     goals, embedder = texts(ground.rows, length=8), measure.GivenVectors()
-    with Lab(ground.folder / "home", clock=FixedClock(NOW), embedder=embedder) as lab:
+    with _home(ground, embedder=embedder) as lab:
         made = [Strategy(f"st-{place:012x}", goal, goal, goals=(goal,)) for place, goal in enumerate(goals)]
         known = {"trajectory": "", "upto": 0, "source": "agent", "project": ""}
-        _ = lab.home.designs  # whose kinds are known from then on
         told = ({"strategy_id": one.id, "state": one.state(), **known} for one in made)
         lab.journal.append([new_event("strategy", body, agent="main", at=NOW) for body in told])
-        matrix, asked = embedder.embed(goals), cycle(goals)
-        vector = matrix[0]
-        yield alternately(lambda: lab.dreams.query(next(asked)), lambda: matrix @ vector, calls=50)
+        matrix = embedder.embed(goals)
+        yield alternately(in_turn(lab.dreams.query, goals), lambda: matrix @ matrix[0], calls=50)

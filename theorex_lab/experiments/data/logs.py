@@ -21,8 +21,8 @@ from theorex_lab.experiments.data.sources import damaged, packaged, read_header
 from theorex_lab.ids import derived_event_id, session_of
 from theorex_lab.ingest.captures import Captures, Timed, told
 from theorex_lab.ingest.files import Transcript, lines_of, opened
-from theorex_lab.ingest.hook_form import HookForm
 from theorex_lab.ingest.importing import FORMS, read_transcripts
+from theorex_lab.ingest.said import HookForm
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.captured import BODIES
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation

@@ -60,7 +60,7 @@ def plot_strategies(strategies: Sequence[Strategy], edges: Sequence[EdgeRow] = (
 
 
 def plot_kept(cycles: Any, *, ax: Axes | None = None) -> Axes:
-    """What `dream_tests.survivors` found, cycle by cycle: goals that find their strategy and steps that can be read."""
+    """What `survivors` found, cycle by cycle: goals that find their strategy and steps that can be read."""
     ax, number = axes.new_axes(ax), axes.columns_of(cycles, "cycle")[0]
     for place, (name, label) in enumerate(_KEPT.items()):
         ax.plot(number, axes.columns_of(cycles, name)[0], label=label, **axes.look_of(place))

@@ -1,9 +1,8 @@
-"""What dreams keep: goals and steps over many cycles, constraints where they belong, and the document's twelve tests, offline."""
+"""What dreams keep: goals and steps over many cycles, and constraints where they belong."""
 
 import json
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.replay.baselines import Housed
 from theorex_lab.experiments.scores.retrieval import kept_embedder
 from theorex_lab.experiments.scores.strategies import LATE, TRIALS, dreaming, first_messages
-from theorex_lab.lab import Lab
 from theorex_lab.memory.intervals import bootstrap_mean
 from theorex_lab.search.embed import Embedder
 
@@ -114,41 +112,5 @@ def _reach(rows: Any, given: Any, seed: int) -> dict[str, float]:
 
 
 def made_up() -> dict[str, Any]:
-    """traces: of an agent's work in twelve fields, made up after the document's, by name; tests: the document's, with them."""
-    return dict(json.loads(Path(__file__).with_name("dream_tests.json").read_text(encoding="utf-8")))
-
-
-def hypotheses(*, embedder: Embedder | None = None) -> pd.DataFrame:
-    """The document's twelve tests without a paid model: columns test, document, ours, passes.
-
-    Goals and queries are the document's, actions are told in our words. A test passes where what it is about holds, whatever
-    the figures.
-    """
-    told, used, rows = made_up(), embedder or kept_embedder(), []
-    for test in told["tests"]:
-        ours = _cosines(used, test["texts"]) if "texts" in test else _tried(used, test, told["traces"])
-        shown = [", ".join(f"{name.replace('_', ' ')} {of[name]:.4g}" for name in test["document"])
-                 for of in (test["document"], ours)]  # fmt: skip
-        rows.append((test["test"], *shown, all(ours[name] >= least for name, least in test["needs"].items())))
-    return pd.DataFrame(rows, columns=["test", "document", "ours", "passes"])
-
-
-def _cosines(embedder: Embedder, texts: Sequence[str]) -> dict[str, float]:
-    one, near, other, far = embedder.embed(texts)
-    return {"near": float(one @ near), "far": float(other @ far), "gap": float(one @ near - other @ far)}
-
-
-def _tried(embedder: Embedder, test: Mapping[str, Any], traces: Mapping[str, Any]) -> Counter[str]:
-    """A day for each trace with a night after it, then the queries."""
-    ours: Counter[Any] = Counter()
-    with Lab.temporary(embedder=embedder) as lab:
-        for name in test["traces"]:
-            lab.dreams.capture(**traces[name])
-            ours.update({key: value for key, value in lab.dreams.dream().to_dict().items() if type(value) is int})
-        for query, name in test.get("queries", {}).items():
-            found = lab.dreams.query(query)
-            if found.entry_point is not None and traces[name]["goal"] in found.entry_point.goals:
-                ours["right"] += 1
-                ours["confidence"] = max(ours["confidence"], found.confidence)
-                ours["steps"] = len(found.entry_point.steps)
-    return ours
+    """Traces of an agent's work in twelve fields, made up after those of Evolving Memory, by name."""
+    return dict(json.loads(Path(__file__).with_name("dream_traces.json").read_text(encoding="utf-8")))
