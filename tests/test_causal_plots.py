@@ -51,10 +51,12 @@ def test_another_half_life_changes_scores_and_drift_spreads_the_choice(attempts:
 
 def test_the_explorer_draws_again_when_a_control_moves(attempts: pd.DataFrame) -> None:
     box = plots.advice_explorer({"simulated": attempts})
-    _, half_life, drift, status, picture = box.children
+    _, half_life, drift, genes, status, picture = box.children
     before = picture.value
     half_life.value, drift.value = 7.0, True
     assert "half-life 7 days, drift on" in status.value
+    assert picture.value != before
+    before, genes.value = picture.value, 2
     assert picture.value != before
     with pytest.raises(InvalidInput, match="got no source"):
         plots.advice_explorer({})
