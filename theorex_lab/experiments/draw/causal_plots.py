@@ -197,7 +197,9 @@ def advice_explorer(sources: Mapping[str, Frame]) -> Any:
 
     def drawn(attempts: Frame) -> tuple[str, Figure]:
         told = f"{len(attempts)} attempts, {_aging(half_life.value)}, drift {'on' if drift.value else 'off'}"
-        return paragraph(told), draw_advice(attempts, half_life.value, drift.value, genes.value)
+        return paragraph(f"{told} among {genes.value} genes"), draw_advice(
+            attempts, half_life.value, drift.value, genes.value
+        )
 
     explorer.source.description = "Attempts"
     return explorer.box([half_life, drift, genes], lambda _=None: explorer.show(drawn))
