@@ -61,7 +61,7 @@ def test_a_peer_that_is_not_installed_skips_the_row() -> None:
 def test_an_unknown_row_is_refused_with_those_there_are(run: Run) -> None:
     ended = run("bench", "scam", "--json")
     assert (ended.code, "got the row 'scam'; allowed are" in ended.json["error"]) == (1, True)
-    with pytest.raises(InvalidInput, match="scan"):
+    with pytest.raises(InvalidInput, match="hybrid"):
         table.chosen(["scam"])
 
 

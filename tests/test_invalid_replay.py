@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import pandas as pd
 import pytest
 from conftest import DAY, NOW
 
 from theorex_lab import Settings
 from theorex_lab.errors import ConfigError, InvalidInput
-from theorex_lab.experiments.draw.sweep_plots import plot_frontier
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay
-from theorex_lab.experiments.replay.sweep import frontier, settings_of, sweep
+from theorex_lab.experiments.replay.sweep import settings_of, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
@@ -93,10 +91,8 @@ def test_names_that_a_sweep_does_not_have() -> None:
         lambda: done.plot("half_life_days", "mild_threshold", metric="active"),
         lambda: done.plot(*both, metric="joy"),
         lambda: done.best("joy"),
-        lambda: frontier(done, "active", "joy"),
-        lambda: plot_frontier(done, "active", "less", marks={"default": {"active": 1}}),
     ):
-        with pytest.raises(InvalidInput, match=r"mild_threshold|joy|default"):
+        with pytest.raises(InvalidInput, match=r"mild_threshold|joy"):
             draw()
 
 
@@ -131,4 +127,3 @@ def test_a_metric_that_is_never_a_number() -> None:
         done.best("x")
     with pytest.raises(InvalidInput, match="no x that is a number"):
         done.plot("half_life_days", "mild_threshold", metric="x")
-    assert frontier(pd.DataFrame({"a": [float("nan")], "b": [1.0]}), "a", "b").empty

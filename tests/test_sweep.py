@@ -15,21 +15,16 @@ mpl.use("Agg")
 
 import matplotlib.pyplot as plt
 import numpy as np
-import pandas as pd
 import pytest
 from conftest import DAY, NOW
-from hypothesis import given
-from hypothesis import settings as hypothesis_settings
-from hypothesis import strategies as st
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from theorex_lab import Settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.draw.sweep_plots import plot_frontier
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay, replay_all
-from theorex_lab.experiments.replay.sweep import Sweep, frontier, settings_of, summaries, sweep
+from theorex_lab.experiments.replay.sweep import Sweep, settings_of, summaries, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog
 
 GRID = {"halfLifeDays": [1.0, 4.0, 14.0], "mild_threshold": [0.1, 0.3], "sleep_after_days": [5.0, 30.0]}
@@ -159,15 +154,6 @@ def test_best() -> None:
     assert done.best("active", maximise=True, at_most={"active": 20}).value == 16
 
 
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), min_size=1, max_size=20))
-@hypothesis_settings(max_examples=40, deadline=None)
-def test_the_frontier_is_what_no_row_beats(points: list[tuple[int, int]]) -> None:
-    table = pd.DataFrame(points, columns=["cost", "loss"])
-    beaten = lambda one, other: other[0] <= one[0] and other[1] <= one[1] and other != one  # noqa: E731
-    expected = sorted({one for one in points if not any(beaten(one, other) for other in points)})
-    assert list(frontier(table, "cost", "loss").itertuples(index=False, name=None)) == expected
-
-
 def test_progress_is_shown_when_asked_for_and_not_by_default(capfd: pytest.CaptureFixture[str]) -> None:
     sweep(LOG, {"half_life_days": [1.0]}, metric=LAST)
     assert capfd.readouterr().err == ""
@@ -182,7 +168,6 @@ SAMPLED = sweep(
 )  # fmt: skip
 DRAWINGS: dict[str, Any] = {
     "map": partial(DONE.plot, "half_life_days", "mild_threshold", metric="mean_awake"),
-    "frontier": partial(plot_frontier, DONE, "mean_context_tokens", "absent_rate", marks={"default": DONE.metrics[-1]}),
 }  # fmt: skip
 
 

@@ -60,7 +60,7 @@ def not_worse(options: Sequence[Option], level: float = WORSE_AT) -> list[int]:
     none for worse, 0.5 every one whose rate is lower. Options without a run are left out. Raises InvalidInput for a level outside
     0..0.5 and where no option has a run.
 
-    >>> not_worse([Option("a", 10, 8), Option("b", 10, 9), Option("c", 10, 2)])
+    >>> not_worse([Option("a", 20, 17), Option("b", 20, 18), Option("c", 20, 4)])
     [1, 0]
     """
     tried = [place for place, option in enumerate(options) if option.n > 0]

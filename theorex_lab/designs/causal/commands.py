@@ -170,7 +170,7 @@ def causal_advice(signals: tuple[str, ...], genes: tuple[str, ...], drift: bool,
     among = genes or [gene["id"] for gene in causal.genes()]
     told = causal.get_advice(signals, among, drift, cheapest=cheapest).to_dict()
     banned, prefer = told["banned_gene_ids"], told["preferred_gene_id"] or "none: nothing is known"
-    rows = [f"{score:.3f} {gene}{' (banned)' if gene in banned else ''}" for gene, score in told["scores"].items()]
+    rows = [f"{score:.3g} {gene}{' (banned)' if gene in banned else ''}" for gene, score in told["scores"].items()]
     emit(told, "\n".join([f"prefer {prefer}", *rows, *told["explanation"]]))
 
 

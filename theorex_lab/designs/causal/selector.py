@@ -28,7 +28,7 @@ _EXPLICIT_DRIFT, _DRIFT_OF_ONE = 0.3, 0.7
 # A regex comes from whoever told the gene: it is tried where it needs few steps at the worst, and no groups repeat.
 _REGEX, _PATTERN_CHARACTERS, _TEXT_CHARACTERS = re.compile(r"/(.+)/([a-z]*)", re.S), 400, 200
 _STEPS_OF_ALL = 5e7
-_STRANGE = re.compile(r"\\[1-9]|\[\^?\[|--|&&|~~")
+_STRANGE = re.compile(r"\\[1-9]|\[\^?\[|--|&&|~~|\|\|")
 _ONE_SIGN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]", re.S)
 _REFUSED = re.compile(r"\(\?(?!:)|\)(?:[*+{]|\?[*+{])")
 _FLAGS = {"i": re.I, "m": re.M, "s": re.S, "g": re.NOFLAG, "u": re.NOFLAG}
@@ -99,7 +99,7 @@ class Matcher:
 def _steps(regex: str, flags: str, characters: int) -> float:
     """How many steps a search of a text may take at the worst. Raises InvalidInput for what is not tried at all."""
     if len(regex) > _PATTERN_CHARACTERS or not _FLAGS.keys() >= set(flags) or _STRANGE.search(regex):
-        what = "other flags than imsgu, a reference to itself, or a set within a set"
+        what = "other flags than imsgu, a reference to itself, or signs that are kept for sets"
         raise InvalidInput(f"it has over {_PATTERN_CHARACTERS} characters, {what}")
     plain = _ONE_SIGN.sub("x", regex)
     if _REFUSED.search(plain):

@@ -2,27 +2,22 @@
 
 import json
 import math
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from functools import partial
-from itertools import count, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock, to_iso
-from theorex_lab.designs.causal.advice import advice_from
 from theorex_lab.designs.causal.capture import document_form
-from theorex_lab.designs.causal.items import CausalSettings, runs_of
 from theorex_lab.designs.causal.keys import compute_signal_key
 from theorex_lab.experiments.bench.measure import NOW, Amounts, Ground, Round, alternately, elapsed, in_turn, row
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import open_journal
 from theorex_lab.lab import Lab
-from theorex_lab.memory.evidence import EvidenceTable
 
 GENES = [f"gene_{number}" for number in range(10)]
 _SCAN = "a scan of the last 2,000 lines of memory_graph.jsonl"
@@ -40,14 +35,6 @@ def mixed(seed: int = 0) -> Iterator[Signals]:
         for error, tool, command, of_class in zip(errors, *drawn, strict=True):
             own = f"errsig_norm:{error:08x}"
             yield ["log_error", own, f"tool:{tool}", f"command:{command}", f"class:{of_class}"]
-
-
-def alike() -> Iterator[Signals]:
-    """The worst case: every key is like every other, but for the error."""
-    return (
-        ["log_error", f"errsig_norm:{error:08x}", "tool:bash", "command:make", "class:a failed test"]
-        for error in count()
-    )
 
 
 def outcomes(home: Home, made: Iterator[Signals], number: int) -> Iterator[Event]:
@@ -115,47 +102,7 @@ def _advice(ground: Ground) -> Iterator[Round]:
         yield _beside(ground, lambda signals: lab.causal.get_advice(signals, GENES), mixed(), told)
 
 
-def _table(events: Iterator[Event]) -> tuple[EvidenceTable, Sequence[Event]]:
-    """Evidence of events, and the last of them."""
-    table, last = EvidenceTable(), deque[Event](maxlen=_LINES)
-    for event in events:
-        for key, option, success, *_ in runs_of(event):
-            table.add(f"causal/{key}", option, success, at=event.at)
-        last.append(event)
-    return table, [*last]
-
-
-def _of_table(
-    ground: Ground, made: Callable[[], Iterator[Signals]], told: Callable[[Home], Iterator[Event]]
-) -> Iterator[Round]:
-    with Lab(ground.folder / "home") as lab:
-        (table, last), settings = _table(told(lab.home)), CausalSettings()
-    yield _beside(ground, lambda signals: advice_from(table, signals, GENES, settings, NOW), made(), last)
-
-
-@row("advice-alike", "advice where all keys, as many as rows, are alike", _SCAN, at_most=0.04)
-def _advice_alike(ground: Ground) -> Iterator[Round]:
-    yield from _of_table(ground, alike, partial(outcomes, made=alike(), number=ground.rows))
-
-
-@row(
-    "advice-journal",
-    "advice after a hundred outcomes a row, added to the evidence without a journal",
-    _SCAN,
-    at_most=0.04,
-)
-def _advice_journal(ground: Ground) -> Iterator[Round]:
-    again = [*islice(mixed(), 10_000)]
-    signals = (again[place % len(again)] for place in count())
-    yield from _of_table(ground, mixed, partial(outcomes, made=signals, number=ground.events))
-
-
-@row(
-    "outcome",
-    "an outcome recorded by the signals after it, time that passes",
-    "a bare durable append of the same event",
-    at_most=2,
-)
+@row("outcome", "an outcome recorded, time that passes", "a bare durable append of the same event", at_most=2)
 def _outcome(ground: Ground) -> Iterator[Round]:
     bare, made = open_journal(ground.folder), mixed()
     with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:

@@ -107,12 +107,6 @@ def as_installed() -> GivenVectors:
     return GivenVectors(default.id if default is not None else "given")
 
 
-def axon_of(folder: Path, count: int) -> Axon:
-    """The axon of such a home: about two concepts for three observations, most of them with several links."""
-    with Lab(lay_home(folder, count), clock=FixedClock(NOW)) as lab:
-        return lab.views.get(Axon)
-
-
 class Amounts(NamedTuple):
     """What one round measured: an amount of ours and of the peer's in the same unit."""
 

@@ -1,8 +1,6 @@
 """The rows: what the toolkit's paths cost beside peers, in a process and as whole processes."""
 
 import json
-import math
-import shlex
 import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
@@ -12,32 +10,20 @@ from importlib import import_module
 from itertools import count, cycle
 from typing import Any
 
-import networkx as nx
 import numpy as np
 from rank_bm25 import BM25Okapi
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
-from theorex_lab.config import Settings
-from theorex_lab.designs.dreams.isa import parse
-from theorex_lab.designs.dreams.isa import run as run_program
+from theorex_lab.clock import FixedClock
 from theorex_lab.designs.dreams.strategies import Strategy
-from theorex_lab.designs.facts.facts import Facts, facts_of
-from theorex_lab.designs.facts.pairs import SharedWords, marks_of
-from theorex_lab.designs.theorex import scores
-from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.experiments.bench import measure
 from theorex_lab.experiments.bench.measure import NOW, Ground, Round, alternately, in_turn, lay_home, row, texts
-from theorex_lab.experiments.scores.labelled import METHODS, labelled_messages
 from theorex_lab.journal.event import Event, encode, new_event
-from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.sqlite.store import open_journal
 from theorex_lab.journal.view import fold_into
 from theorex_lab.lab import Lab
 from theorex_lab.search.fuse import best_first
 from theorex_lab.search.lexical import LexicalIndex, tokenize
-from theorex_lab.search.vectors import VectorCache, text_key
 
-_DEFAULTS = Settings()
 _OF_EACH = 20  # facts an entity
 _A_CYCLE = 50  # trajectories
 _EVENT = {
@@ -46,65 +32,6 @@ _EVENT = {
     "tool_response": {"stdout": "203 passed in 8.1 s", "stderr": "", "interrupted": False}}  # fmt: skip
 _HOOK = "import os, sys; os.environ['THEOREX_HOME'] = sys.argv[1]; from theorex_lab.hook import main; main()"
 _TEXT = "We agreed that TTL invalidation with jitter prevents the cache stampede on the checkout service after deploys."
-
-
-def graph_of(axon: Axon) -> Any:
-    """The axon as a networkx graph that holds what a scan reads."""
-    graph = nx.Graph()
-    columns = (axon.concepts[name].tolist() for name in ("count", "last_seen"))
-    for node, (times, last_seen) in enumerate(zip(*columns, strict=True)):
-        graph.add_node(node, count=times, last_seen=last_seen)
-    for a, b, times, last_seen in zip(*(axon.links[n].tolist() for n in ("a", "b", "count", "last_seen")), strict=True):
-        if times:
-            graph.add_edge(a, b, count=times, last_seen=last_seen)
-    return graph
-
-
-def scan_graph(graph: Any, now: int) -> list[float]:
-    """The importance, before it is cut at 1, that a scan gives each concept: node by node and edge by edge."""
-    half_life_days = _DEFAULTS.half_life_days
-    for _, _, edge in graph.edges(data=True):
-        stored = min(0.1 + 0.05 * (edge["count"] - 1), 1.0)
-        age = max(now - edge["last_seen"], 0) / MICROSECONDS_PER_DAY
-        strength = stored * 2 ** (-age / half_life_days)
-        edge["strength"] = strength if strength >= 0.01 else 0.0
-    found = []
-    for node, values in graph.nodes(data=True):
-        absent = 1.0
-        for _, _, edge in graph.edges(node, data=True):
-            absent *= 1.0 - edge["strength"]
-        age = max(now - values["last_seen"], 0) / MICROSECONDS_PER_DAY
-        found.append(2 ** (-age / half_life_days) * (1 + math.log(values["count"])) * (1 + 0.25 * (1 - absent)))
-    return found
-
-
-@row("scan", "a scan of concepts and links", "a loop over networkx", at_most=0.02)
-def _scan(ground: Ground) -> Iterator[Round]:
-    axon = measure.axon_of(ground.folder, ground.rows)
-    graph = graph_of(axon)
-    yield alternately(lambda: scores.scan(axon, NOW, _DEFAULTS), lambda: scan_graph(graph, NOW))
-
-
-@row("signals", "signals of short messages", "a search for keywords", at_most=8)
-def _signals(ground: Ground) -> Iterator[Round]:
-    said = (labelled_messages("ru") * 10)[: ground.rows]
-    ours, keywords = METHODS["this project"], METHODS["document's words"]
-    yield alternately(lambda: [ours(message) for message in said], lambda: [keywords(message) for message in said])
-
-
-@row("candidates", "facts that a new one may contradict", "its words and those of every fact", at_most=0.02)
-def _candidates(ground: Ground) -> Iterator[Round]:
-    """The parts: sets of words, read beforehand; two words and a Jaccard of .3 must be shared."""
-    corpus, held = texts(ground.rows), SharedWords()
-    for number, text in enumerate(corpus):
-        held.add(str(number), text)
-    sets, asked = [marks_of(text) for text in corpus], [text[:-9] for text in corpus[:50]]
-
-    def compared(text: str) -> object:
-        own = marks_of(text)
-        return [n for n, other in enumerate(sets) if len(own & other) >= max(2, 0.3 * len(own | other))]
-
-    yield alternately(in_turn(held.near, asked), in_turn(compared, asked), calls=20)
 
 
 @row("durable-write", "a durable write in a process, extraction included",
@@ -129,15 +56,6 @@ def _fold(ground: Ground) -> Iterator[Round]:
                           lambda: [json.loads(text) for text in stored])  # fmt: skip
 
 
-@row("snapshot", "opening concepts and links from a snapshot", "JSON into networkx", at_most=0.1, target_from=100_000)
-def _snapshot(ground: Ground) -> Iterator[Round]:
-    axon = measure.axon_of(ground.folder, ground.rows)
-    text = json.dumps(nx.node_link_data(graph_of(axon), edges="edges"))
-    write_snapshot(ground.folder, axon.columns(), code=Axon.code, seq=1, event_id="one", kinds=Axon.kinds)
-    yield alternately(lambda: Axon().load(next(open_snapshots(ground.folder, Axon.code)).columns),
-                      lambda: nx.node_link_graph(json.loads(text), edges="edges"))  # fmt: skip
-
-
 def _corpus(ground: Ground) -> tuple[list[list[str]], LexicalIndex, list[list[str]]]:
     """Tokenised documents, an index of them, and tokenised queries."""
     corpus, index = [tokenize(text) for text in texts(ground.rows)], LexicalIndex()
@@ -160,26 +78,6 @@ def _bm25s(ground: Ground) -> Iterator[Round]:
     peer.index(corpus, show_progress=False)
     ten_best = in_turn(lambda tokens: peer.retrieve([tokens], k=10, show_progress=False, n_threads=1), queries)
     yield alternately(in_turn(index.search, queries), ten_best, calls=50)
-
-
-@row("nearest", "ten nearest vectors, by signs first", "hnswlib, its graph built", at_most=4)
-def _nearest(ground: Ground) -> Iterator[Round]:
-    rows, queries = measure.unit_rows(ground.rows), measure.unit_rows(50, seed=1)
-    cache = VectorCache(ground.folder, "bench", rows.shape[1])
-    cache.add([text_key(str(number)) for number in range(len(rows))], rows)
-    cache.refresh()
-    numbers = np.arange(len(rows))
-    graph = import_module("hnswlib").Index(space="ip", dim=rows.shape[1])
-    graph.init_index(len(rows), ef_construction=200, M=16, random_seed=0)
-    graph.add_items(rows, num_threads=1)
-    graph.set_ef(128)
-
-    def ours(query: measure.Matrix) -> object:
-        likely = cache.likely(numbers, query, 10)
-        return best_first(likely, cache.read(likely)[1] @ query, 10)
-
-    theirs = in_turn(lambda query: graph.knn_query(query[None], k=10, num_threads=1), [*queries])
-    yield alternately(in_turn(ours, [*queries]), theirs, calls=50)
 
 
 @row("hybrid", "search by words and vectors", "BM25 of all, and a product with all vectors")
@@ -230,13 +128,6 @@ def _fact_write(ground: Ground) -> Iterator[Round]:
         yield alternately(ours, _bare(lab, "flushed", {"upto": 0}), calls=50, meter=measure.elapsed)
 
 
-@row("fact-as-of", "what was believed at a moment", "a fold of the same facts", at_most=2, target_from=100_000)
-def _as_of(ground: Ground) -> Iterator[Round]:
-    with _laid(ground) as lab:
-        home, last = lab.home, lab.journal.last_seq()
-        yield alternately(lambda: facts_of(home, as_of=NOW), lambda: fold_into(Facts(), lab.journal, last))
-
-
 def _process(arguments: tuple[str, ...], ground: Ground) -> Iterator[Round]:
     """The command of these arguments, the hook without any, beside an interpreter that does nothing."""
     home = lay_home(ground.folder, ground.rows, measure.as_installed())
@@ -254,14 +145,6 @@ _PROCESSES: tuple[tuple[str, str, int | None, tuple[str, ...]], ...] = (
     ("search-process", "theorex search --vectors always", None, ("search", "--all-agents", "--vectors", "always")))  # fmt: skip
 for _name, _about, _at_most, _arguments in _PROCESSES:
     row(_name, f"{_about}, process", "python -c pass", at_most=_at_most)(partial(_process, _arguments))
-
-
-@row("isa", "a program read and run, processor time", "shlex.split of the same lines", at_most=2)
-def _isa(ground: Ground) -> Iterator[Round]:
-    said = enumerate(texts(ground.rows, length=4))
-    lines = [f'BUILD_CHILD node {place} "{text}" "{text}" done' for place, text in said]
-    ours = partial(lambda program: run_program(parse(program), max_instructions=len(lines)), "\n".join(lines))
-    yield alternately(ours, lambda: [shlex.split(line) for line in lines])
 
 
 @row("dream", "50 trajectories dreamt by rules, time that passes", "bare durable appends of what it writes", at_most=2)

@@ -5,13 +5,11 @@ from textwrap import wrap
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch, Rectangle
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
-from theorex_lab.experiments.replay.sweep import frontier
 from theorex_lab.experiments.scores.routing_runs import query_types
 
 # Its brightness rises evenly, so that it is read with any of the common colour blindnesses.
@@ -104,9 +102,9 @@ def plot_costs(scores: Sequence[Any], unit: str, dataset: str, *, ax: Axes | Non
     ax = axes.new_axes(ax, width=8.5, height=4.8)
     if not scores:
         return axes.say(ax, "No policy yet: nothing to compare")
-    real = pd.DataFrame([(score.cost, 1 - score.score) for score in scores if score.policy not in _BOUNDS])
-    best = frontier(real.set_axis(["cost", "lost"], axis=1), "cost", "lost")
-    ax.step(best["cost"], 1 - best["lost"], where="post", color="#444444", label="frontier", zorder=1)
+    real = sorted((score.cost, -score.score) for score in scores if score.policy not in _BOUNDS)
+    best = [(cost, -lost) for place, (cost, lost) in enumerate(real) if all(lost < other for _, other in real[:place])]
+    ax.step(*zip(*best, strict=True), where="post", color="#444444", label="frontier", zorder=1)
     for number, score in enumerate(scores):
         shape = axes.SHAPES[(number + number // len(axes.LINE_COLOURS)) % len(axes.SHAPES)]
         look = {"fmt": shape, "color": axes.colour_of(number), "markersize": 8, "label": score.policy}

@@ -27,7 +27,6 @@ from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.context import render
 from theorex_lab.memory.filling import items_within
-from theorex_lab.search.embed import choose_embedder
 from theorex_lab.text.line import BYTES_PER_TOKEN, one_line
 
 PROMPT_CHARACTERS = 600
@@ -135,9 +134,7 @@ class LastSession(Baseline):
     """Gives the files and prompts of the session that spoke last."""
 
     def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        if not self.events:
-            return []
-        last = max(self.events, key=lambda event: event.at).session
+        last = max(self.events, key=lambda event: event.at).session if self.events else ""
         own = [event for event in reversed(self.events) if event.session == last]
         files: dict[str, Item] = {}
         for event in own:
@@ -147,13 +144,14 @@ class LastSession(Baseline):
         return [*files.values(), *(Item(one_line(text_of(said), PROMPT_CHARACTERS), (said.id,)) for said in prompts)]
 
 
-class Texts(Baseline):
-    """Gives texts by their likeness to the query, which `rank` tells."""
+class Bm25(Baseline):
+    """Gives the texts that share most with the query, by Okapi BM25 (k1 1.2, b .75); a word counts once a text."""
 
     def __init__(self) -> None:
         super().__init__()
         self.texts: dict[str, Item] = {}  # the text said last at the end
         self._ranked: tuple[tuple[str, int], list[Item]] = ("", 0), []
+        self._texts_with, self._words = Counter[str](), dict[str, frozenset[str]]()
 
     def observe(self, events: Sequence[Event]) -> None:
         super().observe(events)
@@ -163,26 +161,7 @@ class Texts(Baseline):
                 self.texts[text] = Item(text, (event.id,))
 
     def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """How like the query each text is; from 0 down it is not given."""
-        return [0.0] * len(texts)
-
-    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
-        asked = query, len(self.events)
-        if query.strip() and self._ranked[0] != asked:
-            newest = list(self.texts.values())[::-1]
-            worth = np.asarray(self.rank(query, [item.text for item in newest]), float)
-            self._ranked = asked, [newest[row] for row in np.argsort(-worth, kind="stable") if worth[row] > 0]
-        return self._ranked[1] if query.strip() else ()
-
-
-class Bm25(Texts):
-    """Gives the texts that share most with the query, by Okapi BM25 (k1 1.2, b .75); a word counts once a text."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._texts_with, self._words = Counter[str](), dict[str, frozenset[str]]()
-
-    def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """How like the query each text is; at 0 it is not given."""
         for text in texts:
             if text not in self._words:
                 self._words[text] = words(text)
@@ -195,20 +174,13 @@ class Bm25(Texts):
         lengths = (1 + 1.2 * (0.25 + 0.75 * len(held) / mean) for held in own)
         return [found * 2.2 / length for found, length in zip(shared, lengths, strict=True)]
 
-
-class Vectors(Texts):
-    """Gives the texts whose vectors are nearest to the query's, by the embedder that a home would take."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._embedder, _ = choose_embedder()
-        self._vectors: dict[str, np.ndarray] = {}
-
-    def rank(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        if new := [text for text in texts if text not in self._vectors]:
-            self._vectors.update(zip(new, self._embedder.embed(new), strict=True))
-        asked = self._embedder.embed([query])[0]
-        return [float(self._vectors[text] @ asked) for text in texts]
+    def items(self, now: int, query: str, tokens: int) -> Iterable[Item]:
+        asked = query, len(self.events)
+        if query.strip() and self._ranked[0] != asked:
+            newest = list(self.texts.values())[::-1]
+            worth = np.asarray(self.rank(query, [item.text for item in newest]), float)
+            self._ranked = asked, [newest[row] for row in np.argsort(-worth, kind="stable") if worth[row] > 0]
+        return self._ranked[1] if query.strip() else ()
 
 
 class Shuffled(Baseline):
@@ -283,8 +255,8 @@ def _best_lines(scene: Scene, said: Iterable[Item], *, asked: bool) -> Iterator[
 
 BASELINES: dict[str, Callable[[], Baseline]] = {
     "nothing": Baseline, "everything": Everything, "last_session": LastSession, "last_prompts": LastPrompts,
-    "recent_files": Files, "short_files": partial(Files, short=True), "bm25": Bm25, "vectors": Vectors,
-    "shuffled": Shuffled, "oracle_lines": OracleLines}  # fmt: skip
+    "recent_files": Files, "short_files": partial(Files, short=True), "bm25": Bm25, "shuffled": Shuffled,
+    "oracle_lines": OracleLines}  # fmt: skip
 
 
 class Housed:

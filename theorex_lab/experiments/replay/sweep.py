@@ -10,7 +10,6 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from theorex_lab.config import Settings, check_settings
 from theorex_lab.config_record import to_camel
@@ -167,48 +166,29 @@ class Sweep(Rows[dict[str, Any]]):
         Where other settings vary too, each point is the best over them. Raises InvalidInput for a setting or metric that
         the sweep does not have, and for two settings that make no grid.
         """
-        from theorex_lab.experiments.draw.sweep_plots import draw_sweep
+        from theorex_lab.experiments.draw.plots import plot_sweep
 
         for name in (x, y):
-            self._known(name, self.parameters)
+            _check_known(name, self.parameters)
         self._values(metric)
         if x == y or not all(isinstance(each[name], int | float | str) for each in self.changes for name in (x, y)):
             raise InvalidInput(f"got x {x!r} and y {y!r}; allowed are two settings whose values are numbers or words")
-        grouped = self.frame.groupby([x, y], sort=True)[metric]
-        table = (grouped.max() if maximise else grouped.min()).reset_index()
-        if len(table) < table[x].nunique() * table[y].nunique():
-            pairs = f"{len(table)} pairs of {x} and {y}"
-            raise InvalidInput(f"got {pairs}; allowed is each value of one with each of the other")
-        return draw_sweep(table, x, y, metric, maximise=maximise, ax=ax)
+        cells = self.frame.pivot_table(metric, y, x, "max" if maximise else "min", dropna=False)
+        if (n := len(self.frame[[x, y]].drop_duplicates())) < cells.size:
+            raise InvalidInput(f"got {n} pairs of {x} and {y}; allowed is each value of one with each of the other")
+        return plot_sweep(cells, metric, maximise=maximise, ax=ax)
 
     def _values(self, metric: str) -> Floats:
-        self._known(metric, list(self.metrics[0]))
+        _check_known(metric, [*self.metrics[0]])
         values = np.array([row[metric] for row in self.metrics], np.float64)
         if np.isnan(values).all():
             raise InvalidInput(f"got no {metric} that is a number; choose another metric")
         return values
 
-    def _known(self, name: str, allowed: Sequence[str]) -> None:
-        if name not in allowed:
-            raise InvalidInput(f"got {name!r}; allowed are {', '.join(allowed)}")
-
     def __repr__(self) -> str:
         return f"Sweep({len(self.settings)} settings over {', '.join(self.parameters)}; {', '.join(self.metrics[0])})"
 
 
-def frontier(table: Any, cost: str, loss: str) -> pd.DataFrame:
-    """The rows that none beats in both: lower cost without more loss, or less loss at no more cost; by cost.
-
-    `table`: a Sweep or its frame; of equal rows the first stays, and rows with NaN are left out. Raises InvalidInput
-    where it has no such column.
-
-    >>> import pandas as pd
-    >>> frontier(pd.DataFrame({"cost": [1, 2, 3, 2], "loss": [9, 4, 4, 7]}), "cost", "loss").values.tolist()
-    [[1, 9], [2, 4]]
-    """
-    frame: pd.DataFrame = getattr(table, "frame", table)
-    if missing := [name for name in (cost, loss) if name not in frame]:
-        raise InvalidInput(f"got a table without {', '.join(missing)}; allowed are {', '.join(map(str, frame))}")
-    ordered = frame.dropna(subset=[cost, loss]).sort_values([cost, loss], kind="stable")
-    least = np.minimum.accumulate(ordered[loss].to_numpy(dtype=np.float64))
-    return ordered[np.append(True, least[1:] < least[:-1])[: len(ordered)]].reset_index(drop=True)
+def _check_known(name: str, allowed: Sequence[str]) -> None:
+    if name not in allowed:
+        raise InvalidInput(f"got {name!r}; allowed are {', '.join(allowed)}")
