@@ -344,106 +344,6 @@ def test_duplicates_are_found_within_one_entity(tmp_path: Path) -> None:
         assert duplicates(lab.home) == (3, [["ann-001", "ann-003"]])
 
 
-def test_the_commands_of_what_is_here(run: Run, tmp_path: Path) -> None:
-    folder = str(tree(tmp_path / "a", {"life/people/ann/items.json": [OLD]}))
-    assert run("import", folder, "--json").json["imported"] == 1
-    assert run("fact", "validate", "--json").json == {"facts": 1, "problems": []}
-    assert run("memory-dedup", "--seed", "--json").json == {"hashes": 1, "duplicates": []}
-    assert run("fact", "dedup", "--entity", "people/ann", "--text", "lives in Bath!").out == "ann-001\n"
-
-
-def test_days_that_are_none_and_bad_names_are_named_and_nothing_else_is_lost(tmp_path: Path) -> None:
-    files = {
-        "memory/main/2025-13-45.md": "- said\n", "memory/main/2025-02-08.md": "- 29:99 user: late\n- 10:00 user: in time\n",
-        "memory/domains/Digest/status.md": "x", "life/people/..%2f/items.json": [OLD], "life/people/bob/items.json": [{**OLD, "id": ["x"]}],
-    }  # fmt: skip
-    with opened(tmp_path / "home") as lab:
-        reports = lab.import_files(tree(tmp_path / "a", files))
-        assert [event.body["text"] for event in lab.journal.tail(0, kinds=["prompt"])] == ["in time"]
-        assert [report.imported for report in reports if not report.problems] == []
-    assert len([problem for report in reports for problem in report.problems]) == 5
-
-
-def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
-    folder = tree(tmp_path / "a", {"memory/domains/digest/status.md": "fine\n"})
-    (tmp_path / "secret.md").write_text("a secret\n")
-    (folder / "memory/domains/digest/archives").mkdir()
-    (folder / "memory/domains/digest/archives/status-0001.md").symlink_to(tmp_path / "secret.md")
-    with opened(tmp_path / "home") as lab:
-        (report,) = lab.import_files(folder)
-        assert "link" in report.problems[0]
-        assert domains.domains_of(lab.home) == {}
-
-
-def test_nothing_is_written_where_the_design_was_never_used(tmp_path: Path) -> None:
-    with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
-        lab.agent("main").write("Lunch is at noon")
-        lab.export_files(tmp_path / "a")
-    assert files_in(tmp_path / "a") == {}
-
-
-words = st.text(st.characters(categories=["L", "N", "P", "S", "Zs"]), min_size=1, max_size=60).filter(
-    lambda text: text.strip()
-)
-
-
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    facts=st.lists(
-        st.tuples(words, st.sampled_from(CATEGORIES), st.floats(0, 1), st.integers(0, 5)), min_size=1, max_size=6
-    )
-)
-def test_any_facts_survive_the_way_out_and_in(tmp_path_factory: pytest.TempPathFactory, facts: list[Any]) -> None:
-    folder = tmp_path_factory.mktemp("round")
-    with opened(folder / "one") as lab, opened(folder / "two") as other:
-        for text, category, confidence, used in facts:
-            wrote = lab.facts.write("people/ann", text, category=category, confidence=confidence)
-            for _ in range(used):
-                lab.facts.access(wrote.id)
-        lab.export_files(folder / "a")
-        other.import_files(folder / "a", trust_own=True)
-        other.export_files(folder / "b")
-    assert files_in(folder / "a") == files_in(folder / "b")
-
-
-# Checking
-
-
-def test_the_homes_own_chains_are_checked(tmp_path: Path) -> None:
-    with lived(tmp_path / "home") as lab:
-        assert check_home(lab.home).problems == []
-        body = {"facts": ["ann-002"], "by": "ann-001", "why": "", "undo": False}
-        lab.facts.append("fact_superseded", body)
-        assert check_home(lab.home).problems == ["ann-001: the chain ann-001 → ann-002 → ann-001 is a circle"]
-
-
-def test_duplicates_are_found_within_one_entity(tmp_path: Path) -> None:
-    facts = [record(1, "Writes C++"), record(2, "Writes C"), record(3, "writes c++!"), record(4, "Sings")]
-    bob = [{**record(1, "Sings"), "id": "bob-001"}]
-    folder = tree(tmp_path / "a", {"life/people/ann/items.json": facts, "life/people/bob/items.json": bob})
-    with opened(tmp_path / "home") as lab:
-        lab.import_files(folder)
-        assert duplicates(lab.home) == (3, [["ann-001", "ann-003"]])
-
-
-def test_the_commands_of_folders(run: Run, tmp_path: Path) -> None:
-    folder = str(tree(tmp_path / "a", {"life/people/ann/items.json": [OLD]}))
-    wrong = run("fact", "validate", folder, "--json")
-    assert (wrong.code, len(wrong.json["problems"])) == (1, 2)
-    assert run("fact", "migrate", folder, "--json").json["written"] == ["life/people/ann/items.json"]
-    assert run("fact", "validate", folder).out == "1 facts are well, 0 files were written\n"
-    assert run("import", folder, "--json").json["imported"] == 1
-    assert run("fact", "validate", "--json").json["facts"] == 1
-    assert run("fact", "validate", "--fix").code == 1
-    assert run("memory-dedup", "--seed", "--json").json == {"hashes": 1, "duplicates": []}
-    assert run("fact", "dedup", "--entity", "people/ann", "--text", "lives in Bath!").out == "ann-001\n"
-    assert "theorex install-hooks" in run("fact", "init", str(tmp_path / "new")).out
-    assert (
-        run("fact", "migrate", str(tmp_path / "none")).code == 2
-        or run("fact", "migrate", str(tmp_path / "none")).code == 1
-    )
-
-
 def test_what_was_erased_does_not_come_back(tmp_path: Path) -> None:
     with lived(tmp_path / "home") as lab:
         lab.export_files(tmp_path / "a")
@@ -457,3 +357,11 @@ def test_in_a_project_no_files_are_written_since_they_hold_what_is_of_all(tmp_pa
     with lived(tmp_path / "home"), opened(tmp_path / "home", project="telegram-77") as chat, told:
         chat.export_files(tmp_path / "a")
     assert not (tmp_path / "a").exists()
+
+
+def test_the_commands_of_what_is_here(run: Run, tmp_path: Path) -> None:
+    folder = str(tree(tmp_path / "a", {"life/people/ann/items.json": [OLD]}))
+    assert run("import", folder, "--json").json["imported"] == 1
+    assert run("fact", "validate", "--json").json == {"facts": 1, "problems": []}
+    assert run("memory-dedup", "--seed", "--json").json == {"hashes": 1, "duplicates": []}
+    assert run("fact", "dedup", "--entity", "people/ann", "--text", "lives in Bath!").out == "ann-001\n"
