@@ -336,28 +336,6 @@ def test_the_choices_of_the_matrix_notebook_follow_its_sliders(
         assert page.locator(ERRORS).count() == 0
 
 
-def test_the_sliders_of_the_retrieval_notebook_change_what_is_found(
-    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
-) -> None:
-    with notebook(browser, jupyterlab, "04_retrieval.ipynb", tmp_path / "retrieval.png") as (page, file):
-        _no_error(_outputs(file))
-        status = page.locator(STATUS)
-        status.scroll_into_view_if_needed()
-        before, picture = status.inner_text(), _shown(page)
-        assert re.fullmatch(r"\d+ questions: recall@10 0\.[1-9]\d+", before)
-        weight, floor = (getattr(page.locator(".widget-slider .noUi-handle"), place) for place in ("first", "last"))
-        weight.focus()
-        for _ in range(15):
-            weight.press("ArrowRight")
-        until(page, lambda: status.inner_text() != before, f"another recall than {before}")
-        until(page, lambda: _picture(page) not in (picture, b""), "another picture")
-        floor.focus()
-        for _ in range(8):
-            floor.press("ArrowRight")
-        until(page, lambda: status.inner_text().endswith("recall@10 0.000"), "nothing above the highest floor")
-        assert page.locator(ERRORS).count() == 0
-
-
 def test_voila_serves_the_tuning_notebook_and_its_sliders_move(browser: Any, tmp_path: Path) -> None:
     if find_spec("voila") is None:
         pytest.skip("voila is not installed")

@@ -191,7 +191,7 @@ def test_moments_drift_and_audit(run: Run) -> None:
     assert len(run("audit", "--kind", "tier_change", "--kind", "gate", "--limit", "1", "--json").json["entries"]) == 1
     assert run("audit", "--since", "2126-01-01T00:00:00Z", "--json").json == {"entries": []}
     assert run("audit", "--kind", "prune").out == "nothing happened\n"
-    assert "label scheduler, from NEUTRAL, to ACTIVE" in run("audit").out
+    assert "from NEUTRAL, to ACTIVE" in run("audit").out
 
 
 def test_people_see_no_control_characters(run: Run) -> None:

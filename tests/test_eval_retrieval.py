@@ -18,20 +18,17 @@ from theorex_lab.design import Log, Probe
 from theorex_lab.experiments.scores.retrieval import (
     METRICS,
     SETS,
-    Considered,
     KeptEmbedder,
     Retrieval,
-    floor_table,
     found_by,
     known_figures,
     question_scores,
     remembering,
     score_retrieval,
-    shown_right,
 )
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.retrieve import Hit, Hits
-from theorex_lab.search.blend import WEIGHTS, WORD_WEIGHTS, blend, weights_for
+from theorex_lab.search.blend import WEIGHTS, WORD_WEIGHTS
 from theorex_lab.search.embed import HashedNgramEmbedder
 
 WORDS = HashedNgramEmbedder()
@@ -125,23 +122,14 @@ def test_a_vector_is_computed_once_for_all_runs(log: Log, tmp_path: Path) -> Non
     assert scores[0].result() == scores[1].result()
 
 
-def test_signals_blended_by_hand_are_the_order_of_search(log: Log) -> None:
-    with remembering(log, Counted(), search_floor=0.0) as lab:
-        events, columns = lab.searcher.signals("the leaking timber of the mill")
-        total, _ = blend(columns, weights_for(columns, None))
-        best = [events[row] for row in np.argsort(-total, kind="stable")]
-        assert list(lab.search("the leaking timber of the mill", limit=50).events)[:3] == best[:3]
-
-
 def test_weights_of_the_settings_decide(log: Log) -> None:
     query = "drawbridge kiln kiln"
     with remembering(
         log, Counted(), search_weights={**dict.fromkeys(WEIGHTS, 0.0), "length": 1.0}, search_floor=0.0
     ) as lab:
-        events, columns = lab.searcher.signals(query)
-        longest = events[int(np.argmax(columns["length"]))]
-        with_length = lab.search(query, limit=50)
-        assert columns["length"][events.index(with_length.events[0])] == columns["length"][events.index(longest)]
+        lengths = {event.id: len(event.body["text"].split()) for event in log.events}
+        found = [lengths[event] for event in lab.search(query, limit=50).events]
+        assert found == sorted(found, reverse=True)
         lab.settings = check_settings({"searchFloor": 0.0})
         assert lab.search(query).events[0] in ("e3", "e10")
 
@@ -181,30 +169,15 @@ class TestCommand:
             assert "allowed are locomo, qmsum, fact_updates, precisionmembench" in ended.err
 
 
-class TestFloor:
-    # The first text stands out and is right; the second holds one of the words and is wrong.
-    ASKED = Considered(
-        np.array([True, False, False, True]), {"words": np.array([9.0, 3.0, 0.0, 0.0]), "asked": np.zeros(4)}, 3
-    )
-
-    def test_what_comes_back_is_counted_by_hand(self) -> None:
-        assert shown_right(self.ASKED, WORD_WEIGHTS).tolist() == [True, False, False, True]
-        table = floor_table([self.ASKED], WORD_WEIGHTS, [0.0, 0.5, 0.99])
-        assert table.precision.tolist() == [0.5, 1.0, 0.0]
-        assert table.recall.tolist() == pytest.approx([2 / 3, 1 / 3, 0.0])
-
-    def test_questions_that_nothing_answers_are_left_out(self) -> None:
-        unanswered = Considered(np.zeros(4, bool), self.ASKED.columns, 0)
-        both = floor_table([self.ASKED, unanswered], WORD_WEIGHTS, [0.0])
-        assert both.equals(floor_table([self.ASKED], WORD_WEIGHTS, [0.0]))
-
-    def test_the_floor_of_the_table_is_that_of_search(self, log: Log) -> None:
-        with remembering(log, Counted()) as lab:
-            events, columns = lab.searcher.signals("granite winter supply and timber")
-            right = np.array([event in ("e0", "e1") for event in events])
-            found = lab.search("granite winter supply and timber", limit=50).events
-        shown = shown_right(Considered(right, columns), WEIGHTS, lab.settings.search_floor)
-        assert [event in ("e0", "e1") for event in found][: len(shown)] == shown.tolist()
+def test_settings_take_the_place_of_those_that_ship(log: Log) -> None:
+    found = {floor: score_retrieval([log], embedder=Counted(), search_floor=floor) for floor in (0.0, 0.9)}
+    assert found[0.0].value("default", "precision") < found[0.9].value("default", "precision")
+    assert found[0.0].value("vector", "precision") == found[0.9].value("vector", "precision"), "it has no floor"
+    lengths = {**dict.fromkeys(WEIGHTS, 0.0), "length": 1.0}
+    more = {"search_weights": lengths, "search_floor": 0.0}
+    alone = score_retrieval([log], embedder=Counted(), methods=("default",), **more)
+    assert (list(alone.scores), alone.n) == (["default"], 13)
+    assert alone.value("default", "ndcg@10") < found[0.0].value("default", "ndcg@10")
 
 
 def test_figures_of_others_name_their_source() -> None:

@@ -179,18 +179,6 @@ class Searcher:
         rows = np.searchsorted(documents, ids)
         return _Ranked(ids, shown(ordered), {name: part[rows] for name, part in parts.items()}, float(held.max()))
 
-    def signals(self, query: str) -> tuple[list[str], Mapping[str, Scores]]:
-        """The events of the texts that may answer a query, and the signals of each, as `search.blend.blend` takes them."""
-        vector, _ = self.vectors.vector_of(query)
-        with self.home.views.reading(self.home.item_view) as index:
-            if vector is not None:
-                self.vectors.follow(index)
-            allowed = self._awake(index) & ~(index.documents["hidden"] | index.documents["corrected"])
-            documents, columns, _ = self._candidates(index, query, vector, allowed, _CANDIDATES)
-            seqs = index.documents["seq"][documents].tolist()
-        ids = {event.seq: event.id for event in self.home.journal.read(seqs=sorted(set(seqs)))}
-        return [ids[seq] for seq in seqs], columns
-
     def _candidates(self, index: ItemIndex, query: str, vector: Vector, allowed: Mask,
                     wanted: int) -> tuple[Ids, dict[str, Scores], Scores]:  # fmt: skip
         """The documents that one of the signals puts among the first, their signals, and the share of the words they hold."""

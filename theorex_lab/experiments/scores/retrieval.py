@@ -15,11 +15,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.config import check_settings
@@ -32,7 +31,7 @@ from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.filling import count_tokens
 from theorex_lab.memory.retrieve import Hits
-from theorex_lab.search.blend import WEIGHTS, blend, shown
+from theorex_lab.search.blend import WEIGHTS
 from theorex_lab.search.embed import Embedder, EmbedderKind, choose_embedder
 from theorex_lab.search.fuse import Scores
 from theorex_lab.search.vectors import VectorCache, text_key
@@ -60,7 +59,7 @@ def only(*names: str) -> dict[str, float]:
     return {name: float(name in names) for name in WEIGHTS}
 
 
-# By method: its weights (None: those that ship), and whether it has vectors. All but what ships go without the floor.
+# By method: its weights (None: those in force), and whether it has vectors. All but what ships go without the floor.
 METHODS: Mapping[str, tuple[Weights | None, bool]] = {
     "lexical": (only("words"), False), "vector": (only("vector"), True), "fused": (only("words", "vector"), True),
     "default_words": (None, False), "default": (None, True)}  # fmt: skip
@@ -111,64 +110,24 @@ def known_figures(dataset: str) -> dict[str, Any]:
     return known.get(dataset, {"baselines": {}, "published": {}, "source": ""})
 
 
-def score_retrieval(logs: Sequence[Log], *, embedder: Embedder | None = None) -> Retrieval:
-    """Ask each log's questions, by each of METHODS.
+def score_retrieval(logs: Sequence[Log], *, embedder: Embedder | None = None,
+                    methods: Sequence[str] = tuple(METHODS), **settings: Any) -> Retrieval:  # fmt: skip
+    """Ask each log's questions, by each of these methods.
 
     embedder: None is the one that is installed, its vectors kept in the user's cache. Where it is a lexical one, methods
-    with vectors go by words. Raises InvalidInput where no question has an answer among the texts.
+    with vectors go by words.  settings: in the place of those that ship, as `search_floor` or `search_weights`. Raises
+    InvalidInput where no question has an answer among the texts.
     """
     used = kept_embedder() if embedder is None else embedder
-    rows: dict[str, list[list[float]]] = {name: [] for name in METHODS}
+    rows: dict[str, list[list[float]]] = {name: [] for name in methods}
     for log in logs:
-        with remembering(log, used) as lab:
+        with remembering(log, used, **settings) as lab:
             for probe in filter(_answerable, log.probes):
                 for name, row in rows.items():
                     row.append(question_scores(found_by(lab, probe.query, name), probe.answers))
-    if not (n := len(rows["default"])):
+    if not (n := len(next(iter(rows.values())))):
         raise InvalidInput("got no question that a text answers; allowed are logs with questions and their evidence")
     return Retrieval(n, {name: np.array(row) for name, row in rows.items()})
-
-
-class Considered(NamedTuple):
-    """A query's texts. right: (texts,), which of them answer it.  columns: their signals, see `Searcher.signals`.
-
-    wanted: how many texts answer it, considered or not.
-    """
-
-    right: NDArray[np.bool_]
-    columns: Mapping[str, NDArray[np.float64]]
-    wanted: int = 1
-
-
-def shown_right(considered: Considered, weights: Weights, floor: float = 0.0) -> NDArray[np.bool_]:
-    """Which of the texts that come back are right, best first, without the rule for texts that hold all words of a query."""
-    if not len(considered.right):
-        return considered.right
-    total, _ = blend(considered.columns, weights)
-    order = np.argsort(-total, kind="stable")
-    return considered.right[order[shown(total[order]) >= floor]]
-
-
-def floor_table(asked: Sequence[Considered], weights: Weights, floors: Sequence[float]) -> pd.DataFrame:
-    """Columns floor, precision and recall of ten texts at most, means over the queries that something answers."""
-    rows = []
-    for floor in floors:
-        ten = [(shown_right(texts, weights, floor)[:10], texts.wanted) for texts in asked if texts.wanted]
-        precision = np.mean([right.mean() if len(right) else 0.0 for right, _ in ten])
-        rows.append((floor, float(precision), float(np.mean([right.sum() / wanted for right, wanted in ten]))))
-    return pd.DataFrame(rows, columns=["floor", "precision", "recall"])
-
-
-def choices_of(logs: Sequence[Log], embedder: Embedder) -> list[Considered]:
-    """What search considers for each question of the logs, and what is right of it."""
-    choices = []
-    for log in logs:
-        with remembering(log, embedder) as lab:
-            for probe in filter(_answerable, log.probes):
-                events, columns = lab.searcher.signals(probe.query)
-                right = np.array([event in probe.answers for event in events], bool)
-                choices.append(Considered(right, columns, len(probe.answers)))
-    return choices
 
 
 def _answerable(probe: Probe) -> bool:
@@ -193,9 +152,9 @@ def found_by(lab: Lab, query: str, method: str = "default") -> Hits:
     """What a method of METHODS finds."""
     weights, with_vectors = METHODS[method]
     ships = lab.settings
-    floor = ships.search_floor if weights is None else 0.0
     try:
-        lab.settings = ships.model_copy(update={"search_weights": weights, "search_floor": floor})
+        if weights is not None:
+            lab.settings = ships.model_copy(update={"search_weights": weights, "search_floor": 0.0})
         return lab.search(query, limit=DEPTHS[-1], vectors="always" if with_vectors else "never")
     finally:
         lab.settings = ships
