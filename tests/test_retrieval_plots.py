@@ -1,4 +1,4 @@
-"""Pictures of search: one contract, what they show, and the sliders over them."""
+"""The picture of search: the contract of pictures, and what it shows."""
 
 from __future__ import annotations
 
@@ -6,46 +6,27 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from drawing import PictureContract, own_axes, texts
+from drawing import PictureContract, own_axes
 
 from theorex_lab import InvalidInput
-from theorex_lab.experiments.draw.retrieval_plots import (
-    DEPTHS,
-    FLOORS,
-    draw_search,
-    plot_floor,
-    plot_recall,
-    plot_recall_by_tokens,
-    search_explorer,
-)
-from theorex_lab.experiments.scores.retrieval import METRICS, Considered, Retrieval, floor_table
+from theorex_lab.experiments.draw.retrieval_plots import plot_recall
+from theorex_lab.experiments.scores.retrieval import METRICS, Retrieval
 from theorex_lab.memory.intervals import bootstrap_means
-from theorex_lab.search.blend import WEIGHTS
 
 rng = np.random.default_rng(0)
 SCORE = Retrieval(6, {name: rng.random((6, len(METRICS))) for name in ("lexical", "default_words")})
-ASKED = [Considered(np.arange(60) < 2, {name: rng.normal(size=60) for name in WEIGHTS}, 3) for _ in range(8)]
-TABLE = floor_table(ASKED, WEIGHTS, FLOORS)
 
 
 class TestContract(PictureContract):
-    drawings: ClassVar = {
-        "recall": lambda ax=None: plot_recall(SCORE, ax=ax),
-        "tokens": lambda ax=None: plot_recall_by_tokens(SCORE.frame, ax=ax),
-        "floor": lambda ax=None: plot_floor(TABLE, ax=ax),
-    }
-    empty: ClassVar = {
-        "recall": lambda ax=None: plot_recall(SCORE.frame[:0], ax=ax),
-        "tokens": lambda ax=None: plot_recall_by_tokens(SCORE.frame[:0], ax=ax),
-    }
+    drawings: ClassVar = {"recall": lambda ax=None: plot_recall(SCORE, ax=ax)}
+    empty: ClassVar = {"recall": lambda ax=None: plot_recall(SCORE.frame[:0], ax=ax)}
 
 
-def test_every_method_has_its_line_and_its_point() -> None:
+def test_every_method_has_its_line() -> None:
     lines = plot_recall(SCORE, ax=own_axes()).get_lines()
     assert lines[0].get_ydata().tolist() == pytest.approx(  # type: ignore[union-attr]
         [SCORE.value("lexical", f"recall@{depth}") for depth in (5, 10, 25, 50)]
     )
-    assert texts(plot_recall_by_tokens(SCORE, ax=own_axes())) == ["lexical", "default, words"]
 
 
 def test_points_of_a_retrieval_have_intervals_over_questions_and_those_of_a_table_none() -> None:
@@ -57,20 +38,5 @@ def test_points_of_a_retrieval_have_intervals_over_questions_and_those_of_a_tabl
 
 
 def test_a_table_without_the_columns_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="got a table without recall@10, tokens"):
-        plot_recall_by_tokens(TABLE, ax=own_axes())
-
-
-def test_the_same_weights_draw_the_same_curve() -> None:
-    curves = [line.get_ydata() for line in draw_search(ASKED, WEIGHTS, 0.0).axes[0].get_lines()]
-    assert np.array_equal(*curves)
-    assert len(curves[0]) == len(DEPTHS)  # type: ignore[arg-type]
-
-
-def test_a_slider_draws_anew() -> None:
-    box = search_explorer({"made": lambda: ASKED})
-    named = {child.description: child for child in box.children if getattr(child, "description", "")}
-    before, picture = box.children[-1].value, box.children[-1]
-    named["passage vector"].value = 2.0
-    assert picture.value != before
-    assert set(named) == {"Source", "floor", *(name.replace("_", " ") for name in WEIGHTS)}
+    with pytest.raises(InvalidInput, match="got a table without recall@10"):
+        plot_recall(SCORE.frame.drop(columns="recall@10"), ax=own_axes())

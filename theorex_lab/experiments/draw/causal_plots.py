@@ -1,4 +1,4 @@
-"""Pictures of causal memory: chains from errors to outcomes, what helped and how sure that is, bans, drift, and half-lives."""
+"""Pictures of causal memory: chains from errors to outcomes, what helped and how sure that is, drift, and half-lives."""
 
 import math
 import re
@@ -11,13 +11,12 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
 from theorex_lab.design import Log
 from theorex_lab.designs.causal import SIGNAL_KEY, SUCCESS
-from theorex_lab.designs.causal.advice import advice_from, records
+from theorex_lab.designs.causal.advice import advice_from
 from theorex_lab.designs.causal.items import CausalSettings, gene_text
 from theorex_lab.designs.causal.selector import drift_intensity
 from theorex_lab.experiments.draw import axes
@@ -32,7 +31,6 @@ _COLUMNS = ("at", "signals", "key", "where", "gene", "did", "success")
 _AGAIN = re.compile(r"call \S+ with another (\w+)")
 _LATE_DAYS = 366  # after its last event, when every session of a log is over
 _COLOURS = {"success": "#009E73", "failed": "#D55E00"}
-_CELLS = {"unknown": "#F4F4F4", "tried": "#56B4E9", "banned": "#D55E00", "preferred": "#009E73"}
 
 
 def lab_of(log: Log) -> Lab:
@@ -123,30 +121,6 @@ def evidence_of(attempts: Frame) -> EvidenceTable:
         for name in (SIGNAL_KEY + key, "option"):
             table.add(f"causal/{name}", gene, success, at=at)
     return table
-
-
-def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axes:
-    """Errors by deeds: what advice prefers, what it bans, what was tried after such errors, and what is unknown there."""
-    keys, genes, now = _most(attempts.key, most), _most(attempts.gene, most), attempts["at"].max()
-    first, did = (
-        attempts.drop_duplicates("key").set_index("key"),
-        attempts.drop_duplicates("gene").set_index("gene").did,
-    )
-    table, settings, cells = evidence_of(attempts), CausalSettings(), np.zeros((len(keys), len(genes)))
-    for row, key in enumerate(keys):
-        known = records(table, first.signals[key], genes, settings, now)
-        advice = advice_from(table, first.signals[key], genes, settings, now)
-        for column, gene in enumerate(genes):
-            states = bool(known[gene].best), gene in advice.banned_gene_ids, gene == advice.preferred_gene_id
-            cells[row, column] = max((place + 1 for place, holds in enumerate(states) if holds), default=0)
-    ax = axes.new_axes(ax, width=10, height=2.8 + 0.34 * len(keys))
-    rows, columns = [_short(first["where"][key], 52) for key in keys], [_short(did[gene], 30) for gene in genes]
-    look: dict[str, Any] = {"cmap": ListedColormap([*_CELLS.values()]), "vmin": -0.5, "vmax": 3.5}
-    axes.heat_map(ax, cells, np.full(cells.shape, ""), rows=rows, columns=columns, **look)
-    ax.set_xticks(ax.get_xticks(), columns, rotation=35, ha="right", fontsize=8, parse_math=False)
-    axes.legend_beside(ax, [axes.key(name, "s", color=colour, mec="#999999") for name, colour in _CELLS.items()])
-    ax.set_title("What advice prefers and bans")
-    return ax
 
 
 def draw_advice(attempts: Frame, half_life_days: float = 30.0, drift: bool = False) -> Figure:
