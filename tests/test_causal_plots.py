@@ -42,13 +42,6 @@ def test_success_stands_in_its_interval_and_its_aged_value_is_no_higher(attempts
     assert all(0 < value < 1 for value in aged.get_xdata())
 
 
-def test_each_error_prefers_one_deed_at_most(attempts: pd.DataFrame) -> None:
-    cells = plots.plot_bans(attempts, most=6).images[0].get_array()
-    assert cells is not None
-    assert ((cells == 3).sum(axis=1) <= 1).all()
-    assert cells.max() == 3
-
-
 def test_another_half_life_changes_scores_and_drift_spreads_the_choice(attempts: pd.DataFrame) -> None:
     short, ageless = (plots.draw_advice(attempts, days).axes[0].lines[0].get_ydata() for days in (7.0, float("inf")))
     assert short[-1] < ageless[-1]
