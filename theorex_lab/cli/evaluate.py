@@ -187,12 +187,10 @@ _PARTS: dict[str, Callable[..., Report]] = {
 
 def _routing_text(score: RoutingScore) -> str:
     head = f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training, {len(score.models)} models"
+    seen = f"without the {score.n_repeated} training queries that are also in the test, as on queries never seen:"
     lines = [head, f"cost: {score.cost_unit}", "", _policies(score.policies)]
-    if score.n_repeated:
-        seen = f"without the {score.n_repeated} training queries that are also in the test, as on queries never seen:"
-        lines += ["", seen, _policies(score.without_repeats)]
-    published = ", ".join(f"{name} {value:.3f}" for name, value in score.published.items())
-    return "\n".join([*lines, *([f"published: {published}"] if published else [])])
+    lines += ["", seen, _policies(score.without_repeats)] if score.n_repeated else []
+    return "\n".join([*lines, *(f"published: {name} {value:.3f}" for name, value in score.published.items())])
 
 
 def _policies(policies: Iterable[PolicyScore]) -> str:

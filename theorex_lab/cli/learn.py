@@ -104,7 +104,7 @@ def judge(agent: str | None, pending: bool) -> None:
     problems = [{"outcome_id": outcome_id, "problem": problem} for outcome_id, problem in found.problems.items()]
     left = len(lab.outcomes.pending(agent=agent))
     lines = [f"{own.outcome_id}  judge {own.judge_score:.2f}, score {own.score:.2f}" for own in found.judged]
-    lines += each_once((outcome_id, f"not judged: {problem}") for outcome_id, problem in found.problems.items())
+    lines += [f"{outcome_id}  not judged: {problem}" for outcome_id, problem in found.problems.items()]
     emit({"judged": judged, "pending": left, "problems": problems}, "\n".join([*lines, f"{left} pending"]))
 
 
@@ -171,14 +171,6 @@ def _ask_judge(lab: Lab, outcomes: Iterable[Outcome]) -> Judged:
     from theorex_lab.evolution.cases import judge as score
 
     return score(lab.outcomes, outcomes, Panel(lab.settings))
-
-
-def each_once(reasons: Iterable[tuple[str, str]]) -> list[str]:
-    """A line for each reason, after the one outcome that has it, or after the number of them."""
-    found: dict[str, list[str]] = {}
-    for outcome_id, reason in reasons:
-        found.setdefault(reason, []).append(outcome_id)
-    return [f"{ids[0] if len(ids) == 1 else f'{len(ids)} outcomes'}  {reason}" for reason, ids in found.items()]
 
 
 ALL = "all"
@@ -363,12 +355,12 @@ def _reviews(lab: Lab, agent: str | None, kind: str, *, again: bool = False) -> 
 
 
 def _shown(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
-    """The reviews for people: what was written, and what waits on and why, each reason once."""
-    lines, left = [f"reviewer: {reason}"], []
+    """The reviews for people: what was written, and what waits on and why."""
+    lines = [f"reviewer: {reason}"]
     for review in reviews:
         if review.written_to_axon:
             about = f"{review.failure_class}, {review.score:.2f} by {review.model_used}"
             lines.append(f"{review.outcome_id}  {about}: {review.fix_description}")
         else:
-            left.append((review.outcome_id, f"by {review.model_used or 'nobody'}: not written: {review.problem}"))
-    return [*lines, *each_once(left)] if reviews else [*lines, "no failure waits for a review"]
+            lines.append(f"{review.outcome_id}  by {review.model_used or 'nobody'}: not written: {review.problem}")
+    return lines if reviews else [*lines, "no failure waits for a review"]

@@ -177,21 +177,7 @@ def trace_show(trace_id: str) -> None:
     JSON: {id, agent_id, task, tags, reasons, events, attempts, start_time, end_time, success, response, error, …}
     """
     trace = open_lab().trace(trace_id).to_dict()
-    emit(trace, "\n".join(_timeline(trace)))
-
-
-def _timeline(trace: dict[str, Any]) -> list[str]:
-    """A trace in the order of what happened, for people; each step is one line, so that no text can pass for a step."""
-    lines = [f"{trace['id']}  agent {trace['agent_id']}  {', '.join(trace['tags'])}"]
-    lines += [f"{trace['start_time']}  started: {trace['task']}", *(f"    {reason}" for reason in trace["reasons"])]
-    lines += [f"{event['at']}  {event['tool']}: {event['input']}" for event in trace["events"]]
-    for attempt in trace["attempts"]:
-        went = f"answered in {attempt['latency_ms']:.0f} ms" if attempt["success"] else f"failed: {attempt['error']}"
-        lines.append(f"    {attempt['model']} {went}")
-    ended = "lost" if trace["lost"] else "answered" if trace["success"] else "failed"
-    detail = f"{trace['model']}, {trace['total_tokens']} tokens" if trace["error"] is None else trace["error"]
-    lines.append("still under way" if trace["end_time"] is None else f"{trace['end_time']}  {ended}: {detail}")
-    return [*map(one_row, lines), *filter(None, [trace["response"]])]
+    emit(trace, "\n".join(one_row(f"{name}: {value}") for name, value in trace.items()))
 
 
 _STATES = ("submitted", "working", "completed", "failed")  # the module that defines them imports numpy
