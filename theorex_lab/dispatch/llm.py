@@ -198,13 +198,16 @@ class ModelClient:
         reply = post(self._client, self.url, body, deadline=deadline, limit_bytes=limit, key=self._api_key)
         latency_ms = (time.perf_counter() - started) * 1000
         if reply.status == 429 or 500 <= reply.status < 600:
-            text = f"{self.url} answered with the status {reply.status}: {self._excerpt(reply.content)}"
-            wait = reply.headers.get("Retry-After", "")
-            states = re.fullmatch(r"[0-9]{1,9}", wait)
-            raise _Busy(f"{text}; it asks for {wait} s", float(wait)) if states else _Busy(text, None)
+            self._put_off(reply)
         if reply.status != 200:
             self._refuse(f"the status {reply.status}: {self._excerpt(reply.content)}")
         return reply, latency_ms
+
+    def _put_off(self, reply: HttpReply) -> NoReturn:
+        text = f"{self.url} answered with the status {reply.status}: {self._excerpt(reply.content)}"
+        wait = reply.headers.get("Retry-After", "")
+        states = re.fullmatch(r"[0-9]{1,9}", wait)
+        raise _Busy(f"{text}; it asks for {wait} s", float(wait)) if states else _Busy(text, None)
 
     def _completion(self, reply: HttpReply, latency_ms: float, check: Check | None) -> Completion:
         try:
@@ -290,10 +293,9 @@ def ask(names: Sequence[str], prompt: Prompt, settings: Settings, *, clients: Cl
                 kinds[name] = error.kind if isinstance(error, ModelUnavailable) else "refused"
                 attempts.append(Attempt(name, False, error=str(error), unavailable=kinds[name] != "bad_reply"))
             else:
-                tokens, price = completion.tokens, settings.price(name)
-                cost = None if price is None or tokens is None else tokens * price / 1e6
+                cost = _cost(name, completion, settings)
                 parts = {key: getattr(completion, key) for key in ("prompt_tokens", "completion_tokens")}
-                attempts.append(Attempt(name, True, completion.latency_ms, tokens, cost, **parts))
+                attempts.append(Attempt(name, True, completion.latency_ms, completion.tokens, cost, **parts))
                 return ChainAnswer(completion, attempts, kinds)
     finally:
         for client in made.values():
@@ -307,6 +309,11 @@ def _client(name: str, settings: Settings, known: MutableMapping[str, ModelClien
         known.pop(name).close()
         held = None
     return held or known.setdefault(name, client_for(name, settings))
+
+
+def _cost(name: str, completion: Completion, settings: Settings) -> float | None:
+    price = settings.price(name)
+    return None if price is None or completion.tokens is None else completion.tokens * price / 1e6
 
 
 def _messages(prompt: Prompt) -> list[ChatMessage]:

@@ -193,7 +193,8 @@ def trace_stats(views: Views, *, agent: str | None = None) -> TraceStatistics:
         table, kinds = view.traces, (view.query_types, view.models)
         mine = np.ones(len(table), np.bool_) if agent is None else table["agent"] == view.agents.find(agent)
         rows = np.flatnonzero(mine & (table["state"] != OPEN))
-        pairs, numbers = np.unique(np.stack([table["query_type"][rows], table["model"][rows]]), axis=1, return_inverse=True)
+        both = np.stack([table["query_type"][rows], table["model"][rows]])
+        pairs, numbers = np.unique(both, axis=1, return_inverse=True)
         named = [tuple(names[number] for names, number in zip(kinds, pair, strict=True)) for pair in pairs.T.tolist()]
         found = {pair: _statistic(table, rows[numbers.ravel() == number]) for number, pair in enumerate(named)}
         told = [{"query_type": pair[0], "model": pair[1], **found[pair]} for pair in sorted(found)]
