@@ -125,20 +125,6 @@ def causal_genes(signals: tuple[str, ...]) -> None:
     emit({"genes": rows}, "\n".join(shown) or nothing)
 
 
-@command("select")
-@reads_project
-@_SIGNALS
-@click.option("--drift", is_flag=True, help="Draw it among the best, and ban nothing.")
-@SEED
-def causal_select(signals: tuple[str, ...], drift: bool, seed: int) -> None:
-    """Of the genes whose patterns fit the one that advice prefers, else the one with the most.
-
-    JSON: {selected, alternatives, selected_by, drift, intensity, banned, why}
-    """
-    told = open_lab().causal.select_gene(signals, drift_enabled=drift, seed=seed).to_dict()
-    emit(told, "\n".join([f"{told['selected'] or 'none'} (by {told['selected_by']})", *map(one_row, told["why"])]))
-
-
 @command("personality")
 @OWN_AGENT
 @SEED
