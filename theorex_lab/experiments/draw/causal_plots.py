@@ -4,7 +4,6 @@ import math
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import networkx as nx
@@ -75,10 +74,8 @@ def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axe
     columns = _most(shown["where"], most), _most(shown.did, most), list(_COLOURS)
     shown = shown[shown["where"].isin(columns[0])]
     ax = axes.new_axes(ax, width=11, height=1.2 + 0.5 * max(map(len, columns)))
-    edges = Counter(((0, where), (1, did)) for where, did in zip(shown["where"], shown.did, strict=True))
-    edges += Counter(
-        ((1, did), (2, end)) for did, end in zip(shown.did, np.where(shown.success, *_COLOURS), strict=True)
-    )
+    steps = (shown["where"], shown.did, np.where(shown.success, *_COLOURS))
+    edges = Counter(((x, one), (x + 1, two)) for x in (0, 1) for one, two in zip(steps[x], steps[x + 1], strict=True))
     graph, names = nx.DiGraph([*edges]), [(x, name) for x, column in enumerate(columns) for name in column]
     places = {(x, name): (x, -(columns[x].index(name) + 0.5) / len(columns[x])) for x, name in names}
     colours = [_COLOURS.get(end[1], "#999999") for _, end in graph.edges]
@@ -97,27 +94,21 @@ def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> 
     told = {name: (name, "first") for name in ("did", "where")} | {"n": ("success", "size"), "hits": ("success", "sum")}
     rows = attempts.groupby(["key", "gene"]).agg(last=("at", "max"), **told).loc[pairs]
     ax, places = axes.new_axes(ax, width=10, height=1.6 + 0.34 * max(len(pairs), 2)), np.arange(len(pairs))
-    look = (
-        axes.key("success, 95 % interval", **axes.look_of(0)),
-        axes.key("expected, aged", "D", color=axes.colour_of(5)),
-    )
-    axes.draw_interval(
-        ax, rows.hits / rows.n, places, *wilson(rows.hits, rows.n), level=True, fmt="o", color=axes.colour_of(0)
-    )
+    low, high = wilson(rows.hits, rows.n)
+    look: dict[str, Any] = {"fmt": "o", "color": axes.colour_of(0), "label": "success, 95 % interval"}
+    axes.draw_interval(ax, rows.hits / rows.n, places, low, high, level=True, **look)
     aged = 0.5 ** ((now - rows["last"]) / MICROSECONDS_PER_DAY / (CausalSettings().edge_half_life_days or math.inf))
-    ax.plot((rows.hits + 1) / (rows.n + 2) * aged, places, "D", color=axes.colour_of(5), ms=5)
+    ax.plot((rows.hits + 1) / (rows.n + 2) * aged, places, "D", color=axes.colour_of(5), ms=5, label="expected, aged")
     names = zip(rows["where"], rows.did, rows.n, strict=True)
     axes.name_rows(ax, [f"{_short(where, 44)} → {_short(did, 40)} ({n})" for where, did, n in names], fontsize=8)
-    axes.legend_below(ax, look)
+    axes.legend_below(ax)
     return axes.finish_axes(ax, xlim=(0, 1), xlabel="success", title="What helped, and how sure that is")
 
 
 def evidence_of(attempts: Frame) -> EvidenceTable:
     """The evidence that attempts are."""
     table = EvidenceTable()
-    for at, key, gene, success in zip(
-        *(attempts[name].tolist() for name in ("at", "key", "gene", "success")), strict=True
-    ):
+    for at, key, gene, success in attempts[["at", "key", "gene", "success"]].itertuples(index=False):
         for name in (SIGNAL_KEY + key, "option"):
             table.add(f"causal/{name}", gene, success, at=at)
     return table
@@ -156,14 +147,10 @@ def advice_explorer(sources: Mapping[str, Frame]) -> Any:
 
     Returns an ipywidgets VBox. Raises InvalidInput for no source.
     """
-    explorer: Explorer[Frame] = Explorer(
-        {name: partial(pd.DataFrame.copy, one) for name, one in sources.items()}, "attempts"
-    )
+    explorer: Explorer[Frame] = Explorer({name: one.copy for name, one in sources.items()}, "attempts")
     lives = {"options": [("7", 7.0), ("30", 30.0), ("45", 45.0), ("never ages", math.inf)], "value": 30.0}
-    half_life, drift = (
-        control("SelectionSlider", "Half-life (days)", **lives),
-        control("Checkbox", "Drift", value=False),
-    )
+    half_life = control("SelectionSlider", "Half-life (days)", **lives)
+    drift = control("Checkbox", "Drift", value=False)
 
     def drawn(attempts: Frame) -> tuple[str, Figure]:
         told = f"{len(attempts)} attempts, half-life {half_life.value:g} days, drift {'on' if drift.value else 'off'}"
