@@ -63,8 +63,9 @@ def plot_timeline(steps: Steps, *, found: Mark = None, labelled: Mark = None, ax
     ax.set_ylabel("Step" if not left_out else f"Step ({left_out} are not drawn)")
     kinds = (("an agent's step", "o", "#444444"), ("what came back", "s", "#444444"), ("failed", "X", FOUND_COLOUR))
     keys = [axes.key(name, marker, color=colour, ms=6) for name, marker, colour in kinds]
-    rings = {"decisive, found": FOUND_COLOUR, "decisive, labelled": LABEL_COLOUR}
-    keys += [axes.key(name, "o", mfc="none", mec=colour, mew=2, ms=11) for name, colour in rings.items()]
+    rings = (("found", found, FOUND_COLOUR), ("labelled", labelled, LABEL_COLOUR))
+    keys += [axes.key(f"decisive, {name}", "o", mfc="none", mec=colour, mew=2, ms=11)
+             for name, mark, colour in rings if mark is not None]  # fmt: skip
     ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(0.0, 0.0), ncols=len(keys), frameon=False, fontsize=8)
     title = "The run" if found is labelled is None else "The run, and the step that decided its failure"
     return axes.finish_axes(ax, hidden=("top", "right", "bottom"), title=title)

@@ -108,7 +108,7 @@ def plot_occupancy(table: Any, *, ax: Axes | None = None) -> Axes:
     days, *counts = axes.columns_of(table, "at_days", "active", "mild", "less", "sleeping")
     ax = axes.new_axes(ax)
     if not len(days):
-        return axes.say(ax, "No events yet: nothing to count", framed=True)
+        return axes.say(ax, "No events yet: nothing to count")
     names = ("ACTIVE", "MILD", "LESS", "SLEEPING")
     areas = ax.stackplot(days, *counts, colors=[axes.TIER_COLOURS[name] for name in names], labels=names, alpha=0.9)
     axes.legend_beside(ax, areas[::-1])  # in the order in which the areas lie
