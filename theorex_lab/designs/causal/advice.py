@@ -59,6 +59,7 @@ class GeneRecord(NamedTuple):
     n: float = 0.0
     successes: float = 0.0
     cost: float = math.nan
+    likeness: float = 0.0
     prior: float = 0.0
     prior_rate: float = 0.0
     prior_attempts: float = 0.0
@@ -115,7 +116,7 @@ def records(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], se
 
 def _here(table: EvidenceTable, rows: Ints, likeness: Floats, settings: CausalSettings,
           now: int) -> dict[int, tuple[float, ...]]:  # fmt: skip
-    """By number of a gene: best, rate, attempts, and n, successes and cost of the row that tells best."""
+    """By number of a gene: best, rate, attempts, and n, successes, cost and likeness of the row that tells best."""
     runs = table.runs(rows)
     _, rate, value = expected_success(runs, now, half_life(settings.edge_half_life_days))
     value *= likeness
@@ -125,13 +126,16 @@ def _here(table: EvidenceTable, rows: Ints, likeness: Floats, settings: CausalSe
         return {}
     most = [np.maximum.reduceat(column[order], first) for column in (rate, runs.n)]
     best = order[first]
-    told = value[best], *most, runs.n[best], runs.successes[best], runs.cost[best]
+    told = value[best], *most, runs.n[best], runs.successes[best], runs.cost[best], likeness[best]
     return dict(zip(genes.tolist(), zip(*(column.tolist() for column in told), strict=True), strict=True))
 
 
 def _cheaper(usable: Sequence[str], known: Mapping[str, GeneRecord]) -> str | None:
-    """The gene that is cheaper than the first of these and cannot be told from it in success; None where it is the first."""
-    tried = [gene for gene in usable if known[gene].n >= _TOLD_FROM]
+    """The gene that is cheaper than the first of these and cannot be told from it in success; None where it is the first.
+
+    Only what was tried under these very signals is compared, since success under others is another's.
+    """
+    tried = [gene for gene in usable if known[gene].n >= _TOLD_FROM and known[gene].likeness == 1]
     if not tried or tried[0] != usable[0]:
         return None
     options = [Option(gene, known[gene].n, known[gene].successes, known[gene].cost) for gene in tried]
