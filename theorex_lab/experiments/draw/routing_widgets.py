@@ -58,8 +58,7 @@ def matrix_explorer(sources: Sources) -> Any:
     success, samples, half_life = controls = [
         control("FloatSlider", "Weight of success (rest: speed)", min=0.0, max=1.0, step=0.05),
         control("SelectionSlider", "Runs a cell needs", options=[0]),
-        control("SelectionSlider", "Half-life (days)", options=[_NEVER]),
-    ]
+        control("SelectionSlider", "Half-life (days)", options=[_NEVER])]  # fmt: skip
     taking_up = False  # while the controls take up a source's own settings, nothing is drawn
 
     def drawn(runs: Runs) -> tuple[str, Figure]:
