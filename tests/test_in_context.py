@@ -6,8 +6,7 @@ import pytest
 from conftest import DAY
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.access_log import AccessLog
-from theorex_lab.experiments.scores.in_context import shares_in_context
+from theorex_lab.experiments.scores.access_log import AccessLog, shares_in_context
 from theorex_lab.memory.decay import make_law
 from theorex_lab.memory.filling import HEADING_TOKENS
 from theorex_lab.memory.needed_next import line_tokens, name_bytes

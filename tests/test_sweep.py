@@ -139,21 +139,6 @@ def test_tasks_are_few_whatever_the_number_of_settings() -> None:
 # Choosing, drawing.
 
 
-def test_best() -> None:
-    done = sweep(LOG, GRID, metric=LAST)
-    best = done.best("active", maximise=True)
-    assert best.value == done.frame["active"].max()
-    assert best.changes["half_life_days"] == 14.0
-    assert best.settings.half_life_days == 14.0
-    assert done.best("active").value == done.frame["active"].min()
-    frame = done.frame
-    assert (
-        done.best("sleeping", maximise=True, at_most={"active": 7}).value
-        == frame["sleeping"][frame["active"] <= 7].max()
-    )
-    assert done.best("active", maximise=True, at_most={"active": 20}).value == 16
-
-
 def test_progress_is_shown_when_asked_for_and_not_by_default(capfd: pytest.CaptureFixture[str]) -> None:
     sweep(LOG, {"half_life_days": [1.0]}, metric=LAST)
     assert capfd.readouterr().err == ""

@@ -49,7 +49,7 @@ class GeneAdvice:
 class GeneRecord(NamedTuple):
     """What is known of a gene. best: what is expected here, aged and weighed by how alike the signals are; 0 where nothing is known.
 
-    rate: the best that it did here, not aged.  attempts: the most under one key.  n, successes, cost: of the key that tells best;
+    rate: the best that it did here, not aged.  attempts: the most under one key.  n, successes, cost, likeness: of the key that tells best;
     cost: the mean, NaN where that is not known.  prior, prior_rate, prior_attempts: whatever it was tried for.
     """
 
@@ -109,7 +109,7 @@ def records(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], se
     elsewhere = table.runs(np.array([*rows.values()], np.int64))
     _, rates, values = expected_success(elsewhere, now, half_life(settings.gene_half_life_days))
     priors = dict(zip(rows, zip(values.tolist(), rates.tolist(), elsewhere.n.tolist(), strict=True), strict=True))
-    unknown, nothing = (0.0, 0.0, 0.0, 0.0, 0.0, math.nan), (0.0, 0.0, 0.0)
+    unknown, nothing = (0.0, 0.0, 0.0, 0.0, 0.0, math.nan, 0.0), (0.0, 0.0, 0.0)
     told = {gene: (*here.get(table.option_number(gene), unknown), *priors.get(gene, nothing)) for gene in ids}
     return {gene: GeneRecord(*known) for gene, known in told.items()}
 

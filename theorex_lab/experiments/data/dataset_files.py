@@ -255,8 +255,7 @@ _TRIALS, _TRIAL = {"base": 7, "reflexion": 15}, "{}_run_logs/env_results_trial_{
 _MEMBERS = {
     "mmlu_responses.tar": tuple(f"mmlu_{subject}.csv" for subject in _TABLES["mmlu subjects"].split()),
     "whoandwhen_algorithm_generated.tar": tuple(f"{number}.json" for number in range(1, 127)),
-    "alfworld_env_results.tar": tuple(
-        _TRIAL.format(kind, trial) for kind, n in _TRIALS.items() for trial in range(n))}  # fmt: skip
+    "alfworld_env_results.tar": tuple(_TRIAL.format(kind, trial) for kind, n in _TRIALS.items() for trial in range(n))}  # fmt: skip
 
 
 def _rows(table: str, columns: int) -> list[list[str]]:

@@ -232,7 +232,6 @@ def _line(row: Timed, event: Event | None) -> SessionLine:
 LOGS: dict[str, Callable[[], Parts]] = {
     "coding_sessions": _coding_sessions,
     **{name: later(f"{_READERS}.said:{name}") for name in ("locomo", "qmsum", "fact_updates", "precisionmembench")},
-    **{name: later(f"{_READERS}.runs:{name}") for name in _RUNS},
-    "simulated_sessions": _simulated_sessions}  # fmt: skip
+    **{name: later(f"{_READERS}.runs:{name}") for name in _RUNS}, "simulated_sessions": _simulated_sessions}  # fmt: skip
 # What a user has.
 GIVEN: dict[str, Callable[[Path], Parts]] = {"git": later(f"{_READERS}.runs:git"), "transcripts": transcripts}

@@ -133,8 +133,7 @@ def _routellm(name: str, seed: int) -> RoutingSet:
     cut = round(len(table) * TEST_SHARE)
     test, train = (
         _training(part, "prompt", "subject", part[["weak_correct", "strong_correct"]].to_numpy(dtype=np.float64))
-        for part in (table.iloc[order[:cut]], table.iloc[order[cut:]])
-    )
+        for part in (table.iloc[order[:cut]], table.iloc[order[cut:]]))  # fmt: skip
     costs, licence = np.array([0.0, 1.0]), str(table.attrs.get("licence", ""))
     unit, published = "share sent to the strong model", PUBLISHED.get(name, {})
     return RoutingSet(name, ("weak", "strong"), costs, unit, costs, train, test, published, licence)

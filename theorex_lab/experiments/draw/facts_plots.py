@@ -19,8 +19,7 @@ _TIERS = ("hot", "warm", "cold", "superseded")
 COLOURS = {name: TIER_COLOURS[level] for name, level in zip(_TIERS, ("ACTIVE", "MILD", "LESS", "NEUTRAL"), strict=True)}
 _GREY, _MOST = "#7F7F7F", 40
 _CURVES = {
-    "notes": "all daily notes", "summaries": "summaries of all entities",
-    "query": "one query of at most 600 tokens"}  # fmt: skip
+    "notes": "all daily notes", "summaries": "summaries of all entities", "query": "one query of at most 600 tokens"}  # fmt: skip
 
 
 def _state(fact: Fact, now: int) -> str:

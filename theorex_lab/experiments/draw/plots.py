@@ -198,10 +198,10 @@ def _layout(graph: Any, seed: int) -> Floats:
     return np.column_stack([0.5 * places[:, 0] / extent + 0.5 * ranks[:, 0], ranks[:, 1]])
 
 
-def plot_sweep(cells: Any, metric: str, *, maximise: bool = False, ax: Axes | None = None) -> Axes:
-    """A metric as a table, the values of one setting down and of another across, its best as a diamond; see `Sweep.plot`."""
+def plot_sweep(cells: Any, metric: str, *, ax: Axes | None = None) -> Axes:
+    """A metric as a table, the values of one setting down and of another across, the lowest as a diamond; see `Sweep.plot`."""
     values = cells.to_numpy(dtype=np.float64)
-    best = np.unravel_index(np.nanargmax(values) if maximise else np.nanargmin(values), values.shape)
+    best = np.unravel_index(np.nanargmin(values), values.shape)
     y, x, said = (name.replace("_", " ").capitalize() for name in (cells.index.name, cells.columns.name, metric))
     ax = axes.new_axes(ax, width=1.6 + 0.72 * max(values.shape[1], 6), height=1.6 + 0.5 * max(values.shape[0], 4))
     texts = [[f"{value:.3g}" if values.size <= _ANNOTATED_CELLS else "" for value in row] for row in values]

@@ -64,7 +64,7 @@ class Baseline:
 
     def inject(self, now: int, tokens: int) -> Sequence[Item]:
         """The first items within the budget."""
-        return items_within(self.items(now, "", tokens), tokens, 0)
+        return self.retrieve("", now, tokens)
 
     def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
         """The first items for the query within the budget."""
@@ -84,9 +84,6 @@ class Everything(Baseline):
     """Gives all that was ever said and done, oldest first, whatever the budget: what a context costs that is never chosen."""
 
     unbounded = True
-
-    def inject(self, now: int, tokens: int) -> Sequence[Item]:
-        return self.retrieve("", now, tokens)
 
     def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
         return [Item(text, (event.id,)) for event in self.events if (text := text_of(event))]
@@ -374,5 +371,4 @@ def memory_named(name: str, other: tuple[Event, ...] = ()) -> Design | Callable[
     found: Any = designs.get(name) or object_at(name)
     if not (isinstance(found, Design) or callable(found)):
         raise InvalidInput(f"got the memory {name!r}; allowed is a class of the four methods, or a Design")
-    memory: Design | Callable[[], MemoryDesign] = found
-    return memory
+    return found  # type: ignore[no-any-return]

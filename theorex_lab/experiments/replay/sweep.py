@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay_all
 from theorex_lab.experiments.replay.tasks import run_all
-from theorex_lab.memory.decay import Floats
 from theorex_lab.memory.rows import Rows
 
 if TYPE_CHECKING:
@@ -43,19 +42,17 @@ def summaries(recorded: EventLog, settings: Sequence[Settings], *, every_days: f
 def settings_of(changes: Sequence[Changes], base: Settings | None = None) -> list[Settings]:
     """The base (default: the defaults) with each of these changes. Raises ConfigError naming all that is wrong in any."""
     kept = {} if base is None else {name: getattr(base, name) for name in base.model_fields_set}
-    found, complaints = list[Settings](), Counter[str]()
+    found, wrong = list[Settings](), list[str]()
     for each in changes:
         try:
             given = {_FIELDS.get(name, name): value for name, value in each.items()}
-            settings = check_settings({**kept, **given}, where="sweep")
-            law_of(settings)
-            found.append(settings)
+            found.append(check_settings({**kept, **given}, where="sweep"))
+            law_of(found[-1])
         except ConfigError as error:
-            complaints[str(error)] += 1
-    if complaints:
-        shown = [f"{text} ({times} of the settings)" for text, times in list(complaints.items())[:_SHOWN_COMPLAINTS]]
-        more = f"; and {len(complaints) - len(shown)} more" if len(complaints) > len(shown) else ""
-        refused = f"{complaints.total()} of {len(changes)} settings are refused: {'; '.join(shown)}{more}"
+            wrong.append(str(error))
+    if wrong:
+        told = [f"{text} ({times} of the settings)" for text, times in Counter(wrong).most_common(_SHOWN_COMPLAINTS)]
+        refused = f"{len(wrong)} of {len(changes)} settings are refused, most for these: {'; '.join(told)}"
         raise ConfigError(f"{refused}. Mend the grid, or give a list of the settings that are meant")
     return found
 
@@ -119,14 +116,6 @@ def _measure(recorded: EventLog, settings: Sequence[Settings], metric: Metric) -
     return rows
 
 
-class Best(NamedTuple):
-    """The best of a sweep: the value of its metric, what was changed, and the whole settings."""
-
-    value: float
-    changes: dict[str, Any]
-    settings: Settings
-
-
 @dataclass(frozen=True, eq=False)
 class Sweep(Rows[dict[str, Any]]):
     """A row a setting, in the order given: what was changed, then what the metric said."""
@@ -143,52 +132,25 @@ class Sweep(Rows[dict[str, Any]]):
     def _records(self) -> Sequence[dict[str, Any]]:
         return [{**changes, **metrics} for changes, metrics in zip(self.changes, self.metrics, strict=True)]
 
-    def best(self, metric: str, *, maximise: bool = False, at_most: Mapping[str, float] | None = None) -> Best:
-        """The setting of the lowest (or highest) metric, of equal ones the first, among those whose `at_most` holds.
+    def plot(self, x: str, y: str, *, metric: str, ax: Axes | None = None) -> Axes:
+        """The metric over a grid of two settings, as a heat map with the lowest as a diamond.
 
-        at_most: the most that other metrics may be. Raises InvalidInput for an unknown metric, and where none is left.
-
-        >>> done = Sweep(({"h": 1}, {"h": 2}), (Settings(), Settings()), ({"cost": 9, "loss": 1}, {"cost": 4, "loss": 3}))
-        >>> done.best("loss").changes, done.best("loss", at_most={"cost": 5}).changes
-        ({'h': 1}, {'h': 2})
-        """
-        values = self._values(metric)
-        for name, most in (at_most or {}).items():
-            values[~(self._values(name) <= most)] = np.nan
-        if np.isnan(values).all():
-            raise InvalidInput(f"got no setting with at most {dict(at_most or {})}; allow more")
-        number = int(np.nanargmax(values) if maximise else np.nanargmin(values))
-        return Best(self.metrics[number][metric], dict(self.changes[number]), self.settings[number])
-
-    def plot(self, x: str, y: str, *, metric: str, maximise: bool = False, ax: Axes | None = None) -> Axes:
-        """The metric over a grid of two settings, as a heat map with the best as a diamond.
-
-        Where other settings vary too, each point is the best over them. Raises InvalidInput for a setting or metric that
-        the sweep does not have, and for two settings that make no grid.
+        Where other settings vary too, each point is the lowest over them. Raises InvalidInput for a setting or metric that
+        the sweep does not have, for a metric that is never a number, and for two settings that make no grid.
         """
         from theorex_lab.experiments.draw.plots import plot_sweep
 
-        for name in (x, y):
-            _check_known(name, self.parameters)
-        self._values(metric)
+        for name, allowed in ((x, self.parameters), (y, self.parameters), (metric, list(self.metrics[0]))):
+            if name not in allowed:
+                raise InvalidInput(f"got {name!r}; allowed are {', '.join(allowed)}")
+        if self.frame[metric].isna().all():
+            raise InvalidInput(f"got no {metric} that is a number; choose another metric")
         if x == y or not all(isinstance(each[name], int | float | str) for each in self.changes for name in (x, y)):
             raise InvalidInput(f"got x {x!r} and y {y!r}; allowed are two settings whose values are numbers or words")
-        cells = self.frame.pivot_table(metric, y, x, "max" if maximise else "min", dropna=False)
+        cells = self.frame.pivot_table(metric, y, x, "min", dropna=False)
         if (n := len(self.frame[[x, y]].drop_duplicates())) < cells.size:
             raise InvalidInput(f"got {n} pairs of {x} and {y}; allowed is each value of one with each of the other")
-        return plot_sweep(cells, metric, maximise=maximise, ax=ax)
-
-    def _values(self, metric: str) -> Floats:
-        _check_known(metric, [*self.metrics[0]])
-        values = np.array([row[metric] for row in self.metrics], np.float64)
-        if np.isnan(values).all():
-            raise InvalidInput(f"got no {metric} that is a number; choose another metric")
-        return values
+        return plot_sweep(cells, metric, ax=ax)
 
     def __repr__(self) -> str:
         return f"Sweep({len(self.settings)} settings over {', '.join(self.parameters)}; {', '.join(self.metrics[0])})"
-
-
-def _check_known(name: str, allowed: Sequence[str]) -> None:
-    if name not in allowed:
-        raise InvalidInput(f"got {name!r}; allowed are {', '.join(allowed)}")

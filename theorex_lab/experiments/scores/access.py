@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import gzip
 import json
+import math
 import subprocess
 import zlib
 from collections import Counter
@@ -22,6 +23,7 @@ import numpy as np
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.config import Settings, check_settings
+from theorex_lab.config_record import to_camel
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay_all
@@ -66,9 +68,7 @@ def git_commits(path: str | Path, limit: int | None = None) -> list[Commit]:
     not installed, the folder is no repository, or it has no commits.
     """
     selection = ["--no-merges", "--no-renames", "--name-status", "-z", "--format=%x01%H%x00%ct%x00%s"]
-    if limit is not None:
-        selection.append(f"--max-count={limit}")
-    command = ["git", "-C", str(path), "log", *selection]
+    command = ["git", "-C", str(path), "log", *selection, *([] if limit is None else [f"--max-count={limit}"])]
     try:
         done = subprocess.run(command, capture_output=True, check=False)
     except FileNotFoundError as error:
@@ -268,8 +268,7 @@ def load_log(path: str | Path, format: str | None = None) -> AccessLog:
 
 
 _READERS: dict[str, Callable[[str | Path], AccessLog]] = {
-    "git": from_git, "git-touches": from_git_touches, "jsonl": from_jsonl, "csv": from_csv,
-    "sessions": from_sessions}  # fmt: skip
+    "git": from_git, "git-touches": from_git_touches, "jsonl": from_jsonl, "csv": from_csv, "sessions": from_sessions}  # fmt: skip
 
 
 def _format_of(path: Path) -> str:
@@ -399,10 +398,9 @@ def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float
     (default,) = metric(recorded, [Settings()])
     pairs = [{"mild_threshold": mild, "active_threshold": min(1.0, _ACTIVE_OF_MILD * mild)} for mild in _THRESHOLDS]
     swept = sweep(recorded, pairs, base=check_settings(dict(law)), metric=metric, progress=False)
-    if min(each[COST] for each in swept.metrics) > default[COST]:
-        return {}
-    changes = swept.best(LOSS, at_most={COST: default[COST]}).changes
-    return {"activeThreshold": changes["active_threshold"], "mildThreshold": changes["mild_threshold"]}
+    fitting = [row for row in swept if row[COST] <= default[COST] and not math.isnan(row[LOSS])]
+    best = min(fitting, key=lambda row: float(row[LOSS]), default={})
+    return {to_camel(name): best[name] for name in ("active_threshold", "mild_threshold") if best}
 
 
 def held_back(log: AccessLog, fitted: Mapping[str, Any], seed: int = 0) -> dict[str, dict[str, Any]]:

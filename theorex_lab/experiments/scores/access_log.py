@@ -25,7 +25,8 @@ from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.memory.counts import Counts, Integers, Links
-from theorex_lab.memory.decay import Floats, Items, group_activity
+from theorex_lab.memory.decay import Floats, Items, Law, group_activity
+from theorex_lab.memory.filling import HEADING_TOKENS
 from theorex_lab.memory.needed_next import MOST_AT_ONCE, Candidates, line_tokens, name_bytes, needed_next
 
 Booleans = NDArray[np.bool_]
@@ -164,9 +165,8 @@ class Snapshots:
     def part(self, first: int, last: int) -> Snapshots:
         """The snapshots first..last-1."""
         rows = slice(self.offsets[first], self.offsets[last])
-        offsets = self.offsets[first : last + 1] - rows.start
-        items, needed, reuse_days = self.items.take(rows), self.needed[rows], self.reuse_days[rows]
-        return Snapshots(items, self.id[rows], self.tokens[rows], offsets, needed, reuse_days)
+        return Snapshots(self.items.take(rows), self.id[rows], self.tokens[rows],
+                         self.offsets[first : last + 1] - rows.start, self.needed[rows], self.reuse_days[rows])  # fmt: skip
 
 
 def _questions(starts: Integers, item: Integers, deleted: Booleans) -> tuple[Integers, Integers]:
@@ -283,13 +283,10 @@ class LogReplay:
 
 def _foremost(columns: Mapping[str, NDArray[Any]]) -> Booleans:
     rising = [columns[name] for name in ("count", "linked_activity", "group_activity") if name in columns]
-    falling = [-columns["age_days"], -columns["first_age_days"]]
-    signals = [*columns["decayed_counts"].T, *falling, *rising]
-    chosen = np.zeros(len(signals[0]), dtype=np.bool_)
-    for signal in signals:
-        if len(signal) <= POOL:
-            return np.ones(len(signal), dtype=np.bool_)
-        chosen[np.argpartition(signal, -POOL)[-POOL:]] = True
+    signals = np.stack([*columns["decayed_counts"].T, -columns["age_days"], -columns["first_age_days"], *rising])
+    chosen = np.full(signals.shape[1], signals.shape[1] <= POOL)
+    if not chosen.all():
+        chosen[np.argpartition(signals, -POOL, axis=1)[:, -POOL:]] = True
     return chosen
 
 
@@ -307,3 +304,33 @@ def score_snapshots(snapshots: Snapshots, raw: ArrayLike, *, context_tokens: int
         standing = needed_next(Candidates(values[rows], *columns), touched, context_tokens)
         reciprocal[k], recall[k] = standing.score(), np.mean(standing.ranks <= RECALL_AT)
     return reciprocal, recall
+
+
+def shares_in_context(log: AccessLog, laws: Mapping[str, Law], *, tokens: int = 500) -> pd.DataFrame:
+    """For each scored event, the share of what it touched that stood in a context filled just before it.
+
+    Columns at (UTC), `oracle` (it knows what comes, and holds all that was ever seen before and finds room; what is missing
+    from it is new, and in no memory), then one a law, each 0..1. Events are those that `split` leaves for scoring: laws
+    that were fitted by `tune` have not seen them. Raises InvalidInput for a log that asks fewer than six questions.
+
+    >>> day = 86_400_000_000
+    >>> log = AccessLog.of([(n * day, f"file{n % 2}", None, False) for n in range(12)])
+    >>> shares_in_context(log, {}, tokens=50).columns.tolist()
+    ['at', 'oracle']
+    """
+    replaying, (_, events) = LogReplay(log), split(log)
+    touched = np.bincount(log.event)[events]
+    held = [_held(replaying.snapshots([event])[0], laws, tokens) for event in events.tolist()]
+    shares = pd.DataFrame(np.array(held) / touched[:, None], columns=["oracle", *laws])
+    shares.insert(0, "at", pd.to_datetime(log.time[log.starts[events]], unit="us", utc=True))
+    return shares
+
+
+def _held(before: Snapshots, laws: Mapping[str, Law], tokens: int) -> list[int]:
+    """How many of the touched items the oracle's context holds, and that of each law."""
+    rows, items = before.touched, before.items
+    held = [int(np.count_nonzero(np.cumsum(np.sort(before.tokens[rows])) <= tokens - HEADING_TOKENS))]
+    for law in laws.values():
+        known = Candidates(law.raw(items), items.count, -items.age_days, before.id, before.tokens)
+        held.append(int(np.count_nonzero(needed_next(known, rows, tokens).inside)))
+    return held

@@ -234,38 +234,33 @@ class _ConditionalLogit:
     """
 
     def __init__(self, snapshots: Snapshots, features: Floats, prior: Floats, pull_events: float) -> None:
-        self.features, self.prior = features, prior
-        self.starts, self.sizes = snapshots.offsets[:-1], np.diff(snapshots.offsets)
-        self.touched = snapshots.touched
-        self.touched_starts = np.searchsorted(self.touched, self.starts)
-        touched_sizes = np.diff(np.append(self.touched_starts, len(self.touched)))
-        self.event_weight = 1.0 / touched_sizes
-        self.event_weight /= self.event_weight.sum()
-        self.touched_event = np.repeat(np.arange(len(snapshots)), touched_sizes)
-        self.row_weight = np.repeat(self.event_weight, self.sizes)
+        self.features, self.prior, self.needed = features, prior, snapshots.needed
+        self.starts, sizes = snapshots.offsets[:-1], np.diff(snapshots.offsets)
+        self.event = np.repeat(np.arange(len(snapshots)), sizes)  # of each row
+        weight = 1.0 / np.add.reduceat(self.needed, self.starts, dtype=np.float64)
+        self.event_weight = weight / weight.sum()
         self.pull = pull_events / len(snapshots) * features.var(axis=0) + 1e-9
 
     def _value(self, weights: Floats) -> tuple[float, Floats, Floats]:
         """(objective, probability of each row, share of each touched row in its event's touched probability)."""
         raw = self.features @ weights
-        mass = np.exp(raw - np.repeat(np.maximum.reduceat(raw, self.starts), self.sizes))
-        total = np.add.reduceat(mass, self.starts)
-        hit = np.maximum(np.add.reduceat(mass[self.touched], self.touched_starts), 1e-300)
+        mass = np.exp(raw - np.maximum.reduceat(raw, self.starts)[self.event])
+        touched = mass * self.needed
+        total, hit = np.add.reduceat(mass, self.starts), np.maximum(np.add.reduceat(touched, self.starts), 1e-300)
         value = float(self.event_weight @ np.log(hit / total)) - 0.5 * float(self.pull @ (weights - self.prior) ** 2)
-        return value, mass / np.repeat(total, self.sizes), mass[self.touched] / hit[self.touched_event]
+        return value, mass / total[self.event], touched / hit[self.event]
 
     def maximise(self) -> Floats:
         """The best non-negative weights."""
         weights = self.prior.copy()
         value, probability, share = self._value(weights)
         for _ in range(NEWTON_STEPS):
-            direction, before, size = self._direction(weights, probability, share), value, 1.0
-            while size > 1e-3:
-                moved = np.maximum(weights + size * direction, 0.0)
+            direction, before = self._direction(weights, probability, share), value
+            for halvings in range(10):
+                moved = np.maximum(weights + direction / 2**halvings, 0.0)
                 value, probability, share = self._value(moved)
                 if value > before:
                     break
-                size /= 2
             if value < before + 1e-8:
                 break
             weights = moved
@@ -273,9 +268,10 @@ class _ConditionalLogit:
 
     def _direction(self, weights: Floats, probability: Floats, share: Floats) -> Floats:
         expected = np.add.reduceat(self.features * probability[:, None], self.starts, axis=0)
-        seen = (share * self.event_weight[self.touched_event]) @ self.features[self.touched]
-        slope = seen - self.event_weight @ expected - self.pull * (weights - self.prior)
-        curvature = (self.features * (probability * self.row_weight)[:, None]).T @ self.features
+        row_weight = self.event_weight[self.event]
+        slope = (share * row_weight) @ self.features - self.event_weight @ expected
+        slope -= self.pull * (weights - self.prior)
+        curvature = (self.features * (probability * row_weight)[:, None]).T @ self.features
         curvature += np.diag(self.pull) - (expected * self.event_weight[:, None]).T @ expected
         free = np.flatnonzero((weights > 0) | (slope > 0))
         direction = np.zeros(len(weights))

@@ -141,7 +141,6 @@ def _by_words(form: str) -> Method:
 
 
 METHODS: dict[str, Method] = {
-    "this project": lambda message: signal_of(message.text, message.by),
-    "document's words": _by_words("{}"), "whole words": _by_words(r"\b(?:{})\b"),
-    "every category": lambda _: Signal("high", HIGH, 1.0),
+    "this project": lambda message: signal_of(message.text, message.by), "document's words": _by_words("{}"),
+    "whole words": _by_words(r"\b(?:{})\b"), "every category": lambda _: Signal("high", HIGH, 1.0),
     "always none": lambda _: Signal("none", (), 1.0)}  # fmt: skip

@@ -168,8 +168,7 @@ def question_scores(hits: Hits, answers: frozenset[str]) -> list[float]:
         *(right[:depth].sum() / len(answers) for depth in DEPTHS),
         *(float(right[:depth].any()) for depth in HIT_DEPTHS),
         (ten * discounts[: len(ten)]).sum() / discounts[: len(answers)].sum(),
-        float(sum(count_tokens(hit.text) for hit in hits.hits[:10])),
-        ten.mean() if len(ten) else 0.0]  # fmt: skip
+        float(sum(count_tokens(hit.text) for hit in hits.hits[:10])), ten.mean() if len(ten) else 0.0]  # fmt: skip
 
 
 class KeptEmbedder:

@@ -161,10 +161,8 @@ class Scene:
         again = [_held(common, held) >= _HELD_IDF for common in self.repeats]
         useful = sum(len(word) for word in shown if word in self.used)
         return {
-            **three,
-            "mean": _mean([value for value in three.values() if not math.isnan(value)]),
-            "repeat": _mean([float(said) for said in again]),
-            "waste": 1 - share(useful, sum(map(len, shown))),
+            **three, "mean": _mean([value for value in three.values() if not math.isnan(value)]),
+            "repeat": _mean([float(said) for said in again]), "waste": 1 - share(useful, sum(map(len, shown))),
             "tokens": float(math.ceil(len(text.encode()) / _BYTES_PER_TOKEN))}  # fmt: skip
 
 

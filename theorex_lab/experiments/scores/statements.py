@@ -107,8 +107,7 @@ def score_duplicates(dataset: str = "stsb", *, seed: int = 0) -> dict[str, Any]:
     other half. Raises InvalidInput for a set but stsb.
     """
     methods: dict[str, Compare] = {
-        _OURS: facts.likeness,
-        "words alone": lambda first, second, _: facts.likeness(first, second),
+        _OURS: facts.likeness, "words alone": lambda first, second, _: facts.likeness(first, second),
         "words over three letters": lambda first, second, _: _overlap(first, second, 3)}  # fmt: skip
     cuts = {"": (facts.NEAR_DUPLICATE, _SAFE), "warn_": (facts.NEAR_WARN, 0.0)}
     return _score(dataset, "stsb", pearson, methods, cuts, seed)
@@ -123,8 +122,7 @@ def score_contradictions(dataset: str = "fever_symmetric", *, seed: int = 0) -> 
     """
     methods: dict[str, Compare] = {
         _OURS: facts.contradiction,
-        "negation": lambda *pair: float(len({facts.sentence_words(str(text)).negative for text in pair[:2]}) > 1),
-    }
+        "negation": lambda *pair: float(len({facts.sentence_words(str(text)).negative for text in pair[:2]}) > 1)}  # fmt: skip
     return _score(dataset, "fever_symmetric, sick", auc, methods, {"": (facts.CONTRADICTS, 0.0)}, seed)
 
 
