@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from theorex_lab.design import OPTION_KEY
 from theorex_lab.designs.causal import SIGNAL_KEY
 from theorex_lab.designs.causal.capture import checked_id, signal_member
-from theorex_lab.designs.causal.items import CausalSettings, causal_settings, half_life
+from theorex_lab.designs.causal.items import CausalSettings, causal_settings
 from theorex_lab.designs.causal.keys import NO_SIGNALS, compute_signal_key, normalized_signals
 from theorex_lab.home import Home
 from theorex_lab.memory.evidence import EvidenceTable, Option, cheapest_not_worse, evidence_view, expected_success
@@ -107,7 +107,7 @@ def records(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], se
     here = _here(table, *table.telling(_PREFIX + SIGNAL_KEY, parts, settings.similarity), settings, now)
     rows = {gene: row for gene in ids if (row := table.row(_PREFIX + OPTION_KEY, gene)) is not None}
     elsewhere = table.runs(np.array([*rows.values()], np.int64))
-    _, rates, values = expected_success(elsewhere, now, half_life(settings.gene_half_life_days))
+    _, rates, values = expected_success(elsewhere, now, settings.gene_half_life_days)
     priors = dict(zip(rows, zip(values.tolist(), rates.tolist(), elsewhere.n.tolist(), strict=True), strict=True))
     unknown, nothing = (0.0, 0.0, 0.0, 0.0, 0.0, math.nan, 0.0), (0.0, 0.0, 0.0)
     told = {gene: (*here.get(table.option_number(gene), unknown), *priors.get(gene, nothing)) for gene in ids}
@@ -118,7 +118,7 @@ def _here(table: EvidenceTable, rows: Ints, likeness: Floats, settings: CausalSe
           now: int) -> dict[int, tuple[float, ...]]:  # fmt: skip
     """By number of a gene: best, rate, attempts, and n, successes, cost and likeness of the row that tells best."""
     runs = table.runs(rows)
-    _, rate, value = expected_success(runs, now, half_life(settings.edge_half_life_days))
+    _, rate, value = expected_success(runs, now, settings.edge_half_life_days)
     value *= likeness
     order = np.lexsort((-value, runs.option))  # of each gene the row that tells best comes first
     genes, first = np.unique(runs.option[order], return_index=True)
@@ -138,9 +138,8 @@ def _cheaper(usable: Sequence[str], known: Mapping[str, GeneRecord]) -> str | No
     tried = [gene for gene in usable if known[gene].n >= _TOLD_FROM and known[gene].likeness == 1]
     if not tried or tried[0] != usable[0]:
         return None
-    options = [Option(gene, known[gene].n, known[gene].successes, known[gene].cost) for gene in tried]
-    found = cheapest_not_worse(options)
-    return tried[found] if known[tried[found]].cost < known[tried[0]].cost else None
+    found = tried[cheapest_not_worse(tried)]
+    return found.name if found.cost < tried[0].cost else None
 
 
 def _score(record: GeneRecord, settings: CausalSettings) -> float:
