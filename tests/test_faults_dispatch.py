@@ -444,14 +444,11 @@ def test_where_the_end_cannot_be_written_the_next_start_closes_the_trace(
 ) -> None:
     with HostileServer() as server:
         with at_server(home, server.url) as lab:
-            append = lab.journal.append
 
-            def full_at_the_end(given: Any, **options: Any) -> list[int]:
-                if given[0].kind == "trace_ended":
-                    raise StorageError("the disk is full")
-                return append(given, **options)
+            def full(*_given: Any) -> bool:
+                raise StorageError("the disk is full")
 
-            monkeypatch.setattr(lab.journal, "append", full_at_the_end)
+            monkeypatch.setattr("theorex_lab.dispatch.worker.append_once", full)
             with pytest.raises(StorageError):
                 lab.agent("main").dispatch(CODE, trace_id="mine")
         with opened(home) as lab:

@@ -355,12 +355,19 @@ def _reviews(lab: Lab, agent: str | None, kind: str, *, again: bool = False) -> 
 
 
 def _shown(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
-    """The reviews for people: what was written, and what waits on and why."""
-    lines = [f"reviewer: {reason}"]
+    """The reviews for people: what was written, and what waits on and why, each reason once."""
+    lines, left = [f"reviewer: {reason}"], dict[str, list[str]]()
     for review in reviews:
         if review.written_to_axon:
-            about = f"{review.failure_class}, {review.score:.2f} by {review.model_used}"
+            sure = (
+                ""
+                if review.confidence is None
+                else f", step {review.decisive_step} with confidence {review.confidence:.2f}"
+            )
+            about = f"{review.failure_class}, {review.score:.2f} by {review.model_used}{sure}"
             lines.append(f"{review.outcome_id}  {about}: {review.fix_description}")
         else:
-            lines.append(f"{review.outcome_id}  by {review.model_used or 'nobody'}: not written: {review.problem}")
+            said = f"by {review.model_used or 'nobody'}: not written: {review.problem}"
+            left.setdefault(said, []).append(review.outcome_id)
+    lines += [f"{ids[0] if len(ids) == 1 else f'{len(ids)} outcomes'}  {said}" for said, ids in left.items()]
     return lines if reviews else [*lines, "no failure waits for a review"]

@@ -14,7 +14,7 @@ from theorex_lab.designs.causal.capture import checked_id, signal_member
 from theorex_lab.designs.causal.items import CausalSettings, causal_settings
 from theorex_lab.designs.causal.keys import NO_SIGNALS, compute_signal_key, normalized_signals
 from theorex_lab.home import Home
-from theorex_lab.memory.evidence import EvidenceTable, Option, cheapest_not_worse, evidence_view, expected_success
+from theorex_lab.memory.evidence import EvidenceTable, cheapest_not_worse, evidence_view, expected_success
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -135,8 +135,9 @@ def _cheaper(usable: Sequence[str], known: Mapping[str, GeneRecord]) -> str | No
 
     Only what was tried under these very signals is compared, since success under others is another's.
     """
-    tried = [gene for gene in usable if known[gene].n >= _TOLD_FROM and known[gene].likeness == 1]
-    if not tried or tried[0] != usable[0]:
+    same = [gene for gene in usable if known[gene].n >= _TOLD_FROM and known[gene].likeness == 1]
+    tried = [Option(gene, known[gene].n, known[gene].successes, known[gene].cost) for gene in same]
+    if same[:1] != [usable[0]]:
         return None
     found = tried[cheapest_not_worse(tried)]
     return found.name if found.cost < tried[0].cost else None
