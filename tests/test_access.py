@@ -160,7 +160,7 @@ def test_tuning_draws_every_law_and_marks_the_chosen() -> None:
     figure, given = plt.subplots()
     ax = tuning.plot(given)
     assert ax is given
-    texts = [text.get_text() for text in ax.texts]
+    texts = [label.get_text() for label in ax.get_yticklabels()]
     assert texts == ["product (chosen)  0.500", "recency  0.400"], "best on top, the chosen one named"
     own = tuning.plot()
     assert own is not given

@@ -15,7 +15,7 @@ from hypothesis import strategies as draw
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.designs.causal.capture import asset_id
-from theorex_lab.designs.causal.genes import checked_asset, marks_after, tend_at_night
+from theorex_lab.designs.causal.genes import boost_after, checked_asset, tend_at_night
 from theorex_lab.errors import InvalidInput
 
 SIGNALS = ["log_error", "command:make"]
@@ -42,9 +42,9 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
         yield opened
 
 
-def tried(lab: Lab, name: str, *results: bool, signals: Sequence[str] = SIGNALS, **seen: Any) -> None:
+def tried(lab: Lab, name: str, *results: bool, signals: Sequence[str] = SIGNALS) -> None:
     for success in results:
-        action = lab.causal.record_attempt(signals, {"id": name, "category": "repair"}, observations=seen or None).id
+        action = lab.causal.record_attempt(signals, {"id": name, "category": "repair"}).id
         lab.causal.close(action, "success" if success else "failed")
 
 
@@ -139,26 +139,22 @@ def test_a_candidate_must_be_what_its_hash_says(lab: Lab) -> None:
             lab.causal.record_external_candidate(wrong)
 
 
-@given(draw.lists(draw.tuples(draw.sampled_from(["", "linux"]), draw.booleans()), max_size=40))
-def test_marks_stay_within_half_and_follow_the_outcomes(outcomes: list[tuple[str, bool]]) -> None:
-    marks = {mark["context"]: mark["boost"] for mark in marks_after(outcomes)}
-    assert marks.keys() == {context for context, _ in outcomes}
-    assert all(-0.5 <= boost <= 0.5 for boost in marks.values())
-    for context in marks:
-        after = {mark["context"]: mark["boost"] for mark in marks_after([*outcomes, (context, True)])}
-        assert after[context] == pytest.approx(min(0.5, marks[context] + 0.05))
+@given(draw.lists(draw.booleans(), max_size=40))
+def test_a_mark_stays_within_half_and_follows_the_outcomes(outcomes: list[bool]) -> None:
+    boost = boost_after(outcomes)
+    assert -0.5 <= boost <= 0.5
+    assert boost_after([*outcomes, True]) == pytest.approx(min(0.5, boost + (0.05 if outcomes else 0.1)))
 
 
-def test_genes_are_marked_by_environment_and_only_what_changed_is_recorded(lab: Lab) -> None:
-    lab.causal.record_gene({**GENE, "epigenetic_marks": [{"context": "moon", "boost": 0.2}]})
+def test_genes_are_marked_and_only_what_changed_is_recorded(lab: Lab) -> None:
+    moon = {"context": "moon", "boost": 0.2}
+    lab.causal.record_gene({**GENE, "epigenetic_marks": [{"context": "", "boost": 0.5}, moon]})
     lab.causal.record_gene({**GENE, "id": "gene_heard"}, source="import")
-    tried(lab, "gene_a", True, True, environment="linux")
-    tried(lab, "gene_a", False)
+    tried(lab, "gene_a", True, True, False)
     tried(lab, "gene_heard", True)
     assert lab.causal.mark_genes() == 1
     ours, heard = lab.causal.genes()
-    assert ours["epigenetic_marks"] == [
-        {"context": "moon", "boost": 0.2}, {"context": "linux", "boost": 0.15}, {"context": "", "boost": -0.1}]  # fmt: skip
+    assert ours["epigenetic_marks"] == [moon, {"context": "", "boost": 0.05}]
     assert "epigenetic_marks" not in heard
     assert lab.causal.mark_genes() == 0
 

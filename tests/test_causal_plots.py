@@ -1,14 +1,21 @@
-"""Pictures of causal memory, and the explorer over them."""
+"""Pictures of causal memory, and the explorer over them, in a process and in a real browser."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
+from lab_page import ERRORS, until
+from test_browser import STATUS, _no_error, _outputs, _picture, _shown, browser, jupyterlab, notebook
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.draw import causal_plots as plots
+
+__all__ = ["browser", "jupyterlab"]  # fixtures
+pytestmark = pytest.mark.xdist_group("browser")
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +42,6 @@ def test_success_stands_in_its_interval_and_its_aged_value_is_no_higher(attempts
     assert all(0 < value < 1 for value in aged.get_xdata())
 
 
-def test_each_error_prefers_one_deed_at_most(attempts: pd.DataFrame) -> None:
-    cells = plots.plot_bans(attempts, most=6).images[0].get_array()
-    assert cells is not None
-    assert ((cells == 3).sum(axis=1) <= 1).all()
-    assert cells.max() == 3
-
-
 def test_another_half_life_changes_scores_and_drift_spreads_the_choice(attempts: pd.DataFrame) -> None:
     short, ageless = (plots.draw_advice(attempts, days).axes[0].lines[0].get_ydata() for days in (7.0, float("inf")))
     assert short[-1] < ageless[-1]
@@ -51,10 +51,36 @@ def test_another_half_life_changes_scores_and_drift_spreads_the_choice(attempts:
 
 def test_the_explorer_draws_again_when_a_control_moves(attempts: pd.DataFrame) -> None:
     box = plots.advice_explorer({"simulated": attempts})
-    _, half_life, drift, status, picture = box.children
+    _, half_life, drift, genes, status, picture = box.children
     before = picture.value
     half_life.value, drift.value = 7.0, True
     assert "half-life 7 days, drift on" in status.value
     assert picture.value != before
+    before, genes.value = picture.value, 2
+    assert picture.value != before
     with pytest.raises(InvalidInput, match="got no source"):
         plots.advice_explorer({})
+
+
+def test_the_widget_of_the_advice_notebook_works_by_keyboard(
+    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
+) -> None:
+    with notebook(browser, jupyterlab, "06_causal_advice.ipynb", tmp_path / "advice.png") as (page, file):
+        _no_error(_outputs(file))
+        status = page.locator(STATUS)
+        status.scroll_into_view_if_needed()
+        assert "half-life 30 days, drift off" in status.inner_text()
+
+        def moved(press: Callable[[], object], then: str) -> None:
+            picture = _shown(page)
+            press()
+            until(page, lambda: then in status.inner_text(), then)
+            until(page, lambda: _picture(page) not in (picture, b""), f"another picture: {then}")
+
+        half_life, genes = (page.locator(".widget-slider .noUi-handle").nth(place) for place in range(2))
+        choice, drift = page.locator(".widget-dropdown select"), page.locator(".widget-checkbox input")
+        moved(lambda: choice.select_option(label="by hand"), "25 attempts, half-life 30 days")
+        moved(lambda: half_life.press("ArrowLeft"), "half-life 7 days")
+        moved(lambda: drift.press("Space"), "drift on")
+        moved(lambda: [genes.press("ArrowLeft") for _ in range(3)], "among 3 genes")
+        assert page.locator(ERRORS).count() == 0

@@ -125,8 +125,8 @@ def test_a_judge_who_is_silent_twice_in_a_row_is_asked_no_more(run: Run, server:
         run("outcome", *DEPLOY, "--fail")
     shown = run("judge", "--pending")
     assert (shown.code, len(server.requests)) == (0, 2)
-    assert "3 outcomes  not judged: nobody was asked" in shown.out
-    assert (len(shown.out.splitlines()), shown.out.splitlines()[-1]) == (3, "5 pending")
+    assert shown.out.count("  not judged: nobody was asked") == 3
+    assert shown.out.splitlines()[-1] == "5 pending"
     assert len(run("judge", "--pending", "--json").json["problems"]) == 5
 
 
@@ -191,7 +191,7 @@ def test_moments_drift_and_audit(run: Run) -> None:
     assert len(run("audit", "--kind", "tier_change", "--kind", "gate", "--limit", "1", "--json").json["entries"]) == 1
     assert run("audit", "--since", "2126-01-01T00:00:00Z", "--json").json == {"entries": []}
     assert run("audit", "--kind", "prune").out == "nothing happened\n"
-    assert "label scheduler, from NEUTRAL, to ACTIVE" in run("audit").out
+    assert "from NEUTRAL, to ACTIVE" in run("audit").out
 
 
 def test_people_see_no_control_characters(run: Run) -> None:

@@ -22,7 +22,7 @@ from theorex_lab.design import Log, Probe
 from theorex_lab.designs import installed
 from theorex_lab.errors import StorageError
 from theorex_lab.experiments.data.logs import Recorder
-from theorex_lab.experiments.draw.comparison_plots import plot_comparison, plot_survivors
+from theorex_lab.experiments.draw.comparison_plots import plot_comparison
 from theorex_lab.experiments.replay.baselines import Housed, names_of
 from theorex_lab.experiments.replay.trials import Plan, try_out
 from theorex_lab.experiments.scores import compare as module
@@ -268,8 +268,7 @@ def test_a_log_without_probes_and_with_few_sessions_is_told_not_scored(
     empty = worked_log(n=3)
     compared = compare([empty], ["nothing"], budgets=(150,))
     assert (compared.cells, compared.frame.empty, compared.survivors.empty) == ([], True, True)
-    for drawn in (plot_comparison(compared), plot_survivors(compared)):
-        assert drawn.texts
+    assert plot_comparison(compared).texts
     monkeypatch.setattr("theorex_lab.experiments.data.logs.load_logs", lambda _: [empty])
     ended = run("compare", "--log", "worked", "--design", "nothing")
     assert ended.code == 0
@@ -278,7 +277,7 @@ def test_a_log_without_probes_and_with_few_sessions_is_told_not_scored(
 
 def test_the_pictures_draw_each_design() -> None:
     compared = compare([asked_log(), worked_log()], ["recent_files", "bm25"], budgets=(50, 150))
-    for drawn in (compared.plot(), compared.plot("evidence_recall", "retrieve"), plot_survivors(compared)):
+    for drawn in (compared.plot(), compared.plot("evidence_recall", "retrieve")):
         assert [text.get_text() for text in drawn.get_legend().get_texts()] == ["recent_files", "bm25"]
     with pytest.raises(InvalidInput, match="got the score 'worth'"):
         compared.plot("worth")

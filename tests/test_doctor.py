@@ -14,7 +14,6 @@ import pytest
 from conftest import Run
 
 from theorex_lab import Lab
-from theorex_lab.cli import doctor
 from theorex_lab.cli.hooks import install
 from theorex_lab.clock import SystemClock
 from theorex_lab.journal.event import new_event
@@ -57,7 +56,7 @@ def lived(run: Run, tmp_path: Path) -> Path:
 def test_a_sound_home(look: Look, lived: Path, run: Run, hooks: Path) -> None:
     found = look()
     assert {level for level, _, _ in found.values()} == {"ok"}
-    assert {*found} >= {"hooks", "permissions", "disk", "journal", "night", "embedder", "vectors", "models"}
+    assert {*found} >= {"hooks", "permissions", "disk", "journal", "night", "models"}
     assert all(do == "" for _, _, do in found.values())
     shown = run("doctor", "--settings", str(hooks)).out
     assert "ok       hooks: 8 of 8 are in" in shown
@@ -176,25 +175,3 @@ class TestModels:
             "accepts no connection",
             "start it, or unset models.own.url",
         )
-
-    @pytest.mark.usefixtures("lived")
-    def test_an_embedder_that_knows_spelling_alone(self, look: Look, monkeypatch: pytest.MonkeyPatch) -> None:
-        from theorex_lab.search import embed
-
-        monkeypatch.setattr(embed, "bundled_embedder", lambda **_: None)
-        level, _, do = look()["embedder"]
-        assert (level, "embeddings" in do) == ("warning", True)
-
-    def test_an_endpoint_of_vectors_is_asked_only_online(self, look: Look, lived: Path) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as server:
-            port = server.getsockname()[1]
-        (lived / "config.json").write_text(json.dumps({"lmStudioUrl": f"http://127.0.0.1:{port}"}))
-        assert "vectors" not in look()
-        assert "did not answer" in look("--online", code=1)["home"][1]
-
-    @pytest.mark.usefixtures("lived")
-    def test_a_long_queue(self, look: Look, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.setattr(doctor, "_LONG_QUEUE", 0)
-        with Lab(tmp_path / "home") as lab:
-            lab.agent("main").write("a text without a vector yet")
-        assert look()["vectors"] == ("warning", "1 texts wait for theirs", "theorex embed")

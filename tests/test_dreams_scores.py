@@ -88,8 +88,6 @@ def test_ten_cycles_lose_neither_goals_nor_steps() -> None:
     assert kept["dreamt"].is_monotonic_increasing
     assert kept["found"].min() >= 0.95
     assert kept["readable"].min() >= 0.95
-    assert plots.plot_kept(kept).get_title() == "What survives dreams"
-    plt.close("all")
     with pytest.raises(InvalidInput, match="got 0 cycles"):
         survivors(cycles=0)
 

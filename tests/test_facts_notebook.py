@@ -36,14 +36,6 @@ def test_the_graph_shows_each_entity_and_what_replaced_what(facts: Any) -> None:
     assert ax.get_title() == "4 facts of 2 entities, 1970-04-11"
 
 
-def test_tiers_follow_the_days_and_end_where_a_fact_gave_way(facts: Any) -> None:
-    (old,) = [fact for fact in facts.list(active=None) if not fact.active]
-    spells = plots._spells(old, NOW)
-    assert [state for _, _, state in spells] == ["hot", "warm", "cold", "superseded"]
-    assert [(ends - begins) // DAY for begins, ends, _ in spells] == [8, 23, 49, 10]
-    assert len(plots.plot_tiers(facts.list(active=None), NOW).get_yticklabels()) == 4
-
-
 def test_a_chain_and_the_beliefs_of_a_day_say_what_held(facts: Any) -> None:
     first, second = _texts(plots.plot_chain(facts.chain("ann-001")))[:2]
     assert first == "1970-01-11, user: Ann lives in Bath (held until 1970-04-01)"
@@ -54,7 +46,6 @@ def test_a_chain_and_the_beliefs_of_a_day_say_what_held(facts: Any) -> None:
 
 
 def test_an_empty_memory_is_said(facts: Any) -> None:
-    for empty in (plots.plot_fact_graph([], NOW), plots.plot_tiers([], NOW)):
-        assert _texts(empty) == ["No facts yet"]
+    assert _texts(plots.plot_fact_graph([], NOW)) == ["No facts yet"]
     assert plots.plot_chain([]).get_title() == "No facts yet"
     assert plots.plot_beliefs(facts.list(), DAY).get_title() == "Nothing was believed by 1970-01-02"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -15,15 +14,8 @@ from hypothesis import strategies as st
 from theorex_lab import Entry, Lab
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.facts import CATEGORIES, domains, notes
-from theorex_lab.designs.facts.tree_read import (
-    check_home,
-    check_tree,
-    duplicates,
-    import_domains,
-    init_tree,
-    migrate_tree,
-)
-from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.designs.facts.tree_read import check_home, duplicates, import_domains
+from theorex_lab.errors import InvalidInput
 
 OLD = {"id": "ann-001", "fact": "Lives in Bath", "category": "relationship", "timestamp": "2025-02-08"}
 
@@ -288,7 +280,6 @@ def test_days_that_are_none_and_bad_names_are_named_and_nothing_else_is_lost(tmp
         assert [event.body["text"] for event in lab.journal.tail(0, kinds=["prompt"])] == ["in time"]
         assert [report.imported for report in reports if not report.problems] == []
     assert len([problem for report in reports for problem in report.problems]) == 5
-    assert check_tree(tmp_path / "a").problems
 
 
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
@@ -333,83 +324,7 @@ def test_any_facts_survive_the_way_out_and_in(tmp_path_factory: pytest.TempPathF
     assert files_in(folder / "a") == files_in(folder / "b")
 
 
-# Checking and mending
-
-
-BROKEN = [
-    record(1, "Lives in Bath", status="superseded", supersededBy="ann-009"), record(2, "Sure", confidence=1.5, category="Mood"),
-    record(2, "Twice", accessCount=-1), record(4, "A", supersededBy="ann-005"), record(5, "B", supersededBy="ann-004"),
-    {"id": "ann-006", "fact": "Likes tea", "category": "preference"}, record(7, ""), 3,
-]  # fmt: skip
-
-
-def test_validate_names_what_is_wrong_and_writes_nothing(tmp_path: Path) -> None:
-    folder = tree(tmp_path, {"life/people/ann/items.json": BROKEN, "life/people/bob/items.json": "{"})
-    before = files_in(folder)
-    found = check_tree(folder)
-    told = "\n".join(found.problems)
-    for place in (
-        "it is a bare list", "fact 2: confidence is 1.5", "fact 2: category is 'Mood'", "ann-002 is there twice", "fact 3: accessCount is -1",
-        "fact 6: it lacks confidence, abstractionLevel, tags", "fact 7: fact is ''", "fact 8: it is no object", "ann-001: supersededBy is 'ann-009'",
-        "ann-004 → ann-005 → ann-004 is a circle", "bob/items.json: not JSON",
-    ):  # fmt: skip
-        assert place in told
-    assert (files_in(folder), found.written, found.mended) == (before, [], [])
-
-
-def test_fix_mends_what_can_be_and_says_what_cannot(tmp_path: Path) -> None:
-    folder = tree(tmp_path, {"life/people/ann/items.json": b"\xef\xbb\xbf" + json.dumps(BROKEN).encode()})
-    original = (folder / "life/people/ann/items.json").read_bytes()
-    found = check_tree(folder, fix=True)
-    again = check_tree(folder)
-    assert found.problems == again.problems  # what could not be mended
-    assert len(found.problems) == 4
-    facts = json.loads((folder / "life/people/ann/items.json").read_text())["facts"]
-    assert [fact["id"] for fact in facts[:-1]] == [
-        "ann-001",
-        "ann-002",
-        "ann-003",
-        "ann-004",
-        "ann-005",
-        "ann-006",
-        "ann-007",
-    ]
-    assert (facts[1]["confidence"], facts[1]["category"], facts[5]["abstractionLevel"]) == (1.0, "context", "pattern")
-    assert (folder / "life/people/ann/items.json.before").read_bytes() == original
-
-
-def test_migrate_brings_bare_and_wrapped_files_up_and_changes_nothing_else(tmp_path: Path) -> None:
-    newer = {"schemaVersion": 2, "entity": "people/cay", "facts": [{**record(1, "Has a cat"), "supersededBy": None}]}
-    folder = tree(
-        tmp_path,
-        {
-            "life/people/ann/items.json": [OLD],
-            "life/people/bob/items.json": {"facts": [{**OLD, "id": "bob-001", "category": "status", "mood": 3}]},
-            "life/people/cay/items.json": newer,
-        },
-    )
-    assert migrate_tree(folder).written == ["life/people/ann/items.json", "life/people/bob/items.json"]
-    ann, bob = (json.loads((folder / f"life/people/{name}/items.json").read_text()) for name in ("ann", "bob"))
-    assert ann["facts"] == [{**OLD, "confidence": 0.7, "abstractionLevel": "pattern", "tags": []}]
-    assert (bob["facts"][0]["abstractionLevel"], bob["facts"][0]["mood"]) == ("episode", 3)
-    assert json.loads((folder / "life/people/ann/items.json.before").read_text()) == [OLD]
-    assert migrate_tree(folder).written == []
-
-
-def test_a_folder_without_facts_is_refused_and_one_that_cannot_be_written_is_left(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with pytest.raises(InvalidInput, match=r"life/\*/\*/items.json"):
-        check_tree(tmp_path)
-    folder = tree(tmp_path, {"life/people/ann/items.json": [OLD]})
-
-    def full(*_given: Any, **_named: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(StorageError, match="No space left"):
-        migrate_tree(folder)
-    assert json.loads((folder / "life/people/ann/items.json").read_text()) == [OLD]
+# Checking
 
 
 def test_the_homes_own_chains_are_checked(tmp_path: Path) -> None:
@@ -429,36 +344,6 @@ def test_duplicates_are_found_within_one_entity(tmp_path: Path) -> None:
         assert duplicates(lab.home) == (3, [["ann-001", "ann-003"]])
 
 
-def test_init_makes_what_is_not_there_and_overwrites_nothing(tmp_path: Path) -> None:
-    (tmp_path / "MEMORY.md").write_text("mine")
-    found = init_tree(tmp_path)
-    assert ("SOUL.md" in found["made"], "MEMORY.md" in found["kept"]) == (True, True)
-    assert (tmp_path / "MEMORY.md").read_text() == "mine"
-    assert (tmp_path / "life" / "people").is_dir()
-    assert init_tree(tmp_path)["made"] == []
-    with opened(tmp_path / "home") as lab:
-        lab.import_files(tmp_path)
-        assert (notes.self_lines(lab.home, "MEMORY"), notes.self_lines(lab.home, "SOUL")) == (["mine"], [])
-
-
-def test_the_commands_of_folders(run: Run, tmp_path: Path) -> None:
-    folder = str(tree(tmp_path / "a", {"life/people/ann/items.json": [OLD]}))
-    wrong = run("fact", "validate", folder, "--json")
-    assert (wrong.code, len(wrong.json["problems"])) == (1, 2)
-    assert run("fact", "migrate", folder, "--json").json["written"] == ["life/people/ann/items.json"]
-    assert run("fact", "validate", folder).out == "1 facts are well, 0 files were written\n"
-    assert run("import", folder, "--json").json["imported"] == 1
-    assert run("fact", "validate", "--json").json["facts"] == 1
-    assert run("fact", "validate", "--fix").code == 1
-    assert run("memory-dedup", "--seed", "--json").json == {"hashes": 1, "duplicates": []}
-    assert run("fact", "dedup", "--entity", "people/ann", "--text", "lives in Bath!").out == "ann-001\n"
-    assert "theorex install-hooks" in run("fact", "init", str(tmp_path / "new")).out
-    assert (
-        run("fact", "migrate", str(tmp_path / "none")).code == 2
-        or run("fact", "migrate", str(tmp_path / "none")).code == 1
-    )
-
-
 def test_what_was_erased_does_not_come_back(tmp_path: Path) -> None:
     with lived(tmp_path / "home") as lab:
         lab.export_files(tmp_path / "a")
@@ -472,3 +357,11 @@ def test_in_a_project_no_files_are_written_since_they_hold_what_is_of_all(tmp_pa
     with lived(tmp_path / "home"), opened(tmp_path / "home", project="telegram-77") as chat, told:
         chat.export_files(tmp_path / "a")
     assert not (tmp_path / "a").exists()
+
+
+def test_the_commands_of_what_is_here(run: Run, tmp_path: Path) -> None:
+    folder = str(tree(tmp_path / "a", {"life/people/ann/items.json": [OLD]}))
+    assert run("import", folder, "--json").json["imported"] == 1
+    assert run("fact", "validate", "--json").json == {"facts": 1, "problems": []}
+    assert run("memory-dedup", "--seed", "--json").json == {"hashes": 1, "duplicates": []}
+    assert run("fact", "dedup", "--entity", "people/ann", "--text", "lives in Bath!").out == "ann-001\n"

@@ -1,4 +1,4 @@
-"""Pictures of search: one contract, and what they show."""
+"""The picture of search: the contract of pictures, and what it shows."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
-from drawing import PictureContract, own_axes, texts
+from drawing import PictureContract, own_axes
 
 from theorex_lab import InvalidInput
-from theorex_lab.experiments.draw.retrieval_plots import plot_recall, plot_recall_by_tokens
+from theorex_lab.experiments.draw.retrieval_plots import plot_recall
 from theorex_lab.experiments.scores.retrieval import METRICS, Retrieval
 from theorex_lab.memory.intervals import bootstrap_means
 
@@ -18,22 +18,15 @@ SCORE = Retrieval(6, {name: rng.random((6, len(METRICS))) for name in ("lexical"
 
 
 class TestContract(PictureContract):
-    drawings: ClassVar = {
-        "recall": lambda ax=None: plot_recall(SCORE, ax=ax),
-        "tokens": lambda ax=None: plot_recall_by_tokens(SCORE.frame, ax=ax),
-    }
-    empty: ClassVar = {
-        "recall": lambda ax=None: plot_recall(SCORE.frame[:0], ax=ax),
-        "tokens": lambda ax=None: plot_recall_by_tokens(SCORE.frame[:0], ax=ax),
-    }
+    drawings: ClassVar = {"recall": lambda ax=None: plot_recall(SCORE, ax=ax)}
+    empty: ClassVar = {"recall": lambda ax=None: plot_recall(SCORE.frame[:0], ax=ax)}
 
 
-def test_every_method_has_its_line_and_its_point() -> None:
+def test_every_method_has_its_line() -> None:
     lines = plot_recall(SCORE, ax=own_axes()).get_lines()
     assert lines[0].get_ydata().tolist() == pytest.approx(  # type: ignore[union-attr]
         [SCORE.value("lexical", f"recall@{depth}") for depth in (5, 10, 25, 50)]
     )
-    assert texts(plot_recall_by_tokens(SCORE, ax=own_axes())) == ["lexical", "default, words"]
 
 
 def test_points_of_a_retrieval_have_intervals_over_questions_and_those_of_a_table_none() -> None:
@@ -45,5 +38,5 @@ def test_points_of_a_retrieval_have_intervals_over_questions_and_those_of_a_tabl
 
 
 def test_a_table_without_the_columns_is_refused() -> None:
-    with pytest.raises(InvalidInput, match="got a table without recall@10, tokens"):
-        plot_recall_by_tokens(SCORE.frame[["ndcg@10"]], ax=own_axes())
+    with pytest.raises(InvalidInput, match="got a table without recall@10"):
+        plot_recall(SCORE.frame.drop(columns="recall@10"), ax=own_axes())

@@ -1,4 +1,4 @@
-"""The command that looks at all that the memory needs: hooks, files, journal, night, models, embedder."""
+"""The command that looks at what the memory needs: hooks, files, journal, night, models; `status` tells the embedder."""
 
 import os
 import shlex
@@ -23,13 +23,13 @@ Found = dict[str, str]  # level (ok, warning, problem), what it is about, what i
 
 _OTHERS = 0o077
 _STALE_DAYS = 2.0  # one night that was slept through is no reason to worry
-_CHECKED_EVENTS, _LONG_QUEUE = 1_000, 1_000
+_CHECKED_EVENTS = 1_000
 _LITTLE_BYTES, _FULL_BYTES = 1 << 30, 100 << 20
 
 
 @command("doctor")
 @click.option("--settings", metavar="F", default="~/.claude/settings.json", help="The coding agent's settings.")
-@click.option("--online", is_flag=True, help="Ask the endpoints of models and vectors for a connection.")
+@click.option("--online", is_flag=True, help="Ask the endpoints of models for a connection.")
 def doctor(settings: str, online: bool) -> None:
     """Exit code 1 where there is a problem. No model is asked anything.
 
@@ -110,9 +110,3 @@ def _models(lab: Lab, online: bool) -> Iterator[Found]:
         yield _found(f"model {name}", said, f"start it, or unset models.{name}.url", warning=silent)
     if not named:
         yield _found("models", "none has a url: failures are reviewed by rules")
-    embedder, reason = lab.chosen_embedder
-    said, do = f"{embedder.id}: {reason}", "pip install 'theorex-lab[embeddings]'"
-    yield _found("embedder", said, do, warning=embedder.kind == "lexical")
-    if online or not embedder.id.startswith("http:"):  # an endpoint is asked how long its vectors are
-        queued = lab.searcher.vectors.coverage()["queued"]
-        yield _found("vectors", f"{queued} texts wait for theirs", "theorex embed", warning=queued > _LONG_QUEUE)

@@ -187,19 +187,19 @@ _PARTS: dict[str, Callable[..., Report]] = {
 
 def _routing_text(score: RoutingScore) -> str:
     head = f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training, {len(score.models)} models"
+    seen = f"without the {score.n_repeated} training queries that are also in the test, as on queries never seen:"
     lines = [head, f"cost: {score.cost_unit}", "", _policies(score.policies)]
-    if score.n_repeated:
-        seen = f"without the {score.n_repeated} training queries that are also in the test, as on queries never seen:"
-        lines += ["", seen, _policies(score.without_repeats)]
-    published = ", ".join(f"{name} {value:.3f}" for name, value in score.published.items())
-    return "\n".join([*lines, *([f"published: {published}"] if published else [])])
+    lines += ["", seen, _policies(score.without_repeats)] if score.n_repeated else []
+    return "\n".join([*lines, *(f"published: {name} {value:.3f}" for name, value in score.published.items())])
 
 
 def _policies(policies: Iterable[PolicyScore]) -> str:
     best_first = sorted(policies, key=lambda policy: -policy.score)
     rows = {one.policy: {**one._asdict(), "score_low": one.low, "score_high": one.high} for one in best_first}
     told = _table(rows, "score", "regret", "cost", "gain", "difference", "cost_ratio")
-    return f"[95 % intervals]; gain over the task matrix, difference to the best single, cost by its cost\n{told}"
+    return (
+        f"95 % intervals: low, high; gain over the task matrix, difference to the best single, cost by its cost\n{told}"
+    )
 
 
 def report(dataset: str, path: str = "") -> Report:
@@ -265,24 +265,16 @@ def _row(table: pd.DataFrame, name: Any, columns: list[str]) -> dict[str, float]
 
 def _failures_text(result: dict[str, Any], table: pd.DataFrame, measured: list[str], counted: Sequence[str]) -> str:
     rows: dict[str, Any] = {str(name): row for name, row in table.to_dict(orient="index").items()}
-    told = _table(rows, *counted, *measured).replace("[nan, nan]", "").replace("nan", "–")
-    return "\n".join([f"{result['dataset']}, n = {result['n']}; [95 % intervals]", told, "", *result["notes"]])
+    told = _table(rows, *counted, *measured)
+    return "\n".join([f"{result['dataset']}, n = {result['n']}; 95 % intervals: low, high", told, "", *result["notes"]])
 
 
 def _table(rows: Mapping[str, Mapping[str, Any]], *names: str) -> str:
     """For people: a line for each row, with what is named of it, and its 95 % interval where it has one."""
     import pandas as pd
 
-    def shown(row: Mapping[str, Any], name: str) -> str:
-        if row[name] is None:
-            return "–"
-        if f"{name}_low" in row:
-            return f"{row[name]:.3f} [{row[f'{name}_low']:.3f}, {row[f'{name}_high']:.3f}]"
-        return str(row[name]) if isinstance(row[name], int) else f"{row[name]:.3f}"
-
-    return pd.DataFrame(
-        {name: [shown(row, name) for row in rows.values()] for name in names}, index=[*rows]
-    ).to_string()
+    frame = pd.DataFrame.from_dict({**rows}, orient="index")
+    return frame[[name for name in _columns(*names) if name in frame]].round(3).to_string(na_rep="–")
 
 
 def _by_category(scored: dict[str, Any]) -> str:
@@ -295,7 +287,7 @@ def _by_category(scored: dict[str, Any]) -> str:
 
 def _beside_baselines(result: dict[str, Any]) -> Report:
     names = [name for name in result["metrics"] if not name.endswith(("_low", "_high"))]
-    lines = [f"{result['dataset']}, n = {result['n']:,}; in brackets 95 % intervals"]
+    lines = [f"{result['dataset']}, n = {result['n']:,}; 95 % intervals: low, high"]
     lines.append(_table({"this project": result["metrics"], **result["baselines"]}, *names))
     lines += [f"{name}precision, {name}recall: from {cut:g} on" for name, cut in result.get("thresholds", {}).items()]
     return result, "\n".join(lines)

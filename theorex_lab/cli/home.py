@@ -4,7 +4,7 @@ import json
 import re
 import secrets
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -89,14 +89,9 @@ def salvage() -> None:
         return
     _render_context()
     lost = sum(last - first + 1 for first, last in done.lost)
-    text = [f"{done.events} events are kept, {lost} are lost{_ranges(done.lost)}", f"damaged files: {done.set_aside}"]
+    ranges = ", ".join(f"{first}–{last}" for first, last in done.lost)
+    text = [f"{done.events} events are kept, {lost} are lost ({ranges})", f"damaged files: {done.set_aside}"]
     emit(done._asdict(), "\n".join([*text, *done.problems]))
-
-
-def _ranges(ranges: Sequence[tuple[int, int]], most: int = 10) -> str:
-    shown = ", ".join(f"{first}" if first == last else f"{first}–{last}" for first, last in ranges[:most])
-    more = f" and {len(ranges) - most} ranges more" if len(ranges) > most else ""
-    return f" ({shown}{more})" if ranges else ""
 
 
 def _home() -> Path:
@@ -212,11 +207,11 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, transc
     _tell(result, lines, problems, failed=strict or not imported + skipped)
 
 
-def _tell(result: dict[str, Any], lines: list[str], problems: list[str], *, failed: bool, dry: bool = False) -> None:
+def _tell(result: dict[str, Any], lines: list[str], problems: list[str], *, failed: bool) -> None:
     """What came in and what did not; where problems mean that it `failed`, the command ends with them."""
     if problems and failed:
         fail("; ".join(problems), **result)
-    emit(result, "\n".join([*lines, *problems, *["(a dry run: nothing was kept)"] * dry]))
+    emit(result, "\n".join([*lines, *problems]))
 
 
 def _import_transcripts(path: Path, *, strict: bool, **how: Any) -> None:
@@ -229,7 +224,8 @@ def _import_transcripts(path: Path, *, strict: bool, **how: Any) -> None:
     lines[0] += f", {report.skipped} recorded by the hook" if report.skipped else ""
     for name, counts in sorted(report.projects.items()):
         lines.append(f"          {name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
-    _tell(report.to_dict(), lines, report.problems, failed=strict, dry=how["dry_run"])
+    lines += ["(a dry run: nothing was kept)"] * how["dry_run"]
+    _tell(report.to_dict(), lines, report.problems, failed=strict)
 
 
 @command("archive")
@@ -302,12 +298,8 @@ def _change(key: str, value: str | None) -> None:
     kind = next((design.settings for design in installed() if member and design.name == name), None)
     before, inner = ("", key) if kind is None else (f"{name}.", member)
     changes = {} if value is None else {inner: read_value(inner, value, kind or Settings)}
-    unset = [inner] if value is None else []
-    settings: SettingsRecord
-    if kind is None:
-        settings = save_settings(_file(), changes, unset=unset)
-    else:
-        settings = save_part(_file(), name, kind, changes, unset=unset)
+    save: Callable[..., SettingsRecord] = save_settings if kind is None else partial(save_part, name=name, record=kind)
+    settings = save(_file(), changes=changes, unset=[inner] if value is None else [])
     row = {row["key"]: row for row in describe_settings(settings, before=before)}.get(to_camel(to_snake(key)))
     text = _line(row) if row is not None else f"{key} is taken out"
     emit({"file": str(_file()), "setting": row}, text)

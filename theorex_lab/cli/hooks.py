@@ -56,13 +56,13 @@ def install_hooks(settings: str, servers: str | None, agent: str | None, remove:
             raise InvalidInput(f"got the settings file {servers!r} for --mcp; allowed is another file")
     if not (changed := [plan for plan in plans if plan.after != plan.before]):
         found = "nothing of ours" if remove else "all is there already"
-        emit(_result(plans), f"{_names(plans)}: {found}; nothing was changed")
+        emit(_result(plans), f"{plans[0].path}: {found}; nothing was changed")
         return
     click.echo("".join(plan.difference for plan in changed), nl=False, err=as_json)
     if not yes:
         if not sys.stdin.isatty():
             fail("nothing was changed; add --yes to write this", **_result(plans))
-        if not click.confirm(f"Write this to {_names(changed)}?", err=as_json):
+        if not click.confirm(f"Write this to {' and '.join(str(plan.path) for plan in changed)}?", err=as_json):
             fail("nothing was changed", **_result(plans))
     written = {plan.path: _replace(plan.path, plan.before, plan.after) for plan in changed}
     lines = [f"{path}: written" + (f"; the former file is {kept}" if kept else "") for path, kept in written.items()]
@@ -78,9 +78,10 @@ class _Plan(NamedTuple):
 
     @property
     def difference(self) -> str:
-        names = ["/dev/null" if text is None else str(self.path) for text in (self.before, self.after)]
-        lines = [(text or "").splitlines() for text in (self.before, self.after)]
-        return "".join(f"{line}\n" for line in unified_diff(lines[0], lines[1], names[0], names[1], lineterm=""))
+        texts = self.before, self.after
+        names = ["/dev/null" if text is None else str(self.path) for text in texts]
+        before, after = ((text or "").splitlines() for text in texts)
+        return "".join(f"{line}\n" for line in unified_diff(before, after, names[0], names[1], lineterm=""))
 
 
 def _plan(file: str, change: Callable[[str | None, Any], str], ours: object) -> _Plan:
@@ -95,16 +96,11 @@ def _plan(file: str, change: Callable[[str | None, Any], str], ours: object) -> 
         raise InvalidInput(f"{path}: {error}") from error
 
 
-def _names(plans: list[_Plan]) -> str:
-    return " and ".join(str(plan.path) for plan in plans)
-
-
 def _result(plans: list[_Plan], written: Mapping[Path, Path | None] = MappingProxyType({})) -> dict[str, Any]:
     """The report on the settings, and under `mcp` on the servers (None if not asked for)."""
-    parts: list[dict[str, Any]] = []
-    for path, diff in ((plan.path, plan.difference) for plan in plans):
-        backup = None if (kept := written.get(path)) is None else str(kept)
-        parts.append({"file": str(path), "changed": path in written, "backup": backup, "diff": diff})
+    parts = [{"file": str(path), "changed": path in written, "diff": plan.difference,
+              "backup": str(kept) if (kept := written.get(path)) else None}
+             for plan in plans for path in [plan.path]]  # fmt: skip
     return {**parts[0], "mcp": parts[1] if len(parts) > 1 else None}
 
 

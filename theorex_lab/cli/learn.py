@@ -77,16 +77,14 @@ def outcome(agent: str | None, decision: str | None, result: str | None, succeed
 
 def _told(lab: Lab, done: Outcome, *, judged: bool) -> tuple[dict[str, Any], str]:
     """What is said of an outcome, after the judge was asked where that is wanted."""
-    shown: dict[str, Any] = {"id": done.outcome_id, "outcome_id": done.outcome_id, "score": done.score}
-    text = f"{done.outcome_id}  score {done.score:.2f}"
+    more, text = dict[str, Any](), ""
     if judged:
         found = _ask_judge(lab, [done])
-        now = found.judged[0] if found.judged else done
-        problem = found.problems.get(done.outcome_id)
-        shown |= {"score": now.score, "judge_score": now.judge_score, "problem": problem}
-        text = f"{now.outcome_id}  score {now.score:.2f}"
-        text += f"\nthe judge did not score it: {problem}" if problem else ""
-    return shown, text
+        done, problem = (*found.judged, done)[0], found.problems.get(done.outcome_id)
+        more = {"judge_score": done.judge_score, "problem": problem}
+        text = f"\nthe judge did not score it: {problem}" if problem else ""
+    shown = {"id": done.outcome_id, "outcome_id": done.outcome_id, "score": done.score, **more}
+    return shown, f"{done.outcome_id}  score {done.score:.2f}{text}"
 
 
 @command("judge")
@@ -106,7 +104,7 @@ def judge(agent: str | None, pending: bool) -> None:
     problems = [{"outcome_id": outcome_id, "problem": problem} for outcome_id, problem in found.problems.items()]
     left = len(lab.outcomes.pending(agent=agent))
     lines = [f"{own.outcome_id}  judge {own.judge_score:.2f}, score {own.score:.2f}" for own in found.judged]
-    lines += each_once((outcome_id, f"not judged: {problem}") for outcome_id, problem in found.problems.items())
+    lines += [f"{outcome_id}  not judged: {problem}" for outcome_id, problem in found.problems.items()]
     emit({"judged": judged, "pending": left, "problems": problems}, "\n".join([*lines, f"{left} pending"]))
 
 
@@ -156,11 +154,9 @@ def audit(since: str | None, kinds: tuple[str, ...], limit: int) -> None:
 
     start = None if since is None else to_microseconds(since)
     entries = [entry.to_dict() for entry in read(open_lab().home, since=start, kinds=kinds or None, limit=limit)]
-    lines = []
-    for entry in entries:
-        detail = {key: value for key, value in entry["detail"].items() if key not in ("event_id", "concept_id")}
-        told = ", ".join(f"{key} {value}" for key, value in detail.items())
-        lines.append(one_row(f"{entry['at'][:19]}  {entry['agent']}  {entry['kind']}  {told}"))
+    details = [", ".join(f"{key} {value}" for key, value in entry["detail"].items()) for entry in entries]
+    heads = ["{at:.19}  {agent}  {kind}".format(**entry) for entry in entries]
+    lines = [one_row(f"{head}  {detail}") for head, detail in zip(heads, details, strict=True)]
     emit({"entries": entries}, "\n".join(lines) or "nothing happened")
 
 
@@ -175,14 +171,6 @@ def _ask_judge(lab: Lab, outcomes: Iterable[Outcome]) -> Judged:
     from theorex_lab.evolution.cases import judge as score
 
     return score(lab.outcomes, outcomes, Panel(lab.settings))
-
-
-def each_once(reasons: Iterable[tuple[str, str]]) -> list[str]:
-    """A line for each reason, after the one outcome that has it, or after the number of them."""
-    found: dict[str, list[str]] = {}
-    for outcome_id, reason in reasons:
-        found.setdefault(reason, []).append(outcome_id)
-    return [f"{ids[0] if len(ids) == 1 else f'{len(ids)} outcomes'}  {reason}" for reason, ids in found.items()]
 
 
 ALL = "all"
@@ -218,10 +206,9 @@ def policy_list() -> None:
     lab = open_lab()
     now = policy_settings(lab.settings)
     rows = [{**policy.to_dict(), "in_force": policy.settings == now} for policy in policies(lab.journal)]
-    lines = []
-    for row in rows:
-        kept = f"{'*' if row['in_force'] else ' '} {row['number']:>4}  {row['at'][:19]}"
-        lines.append(f"{kept}  {_metrics(row['metrics'])}  {one_row(row['reason'])}")
+    shown = "{mark} {number:>4}  {at:.19}  {said}  {why}"
+    lines = [shown.format(**row, mark=" *"[row["in_force"]], said=_metrics(row["metrics"]), why=one_row(row["reason"]))
+             for row in rows]  # fmt: skip
     emit({"policies": rows}, "\n".join([*lines, "* as the settings are now"]) if rows else "no policy was kept yet")
 
 
@@ -289,18 +276,14 @@ def schedule(kind: str, at: str) -> None:
     if (found := _TIME.fullmatch(at)) is None:
         raise click.BadParameter(f"got {at!r}; allowed are 00:00 to 23:59", param_hint="--at")
     home = str(Path(named_home()).expanduser().absolute())
-    words = [*_theorex(), "--home", home, "nightly", "--agent", ALL]
+    script = Path(sys.executable).with_name("theorex")  # the absolute command of this environment
+    program = [str(script)] if script.is_file() else [sys.executable, "-m", "theorex_lab"]
+    words = [*program, "--home", home, "nightly", "--agent", ALL]
     if any(character in word for word in words for character in "\r\n"):
         raise InvalidInput(f"got the home {home!r}; allowed is a path without line breaks")
     hour, minute = map(int, found.groups())
     text = f"{minute} {hour} * * * {shlex.join(words)}".replace("%", r"\%")  # a bare % would end the command
     emit({"kind": kind, "files": {"crontab": f"{text}\n"}}, text)
-
-
-def _theorex() -> list[str]:
-    """The absolute command of this environment."""
-    script = Path(sys.executable).with_name("theorex")
-    return [str(script)] if script.is_file() else [sys.executable, "-m", "theorex_lab"]
 
 
 def _metrics(metrics: dict[str, Any]) -> str:
@@ -371,17 +354,13 @@ def _reviews(lab: Lab, agent: str | None, kind: str, *, again: bool = False) -> 
     return lab.review_failures(agent=agent, reviewer=reviewer, again=again), reason
 
 
-def _sure(review: TraceReviewRecord) -> str:
-    return "" if review.confidence is None else f", step {review.decisive_step} with confidence {review.confidence:.2f}"
-
-
 def _shown(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
-    """The reviews for people: what was written, and what waits on and why, each reason once."""
-    lines, left = [f"reviewer: {reason}"], []
+    """The reviews for people: what was written, and what waits on and why."""
+    lines = [f"reviewer: {reason}"]
     for review in reviews:
         if review.written_to_axon:
-            about = f"{review.failure_class}, {review.score:.2f} by {review.model_used}{_sure(review)}"
+            about = f"{review.failure_class}, {review.score:.2f} by {review.model_used}"
             lines.append(f"{review.outcome_id}  {about}: {review.fix_description}")
         else:
-            left.append((review.outcome_id, f"by {review.model_used or 'nobody'}: not written: {review.problem}"))
-    return [*lines, *each_once(left)] if reviews else [*lines, "no failure waits for a review"]
+            lines.append(f"{review.outcome_id}  by {review.model_used or 'nobody'}: not written: {review.problem}")
+    return lines if reviews else [*lines, "no failure waits for a review"]

@@ -144,10 +144,8 @@ def embed(limit: int | None) -> None:
     JSON: {embedded, covered, queued, note}
     """
     vectors = open_lab().searcher.vectors
-    done, note = vectors.embed_pending(limit), vectors.no_vectors
-    coverage = vectors.coverage()
-    text = note or f"{done} embedded, {coverage['queued']} still queued"
-    emit({"embedded": done, **coverage, "note": note}, text)
+    told: dict[str, Any] = {"embedded": vectors.embed_pending(limit), **vectors.coverage(), "note": vectors.no_vectors}
+    emit(told, told["note"] or "{embedded} embedded, {queued} still queued".format(**told))
 
 
 _TOKENS = click.option("--tokens", type=TOKENS, help="Within so many tokens; default: the setting contextTokens.")

@@ -58,7 +58,9 @@ def tune(log_file: str, format: str | None, seed: int, own: tuple[str, ...], wri
     cost = "{mean_context_tokens:7.0f} tokens in context, {absent_rate:4.0%} of what was used again absent"
     shown = [f"  {name.replace('_', ' '):<13} {cost.format(**held)}" for name, held in tuning.held_back.items()]
     head = "keeping and forgetting on the scored events, were the items concepts:"
-    text = "\n".join([_table(tuning), "", head, *shown, "", *lines])
+    laws = tuning.frame.round(3).to_string(index=False)
+    counts = f"{tuning.fit.n_scored} events scored; chosen on the {tuning.fit.n_train} before them"
+    text = "\n".join([laws, counts, "", head, *shown, "", *lines])
     emit({**tuning.result(), "config": tuning.config_lines(), "adopted": write and advice["adopt"]}, text)
 
 
@@ -155,9 +157,11 @@ def _notebooks(folder: Path | None) -> Path:
 
     from theorex_lab.journal.files import writing
 
-    source = _packaged_notebooks()
-    if folder is None and source.parent.name != "_share":
-        return source
+    package = Path(__file__).parents[1]
+    checkout = package.parent / "notebooks"
+    if folder is None and checkout.is_dir():
+        return checkout
+    source = checkout if checkout.is_dir() else package / "_share" / "notebooks"
     target = folder or Path("theorex-notebooks")
     with writing(target, "choose another with --folder"):
         target.mkdir(parents=True, exist_ok=True)
@@ -167,30 +171,11 @@ def _notebooks(folder: Path | None) -> Path:
     return target
 
 
-def _packaged_notebooks() -> Path:
-    """The notebooks of the checkout, else those that come with the package."""
-    package = Path(__file__).parents[1]
-    checkout = package.parent / "notebooks"
-    return checkout if checkout.is_dir() else package / "_share" / "notebooks"
-
-
-def _table(tuning: Any) -> str:
-    """The laws with their scores, the chosen one marked."""
-    rows = [f"  {'law':<22}{'MRR':>7}   95 % interval   recall@10"]
-    for row in tuning.frame.itertuples():
-        mark = "*" if row.chosen else " "
-        rows.append(f"{mark} {row.law:<22}{row.mrr:7.3f}   {row.low:.3f} – {row.high:.3f}   {row.recall_at_10:9.3f}")
-    rows.append(f"  {tuning.fit.n_scored} events scored; * chosen on the {tuning.fit.n_train} before them")
-    return "\n".join(rows)
-
-
-MODES = ("inject", "retrieve")
 _NEITHER = "neither probes nor more than five sessions"
 _LOGS = "A data set's name, or transcripts; again for more."
 _DESIGN = "A design, a baseline, or your class as module:Name; again for more."
 _OUT = "Keeps the comparison, for `Comparison.load`."
-_SIGN = {"stale": 1}  # where less is better
-_LEADING = ("mean", "evidence_recall", "stale")
+_SHOWN = ("mean", "evidence_recall", "stale", "answer_words")
 
 
 @command("compare")
@@ -251,24 +236,16 @@ def _numbers(given: str) -> list[int]:
 
 
 def _scores(compared: Comparison, against: str) -> str:
-    """A row for each budget, mode and design, best first: the leading score, what it costs, and the verdict."""
-    lines = []
-    for mode in MODES:
-        for budget in compared.plan.budgets:
-            scored = {cell[3] for cell in compared.cells if cell[1:3] == (mode, budget)}
-            for score in [score for score in _LEADING if score in scored] or sorted(scored & {"answer_words"}):
-                lines += ["", f"{mode}, {budget} tokens", *_rows(compared, mode, budget, score, against)]
-    return "\n".join(lines[1:]) or f"nothing was scored: the logs hold {_NEITHER}"
+    """A row for each mode, budget, score and design: the score, what it costs in tokens, and the verdict."""
+    import pandas as pd
 
-
-def _rows(compared: Comparison, mode: str, budget: int, score: str, against: str) -> list[str]:
-    found = {name: compared.value(name, mode, budget, score) for name in compared.designs}
-    rows = [f"  {'':<18} {score.replace('_', ' '):>15}   95 % interval   tokens   beside {against}"]
-    for name, (value, low, high, _) in sorted(found.items(), key=lambda item: _SIGN.get(score, -1) * item[1].value):
-        tokens = compared.value(name, mode, budget, "tokens").value
-        verdict = "" if name == against else compared.difference(name, against, mode, budget, score).verdict
-        rows.append(f"  {one_row(name):<18} {value:15.3f}   {low:.3f} – {high:.3f} {tokens:8.0f}   {verdict}")
-    return rows
+    rows = []
+    for cell in sorted((cell for cell in compared.cells if cell[3] in _SHOWN), key=lambda cell: cell[1:]):
+        verdict = "" if cell[0] == against else compared.difference(cell[0], against, *cell[1:]).verdict
+        tokens = compared.value(*cell[:3], "tokens").value
+        rows.append((*cell[1:], one_row(cell[0]), *compared.value(*cell)[:3], round(tokens), verdict))
+    names = ["mode", "budget", "score", "design", "value", "low", "high", "tokens", f"beside {against}"]
+    return pd.DataFrame(rows, columns=names).round(3).to_string(index=False)
 
 
 def _problems(compared: Comparison) -> list[str]:

@@ -12,15 +12,12 @@ import click
 
 from theorex_lab.cli import ended_in_order, open_lab
 from theorex_lab.config import ModelTier
-from theorex_lab.console import command, emit, fail, keeps_secrets, one_row, printable
+from theorex_lab.console import command, emit, fail, keeps_secrets, one_row
 from theorex_lab.console.options import DAYS, LEASE_SECONDS, PERCENT, SESSION, TOKENS, agent_option, own_agent
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.tasks import Task
     from theorex_lab.routing.heuristic import Complexity
-
-
-_AMOUNTS = ("median_latency_ms", "p95_latency_ms", "mean_prompt_tokens", "mean_completion_tokens", "mean_tokens")
 
 
 @command("route")
@@ -66,11 +63,7 @@ def roles() -> None:
     JSON: {roles: [{agent_id, role, capabilities, model_preference, priority, active}]}
     """
     found = [role.model_dump() for role in open_lab().settings.roles]
-    table = [["agent", "role", "priority", "model", "takes"]]
-    for role in found:
-        takes = ", ".join(role["capabilities"]) + ("" if role["active"] else "  (not active)")
-        table.append([role["agent_id"], role["role"], str(role["priority"]), role["model_preference"] or "any", takes])
-    emit({"roles": found}, "\n".join(_aligned(table)) if found else "no roles")
+    emit({"roles": found}, _as_table(found) if found else "no roles")
 
 
 @command("energy-check")
@@ -98,15 +91,8 @@ def trace_stats(agent: str | None) -> None:
     """
     found = open_lab().trace_stats(agent=agent)
     rows = found.to_dict()
-    head = "type|model|calls|success|95 % interval|median ms|p95 ms|prompt tokens|answer tokens|tokens|lost|unavailable"
-    table = [head.split("|")]
-    for row in rows:
-        success = [_shown(row["success_rate"], "{:.0%}"), f"{row['low']:.0%} – {row['high']:.0%}"]
-        amounts = [_shown(row[name], "{:.0f}") for name in _AMOUNTS]
-        apart = [str(row["lost"]), str(row["unavailable"])]
-        table.append([row["query_type"], row["model"] or "–", str(row["n"]), *success, *amounts, *apart])
-    lines = _aligned(table) if rows else ["no call has ended"]
-    emit({"stats": rows, "open": found.open}, "\n".join([*lines, f"{found.open} calls are open"]))
+    table = _as_table(rows) if rows else "no call has ended"
+    emit({"stats": rows, "open": found.open}, f"{table}\n{found.open} calls are open")
 
 
 @command("matrix-build")
@@ -130,42 +116,25 @@ def matrix_build() -> None:
 @click.option("--min-samples", type=click.IntRange(min=1), help="Runs of a usable cell; default matrixMinSamples.")
 def matrix_show(**how: Any) -> None:
     """A call succeeds where a model answered, unless its outcome says later that it went wrong. Cells without enough runs
-    are dimmed: they have no score and are not used. Runs that were imported without --trust-own stand below; no query is
+    are not usable: they have no score and are not used. Runs that were imported without --trust-own stand below; no query is
     routed by them.
 
     JSON: {cells: [{query_type, model, n, success_rate, low, high, latency_ms, score, usable, …}], heard}
     """
     lab = open_lab()
     rows, heard = lab.matrix(**how).to_dict(), lab.matrix(**how, heard=True).to_dict()
-    told = [*_matrix_lines(rows)] if rows else ["no evidence yet"]
+    told = _as_table(rows) if rows else "no evidence yet"
     if heard:
-        unused = _matrix_lines([{**row, "usable": False} for row in heard])
-        told += ["", "imported without --trust-own, not used:", *unused]
-    emit({"cells": rows, **({"heard": heard} if heard else {})}, "\n".join(told), styled=True)
+        told += f"\n\nimported without --trust-own, not used:\n{_as_table(heard)}"
+    emit({"cells": rows, **({"heard": heard} if heard else {})}, told)
 
 
-def _matrix_lines(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """A head and a line a cell, those that are not used dimmed."""
-    table = [["type", "model", "runs", "success", "95 % interval", "ms", "score"]]
-    for row in rows:
-        success = [_shown(row["success_rate"], "{:.0%}"), f"{row['low']:.0%} – {row['high']:.0%}"]
-        amounts = [_shown(row["latency_ms"], "{:.0f}"), _shown(row["score"], "{:.2f}")]
-        table.append([row["query_type"], row["model"], f"{row['n']:.4g}", *success, *amounts])
-    head, *lines = _aligned(table)
-    # click leaves the style out where the output is no terminal.
-    cells = zip(lines, rows, strict=True)
-    return [head, *(line if row["usable"] else click.style(line, dim=True) for line, row in cells)]
+def _as_table(rows: Sequence[dict[str, Any]]) -> str:
+    """A line a row, its keys as the head; what was imported may be named anything, also with line breaks."""
+    import pandas as pd
 
-
-def _shown(value: float | None, pattern: str) -> str:
-    return "–" if value is None else pattern.format(value)
-
-
-def _aligned(table: Sequence[Sequence[str]]) -> list[str]:
-    """Lines with the columns below each other; what was imported may be named anything."""
-    clean = [[one_row(printable(text)) for text in row] for row in table]
-    widths = [max(map(len, column)) for column in zip(*clean, strict=True)]
-    return ["  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip() for row in clean]
+    shown = [{key: one_row(value) if isinstance(value, str) else value for key, value in row.items()} for row in rows]
+    return pd.DataFrame(shown).to_string(index=False, na_rep="–", float_format="{:.3g}".format)
 
 
 _CONTEXT = "Percent of the agent's context in use; nothing is called below dispatchContextPct."
@@ -208,21 +177,7 @@ def trace_show(trace_id: str) -> None:
     JSON: {id, agent_id, task, tags, reasons, events, attempts, start_time, end_time, success, response, error, …}
     """
     trace = open_lab().trace(trace_id).to_dict()
-    emit(trace, "\n".join(_timeline(trace)))
-
-
-def _timeline(trace: dict[str, Any]) -> list[str]:
-    """A trace in the order of what happened, for people; each step is one line, so that no text can pass for a step."""
-    lines = [f"{trace['id']}  agent {trace['agent_id']}  {', '.join(trace['tags'])}"]
-    lines += [f"{trace['start_time']}  started: {trace['task']}", *(f"    {reason}" for reason in trace["reasons"])]
-    lines += [f"{event['at']}  {event['tool']}: {event['input']}" for event in trace["events"]]
-    for attempt in trace["attempts"]:
-        went = f"answered in {attempt['latency_ms']:.0f} ms" if attempt["success"] else f"failed: {attempt['error']}"
-        lines.append(f"    {attempt['model']} {went}")
-    ended = "lost" if trace["lost"] else "answered" if trace["success"] else "failed"
-    detail = f"{trace['model']}, {trace['total_tokens']} tokens" if trace["error"] is None else trace["error"]
-    lines.append("still under way" if trace["end_time"] is None else f"{trace['end_time']}  {ended}: {detail}")
-    return [*map(one_row, lines), *filter(None, [trace["response"]])]
+    emit(trace, "\n".join(one_row(f"{name}: {value}") for name, value in trace.items()))
 
 
 _STATES = ("submitted", "working", "completed", "failed")  # the module that defines them imports numpy

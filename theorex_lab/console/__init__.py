@@ -178,18 +178,14 @@ def open_lab() -> Any:
     return given_options()["open_lab"]()
 
 
-def emit(result: dict[str, Any], text: str, *, styled: bool = False) -> None:
-    """Print the result: as one JSON object where --json was given, else the text for people.
-
-    `styled`: the text holds styles of ours, and its caller has made the rest printable.
-    """
+def emit(result: dict[str, Any], text: str) -> None:
+    """Print the result: as one JSON object where --json was given, else the text for people."""
     given = given_options()
     masked = given.get("door")
     if masked is not None and (told := masked.told()):
         result = {**result, **told}
         text += f"\n({masked.masked} masked as secrets)" if masked.masked else "\n(secrets were kept)"
-    shown = text if styled else printable(text)
-    click.echo(json.dumps(result, ensure_ascii=False) if given.get("as_json") else shown)
+    click.echo(json.dumps(result, ensure_ascii=False) if given.get("as_json") else printable(text))
 
 
 def write_whole(file: Path, content: bytes, option: str) -> None:

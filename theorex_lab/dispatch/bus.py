@@ -1,14 +1,11 @@
-"""A call of a model as messages START, TOOL and END of one trace id, and the recorder that writes them down."""
+"""A call of a model as messages START, TOOL and END of one trace id, each with the event that it is kept as."""
 
 import re
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from theorex_lab.dispatch.llm import Attempt
-from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.ids import check_name, derived_event_id
-from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event, new_event, paths_by_use
 from theorex_lab.text.doors import kept_text
 from theorex_lab.text.visible import visible
@@ -116,87 +113,6 @@ class End:
         body["response"] = preview(self.response, RESPONSE_CHARACTERS)
         body["attempts"] = [{**asdict(attempt), "error": _error(attempt.error)} for attempt in self.attempts]
         return _event("trace_ended", body, start, self.at, lineage=[start.event_id], event_id=self.event_id)
-
-
-BusMessage = Start | ToolUse | End
-Subscriber = Callable[[BusMessage, Start], None]
-
-
-class EventBus:
-    """Hands messages to subscribers in the order of their subscription, each with the START of its trace.
-
-    START and END are paired by trace id, so that calls of one agent may overlap. Threads may share a bus.
-
-    >>> bus, heard = EventBus(), []
-    >>> bus.subscribe(lambda message, start: heard.append(type(message).__name__))
-    >>> bus.publish(End("a", at=1, success=True))
-    False
-    >>> bus.publish(Start("a", "main", at=0, task="add 2 and 2", query_type="math"))
-    True
-    >>> bus.publish(End("a", at=1, success=True)), heard
-    (True, ['Start', 'End'])
-    """
-
-    def __init__(self) -> None:
-        self._open: dict[str, Start] = {}
-        self._subscribers: list[Subscriber] = []
-
-    def subscribe(self, subscriber: Subscriber) -> None:
-        """Hand every later message to `subscriber` too."""
-        self._subscribers.append(subscriber)
-
-    def publish(self, message: BusMessage) -> bool:
-        """Hand the message on; False, and nobody hears it, where it belongs to no open trace.
-
-        Raises InvalidInput for a second START of an open id or an id outside the rule, and what a subscriber raises:
-        then a START opened nothing, and an END may be published again.
-        """
-        if isinstance(message, Start):
-            return self._started(message)
-        if isinstance(message, ToolUse):
-            if (start := self._open.get(message.trace_id)) is not None:
-                self._hand_on(message, start)
-            return start is not None
-        return self._ended(message)
-
-    def _started(self, start: Start) -> bool:
-        if self._open.setdefault(check_trace_id(start.trace_id), start) is not start:
-            raise InvalidInput(f"got a second start of the trace {start.trace_id!r}; every call needs an id of its own")
-        try:
-            self._hand_on(start, start)
-        except BaseException:  # whatever broke, a call that was not recorded is not open
-            self._open.pop(start.trace_id, None)
-            raise
-        return True
-
-    def _ended(self, end: End) -> bool:
-        if (start := self._open.pop(end.trace_id, None)) is None:
-            return False
-        try:
-            self._hand_on(end, start)
-        except AlreadyThere:
-            raise  # it is over
-        except BaseException:  # whatever broke, a call whose END was not recorded is still open
-            self._open[end.trace_id] = start
-            raise
-        return True
-
-    def _hand_on(self, message: BusMessage, start: Start) -> None:
-        for subscriber in self._subscribers:
-            subscriber(message, start)
-
-
-def recorder(journal: Journal) -> Subscriber:
-    """A subscriber that appends each message to the journal before `publish` returns.
-
-    It raises AlreadyThere where the trace was started, or ended, before: by this process or another.
-    """
-
-    def record(message: BusMessage, start: Start) -> None:
-        event = message.event() if isinstance(message, Start) else message.event(start)
-        journal.append([event, *(message.kept if isinstance(message, End) else ())])
-
-    return record
 
 
 def check_trace_id(trace_id: str, what: str = "trace") -> str:

@@ -190,30 +190,29 @@ class TraceStatistics(Rows[dict[str, Any]]):
 def trace_stats(views: Views, *, agent: str | None = None) -> TraceStatistics:
     """Statistics of the traces of `agent` (None: of all)."""
     with views.reading(Traces) as view:
-        table, kinds = view.traces, ("query_type", "model")
+        table, kinds = view.traces, (view.query_types, view.models)
         mine = np.ones(len(table), np.bool_) if agent is None else table["agent"] == view.agents.find(agent)
         rows = np.flatnonzero(mine & (table["state"] != OPEN))
-        pairs, numbers = np.unique(np.stack([table[name][rows] for name in kinds]), axis=1, return_inverse=True)
-        statistics = [
-            {"query_type": view.query_types[kind], "model": view.models[model], **_statistic(table, rows[numbers.ravel() == number])}
-            for number, (kind, model) in enumerate(pairs.T.tolist())]  # fmt: skip
-        ordered = sorted(statistics, key=lambda row: (row["query_type"], row["model"]))
-        return TraceStatistics(ordered, int(np.count_nonzero(mine)) - len(rows))
+        both = np.stack([table["query_type"][rows], table["model"][rows]])
+        pairs, numbers = np.unique(both, axis=1, return_inverse=True)
+        named = [tuple(names[number] for names, number in zip(kinds, pair, strict=True)) for pair in pairs.T.tolist()]
+        found = {pair: _statistic(table, rows[numbers.ravel() == number]) for number, pair in enumerate(named)}
+        told = [{"query_type": pair[0], "model": pair[1], **found[pair]} for pair in sorted(found)]
+        return TraceStatistics(told, int(np.count_nonzero(mine)) - len(rows))
 
 
 def _statistic(table: Table, rows: NDArray[np.int64]) -> dict[str, float]:
     state = table["state"][rows]
-    counts = np.bincount(state, minlength=UNAVAILABLE + 1).tolist()
-    n, ended = counts[SUCCESS] + counts[FAILURE], rows[np.isin(state, (SUCCESS, FAILURE))]
-    low, high = wilson(counts[SUCCESS], n)
+    success, failure, lost, unavailable = np.bincount(state, minlength=UNAVAILABLE + 1).tolist()[SUCCESS:]
+    n, ended = success + failure, rows[np.isin(state, (SUCCESS, FAILURE))]
+    low, high = wilson(success, n)
     latency, *tokens = (column[~np.isnan(column)] for column in (table[name][ended] for name in _AMOUNTS))
     late = np.percentile(latency, [50, 95]).tolist() if len(latency) else (np.nan, np.nan)
-    means = (float(part.mean()) if len(part) else np.nan for part in tokens)
-    rate, named = counts[SUCCESS] / n if n else np.nan, (f"mean_{name}" for name in _AMOUNTS[1:])
+    means = {f"mean_{name}": float(part.mean()) if len(part) else np.nan
+             for name, part in zip(_AMOUNTS[1:], tokens, strict=True)}  # fmt: skip
     return {
-        "n": n, "success_rate": rate, "low": float(low), "high": float(high), "lost": counts[LOST],
-        "unavailable": counts[UNAVAILABLE], "median_latency_ms": late[0], "p95_latency_ms": late[1],
-        **dict(zip(named, means, strict=True))}  # fmt: skip
+        "n": n, "success_rate": success / n if n else np.nan, "low": float(low), "high": float(high), "lost": lost,
+        "unavailable": unavailable, "median_latency_ms": late[0], "p95_latency_ms": late[1], **means}  # fmt: skip
 
 
 def _trace(start: Event, end: Event | None, tools: Sequence[Event], outcome_id: str | None) -> Trace:

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.config import Settings
-from theorex_lab.dispatch.bus import End, EventBus, Start, check_trace_id, clean, recorder
+from theorex_lab.dispatch.bus import End, Start, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, ModelClient, ask
 from theorex_lab.dispatch.traces import Traces
-from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id, new_event_id
 from theorex_lab.journal.base import Journal, append_once
@@ -126,8 +126,6 @@ class Dispatcher:
     def _begin(self) -> None:
         self._pid = os.getpid()
         self._clients: dict[str, ModelClient] = {}
-        self.bus = EventBus()
-        self.bus.subscribe(recorder(self.home.journal))
 
     def _check(self, task: DispatchTask) -> DispatchTask:
         """The task with a trace id, once every rule holds that its trace and its answer must meet."""
@@ -173,15 +171,15 @@ class Dispatcher:
         with alive(self._calls, self.home.clock.now()) as owner:
             given_up = lost_after_seconds(len(names) * settings.model_timeout_seconds)
             start = self._start(task, decision, reasons=reasons, owner=owner, lost_after_seconds=given_up)
-            self.bus.publish(start)
+            self.home.journal.append([start.event()])
             try:
-                end, recorded = self._end(start, self._checked(names, task, settings)), False
-                with suppress(AlreadyThere):  # another process has closed the trace meanwhile, its lock file being gone
-                    recorded = self.bus.publish(end)
+                end = self._end(start, self._checked(names, task, settings))
+                # False where another process has closed the trace meanwhile, its lock file being gone.
+                recorded = append_once(self.home.journal, [end.event(start), *end.kept])
             except BaseException as error:  # an interruption too: a trace is written whatever happens
                 what = " ".join(f"{type(error).__name__}: {error}".split())
-                with suppress(AlreadyThere):
-                    self.bus.publish(End(start.trace_id, self.home.clock.now(), success=False, error=what))
+                broken = End(start.trace_id, self.home.clock.now(), success=False, error=what)
+                append_once(self.home.journal, [broken.event(start)])
                 raise
         written = recorded and bool(end.kept)
         said = end.model, end.response, end.latency_ms, end.success

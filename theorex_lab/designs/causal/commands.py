@@ -125,20 +125,6 @@ def causal_genes(signals: tuple[str, ...]) -> None:
     emit({"genes": rows}, "\n".join(shown) or nothing)
 
 
-@command("select")
-@reads_project
-@_SIGNALS
-@click.option("--drift", is_flag=True, help="Draw it among the best, and ban nothing.")
-@SEED
-def causal_select(signals: tuple[str, ...], drift: bool, seed: int) -> None:
-    """Of the genes whose patterns fit the one that advice prefers, else the one with the most.
-
-    JSON: {selected, alternatives, selected_by, drift, intensity, banned, why}
-    """
-    told = open_lab().causal.select_gene(signals, drift_enabled=drift, seed=seed).to_dict()
-    emit(told, "\n".join([f"{told['selected'] or 'none'} (by {told['selected_by']})", *map(one_row, told["why"])]))
-
-
 @command("personality")
 @OWN_AGENT
 @SEED
@@ -170,7 +156,7 @@ def causal_advice(signals: tuple[str, ...], genes: tuple[str, ...], drift: bool,
     among = genes or [gene["id"] for gene in causal.genes()]
     told = causal.get_advice(signals, among, drift, cheapest=cheapest).to_dict()
     banned, prefer = told["banned_gene_ids"], told["preferred_gene_id"] or "none: nothing is known"
-    rows = [f"{score:.3f} {gene}{' (banned)' if gene in banned else ''}" for gene, score in told["scores"].items()]
+    rows = [f"{score:.3g} {gene}{' (banned)' if gene in banned else ''}" for gene, score in told["scores"].items()]
     emit(told, "\n".join([f"prefer {prefer}", *rows, *told["explanation"]]))
 
 

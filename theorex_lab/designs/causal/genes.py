@@ -117,40 +117,32 @@ def record_external_candidate(home: Home, asset: Mapping[str, Any], *, agent: st
     return document_form(Face(home).append("external_candidate", body, agent=check_agent(agent)))
 
 
-def marks_after(outcomes: Iterable[tuple[str, bool]]) -> list[dict[str, Any]]:
-    """Epigenetic marks by outcomes in order, each an environment and whether it succeeded there: what a gene's score there gains.
+def boost_after(outcomes: Iterable[bool]) -> float:
+    """What a gene's score gains by its outcomes in order: the first success gives .1, further ones .05, a failure takes .1.
 
-    The first success gives .1, further ones .05; a failure takes .1; all within -.5 to .5.
-
-    >>> marks_after([("linux", True), ("linux", True), ("", False)])
-    [{'context': 'linux', 'boost': 0.15}, {'context': '', 'boost': -0.1}]
+    >>> boost_after([True, True, False])
+    0.05
     """
-    found: dict[str, float] = {}
-    for context, success in outcomes:
-        change = _FAILED if not success else _REINFORCED if context in found else _NEW
-        found[context] = round(at_most(found.get(context, 0.0) + change, MOST_BOOST), 6)
-    return [{"context": context, "boost": boost} for context, boost in found.items()]
+    boost = 0.0
+    for place, success in enumerate(outcomes):
+        change = _FAILED if not success else _REINFORCED if place else _NEW
+        boost = round(at_most(boost + change, MOST_BOOST), 6)
+    return boost
 
 
 def mark_genes(home: Home) -> int:
-    """Record the genes whose marks changed by outcomes since; returns how many.
-
-    The environment is what attempts observed as such, '' else. Marks of environments that were not seen here stay.
-    """
-    outcomes: dict[str, list[tuple[str, bool]]] = {}
+    """Record the genes whose mark changed by outcomes since; returns how many. Marks of other contexts than '' stay."""
     with home.views.reading(Graph) as view:
-        columns = (view.lived[name].tolist() for name in ("gene", "environment", "failed"))
-        for gene, place, failed in zip(*columns, strict=True):
-            name = view.genes[gene] if gene >= 0 else ""
-            outcomes.setdefault(name, []).append((view.environments[place], not failed))
+        lived, failed = view.lived["gene"], view.lived["failed"]
+        outcomes = {name: ~failed[lived == number] for number, name in enumerate(view.genes)}
         known = [gene for gene in assets_of(home, own=True) if gene["id"] in outcomes]
         projects = [view.projects[int(view.known["project"][view.ids.numbers(gene["id"])[0]])] for gene in known]
     changed = 0
     for gene, project in zip(known, projects, strict=True):
-        before, here = marks_in(gene), marks_after(outcomes[gene["id"]])
-        seen = {mark["context"] for mark in here}
-        if (marks := [mark for mark in before if mark.get("context") not in seen] + here) != before:
-            _record(home, {**gene, "epigenetic_marks": marks}, project, "model", "main")
+        mark, before = {"context": "", "boost": boost_after(outcomes[gene["id"]].tolist())}, marks_in(gene)
+        if mark not in before:
+            others = [other for other in before if other.get("context") != ""]
+            _record(home, {**gene, "epigenetic_marks": [*others, mark]}, project, "model", "main")
             changed += 1
     return changed
 
@@ -199,22 +191,20 @@ def distill(home: Home, *, agent: str = "main") -> Asset | None:
     last = max((number_of(gene, "distilled_at") or 0.0 for gene in made_here), default=0.0)
     with home.views.reading(Graph) as view:
         good = view.lived["seq"][(view.lived["score"] >= _GOOD_SCORE) & ~view.lived["failed"]][-_MOST_READ:].tolist()
-    if now - last < MICROSECONDS_PER_DAY or len(good) < _FEWEST:
+    if now - last < MICROSECONDS_PER_DAY:
         return None
-    fresh = [event for event in home.journal.read(seqs=good) if event.at > last]
-    here = [event for event in fresh if event.body.get("project", "") == project]
-    told = [(event, set(map(trimmed, event.body["signal"]["signals"]))) for event in here]
-    for anchor, n in Counter(signal for _, signals in told for signal in signals).most_common():
-        found = [pair for pair in told if anchor in pair[1]] if n >= _FEWEST else []
-        used = [genes.get((event.body["gene"] or {}).get("id"), {}) for event, _ in found]
-        steps = _shared(texts_in(gene, "strategy") for gene in used)[:_MOST_STEPS]
-        matched = [signal for signal in _shared(signals for _, signals in found) if _is_word(signal)][:_MOST_TEXTS]
-        if matched and steps:
-            named = DISTILLED + stable_hash("\n".join([project, *matched, "", *steps]))
-            made: Asset = {"type": "Gene", "id": named, "signals_match": matched, "strategy": steps}
-            made |= {"category": used[0].get("category"), "distilled_at": now, "distilled_in": project}
-            return _record(home, made, project, "model", agent, [event.id for event, _ in found][-_MOST_TEXTS:])
-    return None
+    read = home.journal.read(seqs=good)
+    here = [event for event in read if event.at > last and event.body.get("project", "") == project]
+    signals = [set(map(trimmed, event.body["signal"]["signals"])) for event in here]
+    used = [genes.get((event.body["gene"] or {}).get("id"), {}) for event in here]
+    steps = _shared(texts_in(gene, "strategy") for gene in used)[:_MOST_STEPS]
+    matched = [signal for signal in _shared(signals) if _is_word(signal)][:_MOST_TEXTS]
+    if len(here) < _FEWEST or not (matched and steps):
+        return None
+    named = DISTILLED + stable_hash("\n".join([project, *matched, "", *steps]))
+    made: Asset = {"type": "Gene", "id": named, "signals_match": matched, "strategy": steps}
+    made |= {"category": used[0].get("category"), "distilled_at": now, "distilled_in": project}
+    return _record(home, made, project, "model", agent, [event.id for event in here][-_MOST_TEXTS:])
 
 
 def _shared(found: Iterable[Iterable[str]]) -> list[str]:

@@ -33,23 +33,23 @@ class Graph(View):
     as it was told, one after the other; known: of each id the place of the last, whether it is a gene, its project (number of
     a name), and whether it is trusted.  people: of each personality (by its key) its outcomes: success, failed, and the sum
     of their scores.  states: personalities as they were set, set_at: the seqs of the events that did.  lived: outcomes that
-    are trusted, in order: seq, gene (number, -1 without), environment (number of a name), score, whether it failed, and was
+    are trusted, in order: seq, gene (number, -1 without), score, whether it failed, and was
     of a mutation.
     """
 
     name = "causal_graph"
-    code = 1
+    code = 2
     kinds = ("attempt", "attempt_closed", "asset", "personality")
 
     def __init__(self) -> None:
         super().__init__()
         self.actions, self.agents, self.ids, self.projects = Names(), Names(), Names(), Names()
-        self.personalities, self.genes, self.environments = Names(), Names(), Names()
+        self.personalities, self.genes = Names(), Names()
         self.assets, self.states = Strings(), Strings()
         self.rows = Table(seq="i8", agent="i4", closed="?")
         self.known = Table(place="i8", gene="?", project="i4", own="?")
         self.people = Table(success="i8", failed="i8", score="f8")
-        self.lived = Table(seq="i8", gene="i4", environment="i4", failed="?", mutated="?", score="f8")
+        self.lived = Table(seq="i8", gene="i4", failed="?", mutated="?", score="f8")
         self.set_at = Table(seq="i8")
         self._open: dict[int, list[int]] = {}  # by agent, the rows that are open, the newest last
 
@@ -91,9 +91,8 @@ class Graph(View):
                 self.people.add()
             self.people[said["status"]][number] += 1
             self.people["score"][number] += score
-        place = self.environments.number(str((body.get("baseline") or {}).get("environment") or ""))
         self.lived.add(
-            seq=event.seq, gene=self.genes.number(gene) if gene else -1, environment=place, score=score,
+            seq=event.seq, gene=self.genes.number(gene) if gene else -1, score=score,
             failed=said["status"] == FAILED, mutated=bool(body.get("mutation")))  # fmt: skip
 
     def _asset(self, event: Event) -> None:

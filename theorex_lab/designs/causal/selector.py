@@ -110,11 +110,11 @@ def _steps(regex: str, flags: str, characters: int) -> float:
     return float((characters + len(regex)) ** repeated) / math.factorial(repeated) * ways
 
 
-def match_score(gene: Gene, matcher: Matcher, environment: str = "") -> float:
+def match_score(gene: Gene, matcher: Matcher) -> float:
     """How many of a gene's patterns fit, .8 of it for a distilled one; with its boost where any does."""
     hits = sum(map(matcher.hits, list(dict.fromkeys(texts_in(gene, "signals_match")))[:_MOST_PATTERNS]))
     weight = _DISTILLED_WEIGHT if gene["id"].startswith(DISTILLED) else 1.0
-    return max(0.01, hits * weight + boost_of(gene, environment)) if hits else 0.0
+    return max(0.01, hits * weight + boost_of(gene)) if hits else 0.0
 
 
 def texts_in(asset: Mapping[str, Any], name: str) -> list[str]:
@@ -124,14 +124,14 @@ def texts_in(asset: Mapping[str, Any], name: str) -> list[str]:
     return [text for text in found if isinstance(text, str)]
 
 
-def boost_of(gene: Gene, environment: str = "") -> float:
-    """What a gene's epigenetic marks add to its score in an environment, -.5 to .5; '' is what is known of none.
+def boost_of(gene: Gene) -> float:
+    """What a gene's epigenetic marks add to its score, -.5 to .5: those of the context '', others are another's.
 
-    >>> boost_of({"epigenetic_marks": [{"context": "linux", "boost": 0.1}]}, "linux")
+    >>> boost_of({"epigenetic_marks": [{"context": "", "boost": 0.1}, {"context": "linux", "boost": 0.3}]})
     0.1
     """
-    here = [mark for mark in marks_in(gene) if mark.get("context") == environment]
-    return at_most(sum(number_of(mark, "boost") or 0.0 for mark in here), MOST_BOOST)
+    own = [mark for mark in marks_in(gene) if mark.get("context") == ""]
+    return at_most(sum(number_of(mark, "boost") or 0.0 for mark in own), MOST_BOOST)
 
 
 def marks_in(gene: Gene) -> list[Mapping[str, Any]]:
@@ -169,7 +169,7 @@ def drift_intensity(genes: int, *, explicit: bool) -> float:
 
 
 def select_gene(home: Home, signals: Sequence[str], genes: Sequence[Gene] | None = None, *, drift_enabled: bool = False,
-                seed: int | np.random.Generator = 0, environment: str = "") -> Selection:  # fmt: skip
+                seed: int | np.random.Generator = 0) -> Selection:  # fmt: skip
     """Choose the gene to try for signals, among these or those that are known.
 
     Only genes whose patterns fit can be chosen: the one of them that advice prefers, else the one with the most patterns that
@@ -180,7 +180,7 @@ def select_gene(home: Home, signals: Sequence[str], genes: Sequence[Gene] | None
     given = checked_signals(signals)
     pool = {checked_id("gene", gene.get("id")): gene for gene in (assets_of(home) if genes is None else genes)}
     drift, matcher = drift_enabled or causal_settings(home).drift, Matcher(given)
-    scores = {name: score for name, gene in pool.items() if (score := match_score(gene, matcher, environment))}
+    scores = {name: score for name, gene in pool.items() if (score := match_score(gene, matcher))}
     advice = get_advice(home, given, list(scores), drift)
     failed = frozenset() if drift else failed_genes(assets_of(home, genes=False, own=True), given)
     banned = advice.banned_gene_ids | (failed & scores.keys())

@@ -33,7 +33,6 @@ def _checks(name: str) -> Callable[..., Any]:
 Told = tuple[dict[str, Any], str]  # the result of a command, and the text for people
 _PATH = click.Path(file_okay=False, path_type=Path)
 _FOLDER = click.argument("folder", metavar="DIR", type=_PATH)
-_ANY_FOLDER = click.argument("folder", metavar="[DIR]", required=False, type=_PATH)
 _NAME = click.argument("name", metavar="DOMAIN")
 _TEXT = click.option("--text", required=True, help="What is written.")
 _BY = click.option("--by", type=click.Choice(["main", "subagent"]), default="main", help="Who writes.")
@@ -178,40 +177,15 @@ def _import_domains(home: Home, folder: Path, **given: Any) -> Told:
     return {"files": [asdict(file) for file in found]}, "\n".join(rows) or "no domain is there"
 
 
-def _validate(home: Home, folder: Path | None, fix: bool) -> Told:
-    """Without DIR, that the chains of the facts here are complete and without a circle. With DIR, every
-    life/*/*/items.json below it; --fix mends what can be, a copy of each file first. Exit code 1 where something is wrong.
+def _validate(home: Home) -> Told:
+    """That the chains of the facts are complete and without a circle. Exit code 1 where something is wrong.
 
-    JSON: {files, facts, problems, mended, written}
+    JSON: {facts, problems}
     """
-    if fix and folder is None:
-        raise InvalidInput("got --fix without DIR; allowed is a folder: what is here is never rewritten")
-    return _checked(_checks("check_home")(home) if folder is None else _checks("check_tree")(folder, fix=fix))
-
-
-def _migrate(_home: Home, folder: Path) -> Told:
-    """Every life/*/*/items.json below DIR, a copy of each first: confidence .7, abstractionLevel, tags where they lack.
-
-    JSON: {files, facts, problems, mended, written}
-    """
-    return _checked(_checks("migrate_tree")(folder))
-
-
-def _checked(found: Any) -> Told:
-    mended = [f"mended: {line}" for line in found.mended]
+    found = _checks("check_home")(home)
     if found.problems:
-        fail("\n".join([*mended, *found.problems]), **asdict(found))
-    return asdict(found), "\n".join([*mended, f"{found.facts} facts are well, {len(found.written)} files were written"])
-
-
-def _init(_home: Home, folder: Path) -> Told:
-    """The folders of facts, daily notes and notes of the work, MEMORY.md and SOUL.md; nothing is overwritten.
-
-    JSON: {made, kept, hooks}
-    """
-    found = _checks("init_tree")(folder)
-    rows = [*(f"made {name}" for name in found["made"]), "Enter where the agent runs:", *found["hooks"]]
-    return dict(found), "\n".join(rows)
+        fail("\n".join(found.problems), **asdict(found))
+    return asdict(found), f"{found.facts} facts are well"
 
 
 def _dedup(home: Home, entity: str, text: str, seed: bool) -> Told:
@@ -245,9 +219,7 @@ fact_review = _made(
     "review", _review, OWN_AGENT, click.argument("note_id", metavar="NOTE"),
     click.argument("verdict", metavar="VERDICT", type=click.Choice([*notes.VERDICTS])), _ANY_ENTITY,
     click.option("--abstraction", type=click.Choice(["pattern", "principle"]), default="pattern", help="Of the fact."))  # fmt: skip
-fact_validate = _made("validate", _validate, _ANY_FOLDER, click.option("--fix", is_flag=True, help="Mend what can be."))
-fact_migrate = _made("migrate", _migrate, _FOLDER)
-fact_init = _made("init", _init, _FOLDER)
+fact_validate = _made("validate", _validate)
 fact_dedup = _made(
     "dedup", _dedup, _ANY_ENTITY, click.option("--text", default="", help="A text that may be there."),
     click.option("--seed", is_flag=True, help="Look through all facts."))  # fmt: skip

@@ -39,14 +39,9 @@ def colour_of(number: int) -> str:
     return LINE_COLOURS[number % len(LINE_COLOURS)]
 
 
-def shape_of(number: int) -> str:
-    """The marker of this number; they come round again."""
-    return SHAPES[number % len(SHAPES)]
-
-
 def look_of(number: int, **more: Any) -> dict[str, Any]:
     """Colour and marker of the line of this number, and what else is given, as `Axes.plot` takes them."""
-    return {"color": colour_of(number), "marker": shape_of(number), **more}
+    return {"color": colour_of(number), "marker": SHAPES[number % len(SHAPES)], **more}
 
 
 def finish_axes(ax: Axes, *, hidden: Sequence[str] = ("top", "right"), **settings: Any) -> Axes:
@@ -125,10 +120,9 @@ def legend_beside(ax: Axes, handles: Sequence[Any] | None = None) -> None:
     ax.legend(handles=handles, loc="upper left", bbox_to_anchor=(1.01, 1.0), borderaxespad=0.0, frameon=False)
 
 
-def say(ax: Axes, message: str, *, framed: bool = False) -> Axes:
-    """A message in place of a picture, and in place of its axes where it is not `framed`."""
-    if not framed:
-        ax.set_axis_off()
+def say(ax: Axes, message: str) -> Axes:
+    """A message in place of a picture and of its axes."""
+    ax.set_axis_off()
     ax.text(0.5, 0.5, message, transform=ax.transAxes, ha="center", va="center", color="#555555")
     return ax
 

@@ -30,13 +30,13 @@ from theorex_lab.text.line import one_line
 Frame = Any  # attempts, as `attempts_of` gives them
 _COLUMNS = ("at", "signals", "key", "where", "gene", "did", "success")
 _AGAIN = re.compile(r"call \S+ with another (\w+)")
-_LATE_DAYS = 366  # after its last event, when every session of a log is over
+_LATE_DAYS = 1  # after its last event, when every session of a log is over
 _COLOURS = {"success": "#009E73", "failed": "#D55E00"}
 _CELLS = {"unknown": "#F4F4F4", "tried": "#56B4E9", "banned": "#D55E00", "preferred": "#009E73"}
 
 
 def lab_of(log: Log) -> Lab:
-    """A lab that lived through a log and told its attempts, a year after its last event; whoever asked closes it."""
+    """A lab that lived through a log and told its attempts, a day after its last event; whoever asked closes it."""
     lab = Lab.temporary(clock=FixedClock(log.events[-1].at + _LATE_DAYS * MICROSECONDS_PER_DAY))
     lab.journal.append(log.events, allow_future=True)
     lab.causal.fill()
@@ -88,7 +88,8 @@ def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axe
     nx.draw_networkx_nodes(graph, places, list(places), ax=ax, node_size=40, node_color="#444444")
     nx.draw_networkx_edges(graph, places, ax=ax, edge_color=colours, width=widths, arrowsize=9, node_size=60, alpha=0.7)
     for (x, name), place in places.items():
-        axes.note(ax, _short(name, 46), place, (-8, 0, 8)[x], above=6 * (x == 1), fontsize=8)
+        clear = {"fc": "white", "ec": "none", "alpha": 0.7, "pad": 0}
+        axes.note(ax, _short(name, 46), place, (-8, 0, 8)[x], above=6 * (x == 1), fontsize=8, bbox=clear)
     title = f"{len(shown)} attempts: what failed, what was done, what came of it"
     return axes.finish_axes(ax, hidden=("top", "right", "bottom", "left"), xlim=(-0.9, 2.4), title=title)
 
@@ -111,7 +112,7 @@ def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> 
     names = zip(rows["where"], rows.did, rows.n, strict=True)
     axes.name_rows(ax, [f"{_short(where, 44)} → {_short(did, 40)} ({n})" for where, did, n in names], fontsize=8)
     axes.legend_below(ax, look)
-    return axes.finish_axes(ax, xlim=(0, 1), xlabel="success", title="What helped, and how sure that is")
+    return axes.finish_axes(ax, xlim=(-0.03, 1.03), xlabel="success", title="What helped, and how sure that is")
 
 
 def evidence_of(attempts: Frame) -> EvidenceTable:
@@ -149,36 +150,40 @@ def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axe
     return ax
 
 
-def draw_advice(attempts: Frame, half_life_days: float = 30.0, drift: bool = False) -> Figure:
+def draw_advice(attempts: Frame, half_life_days: float = 30.0, drift: bool = False, genes: int = 6) -> Figure:
     """What another half-life would have advised after the error met most, attempt by attempt, and how drift spreads the choice.
 
-    half_life_days: of all evidence; infinity: it never ages.
+    half_life_days: of all evidence; infinity: it never ages.  genes: how many, of those tried most, are chosen among.
     """
     days = None if math.isinf(half_life_days) else half_life_days
     settings = CausalSettings(edge_half_life_days=days, gene_half_life_days=days)
     ordered, own = attempts.sort_values("at"), attempts[attempts.key == attempts.key.mode()[0]]
-    signals, genes = own.signals.iloc[0], _most(own.gene, 6)
+    signals, pool = own.signals.iloc[0], _most(own.gene, genes)
     did, at = ordered.drop_duplicates("gene").set_index("gene").did, ordered["at"].tolist()
-    told = [advice_from(evidence_of(ordered[: n + 1]), signals, genes, settings, then) for n, then in enumerate(at)]
+    told = [advice_from(evidence_of(ordered[: n + 1]), signals, pool, settings, then) for n, then in enumerate(at)]
     figure = Figure(figsize=(10, 6.5), layout="constrained")
     above, below = figure.subplots(2, height_ratios=(3, 2))
-    for number, gene in enumerate(genes):
+    for number, gene in enumerate(pool):
         look = {"color": axes.colour_of(number), "label": _short(did[gene], 60), "drawstyle": "steps-post"}
         above.plot((np.array(at) - at[0]) / MICROSECONDS_PER_DAY, [advice.scores[gene] for advice in told], **look)
     axes.legend_below(above, columns=2)
-    order, intensity = list(told[-1].scores), drift_intensity(len(genes), explicit=drift)
+    order, intensity = list(told[-1].scores), drift_intensity(len(pool), explicit=drift)
     among = min(len(order), max(2, math.ceil(len(order) * intensity))) if drift else 1
-    below.barh(range(among), [1 / among] * among, color=[axes.colour_of(genes.index(gene)) for gene in order[:among]])
+    below.barh(range(among), [1 / among] * among, color=[axes.colour_of(pool.index(gene)) for gene in order[:among]])
     axes.name_rows(below, [_short(did[gene], 46) for gene in order], fontsize=8)
     title = _short(f"After {_where(signals)}", 80)
-    axes.finish_axes(above, ylabel="score", xlabel="days", title=f"{title}; half-life {half_life_days:g} days")
+    axes.finish_axes(above, ylabel="score", xlabel="days", title=f"{title}; {_aging(half_life_days)}")
     shown = f"Drift {'on' if drift else 'off'}: intensity {intensity:.2f}"
     axes.finish_axes(below, xlim=(0, 1), xlabel="chance to be chosen", title=shown)
     return figure
 
 
+def _aging(days: float) -> str:
+    return "evidence never ages" if math.isinf(days) else f"half-life {days:g} days"
+
+
 def advice_explorer(sources: Mapping[str, Frame]) -> Any:
-    """A choice of half-lives and a switch for drift over `draw_advice`; sources: attempts by name.
+    """A choice of half-lives, a switch for drift and how many genes there are, over `draw_advice`; sources: attempts by name.
 
     Returns an ipywidgets VBox. Raises InvalidInput for no source.
     """
@@ -186,14 +191,15 @@ def advice_explorer(sources: Mapping[str, Frame]) -> Any:
         {name: partial(pd.DataFrame.copy, one) for name, one in sources.items()}, "attempts"
     )
     lives = {"options": [("7", 7.0), ("30", 30.0), ("45", 45.0), ("never ages", math.inf)], "value": 30.0}
-    half_life, drift = (
-        control("SelectionSlider", "Half-life (days)", **lives),
-        control("Checkbox", "Drift", value=False),
-    )
+    half_life = control("SelectionSlider", "Half-life (days)", **lives)
+    drift = control("Checkbox", "Drift", value=False)
+    genes = control("IntSlider", "Genes to choose among", value=6, min=1, max=len(axes.LINE_COLOURS))
 
     def drawn(attempts: Frame) -> tuple[str, Figure]:
-        told = f"{len(attempts)} attempts, half-life {half_life.value:g} days, drift {'on' if drift.value else 'off'}"
-        return paragraph(told), draw_advice(attempts, half_life.value, drift.value)
+        told = f"{len(attempts)} attempts, {_aging(half_life.value)}, drift {'on' if drift.value else 'off'}"
+        return paragraph(f"{told} among {genes.value} genes"), draw_advice(
+            attempts, half_life.value, drift.value, genes.value
+        )
 
     explorer.source.description = "Attempts"
-    return explorer.box([half_life, drift], lambda _=None: explorer.show(drawn))
+    return explorer.box([half_life, drift, genes], lambda _=None: explorer.show(drawn))

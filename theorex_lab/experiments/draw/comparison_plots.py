@@ -45,20 +45,6 @@ def plot_comparison(compared: Comparison, *, score: str = "", mode: str = "injec
                             title=f"{', '.join(compared.logs[:3])}: what a context was worth")  # fmt: skip
 
 
-def plot_survivors(compared: Comparison, *, ax: Axes | None = None) -> Axes:
-    """Draw how many probes are still answered after nights in which nothing happened, a line for each design."""
-    ax, found = axes.new_axes(ax, width=9.0), compared.survivors
-    if found.empty:
-        return axes.say(ax, "nothing can be forgotten: the logs hold no probes")
-    for number, (design, shares) in enumerate(found.iterrows()):
-        ax.plot(shares.index, shares, label=str(design), **axes.look_of(number, linewidth=1.2))
-    axes.legend_beside(ax)
-    days = compared.plan.every_days
-    return axes.finish_axes(ax, xlabel="nights without events" + ("" if days == 1 else f", {days:g} days apart"),
-                            ylabel="share of probes with some evidence", ylim=(0, 1.05),
-                            title=f"{', '.join(compared.logs[:3])}: what is still found")  # fmt: skip
-
-
 def plot_sessions(replayed: SessionReplay, *, ax: Axes | None = None) -> Axes:
     """Draw, session by session, the share of the needed files that the context named, beside the files touched last.
 

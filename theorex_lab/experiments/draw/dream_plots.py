@@ -1,4 +1,4 @@
-"""Pictures of dreams: strategies as a graph, what survives, where a way no longer fits, and both as sliders change them."""
+"""Pictures of dreams: strategies as a graph, where a way no longer fits, and both as sliders change them."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -8,7 +8,6 @@ import networkx as nx
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from theorex_lab.designs.dreams.strategies import EdgeRow, Strategy, all_edges, vectors_of
 from theorex_lab.experiments.draw import axes
@@ -24,7 +23,6 @@ _MOST_ROWS, _MOST_STEPS, _WORDS = 20, 14, 52
 _KINDS = {"goal": "#444444", "step": "#56B4E9", "step seen again": "#0072B2", "done instead": "#E69F00",
           "not to be done": "#D55E00"}  # fmt: skip
 _PATHS = {"memory_traversal": "#009E73", "context_jump": "#E69F00", "zero_shot": "#8C8C8C"}
-_KEPT = {"found": "past goals that find their strategy in the first three", "readable": "past steps still there"}
 
 
 def plot_strategies(strategies: Sequence[Strategy], edges: Sequence[EdgeRow] = (), *, ax: Axes | None = None) -> Axes:
@@ -57,16 +55,6 @@ def plot_strategies(strategies: Sequence[Strategy], edges: Sequence[EdgeRow] = (
     keys = [axes.key(kind, "o", color=colour) for kind, colour in _KINDS.items()]
     axes.legend_below(ax, [*keys, axes.key("leads to", ls="-", color="#CC79A7")], columns=3)
     return axes.finish_axes(ax, title=f"{len(strategies)} strategies", hidden=("top", "right", "bottom", "left"))
-
-
-def plot_kept(cycles: Any, *, ax: Axes | None = None) -> Axes:
-    """What `survivors` found, cycle by cycle: goals that find their strategy and steps that can be read."""
-    ax, number = axes.new_axes(ax), axes.columns_of(cycles, "cycle")[0]
-    for place, (name, label) in enumerate(_KEPT.items()):
-        ax.plot(number, axes.columns_of(cycles, name)[0], label=label, **axes.look_of(place))
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.legend_below(ax, columns=1)
-    return axes.finish_axes(ax, xlabel="cycles of dreams", ylabel="share", ylim=(0, 1.05), title="What survives dreams")
 
 
 def plot_way(way: Way, limit: float, *, ax: Axes | None = None) -> Axes:

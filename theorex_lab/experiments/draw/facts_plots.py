@@ -1,13 +1,11 @@
-"""Pictures of facts: the graph of entities, tiers over time, chains of what replaced what, beliefs, and growth."""
+"""Pictures of facts: the graph of entities, chains of what replaced what, beliefs, and growth."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import networkx as nx
-from matplotlib import dates
 from matplotlib.axes import Axes
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
+from theorex_lab.clock import to_iso
 from theorex_lab.designs.facts.facts import Fact
 from theorex_lab.designs.facts.items import FactSettings
 from theorex_lab.designs.facts.summaries import tier
@@ -61,51 +59,13 @@ def plot_fact_graph(facts: Sequence[Fact], now: int, *, seed: int = 0, ax: Axes 
     return axes.finish_axes(ax, title=f"{len(shown)} facts of {len(entities)} entities, {to_iso(now)[:10]}")
 
 
-def plot_tiers(facts: Sequence[Fact], now: int, *, ax: Axes | None = None) -> Axes:
-    """Each fact as a bar from when it was written to `now` (µs UTC), coloured by its tier on each day; at most 40, newest first.
-
-    Uses are counted as they stand now, so that a fact that was used is drawn as of its last use from there on.
-    """
-    shown = sorted(facts, key=lambda fact: -fact.at)[:_MOST]
-    ax = axes.new_axes(ax, width=10.0, height=1.8 + 0.24 * max(len(shown), 2))
-    if not shown:
-        return axes.say(ax, "No facts yet")
-    for row, fact in enumerate(shown):
-        for begins, ends, state in _spells(fact, now):
-            width, left = (time / MICROSECONDS_PER_DAY for time in (ends - begins, begins))
-            ax.barh(row, width, left=left, color=COLOURS[state], height=0.75)
-    axes.name_rows(ax, [one_line(fact.text, 58) for fact in shown], fontsize=8)
-    axes.legend_below(ax, _keys("s"), columns=4)
-    calendar: Any = dates  # its classes say no types
-    places = calendar.AutoDateLocator(maxticks=9)
-    ax.xaxis.set(major_locator=places, major_formatter=calendar.ConciseDateFormatter(places))
-    return axes.finish_axes(ax, title="Facts and their tiers, day by day")
-
-
-def _spells(fact: Fact, now: int) -> list[tuple[int, int, str]]:
-    """From when to when (µs UTC) a fact was in each state."""
-    spells: list[tuple[int, int, str]] = []
-    for at in range(fact.at, max(now, fact.at + 1), MICROSECONDS_PER_DAY):
-        used = fact._replace(last_accessed=fact.last_accessed if (fact.last_accessed or at) < at else None)
-        state, ends = _state(used, at), min(at + MICROSECONDS_PER_DAY, now)
-        begins = spells.pop()[0] if spells and spells[-1][2] == state else at
-        spells.append((begins, ends, state))
-    return spells
-
-
 def plot_chain(chain: Sequence[Fact], *, ax: Axes | None = None) -> Axes:
     """Facts that stood in each other's place, oldest on top: when each held, in what words, and who said it."""
     until = ("holds" if (end := fact.superseded_at) is None else f"held until {to_iso(end)[:10]}" for fact in chain)
     said = (f"{to_iso(fact.at)[:10]}, {fact.source}: {one_line(fact.text, 100)}" for fact in chain)
     told = [f"{words} ({held})" for words, held in zip(said, until, strict=True)]
     title = f"{chain[-1].entity}: {len(chain)} facts, oldest first" if chain else "No facts yet"
-    ax = _listed(ax, told, [fact.active for fact in chain], title)
-    rows = {fact.id: row for row, fact in enumerate(chain)}
-    arrow = {"arrowstyle": "->", "color": _GREY, "shrinkA": 9, "shrinkB": 9}
-    for row, fact in enumerate(chain):
-        if fact.superseded_by in rows:
-            ax.annotate("", (0, rows[fact.superseded_by]), (0, row), arrowprops=arrow)
-    return ax
+    return _listed(ax, told, [fact.active for fact in chain], title)
 
 
 def _listed(ax: Axes | None, texts: Sequence[str], held: Sequence[bool], title: str) -> Axes:

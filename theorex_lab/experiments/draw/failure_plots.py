@@ -13,7 +13,6 @@ from theorex_lab.text.line import one_line
 TIMELINE_STEPS = 24  # of a longer run the beginning, the end and what is around the marks are drawn
 FOUND_COLOUR, LABEL_COLOUR = axes.TIER_COLOURS["ACTIVE"], axes.LINE_COLOURS[0]
 _RINGS = {FOUND_COLOUR: 15, LABEL_COLOUR: 20}  # points; the one lies in the other
-_LANES = 6
 _TEXT_LANES = 9  # the texts are as wide as so many columns
 _TEXT_CHARACTERS = 88
 _NAME_CHARACTERS, _TITLE_CHARACTERS = 24, 60
@@ -52,7 +51,7 @@ def plot_timeline(steps: Steps, *, found: Mark = None, labelled: Mark = None, ax
     if not steps:
         return axes.say(ax, "No steps yet: no run was recorded")
     rows = _rows(steps, marks)
-    lanes = _lanes([steps[k].agent for k in rows])
+    lanes = list(dict.fromkeys(steps[k].agent for k in rows))
     _draw_steps(ax, steps, rows, lanes, {FOUND_COLOUR: found, LABEL_COLOUR: labelled})
     names = [one_line(lane, _NAME_CHARACTERS) for lane in lanes]
     ax.set_xticks(range(len(lanes)), names, rotation=20, ha="left", fontsize=8, parse_math=False)
@@ -62,7 +61,12 @@ def plot_timeline(steps: Steps, *, found: Mark = None, labelled: Mark = None, ax
     ax.set(xlim=(-0.5, len(lanes) - 0.5 + _TEXT_LANES), ylim=(len(rows) - 0.5, -0.7))
     left_out = len(steps) - len(rows)
     ax.set_ylabel("Step" if not left_out else f"Step ({left_out} are not drawn)")
-    _legend_of_steps(ax, found, labelled)
+    kinds = (("an agent's step", "o", "#444444"), ("what came back", "s", "#444444"), ("failed", "X", FOUND_COLOUR))
+    keys = [axes.key(name, marker, color=colour, ms=6) for name, marker, colour in kinds]
+    rings = (("found", found, FOUND_COLOUR), ("labelled", labelled, LABEL_COLOUR))
+    keys += [axes.key(f"decisive, {name}", "o", mfc="none", mec=colour, mew=2, ms=11)
+             for name, mark, colour in rings if mark is not None]  # fmt: skip
+    ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(0.0, 0.0), ncols=len(keys), frameon=False, fontsize=8)
     title = "The run" if found is labelled is None else "The run, and the step that decided its failure"
     return axes.finish_axes(ax, hidden=("top", "right", "bottom"), title=title)
 
@@ -78,16 +82,10 @@ def _rows(steps: Sequence[RunStep], marks: Sequence[int]) -> list[int]:
     return sorted([*ends, *near][:TIMELINE_STEPS])
 
 
-def _lanes(agents: Sequence[str]) -> list[str]:
-    """Names of the columns in the order of their first step; what comes after the fifth shares the last."""
-    names = list(dict.fromkeys(agents))
-    return names if len(names) <= _LANES else [*names[: _LANES - 1], f"{len(names) - _LANES + 1} others"]
-
-
 def _draw_steps(ax: Axes, steps: Steps, rows: list[int], lanes: list[str], marks: Mapping[str, Mark]) -> None:
     """Each step in the column of its agent with the beginning of its text, and a ring of its colour around each mark."""
     readings = read_run(steps)
-    columns = [lanes.index(steps[k].agent) if steps[k].agent in lanes else len(lanes) - 1 for k in rows]
+    columns = [lanes.index(steps[k].agent) for k in rows]
     ax.plot(columns, range(len(rows)), "-", color="#D0D0D0", linewidth=1, zorder=1)
     for row, (k, column) in enumerate(zip(rows, columns, strict=True)):
         reading = readings[k]
@@ -98,12 +96,3 @@ def _draw_steps(ax: Axes, steps: Steps, rows: list[int], lanes: list[str], marks
             ax.plot(column, row, "o", mfc="none", mec=colour, mew=2, ms=_RINGS[colour], zorder=3)
         text = one_line(steps[k].text.replace("```", ""), _TEXT_CHARACTERS)
         axes.note(ax, text, (len(lanes) - 0.4, row), fontsize=8, weight="bold" if rings else "normal")
-
-
-def _legend_of_steps(ax: Axes, found: Mark, labelled: Mark) -> None:
-    kinds = (("an agent's step", "o", "#444444"), ("what came back", "s", "#444444"), ("failed", "X", FOUND_COLOUR))
-    keys = [axes.key(name, marker, color=colour, ms=6) for name, marker, colour in kinds]
-    for name, mark, colour in (("found", found, FOUND_COLOUR), ("labelled", labelled, LABEL_COLOUR)):
-        if mark is not None:
-            keys.append(axes.key(f"decisive, {name}", "o", mfc="none", mec=colour, mew=2, ms=11))
-    ax.legend(handles=keys, loc="upper left", bbox_to_anchor=(0.0, 0.0), ncols=len(keys), frameon=False, fontsize=8)

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+import networkx as nx
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.dates import ConciseDateFormatter
@@ -70,8 +71,7 @@ def plot_tiers(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
 def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
     """Concepts and their links, from `AxonView.graph()`: colour by tier, size by importance, width by link strength.
 
-    Agents have shapes of their own where there are several. Shows the 40 concepts of highest importance, and says
-    how many are left out. The layout follows from `seed` alone.
+    Shows the 40 concepts of highest importance, and says how many are left out. The layout follows from `seed` alone.
     """
     ax = axes.new_axes(ax, width=10.0, height=7.5)
     ax.set_axis_off()
@@ -82,17 +82,20 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
     title = f"The {len(shown)} concepts of highest importance ({left_out:,} more are not drawn)"
     title = title if left_out else f"All {len(shown)} concepts and how they are linked"
     ax.set(xlim=(-1.15, 1.15), ylim=(-1.08, 1.08), title=title)
-    places = _layout(shown, seed)
-    at = dict(zip(shown, places, strict=True))
+    at = dict(zip(shown, _layout(shown, seed), strict=True))
     for first, second, strength in shown.edges(data="strength", default=0.1):
         ends = np.array([at[first], at[second]])
         ax.plot(*ends.T, color="#7F7F7F", alpha=0.55, linewidth=0.6 + 4 * min(strength, 1.0), zorder=1)
-    nodes = list(shown.nodes.values())
-    for data, (x, y), diameter in zip(nodes, places.tolist(), _draw_nodes(ax, nodes, places), strict=True):
+    for node, data in shown.nodes.items():
+        diameter, colour = 6 + 14 * data["importance_weight"], axes.TIER_COLOURS[data["relevance_tier"]]
+        ax.plot(*at[node], "o", color=colour, markersize=diameter, markeredgecolor="white", zorder=2)
         outline = [withStroke(linewidth=2.5, foreground="white", alpha=0.8)]
-        inward, text = -1 if x > 0 else 1, data["canonical_form"]
+        inward, text = -1 if at[node][0] > 0 else 1, data["canonical_form"]
         label = text if len(text) <= _LABEL_LETTERS else text[: _LABEL_LETTERS - 1] + "…"
-        axes.note(ax, label, (x, y), inward * (diameter / 2 + 2), fontsize=8.5, zorder=3, path_effects=outline)
+        axes.note(ax, label, at[node], inward * (diameter / 2 + 2), fontsize=8.5, zorder=3, path_effects=outline)
+    found = {data["relevance_tier"] for data in shown.nodes.values()}
+    keys = [axes.key(name, "o", color=colour) for name, colour in axes.TIER_COLOURS.items() if name in found]
+    axes.legend_below(ax, [*keys, axes.key("link (by strength)", ls="-", color="#7F7F7F")], columns=6)
     return ax
 
 
@@ -105,7 +108,7 @@ def plot_occupancy(table: Any, *, ax: Axes | None = None) -> Axes:
     days, *counts = axes.columns_of(table, "at_days", "active", "mild", "less", "sleeping")
     ax = axes.new_axes(ax)
     if not len(days):
-        return axes.say(ax, "No events yet: nothing to count", framed=True)
+        return axes.say(ax, "No events yet: nothing to count")
     names = ("ACTIVE", "MILD", "LESS", "SLEEPING")
     areas = ax.stackplot(days, *counts, colors=[axes.TIER_COLOURS[name] for name in names], labels=names, alpha=0.9)
     axes.legend_beside(ax, areas[::-1])  # in the order in which the areas lie
@@ -147,35 +150,18 @@ def plot_law_scores(table: Any, *, n_scored: int | None = None, ax: Axes | None 
     """
     laws, mrr, low, high, chosen = axes.columns_of(table, "law", "mrr", "low", "high", "chosen")
     ax = axes.new_axes(ax, width=7.5, height=1.4 + 0.34 * len(laws))
-    for place, row in enumerate(np.argsort(-np.asarray(mrr, dtype=float), kind="stable").tolist()):
+    order = np.argsort(-np.asarray(mrr, dtype=float), kind="stable").tolist()
+    for place, row in enumerate(order):
         colour, marker = (axes.TIER_COLOURS["ACTIVE"], "D") if chosen[row] else (axes.LINE_COLOURS[0], "o")
         axes.draw_interval(ax, mrr[row], place, low[row], high[row], level=True, fmt=marker, color=colour, markersize=7)
-        label = f"{laws[row]}{' (chosen)' if chosen[row] else ''}  {mrr[row]:.3f}"
-        axes.note(ax, label, (0, place), -6, in_width=True, fontsize=None, color=colour if chosen[row] else "black")
     over = "" if n_scored is None else f" over {n_scored:,} events"
-    ax.set(ylim=(max(len(laws), 1) - 0.5, -0.5), yticks=[], xlabel=f"Mean reciprocal rank{over} (0 to 1)")
+    axes.name_rows(ax, [f"{laws[row]}{' (chosen)' if chosen[row] else ''}  {mrr[row]:.3f}" for row in order])
+    ax.set(xlabel=f"Mean reciprocal rank{over} (0 to 1)")
     ax.set_xlim(left=0)
     ax.grid(axis="x", color="#E5E5E5")
     ax.set_axisbelow(True)
     title = "Which law ranks the next use best (bars: 95 % bootstrap)" if len(laws) else "No laws scored yet"
     return axes.finish_axes(ax, title=title)
-
-
-def _draw_nodes(ax: Axes, nodes: Sequence[Mapping[str, Any]], places: Floats) -> Floats:
-    """Markers and their legend; returns the diameters in points."""
-    agents = sorted({data["agent_id"] for data in nodes})
-    shapes = {agent: axes.shape_of(number) for number, agent in enumerate(agents)}
-    diameters = np.array([6 + 14 * data["importance_weight"] for data in nodes])
-    for data, place, diameter in zip(nodes, places, diameters, strict=True):
-        ax.plot(*place, marker=shapes[data["agent_id"]], color=axes.TIER_COLOURS[data["relevance_tier"]],
-                markersize=diameter, markeredgecolor="white", zorder=2)  # fmt: skip
-    found = {data["relevance_tier"] for data in nodes}
-    keys = [axes.key(name, "o", color=colour) for name, colour in axes.TIER_COLOURS.items() if name in found]
-    if len(agents) > 1:
-        keys += [axes.key(name, shapes[name], color="#444444") for name in agents]
-    ax.legend(handles=keys, loc="upper center", bbox_to_anchor=(0.5, 0.0), ncols=min(len(keys), 8), frameon=False,
-              title="size: importance, line: link strength", title_fontsize="small")  # fmt: skip
-    return diameters
 
 
 def _draw_bands(ax: Axes, active_threshold: float, mild_threshold: float) -> None:
@@ -191,16 +177,11 @@ def _draw_bands(ax: Axes, active_threshold: float, mild_threshold: float) -> Non
 
 def _strongest(graph: Any) -> Any:
     """The part of the graph that is drawn, its nodes and edges in an order that does not hang on their insertion."""
-    import networkx as nx
-
-    def rank(node: Any) -> tuple[float, int, str]:
-        data = graph.nodes[node]
-        return -data["importance_weight"], -data["frequency_count"], str(node)
-
-    kept = sorted(graph, key=rank)[:GRAPH_NODES]
+    kept = sorted(graph.nodes.items(), key=lambda item: (-item[1]["importance_weight"], -item[1]["frequency_count"],
+                                                         str(item[0])))[:GRAPH_NODES]  # fmt: skip
     shown = nx.Graph()
-    shown.add_nodes_from((node, graph.nodes[node]) for node in kept)
-    edges = graph.subgraph(kept).edges(data=True)
+    shown.add_nodes_from(kept)
+    edges = graph.subgraph(node for node, _ in kept).edges(data=True)
     shown.add_edges_from(sorted(edges, key=lambda edge: sorted(map(str, edge[:2]))))
     return shown
 
@@ -208,8 +189,6 @@ def _strongest(graph: Any) -> Any:
 def _layout(graph: Any, seed: int) -> Floats:
     """Positions in −1..1, shape (n, 2): a spring layout in which each node has a height of its own, so that labels
     at its side cover no other label."""
-    import networkx as nx
-
     n = len(graph)
     points = nx.spring_layout(graph, seed=seed, k=2.2 / np.sqrt(n), iterations=150, weight="strength")
     places = np.array([points[node] for node in graph], dtype=np.float64)

@@ -1,4 +1,4 @@
-"""Pictures of search: what each method finds, and at what cost."""
+"""Pictures of search: what each method finds."""
 
 from typing import Any
 
@@ -29,16 +29,3 @@ def plot_recall(score: Any, *, ax: Axes | None = None) -> Axes:
     ax.minorticks_off()
     return axes.finish_axes(ax, xticks=depths, xticklabels=depths, xlabel="Texts that come back", ylabel="Recall",
                        title="Share of the right texts among those that come back")  # fmt: skip
-
-
-def plot_recall_by_tokens(score: Any, *, ax: Axes | None = None) -> Axes:
-    """Recall of ten texts against their tokens, a point a method; `score` as in `plot_recall`."""
-    table = axes.frame_of(score, "recall@10", "tokens")
-    ax = axes.new_axes(ax)
-    if table.empty:
-        return axes.say(ax, "nothing was scored yet")
-    for number, (method, row) in enumerate(table.iterrows()):
-        ax.plot(row["tokens"], row["recall@10"], axes.shape_of(number), color=axes.colour_of(number), markersize=9)
-        axes.note(ax, str(method).replace("_", ", "), (row["tokens"], row["recall@10"]), 8)
-    ax.margins(x=0.25, y=0.15)
-    return axes.finish_axes(ax, xlabel="Tokens of the ten texts", ylabel="Recall@10", title="What the right texts cost")

@@ -15,7 +15,7 @@ from theorex_lab.experiments.data.datasets import load_simulated_team
 from theorex_lab.experiments.data.sources import data_folder
 from theorex_lab.experiments.draw.axes import TIER_COLOURS
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
-from theorex_lab.experiments.draw.plots import plot_forgetting_curves, plot_tiers
+from theorex_lab.experiments.draw.plots import plot_forgetting_curves
 from theorex_lab.experiments.scores.access import Commit, git_commits, load_log, log_of_commits
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay
 from theorex_lab.experiments.tour import MAX_COMMITS, MIN_COMMITS
@@ -42,31 +42,28 @@ def count_tiers(items: Items, half_life_days: float = DEFAULT_HALF_LIFE_DAYS,
 
 def draw_decay(items: Items, half_life_days: float = DEFAULT_HALF_LIFE_DAYS, active_threshold: float = ACTIVE_THRESHOLD,
                mild_threshold: float = MILD_THRESHOLD) -> Figure:  # fmt: skip
-    """The items on the forgetting curves of `product` under these settings, and beside them how many fall into each tier.
+    """The items on the forgetting curves of `product` under these settings, and how many fall into each tier.
 
     Raises InvalidInput for a half-life outside its range, or thresholds outside 0 <= mild <= active <= 1.
 
     >>> [axes.get_title() for axes in draw_decay(Items.of([0.0, 14.0, 60.0])).axes]
-    ['product, half-life 14 days', '3 items by tier']
+    ['product, half-life 14 days: ACTIVE 1, MILD 1, LESS 1']
     """
     law = make_law("product", half_life_days=half_life_days)
     importance = law.importance(law.raw(items))
-    figure = Figure(figsize=(10.5, 4.0))
-    curves, bars = figure.subplots(1, 2, width_ratios=(3, 2))
-    figure.subplots_adjust(left=0.06, right=0.97, top=0.91, bottom=0.24, wspace=0.45)
-    plot_forgetting_curves(law, active_threshold=active_threshold, mild_threshold=mild_threshold,
-                           longest_days=HALF_LIFE_RANGE_DAYS[1], ax=curves)  # fmt: skip
+    figure = Figure(figsize=(8.5, 4.0))
+    figure.subplots_adjust(left=0.08, right=0.9, top=0.91, bottom=0.24)
+    ax = plot_forgetting_curves(law, active_threshold=active_threshold, mild_threshold=mild_threshold,
+                                longest_days=HALF_LIFE_RANGE_DAYS[1], ax=figure.add_subplot())  # fmt: skip
     # Each item as a dot at its age and importance; of many, evenly chosen ones.
     shown = np.unique(np.linspace(0, len(items) - 1, min(len(items), _MOST_DOTS)).astype(np.intp))
     codes = tiers(importance[shown], active_threshold, mild_threshold)
     for tier in Tier:
         ages, heights = items.age_days[shown][codes == tier], importance[shown][codes == tier]
-        curves.plot(ages, heights, "o", color=TIER_COLOURS[tier.name], markersize=4, alpha=0.6, markeredgewidth=0)
-    curves.set_title(f"product, half-life {half_life_days:.3g} days")
-    plot_tiers(count_tiers(items, half_life_days, active_threshold, mild_threshold), ax=bars)
-    # Ticks are what a redraw waits for; and on the bars the numbers stand in words.
-    curves.set(xticks=np.linspace(0, HALF_LIFE_RANGE_DAYS[1], 5), yticks=(0, 0.5, 1))
-    bars.set_xticks([])
+        ax.plot(ages, heights, "o", color=TIER_COLOURS[tier.name], markersize=4, alpha=0.6, markeredgewidth=0)
+    counts = count_tiers(items, half_life_days, active_threshold, mild_threshold)
+    told = ", ".join(f"{name} {count}" for name, count in counts.items())
+    ax.set_title(f"product, half-life {half_life_days:.3g} days: {told}")
     return figure
 
 

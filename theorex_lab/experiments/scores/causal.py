@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.design import EvidenceRun, Log
-from theorex_lab.designs.causal import FAILED, SIGNAL_KEY, SUCCESS
+from theorex_lab.designs.causal import FAILED, SUCCESS
 from theorex_lab.designs.causal.advice import GeneAdvice, advice_from, records
 from theorex_lab.designs.causal.design import DESIGN
 from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.items import CausalSettings, runs_of
-from theorex_lab.designs.causal.keys import error_signature
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import datasets
 from theorex_lab.experiments.data.logs import MINUTE, UNDATED, load_logs
@@ -36,9 +35,8 @@ from theorex_lab.memory.rows import Rows
 
 Row = dict[str, Any]
 Floats = NDArray[np.float64]
-Run = tuple[int, str, str, str, bool, float | None]  # when (µs UTC), of which task, the signal, gene, success and cost
+Run = tuple[int, str, str, bool]  # when (µs UTC), of which task, the gene and success
 ADVICE, BASE, OF_GENE, OF_SIGNALS = "advice", "base rate so far", "rate of the gene", "rate of the signals"
-HALF_LIVES = {"half-life 7 days": 7.0, "half-life 45 days": 45.0, "no half-life": None}  # of all evidence
 OFFERED = 3  # genes that each method may offer
 _HOUR = 60 * MINUTE
 _DAY = 24 * _HOUR
@@ -115,28 +113,17 @@ def foretell(tried: Iterable[Tried]) -> list[Row]:
     Methods that know nothing of an attempt expect the base rate so far. told: whether advice knew anything of it.
     """
     ships, rows = CausalSettings(), list[Row]()
-    aged = {name: CausalSettings(edge_half_life_days=d, gene_half_life_days=d) for name, d in HALF_LIVES.items()}
     for one, past in walk(tried):
         base, own = past.rate(), past.expected(one, ships)
         told = past.advise(one, [*(other.gene for other in past.tried), one.gene], ships)
         last = next((float(other.success) for other in reversed(past.tried) if other.key == one.key), base)
         expected = {ADVICE: own or base, BASE: base, OF_GENE: past.rate(one.gene), OF_SIGNALS: past.rate(one.key)}
         expected |= {"last outcome of the signals": last, f"{ADVICE}, its score": min(1.0, told.scores[one.gene])}
-        expected |= {f"{ADVICE}, {name}": past.expected(one, settings) or base for name, settings in aged.items()}
         rows.append({
             "group": one.group, "asked": one.asked, "gene": one.gene, "success": one.success, "told": own > 0,
             "expected": expected, "banned": one.gene in told.banned_gene_ids, "preferred": told.preferred_gene_id,
-            "earlier": _earlier(one, past, ships.similarity), "offered": _offered(one, past, told)})  # fmt: skip
+            "offered": _offered(one, past, told)})  # fmt: skip
     return rows
-
-
-def _earlier(one: Tried, past: Past, floor: float) -> dict[str, float]:
-    """Whether there is earlier evidence: of the same error, under the same key, and under one that is alike."""
-    error, parts = error_signature(one.signals), set(one.key.split("|"))
-    same = any(error == error_signature(other.signals) for other in past.tried) if error else False
-    _, likeness = past.table.alike(f"{DESIGN.name}/{SIGNAL_KEY}", parts, floor)
-    found = same, bool((likeness == 1).any()), len(likeness) > 0
-    return dict(zip(("the same error", "the same signals", "signals alike"), map(float, found), strict=True))
 
 
 def _offered(one: Tried, past: Past, told: GeneAdvice) -> dict[str, float]:
@@ -303,8 +290,6 @@ def _score_bans(figures: _Figures) -> list[str]:
 
 
 def _score_offers(figures: _Figures) -> list[str]:
-    for kind, values in figures.columns("earlier").items():
-        figures.add("earlier evidence", kind, "share", values)
     if not (columns := figures.columns("offered")):
         return ["Nothing that helped names a file or a command."]
     said = figures.compare("what then helped, among what is offered", "share", columns, 1)
@@ -340,17 +325,17 @@ def _told(runs: Iterable[Run], lasts: int) -> list[Tried]:
     with Lab.temporary(clock=clock) as lab:
         for at, at_once in groupby(runs, itemgetter(0)):
             clock.microseconds, waiting = at, []
-            for _, task, signal, gene, success, cost in at_once:
-                action = lab.causal.record_attempt([signal], {"id": gene}, observations={"task": task}).id
-                waiting.append((action, SUCCESS if success else FAILED, cost))
+            for _, task, gene, success in at_once:
+                told = lab.causal.record_attempt([f"task:{task}"], {"id": gene}, observations={"task": task})
+                waiting.append((told.id, SUCCESS if success else FAILED))
             clock.microseconds += lasts
-            for action, status, cost in waiting:
-                lab.causal.close(action, status, cost=cost)
+            for action, status in waiting:
+                lab.causal.close(action, status)
         return _recorded(lab, lambda event: str(event.body["observed"]["task"]))
 
 
 def score_advice(dataset: str | Log = "taubench_airline", *, seed: int = 0) -> AdviceScore:
-    """What advice is worth on a data set: taubench_airline, reflexion_alfworld, local_runs, or a log in which calls failed.
+    """What advice is worth on a data set: taubench_airline, reflexion_alfworld, or a log in which calls failed.
 
     Raises InvalidInput for a log without an attempt that was closed, and as `load_logs` does.
     """
@@ -372,7 +357,7 @@ def _score_taubench(name: str, seed: int) -> AdviceScore:
     """Calls that failed, and whole tasks: whether the last trial succeeds, by those before."""
     calls = _score_log(name, captured(load_logs(name)[0], lambda event: event.session.partition("-")[2]), seed)
     trials = sorted(datasets.fetch_taubench_airline().runs, key=attrgetter("trial", "task"))
-    told: list[Run] = [(UNDATED + place * _HOUR, str(run.task), f"task:{run.task}", "run", run.reward == 1, None)
+    told: list[Run] = [(UNDATED + place * _HOUR, str(run.task), "run", run.reward == 1)
                        for place, run in enumerate(trials)]  # fmt: skip
     rows = zip(foretell(_told(told, MINUTE)), trials, strict=True)
     figures = _Figures([row for row, run in rows if run.trial == trials[-1].trial], seed)
@@ -387,56 +372,15 @@ def _score_reflexion(name: str, seed: int) -> AdviceScore:
     for gene, arm in (("reflect", found.success), ("again", found.base_success)):
         for trial, task in np.argwhere(~arm[:-1]).tolist():
             of = found.environments[task]
-            told.append((UNDATED + trial * _DAY, of, f"task:{of}", gene, bool(arm[trial + 1][task]), None))
+            told.append((UNDATED + trial * _DAY, of, gene, bool(arm[trial + 1][task])))
     told.sort(key=itemgetter(0))
     figures = _Figures(foretell(_told(told, _DAY - MINUTE)), seed)
     words = [*_score(figures), *_score_bans(figures)]
     both = UNDATED + (len(found.base_success) - 1) * _DAY
-    shared = [(run[3], float(run[4]) if run[0] < both else math.nan) for run in told]
+    shared = [(run[2], float(run[3]) if run[0] < both else math.nan) for run in told]
     arms = [np.array([won if own == gene else math.nan for own, won in shared]) for gene in ("reflect", "again")]
     said = figures.versus("while both arms ran", "a trial after a reflection", arms[0], "one without", arms[1])
     return AdviceScore(name, figures.made, figures.rows, " ".join([*words, f"{said.capitalize()}."]))
 
 
-def _score_local_runs(name: str, seed: int) -> AdviceScore:
-    """Tasks in an order drawn by `seed`; every model answered each of them, and what it took is told as its cost, in seconds."""
-    runs = datasets.load_local_runs().runs
-    order = np.random.default_rng(seed).permutation(sorted({run.task_id for run in runs})).tolist()
-    told: list[Run] = [(UNDATED + order.index(run.task_id) * MINUTE, run.task_id, f"query_type:{run.query_type}", run.model,
-                        run.success, (run.latency_ms or 0.0) / 1_000) for run in runs]  # fmt: skip
-    tried = _told(sorted(told, key=itemgetter(0)), MINUTE // 2)
-    figures, routes = _Figures(foretell(tried), seed), _Figures(routed(tried), seed)
-    words = [*_score(figures), *_score_bans(figures)[:1]]
-    said = routes.compare("which model", "regret", routes.columns("regret"), -1)
-    for method, seconds in routes.columns("seconds").items():
-        routes.add("which model", method, "seconds", seconds)
-    words.append(f"With what all models did before, the regret of those that it prefers is {said}.")
-    return AdviceScore(name, [*figures.made, *routes.made], figures.rows, " ".join(words))
-
-
-def routed(tried: Sequence[Tried]) -> list[Row]:
-    """A row a task: regret and seconds of the model that each method chooses, with what all models did before."""
-    of_task: dict[str, dict[str, Tried]] = defaultdict(dict)
-    for one in tried:
-        of_task[one.group][one.gene] = one
-    models, own, ships, rows = list(dict.fromkeys(one.gene for one in tried)), Past(), CausalSettings(), list[Row]()
-    best = max(models, key=lambda model: sum(of[model].success for of in of_task.values()))
-    for one, past in walk(tried):
-        if not (of := of_task.pop(one.group, {})):
-            continue
-        kept, first, cheap = (knows.advise(one, models, ships, cheapest=cheapest).preferred_gene_id or models[0]
-                              for knows, cheapest in ((own, False), (past, False), (past, True)))  # fmt: skip
-        rates = {model: (past.rate(model), past.rate(model, one.key)) for model in models}
-        chosen = {ADVICE: first, f"{ADVICE}, the cheapest not worse": cheap, f"{ADVICE}, of its own choices only": kept,
-                  f"always the best ({best})": best, "best so far": max(models, key=lambda model: rates[model][0]),
-                  "best of the type so far": max(models, key=lambda model: rates[model][1])}  # fmt: skip
-        own.learn(of[kept])
-        most = max(other.success for other in of.values())
-        regret = {method: float(most - of[model].success) for method, model in chosen.items()}
-        seconds = {method: of[model].runs[0].cost or 0.0 for method, model in chosen.items()}
-        rows.append({"group": one.group, "regret": regret, "seconds": seconds})
-    return rows
-
-
-_SETS: dict[str, Callable[[str, int], AdviceScore]] = {
-    "taubench_airline": _score_taubench, "reflexion_alfworld": _score_reflexion, "local_runs": _score_local_runs}  # fmt: skip
+_SETS = {"taubench_airline": _score_taubench, "reflexion_alfworld": _score_reflexion}
