@@ -190,7 +190,10 @@ class EvidenceTable(Parts):
                 raise InvalidInput(f"got {key!r}, {option!r} as a key and an option; allowed are texts")
             numbers = {"key": self._keys.number(key), "option": self._options.number(option)}
             row = self._rows[key, option] = self._cells.add(**numbers, last=EARLIEST)
-            self._note(numbers["key"], row)
+            if numbers["key"] == len(self._first):
+                self._first.add(row=-1)
+            self._before.add(row=self._first["row"][numbers["key"]])
+            self._first.put(numbers["key"], row=row)
         sums, last = self._cells["sums"][row], self._cells["last"]
         last[row] = max(last[row], at)
         sums[:_FIRST_AMOUNT] += 1.0, success
@@ -202,12 +205,6 @@ class EvidenceTable(Parts):
     def row(self, key: str, option: str) -> int | None:
         """The row of a key and option, which stays the same; None where no run of them was counted."""
         return self._rows.get((key, option))
-
-    def _note(self, key: int, row: int) -> None:
-        if key == len(self._first):
-            self._first.add(row=-1)
-        self._before.add(row=self._first["row"][key])
-        self._first.put(key, row=row)
 
     def option_number(self, option: str) -> int:
         """The number of an option, -1 where no run of it was counted."""
@@ -315,15 +312,14 @@ class EvidenceTable(Parts):
         number above 0, or one without `now`.
         """
         # Keys stand in the order of their rows, one each.
-        chosen = [(pair, row) for row, pair in enumerate(self._rows) if pair[0].startswith(prefix)]
-        rows = [row for _, row in chosen]
+        chosen = {pair: row for pair, row in self._rows.items() if pair[0].startswith(prefix)}
+        rows = [*chosen.values()]
         sums, last = self._cells["sums"][rows], self._cells["last"][rows]
         with np.errstate(invalid="ignore"):
             means = sums[:, _FIRST_AMOUNT::2] / sums[:, _FIRST_AMOUNT + 1 :: 2]
         counts = sums[:, :2] * _weight(last[:, None], now, half_life_days)
-        keys, options = ([pair[place] for pair, _ in chosen] for place in (0, 1))
-        n, successes = counts.T
-        latency_ms, tokens, cost = means.T
+        keys, options = ([pair[place] for pair in chosen] for place in (0, 1))
+        (n, successes), (latency_ms, tokens, cost) = counts.T, means.T
         return Cells(keys, options, n, successes, latency_ms, tokens, cost, last)
 
     def _after_load(self) -> None:
@@ -403,9 +399,7 @@ class EvidenceView(View):
         if body["lost"]:
             return
         key, outcome_id = _key(body), body.get("outcome_id")
-        for attempt in body["attempts"]:
-            if attempt.get("unavailable"):
-                continue
+        for attempt in (attempt for attempt in body["attempts"] if not attempt.get("unavailable")):
             stated = {name: attempt[name] for name in AMOUNTS}
             self.table.add(key, attempt["model"], attempt["success"], at=event.at, **stated)
             if outcome_id and attempt["success"]:

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
@@ -88,16 +87,13 @@ def checker(check: Check) -> Callable[[str], bool]:
         return check
     if check.startswith("regex:"):
         try:
-            return partial(_holds, re.compile(check.removeprefix("regex:")))
+            pattern = re.compile(check.removeprefix("regex:"))
         except re.error as error:
             raise InvalidInput(f"got the check {check!r}: {error}; allowed is a pattern after regex:") from error
+        return lambda text: pattern.search(text) is not None
     if check not in _CHECKS:
         raise InvalidInput(f"got the check {check!r}; allowed are {', '.join(_CHECKS)}, regex:PATTERN")
     return _CHECKS[check]
-
-
-def _holds(pattern: re.Pattern[str], text: str) -> bool:
-    return pattern.search(text) is not None
 
 
 def _is_json(text: str) -> bool:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from theorex_lab.design import OPTION_KEY
 from theorex_lab.designs.causal import SIGNAL_KEY
 from theorex_lab.designs.causal.capture import checked_id, signal_member
-from theorex_lab.designs.causal.items import CausalSettings, causal_settings, half_life
+from theorex_lab.designs.causal.items import CausalSettings, causal_settings
 from theorex_lab.designs.causal.keys import NO_SIGNALS, compute_signal_key, normalized_signals
 from theorex_lab.home import Home
 from theorex_lab.memory.evidence import EvidenceTable, Option, cheapest_not_worse, evidence_view, expected_success
@@ -49,7 +49,7 @@ class GeneAdvice:
 class GeneRecord(NamedTuple):
     """What is known of a gene. best: what is expected here, aged and weighed by how alike the signals are; 0 where nothing is known.
 
-    rate: the best that it did here, not aged.  attempts: the most under one key.  n, successes, cost: of the key that tells best;
+    rate: the best that it did here, not aged.  attempts: the most under one key.  n, successes, cost, likeness: of the key that tells best;
     cost: the mean, NaN where that is not known.  prior, prior_rate, prior_attempts: whatever it was tried for.
     """
 
@@ -59,6 +59,7 @@ class GeneRecord(NamedTuple):
     n: float = 0.0
     successes: float = 0.0
     cost: float = math.nan
+    likeness: float = 0.0
     prior: float = 0.0
     prior_rate: float = 0.0
     prior_attempts: float = 0.0
@@ -106,18 +107,18 @@ def records(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], se
     here = _here(table, *table.telling(_PREFIX + SIGNAL_KEY, parts, settings.similarity), settings, now)
     rows = {gene: row for gene in ids if (row := table.row(_PREFIX + OPTION_KEY, gene)) is not None}
     elsewhere = table.runs(np.array([*rows.values()], np.int64))
-    _, rates, values = expected_success(elsewhere, now, half_life(settings.gene_half_life_days))
+    _, rates, values = expected_success(elsewhere, now, settings.gene_half_life_days)
     priors = dict(zip(rows, zip(values.tolist(), rates.tolist(), elsewhere.n.tolist(), strict=True), strict=True))
-    unknown, nothing = (0.0, 0.0, 0.0, 0.0, 0.0, math.nan), (0.0, 0.0, 0.0)
+    unknown, nothing = (0.0, 0.0, 0.0, 0.0, 0.0, math.nan, 0.0), (0.0, 0.0, 0.0)
     told = {gene: (*here.get(table.option_number(gene), unknown), *priors.get(gene, nothing)) for gene in ids}
     return {gene: GeneRecord(*known) for gene, known in told.items()}
 
 
 def _here(table: EvidenceTable, rows: Ints, likeness: Floats, settings: CausalSettings,
           now: int) -> dict[int, tuple[float, ...]]:  # fmt: skip
-    """By number of a gene: best, rate, attempts, and n, successes and cost of the row that tells best."""
+    """By number of a gene: best, rate, attempts, and n, successes, cost and likeness of the row that tells best."""
     runs = table.runs(rows)
-    _, rate, value = expected_success(runs, now, half_life(settings.edge_half_life_days))
+    _, rate, value = expected_success(runs, now, settings.edge_half_life_days)
     value *= likeness
     order = np.lexsort((-value, runs.option))  # of each gene the row that tells best comes first
     genes, first = np.unique(runs.option[order], return_index=True)
@@ -125,18 +126,20 @@ def _here(table: EvidenceTable, rows: Ints, likeness: Floats, settings: CausalSe
         return {}
     most = [np.maximum.reduceat(column[order], first) for column in (rate, runs.n)]
     best = order[first]
-    told = value[best], *most, runs.n[best], runs.successes[best], runs.cost[best]
+    told = value[best], *most, runs.n[best], runs.successes[best], runs.cost[best], likeness[best]
     return dict(zip(genes.tolist(), zip(*(column.tolist() for column in told), strict=True), strict=True))
 
 
 def _cheaper(usable: Sequence[str], known: Mapping[str, GeneRecord]) -> str | None:
-    """The gene that is cheaper than the first of these and cannot be told from it in success; None where it is the first."""
-    tried = [gene for gene in usable if known[gene].n >= _TOLD_FROM]
+    """The gene that is cheaper than the first of these and cannot be told from it in success; None where it is the first.
+
+    Only what was tried under these very signals is compared, since success under others is another's.
+    """
+    tried = [gene for gene in usable if known[gene].n >= _TOLD_FROM and known[gene].likeness == 1]
     if not tried or tried[0] != usable[0]:
         return None
-    options = [Option(gene, known[gene].n, known[gene].successes, known[gene].cost) for gene in tried]
-    found = cheapest_not_worse(options)
-    return tried[found] if known[tried[found]].cost < known[tried[0]].cost else None
+    found = tried[cheapest_not_worse(tried)]
+    return found.name if found.cost < tried[0].cost else None
 
 
 def _score(record: GeneRecord, settings: CausalSettings) -> float:

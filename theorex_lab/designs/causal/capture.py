@@ -75,9 +75,7 @@ def record_hypothesis(home: Home, signals: Sequence[str], selected_gene: Given |
     gene, at = body["gene"] or {}, home.clock.now()
     hypothesis_id, key = f"hyp_{new_event_id(at)}", body["signal"]["key"]
     aim = _ADVICE.get(str((body["mutation"] or {}).get("category") or gene.get("category")), "help")
-    way = "by drift" if body["action"]["drift"] else "directed"
-    what = f"{gene.get('id') or 'none'} ({gene.get('category') or 'no category'}), chosen {way}"
-    text = f"With {len(body['signal']['signals'])} signals under {key}, the gene {what}, is expected to {aim}."
+    text = f"The gene {gene.get('id') or 'none'} is expected to {aim} under {key}."
     said = {"id": hypothesis_id, "text": text[:_NOTE_CHARACTERS], "predicted_outcome": {"status": None, "score": None}}
     told = _append(home, "hypothesis", {"signal": body.pop("signal"), "hypothesis": said, **body}, agent)
     return RecordedAction(hypothesis_id, key, told)

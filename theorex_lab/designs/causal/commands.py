@@ -24,16 +24,15 @@ def _object(_context: click.Context, _option: click.Parameter, text: str | None)
     return None if text is None else parse_object(text.encode("utf-8", "surrogatepass"))
 
 
+_OBSERVED = click.option("--observed", metavar="JSON", callback=_object,
+                         help='What was observed, such as {"recent_error_count": 5}.')  # fmt: skip
+
+
 def _recording(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """What a command takes that records: whose it is, the signals, what was observed, and these options."""
-    told = 'What was observed, such as {"recent_error_count": 5}.'
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
-        for option in (
-            click.option("--observed", metavar="JSON", callback=_object, help=told),
-            *options[::-1],
-            _SIGNALS,
-        ):
+        for option in (_OBSERVED, *options[::-1], _SIGNALS):
             function = option(function)
         return keeps_secrets(OWN_AGENT(function))
 
@@ -95,15 +94,12 @@ def causal_close(agent: str | None, action_id: str | None, signals: tuple[str, .
     if status is None:
         told = causal.record_outcome_from_state(signals, observed, action_id=action_id, agent=who, **used)
     else:
-        told = causal.close(action_id or _last_open(causal, who), status, score, agent=who, signals=signals, **used)
+        waiting = [] if action_id else causal.open_attempts(who)
+        if not (action_id or waiting):
+            raise InvalidInput("got no --action, and no attempt is open; allowed is the id that `attempt` gave")
+        told = causal.close(action_id or waiting[-1].action_id, status, score, agent=who, signals=signals, **used)
     came = f"{told['outcome']['status']} ({told['outcome']['note']})" if told else ""
     emit({"closed": told is not None, "event": told}, f"{told['action']['id']}: {came}" if told else "nothing is open")
-
-
-def _last_open(causal: Any, agent: str) -> str:
-    if not (waiting := causal.open_attempts(agent)):
-        raise InvalidInput("got no --action, and no attempt is open; allowed is the id that `attempt` gave")
-    return str(waiting[-1].action_id)
 
 
 @command("genes")

@@ -45,15 +45,12 @@ class Causal(Face):
     distill = on_home(later(f"{_HERE}.genes:distill"))
     task_match = on_home(later(f"{_HERE}.genes:task_match"))
     fill = on_home(later(f"{_HERE}.filling:fill"))
+    _assets = on_home(later(f"{_HERE}.graph:assets_of"))
 
     def genes(self) -> list[dict[str, Any]]:
         """The genes that are known, each as it was told last."""
-        from theorex_lab.designs.causal.graph import assets_of
-
-        return assets_of(self.home)
+        return list(self._assets())
 
     def capsules(self) -> list[dict[str, Any]]:
         """The capsules that are known, each as it was told last."""
-        from theorex_lab.designs.causal.graph import assets_of
-
-        return assets_of(self.home, genes=False)
+        return list(self._assets(genes=False))

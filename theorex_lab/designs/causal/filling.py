@@ -248,8 +248,10 @@ def _attempts(home: Home, failed: Event, signals: Sequence[str], genes: Sequence
     about = {"source": failed.body.get("source", "agent"), "project": failed.body.get("project", "")}
     who: dict[str, Any] = {"agent": failed.agent, "session": failed.session}
     events: list[Event] = []
+    with home.views.reading(Graph) as view:
+        known = {gene for gene, _ in genes if view.ids.find(gene) is not None}
     for gene, asset in genes:
-        if asset is not None and not _is_known(home, gene):
+        if asset is not None and gene not in known:
             events.append(asset_event(asset, **about, **who, at=failed.at, lineage=[failed.id]))
         made = derived_event_id("attempt", failed.id, gene)
         body = {
@@ -269,11 +271,6 @@ def _told(signals: Sequence[str], asset: dict[str, Any] | None) -> str:
     error = next((signal.removeprefix(ERROR_SIGNAL) for signal in signals if signal.startswith(ERROR_SIGNAL)), "")
     where = [signal.partition(":")[2] for signal in signals if signal.startswith(("tool:", "command:", "class:"))]
     return f"{error or 'an error'} ({', '.join(where)}): {'; '.join(asset['strategy'])}" if asset else ""
-
-
-def _is_known(home: Home, gene: str) -> bool:
-    with home.views.reading(Graph) as view:
-        return view.ids.find(gene) is not None
 
 
 def _models(event: Event) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:

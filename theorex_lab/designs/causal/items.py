@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -79,8 +78,3 @@ def causal_settings(home: Home) -> CausalSettings:
     """The settings of the design in a home. Raises ConfigError for what is wrong in them."""
     found: CausalSettings = part_of(home.settings, "causal", CausalSettings, home.config_file)
     return found
-
-
-def half_life(days: float | None) -> float | None:
-    """A half-life as evidence takes it: None for one that is infinite."""
-    return None if days is None or math.isinf(days) else days

@@ -1,10 +1,10 @@
 """What was tried and what came of it, in words: the last outcomes, of a size that is never exceeded."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 from theorex_lab.clock import to_iso
-from theorex_lab.designs.causal import FAILED, SUCCESS
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
@@ -13,9 +13,7 @@ from theorex_lab.text.line import NOTICE, escape, one_line
 MOST_CHARACTERS, SUMMARY_CHARACTERS, SUMMARY_ENTRIES = 12_000, 4_000, 8
 _TITLE = f"# What was tried\n\n{NOTICE}\n"
 _MOST_ENTRIES = 400  # an entry has at least thirty characters
-_WINDOW = 4_000  # seqs that are read at first
 _SIGNALS, _WORD_CHARACTERS = 6, 80
-_CAME = {SUCCESS: "succeeded", FAILED: "failed"}
 
 
 def narrative(home: Home, *, agent: str | None = None, entries: int = _MOST_ENTRIES,
@@ -27,11 +25,12 @@ def narrative(home: Home, *, agent: str | None = None, entries: int = _MOST_ENTR
     """
     if entries < 0 or characters < 0:
         raise InvalidInput(f"got {entries} entries of {characters} characters; allowed are whole numbers from 0")
-    told, room = list[str](), characters - len(_TITLE)
-    for event in _newest(home, agent):
+    told, room, projects = list[str](), characters - len(_TITLE), home.projects and ("", *home.projects)
+    found = home.journal.tail(0, kinds=["attempt_closed"], projects=projects)
+    for event in reversed(deque((event for event in found if agent in (None, event.agent)), entries)):
         line = _entry(event)
         room -= len(line)
-        if room < 0 or len(told) == entries:
+        if room < 0:
             break
         told.append(line)
     return _TITLE + "".join(reversed(told)) if told else ""
@@ -42,35 +41,16 @@ def last_of_narrative(home: Home, *, agent: str | None = None, characters: int =
     return narrative(home, agent=agent, entries=SUMMARY_ENTRIES, characters=characters)
 
 
-def _newest(home: Home, agent: str | None) -> Iterator[Event]:
-    """The outcomes of the home's project or of none, the newest first; no more of the journal is read than is asked for."""
-    upto, window = home.journal.last_seq(), _WINDOW
-    projects = None if home.projects is None else ("", *home.projects)
-    while upto > 0:
-        found = home.journal.tail(max(0, upto - window), kinds=["attempt_closed"], upto=upto, projects=projects)
-        yield from reversed([event for event in found if agent in (None, event.agent)])
-        upto, window = upto - window, 2 * window
-
-
 def _entry(event: Event) -> str:
-    body = event.body
-    outcome, gene, mutation = (body.get(name) or {} for name in ("outcome", "gene", "mutation"))
-    lines = [
-        f"\n### {to_iso(event.at)[:16].replace('T', ' ')} UTC{' (told by a file)' if body['source'] == 'import' else ''}\n",
-        f"- Signals: {_signals(body['signal']['signals'])}", f"- Tried: {_parts(gene, 'id', 'category') or 'no gene'}",
-        f"- Mutation: {_parts(mutation, 'category', 'risk_level')}{' risk' if mutation.get('risk_level') else ''}" if mutation else "",
-        f"- It {_CAME.get(outcome['status'], 'came out as ' + _word(outcome['status']))}: {_parts(outcome, 'note', 'score')}"]  # fmt: skip
-    return "\n".join(filter(None, lines)) + "\n"
+    body, when = event.body, to_iso(event.at)[:16].replace("T", " ")
+    signals = ", ".join(map(_word, body["signal"]["signals"][:_SIGNALS])) or "none"
+    tried, came = _parts(body["gene"] or {}, "id", "category"), _parts(body["outcome"], "status", "note", "score")
+    heard = " (told by a file)" if body["source"] == "import" else ""
+    return f"\n### {when} UTC{heard}\n\n- Signals: {signals}\n- Tried: {tried or 'no gene'}\n- Outcome: {came}\n"
 
 
 def _parts(told: Mapping[str, Any], *names: str) -> str:
     return ", ".join([_word(told[name]) for name in names if told.get(name) is not None])
-
-
-def _signals(given: Sequence[str]) -> str:
-    told = [_word(one) for one in given[:_SIGNALS]]
-    more = f" and {len(given) - _SIGNALS} more" if len(given) > _SIGNALS else ""
-    return (", ".join(told) or "none") + more
 
 
 def _word(value: object) -> str:

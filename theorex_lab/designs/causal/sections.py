@@ -8,7 +8,7 @@ from theorex_lab.design import Item, Line, Wanted
 from theorex_lab.designs.causal import SIGNAL_KEY
 from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.graph import assets_of
-from theorex_lab.designs.causal.items import causal_settings, gene_text, half_life
+from theorex_lab.designs.causal.items import causal_settings, gene_text
 from theorex_lab.home import Home
 from theorex_lab.memory.evidence import evidence_view
 from theorex_lab.memory.filling import age_in_words, items_within
@@ -23,19 +23,15 @@ _WHERE = ("command:", "class:", "query_type:", "tool:")
 
 
 class _Known(NamedTuple):
-    """What a gene did over all signals. where: what it was tried after.  value: aged expected success.  last: µs."""
+    """What a gene did over all signals. where: what it was tried after.  rate: (successes + 1) / (n + 2); aged, the value.  last: µs."""
 
     gene: str
     where: str
     n: float
     successes: float
+    rate: float
     value: float
     last: int
-
-    @property
-    def rate(self) -> float:
-        """Its success so far, with a success and a failure more."""
-        return (self.successes + 1) / (self.n + 2)
 
 
 def advice_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
@@ -62,19 +58,16 @@ def _line(kind: str, gene: dict[str, Any], known: _Known, now: int) -> Line:
 
 def _known(home: Home, genes: set[str], now: int) -> Iterator[_Known]:
     with home.views.reading(evidence_view(home)) as evidence:
-        cells = evidence.table.cells(_PREFIX)
-        days = half_life(causal_settings(home).edge_half_life_days) or 1e9
+        cells, days = evidence.table.cells(_PREFIX), causal_settings(home).edge_half_life_days
         aged = evidence.table.cells(_PREFIX, now=now, half_life_days=days)
     by_gene: dict[str, list[int]] = {}
     for row, option in enumerate(cells.options):
         if option in genes:
             by_gene.setdefault(option, []).append(row)
     for gene, rows in by_gene.items():
-        n, hits, last = float(cells.n[rows].sum()), float(cells.successes[rows].sum()), int(cells.last[rows].max())
-        weight = float(aged.n[rows].sum()) / n
-        newest = max(rows, key=lambda row: int(cells.last[row]))
-        found = _Known(gene, _where(cells.keys[newest]), n, hits, 0.0, last)
-        yield found._replace(value=found.rate * weight)
+        n, hits, newest = cells.n[rows].sum(), cells.successes[rows].sum(), rows[int(cells.last[rows].argmax())]
+        rate, left = float((hits + 1) / (n + 2)), float(aged.n[rows].sum() / n)
+        yield _Known(gene, _where(cells.keys[newest]), n, hits, rate, rate * left, int(cells.last[newest]))
 
 
 def _where(key: str) -> str:

@@ -28,9 +28,9 @@ Signals = list[str]
 def mixed(seed: int = 0) -> Iterator[Signals]:
     """Signals of failing calls, without end: an error of its own each, tools, commands and classes as in Zipf's law."""
     generator, sizes = np.random.default_rng(seed), (_TOOLS, _COMMANDS, _CLASSES)
-    shares = [1.0 / np.arange(1, size + 1) / (1.0 / np.arange(1, size + 1)).sum() for size in sizes]
+    shares = [1.0 / np.arange(1, size + 1) for size in sizes]
     while True:
-        drawn = [generator.choice(size, _LINES, p=share).tolist() for size, share in zip(sizes, shares, strict=True)]
+        drawn = [generator.choice(len(share), _LINES, p=share / share.sum()).tolist() for share in shares]
         errors = generator.integers(0, 2**32, _LINES).tolist()
         for error, tool, command, of_class in zip(errors, *drawn, strict=True):
             own = f"errsig_norm:{error:08x}"
@@ -80,9 +80,8 @@ def scanned(file: Path, signals: Signals, now: float) -> dict[str, float]:
 
 
 def _aged(sums: Sequence[float], now: float, half_life_days: float) -> float:
-    return (
-        (sums[0] + 1.0) / (sums[0] + sums[1] + 2.0) * math.pow(0.5, max(0.0, now - sums[2]) / 86_400 / half_life_days)
-    )
+    rate = (sums[0] + 1.0) / (sums[0] + sums[1] + 2.0)
+    return rate * math.pow(0.5, max(0.0, now - sums[2]) / 86_400 / half_life_days)
 
 
 def _beside(ground: Ground, ours: Callable[[Signals], object], made: Iterator[Signals], told: Sequence[Event]) -> Round:

@@ -78,23 +78,14 @@ class Past:
         for run in one.runs:
             used = dict(zip(AMOUNTS, run[3:], strict=True))
             self.table.add(f"{DESIGN.name}/{run.key}", run.option, one.success, at=one.ended, **used)
-        for what in ((), (one.gene,), (one.key,), (one.gene, one.key)):
+        for what in ((), (one.gene,), (one.key,)):
             self._counts[what][0] += one.success
             self._counts[what][1] += 1
 
     def rate(self, *names: str) -> float:
-        """(successes + 1) / (attempts + 2) of a gene, a key of signals, or a gene under a key; of all where that was never tried."""
+        """(successes + 1) / (attempts + 2) of a gene or a key of signals; of all where that was never tried."""
         successes, n = self._counts[names] if names in self._counts else self._counts[()]
         return (successes + 1) / (n + 2)
-
-    def advise(self, one: Tried, genes: Iterable[str], settings: CausalSettings, **given: Any) -> GeneAdvice:
-        """What advice says of these genes where this one was chosen."""
-        return advice_from(self.table, one.signals, list(dict.fromkeys(genes)), settings, one.at, **given)
-
-    def expected(self, one: Tried, settings: CausalSettings) -> float:
-        """What evidence lets expect of an attempt: of its gene under such signals, else whatever it was tried for, else 0."""
-        known = records(self.table, one.signals, [one.gene], settings, one.at)[one.gene]
-        return known.best or known.prior
 
 
 def walk(tried: Iterable[Tried]) -> Iterator[tuple[Tried, Past]]:
@@ -114,11 +105,11 @@ def foretell(tried: Iterable[Tried]) -> list[Row]:
     """
     ships, rows = CausalSettings(), list[Row]()
     for one, past in walk(tried):
-        base, own = past.rate(), past.expected(one, ships)
-        told = past.advise(one, [*(other.gene for other in past.tried), one.gene], ships)
-        last = next((float(other.success) for other in reversed(past.tried) if other.key == one.key), base)
+        base, known = past.rate(), records(past.table, one.signals, [one.gene], ships, one.at)[one.gene]
+        own = known.best or known.prior
+        genes = [*dict.fromkeys([*(other.gene for other in past.tried), one.gene])]
+        told = advice_from(past.table, one.signals, genes, ships, one.at)
         expected = {ADVICE: own or base, BASE: base, OF_GENE: past.rate(one.gene), OF_SIGNALS: past.rate(one.key)}
-        expected |= {"last outcome of the signals": last, f"{ADVICE}, its score": min(1.0, told.scores[one.gene])}
         rows.append({
             "group": one.group, "asked": one.asked, "gene": one.gene, "success": one.success, "told": own > 0,
             "expected": expected, "banned": one.gene in told.banned_gene_ids, "preferred": told.preferred_gene_id,
@@ -139,14 +130,10 @@ def _offered(one: Tried, past: Past, told: GeneAdvice) -> dict[str, float]:
     offers: dict[str, Iterable[tuple[str, ...]]] = {
         ADVICE: (did[gene] for gene, score in told.scores.items() if score > 0 and gene in did.keys() - told.banned_gene_ids),
         "BM25 over earlier successes": (good[place].did for place in likest),
-        "last successes of the command": (other.did for other in good if _called(other) == _called(one)),
+        "last successes of the signals": (other.did for other in good if other.key == one.key),
         "last successes": (other.did for other in good), "most frequent genes": (did[gene] for gene in often)}  # fmt: skip
     firsts = {method: islice(filter(named, dict.fromkeys(given)), OFFERED) for method, given in offers.items()}
     return {method: len(wanted & named(chain(*given))) / len(wanted) for method, given in firsts.items()}
-
-
-def _called(one: Tried) -> str:
-    return next((signal for kind in ("command:", "tool:") for signal in one.signals if signal.startswith(kind)), "")
 
 
 def named(acts: Iterable[str]) -> set[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import astuple
+from itertools import chain, product
 from typing import NamedTuple
 
 import numpy as np
@@ -69,17 +71,14 @@ def half_lives_under_drift(found: RoutingSet, *, half_lives: Sequence[float | No
     swapped = np.empty_like(good)
     swapped[:, order] = good[:, order[::-1]]
     rows = []
-    for ages in (SINCE_LAST, EACH_RUN):
-        for half_life in half_lives:
-            generator = np.random.default_rng(seed)
-            told = []
-            for _ in range(repetitions):
-                drawn = generator.integers(len(good), size=(days, per_day))
-                regrets = _regrets(drawn, task, (good, swapped), change, half_life, ages, generator)
-                told.append(_summed(regrets, change))
-            means = bootstrap_means(np.array(told)[:, :3], seed=seed)
-            amounts = [bound for each in means for bound in (each.mean, each.low, each.high)]
-            rows.append(DriftScore._make((ages, half_life, *amounts, np.mean(told, axis=0)[3].item())))
+    for ages, half_life in product((SINCE_LAST, EACH_RUN), half_lives):
+        generator, told = np.random.default_rng(seed), []
+        for _ in range(repetitions):
+            drawn = generator.integers(len(good), size=(days, per_day))
+            regrets = _regrets(drawn, task, (good, swapped), change, half_life, ages, generator)
+            told.append(_summed(regrets, change))
+        amounts = chain.from_iterable(map(astuple, bootstrap_means(np.array(told)[:, :3], seed=seed)))
+        rows.append(DriftScore._make((ages, half_life, *amounts, np.mean(told, axis=0)[3].item())))
     return DriftScores(rows)
 
 

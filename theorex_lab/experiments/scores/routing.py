@@ -121,17 +121,15 @@ class RoutingScore(NamedTuple):
     def result(self) -> dict[str, Any]:
         """For JSON: dataset, n, metrics, baselines and policies on the split as published, where `n_repeated` test queries
         are training queries too; the same without those; figures of others and how it was done."""
-        named = {each.policy: each for each in self.policies}
+        named, without = (
+            {each.policy: each._asdict() for each in part} for part in (self.policies, self.without_repeats)
+        )
+        kept = ("dataset", "n", "n_train", "n_repeated", "published", "cost_unit")
         baselines = ("best single", COMPARED_WITH, "uniform", "oracle")
-        without = [each._asdict() for each in self.without_repeats]
-        kept = {key: getattr(self, key) for key in ("dataset", "n", "n_train", "n_repeated", "published", "cost_unit")}
-        return kept | {
-            "metrics": named[OURS]._asdict(),
-            "metrics_without_repeats": next(each for each in without if each["policy"] == OURS),
-            "baselines": {policy.replace(" ", "_"): named[policy].score for policy in baselines},
-            "policies": [each._asdict() for each in self.policies],
-            "policies_without_repeats": without,
-        }
+        return {key: getattr(self, key) for key in kept} | {
+            "metrics": named[OURS], "metrics_without_repeats": without[OURS],
+            "baselines": {policy.replace(" ", "_"): named[policy]["score"] for policy in baselines},
+            "policies": [*named.values()], "policies_without_repeats": [*without.values()]}  # fmt: skip
 
 
 def score_routing(dataset: str | RoutingSet = "llmrouter", *, policies: Mapping[str, Chooser] | None = None,
@@ -146,8 +144,7 @@ def score_routing(dataset: str | RoutingSet = "llmrouter", *, policies: Mapping[
     calls = calls_of(found.train, found.models, found.costs)
     kept = np.setdiff1d(np.arange(len(calls)), found.repeated)
     own = {name: _choices_of(name, choose, found) for name, choose in (policies or {}).items()}
-    scored = _scored(found, found.train, calls, own, seed)
-    without = scored
+    without = scored = _scored(found, found.train, calls, own, seed)
     if len(kept) < len(calls):
         without = _scored(found, found.train_without_repeats, [calls[row] for row in kept], own, seed)
     sizes = len(found.test.scores), len(found.train.scores), len(found.repeated)

@@ -4,10 +4,10 @@ import math
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import repeat
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import pandas as pd
@@ -61,8 +61,7 @@ class Runs:
     @cached_property
     def evidence(self) -> EvidenceTable:
         """The runs summed by query type and model."""
-        table, frame = EvidenceTable(), self.frame
-        columns = (frame[name].tolist() for name in ("query_type", "model", "success", "at", "latency_ms"))
+        table, columns = EvidenceTable(), (self.frame[name].tolist() for name in COLUMNS)
         for query_type, model, success, at, latency_ms in zip(*columns, strict=True):
             table.add(QUERY_TYPE_PREFIX + query_type, model, bool(success), at=at, latency_ms=latency_ms)
         return table
@@ -138,7 +137,7 @@ def home_runs(home: str | Path) -> Runs:
 
 
 def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], Runs]]:
-    """The runs at hand by name, each read when it is called: your home's, where it has any, and the recording.
+    """The runs at hand by name, the recording read when it is called: your home's, where it has any, and the recording.
 
     `home`: default $THEOREX_HOME, else ~/.theorex; none is made. Raises what opening a home raises.
 
@@ -147,30 +146,19 @@ def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], Runs]]
     """
     where = Path(home or os.environ.get(HOME_VARIABLE) or DEFAULT_HOME).expanduser()
     found: dict[str, Callable[[], Runs]] = {}
-    if (where / "theorex.db").exists() and _has_runs(where):
-        found[f"your home: {where}"] = partial(home_runs, where)
+    if (where / "theorex.db").exists() and len((own := home_runs(where)).frame):
+        found[f"your home: {where}"] = lambda: own
     return found | {"recorded local runs": local_runs}
-
-
-def _has_runs(home: Path) -> bool:
-    with Lab(home) as lab:
-        return any(event.body.get("attempts") for event in lab.journal.tail(0, kinds=("trace_ended",)))
 
 
 def local_routing_set(recorded: LocalRuns, *, seed: int = 0) -> RoutingSet:
     """The recording in the form of the public sets: tasks split in halves, success as score, mean latency as cost."""
-    scores, latencies = (_by_task(recorded, column) for column in ("success", "latency_ms"))
-    kinds = recorded.frame.groupby("task_id")["query_type"].first()
-    costs = latencies.mean().to_numpy()
+    tasks = recorded.frame.astype({"success": float, "latency_ms": float}).groupby(["task_id", "model"])
+    scores, latencies = (tasks[column].mean().unstack() for column in ("success", "latency_ms"))
+    kinds, costs = recorded.frame.groupby("task_id")["query_type"].first(), latencies.mean().to_numpy()
     order = np.random.default_rng(seed).permutation(len(scores))
     parts = np.split(order, [round(len(order) * TEST_SHARE)])
     asked = Queries([prompts()[task] for task in scores.index], [kinds[task] for task in scores.index])
     test, train = (Training(asked, scores.to_numpy()).take(rows) for rows in parts)
     sizes, licence = costs.argsort().argsort().astype(np.float64), str(recorded.header["licence"])
     return RoutingSet("recorded local runs", tuple(scores.columns), costs, "ms, mean", sizes, train, test, {}, licence)
-
-
-def _by_task(recorded: LocalRuns, column: str) -> Any:
-    """A row a task, a column a model: the mean over repetitions."""
-    frame = recorded.frame.assign(**{column: recorded.frame[column].astype(float)})
-    return frame.pivot_table(index="task_id", columns="model", values=column, aggfunc="mean", sort=True, dropna=False)
