@@ -228,21 +228,6 @@ def test_a_silent_model_is_unavailable() -> None:
     with pytest.raises(ModelUnavailable):
         model("").curate(lived(*RUN))
 
-    class Down:
-        async def complete(self, prompt: str) -> str:
-            raise ZeroDivisionError(prompt[:3])
-
-    with pytest.raises(ModelUnavailable, match="Down did not answer"):
-        ModelDreamer.of_provider(Down()).curate(lived(*RUN))
-
-
-def test_a_provider_of_ones_own_dreams() -> None:
-    class Own:
-        async def complete(self, prompt: str, system: str = "") -> str:
-            return GOOD if "MARK_CRITICAL" in prompt and not system else ""
-
-    assert ModelDreamer.of_provider(Own()).curate(lived(*RUN)).critical == (1, 2)
-
 
 def test_strategies_near_by_may_be_grouped_or_pruned_and_no_others() -> None:
     near = [Strategy("st-1", "book", "Book it."), Strategy("st-2", "book", "Book.")]

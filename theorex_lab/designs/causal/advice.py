@@ -14,7 +14,7 @@ from theorex_lab.designs.causal.capture import checked_id, signal_member
 from theorex_lab.designs.causal.items import CausalSettings, causal_settings
 from theorex_lab.designs.causal.keys import NO_SIGNALS, compute_signal_key, normalized_signals
 from theorex_lab.home import Home
-from theorex_lab.memory.evidence import EvidenceTable, cheapest_not_worse, evidence_view, expected_success
+from theorex_lab.memory.evidence import EvidenceTable, Option, cheapest_not_worse, evidence_view, expected_success
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

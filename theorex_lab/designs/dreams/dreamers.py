@@ -1,9 +1,8 @@
 """Who dreams: rules without a model, or a language model that answers with programs of the instruction set."""
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple
 
 from theorex_lab.designs.dreams import ISA_VERSION, Edge
 from theorex_lab.designs.dreams.isa import MOST_INSTRUCTIONS, Effects, parse, run
@@ -133,20 +132,6 @@ class ModelDreamer(HeuristicDreamer):
     max_instructions: int = MOST_INSTRUCTIONS
     near: Callable[[Trajectory], Sequence[Strategy]] = lambda _: ()
     tokens: int = 0
-
-    @classmethod
-    def of_provider(cls, provider: Any) -> Self:
-        """One that asks an object with `async complete(prompt)`, which may not answer by raising whatever it likes."""
-
-        name = type(provider).__name__
-
-        def complete(prompt: str) -> Completion:
-            try:
-                return Completion(str(asyncio.run(provider.complete(prompt))), name, None, None, 0.0)
-            except Exception as error:  # whatever a provider of one's own raises means that no answer came
-                raise ModelUnavailable(f"{name} did not answer: {error}", "silent") from error
-
-        return cls(complete, name=name)
 
     def curate(self, trajectory: Trajectory) -> Curated:
         """What the model's program asks for, as far as it is sound; the summary is the rules' where it has none.

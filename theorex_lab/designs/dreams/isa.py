@@ -252,16 +252,6 @@ class Run(NamedTuple):
         """As JSON holds it, without the effects."""
         return {name: told for name, told in self._asdict().items() if name != "effects"}
 
-    @property
-    def built_parents(self) -> list[Any]:
-        """(goal, summary, confidence) of strategies that the program builds."""
-        return list(self.effects.parents)
-
-    @property
-    def built_children(self) -> list[Any]:
-        """(node, index, reasoning, action, result) of their steps."""
-        return list(self.effects.children)
-
 
 def run(program: Program, *, actions: int | None = None, nodes: Container[str] | None = None,
         max_instructions: int = MOST_INSTRUCTIONS) -> Run:  # fmt: skip

@@ -14,14 +14,14 @@ from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
-from theorex_lab.design import Log
+from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.causal import SIGNAL_KEY, SUCCESS
 from theorex_lab.designs.causal.advice import advice_from, records
 from theorex_lab.designs.causal.items import CausalSettings, gene_text
 from theorex_lab.designs.causal.selector import drift_intensity
 from theorex_lab.experiments.draw import axes
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
+from theorex_lab.experiments.scores.causal import lab_of as lab_of
 from theorex_lab.lab import Lab
 from theorex_lab.memory.evidence import EvidenceTable
 from theorex_lab.memory.intervals import wilson
@@ -30,17 +30,8 @@ from theorex_lab.text.line import one_line
 Frame = Any  # attempts, as `attempts_of` gives them
 _COLUMNS = ("at", "signals", "key", "where", "gene", "did", "success")
 _AGAIN = re.compile(r"call \S+ with another (\w+)")
-_LATE_DAYS = 1  # after its last event, when every session of a log is over
 _COLOURS = {"success": "#009E73", "failed": "#D55E00"}
 _CELLS = {"unknown": "#F4F4F4", "tried": "#56B4E9", "banned": "#D55E00", "preferred": "#009E73"}
-
-
-def lab_of(log: Log) -> Lab:
-    """A lab that lived through a log and told its attempts, a day after its last event; whoever asked closes it."""
-    lab = Lab.temporary(clock=FixedClock(log.events[-1].at + _LATE_DAYS * MICROSECONDS_PER_DAY))
-    lab.journal.append(log.events, allow_future=True)
-    lab.causal.fill()
-    return lab
 
 
 def attempts_of(lab: Lab) -> pd.DataFrame:

@@ -285,10 +285,16 @@ def _score_offers(figures: _Figures) -> list[str]:
 
 def captured(log: Log, group: Callable[[Event], str] = attrgetter("session")) -> list[Tried]:
     """The attempts that are read from what was captured in a log; group: what intervals draw together, of an attempt's event."""
-    with Lab.temporary(clock=FixedClock(log.events[-1].at + _LATE)) as lab:
-        lab.journal.append(log.events, allow_future=True)
-        lab.causal.fill()
+    with lab_of(log) as lab:
         return _recorded(lab, group)
+
+
+def lab_of(log: Log) -> Lab:
+    """A lab that lived through a log and told its attempts when every session was over; whoever asked closes it."""
+    lab = Lab.temporary(clock=FixedClock(log.events[-1].at + _LATE))
+    lab.journal.append(log.events, allow_future=True)
+    lab.causal.fill()
+    return lab
 
 
 def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[Tried]:
