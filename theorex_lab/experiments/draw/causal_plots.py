@@ -91,10 +91,8 @@ def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> 
     told = {name: (name, "first") for name in ("did", "where")} | {"n": ("success", "size"), "hits": ("success", "sum")}
     rows = attempts.groupby(["key", "gene"]).agg(last=("at", "max"), **told).loc[pairs]
     ax, places = axes.new_axes(ax, width=10, height=1.6 + 0.34 * max(len(pairs), 2)), np.arange(len(pairs))
-    look = (
-        axes.key("success, 95 % interval", **axes.look_of(0)),
-        axes.key("expected, aged", "D", color=axes.colour_of(5)),
-    )
+    look = [axes.key("success, 95 % interval", **axes.look_of(0))]
+    look.append(axes.key("expected, aged", "D", color=axes.colour_of(5)))
     axes.draw_interval(
         ax, rows.hits / rows.n, places, *wilson(rows.hits, rows.n), level=True, fmt="o", color=axes.colour_of(0)
     )
@@ -120,10 +118,8 @@ def evidence_of(attempts: Frame) -> EvidenceTable:
 def plot_bans(attempts: Frame, *, most: int = 10, ax: Axes | None = None) -> Axes:
     """Errors by deeds: what advice prefers, what it bans, what was tried after such errors, and what is unknown there."""
     keys, genes, now = _most(attempts.key, most), _most(attempts.gene, most), attempts["at"].max()
-    first, did = (
-        attempts.drop_duplicates("key").set_index("key"),
-        attempts.drop_duplicates("gene").set_index("gene").did,
-    )
+    first = attempts.drop_duplicates("key").set_index("key")
+    did = attempts.drop_duplicates("gene").set_index("gene").did
     table, settings, cells = evidence_of(attempts), CausalSettings(), np.zeros((len(keys), len(genes)))
     for row, key in enumerate(keys):
         known = records(table, first.signals[key], genes, settings, now)
