@@ -448,8 +448,8 @@ def test_where_the_end_cannot_be_written_the_next_start_closes_the_trace(
             def full(*_given: Any) -> bool:
                 raise StorageError("the disk is full")
 
-            monkeypatch.setattr("theorex_lab.dispatch.worker.append_once", full)
-            with pytest.raises(StorageError):
+            with monkeypatch.context() as patched, pytest.raises(StorageError):
+                patched.setattr("theorex_lab.dispatch.worker.append_once", full)
                 lab.agent("main").dispatch(CODE, trace_id="mine")
         with opened(home) as lab:
             assert lab.dispatcher.close_lost() == []
