@@ -448,9 +448,10 @@ def test_where_the_end_cannot_be_written_the_next_start_closes_the_trace(
             def full(*_given: Any) -> bool:
                 raise StorageError("the disk is full")
 
-            with monkeypatch.context() as patched, pytest.raises(StorageError):
+            with monkeypatch.context() as patched:
                 patched.setattr("theorex_lab.dispatch.worker.append_once", full)
-                lab.agent("main").dispatch(CODE, trace_id="mine")
+                with pytest.raises(StorageError):
+                    lab.agent("main").dispatch(CODE, trace_id="mine")
         with opened(home) as lab:
             assert lab.dispatcher.close_lost() == []
             assert lab.trace("mine").lost
