@@ -330,9 +330,8 @@ def test_the_choices_of_the_matrix_notebook_follow_its_sliders(
 
         move(0, "ArrowLeft", 8, "Flipped: general: smollm2-135m greedy → rules.")
         assert page.locator(".widget-slider .widget-readout").first.inner_text() == "0.60"
-        move(1, "ArrowRight", 1, "code: heuristic")
+        move(1, "ArrowRight", 19, "code: heuristic")  # from five runs to one more than it has
         move(1, "ArrowRight", 1, "math: heuristic")
-        assert not page.locator(".widget-slider").nth(2).is_visible()
         assert page.locator(ERRORS).count() == 0
 
 

@@ -15,7 +15,7 @@ from theorex_lab import FixedClock, InvalidInput, Lab
 from theorex_lab.clock import to_iso
 from theorex_lab.design import Design, EventsPart
 from theorex_lab.designs.theorex.flash import Flash
-from theorex_lab.dispatch.bus import End, EventBus, Start, ToolUse, recorder
+from theorex_lab.dispatch.bus import End, Start, ToolUse
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
@@ -42,20 +42,15 @@ def log(lab: Lab) -> OutcomeLog:
 
 
 def call(lab: Lab, trace_id: str, *, end: bool = True, success: bool = True, lost: bool = False, **more: Any) -> None:
-    bus = EventBus()
-    bus.subscribe(recorder(lab.journal))
     start = Start(
         trace_id, "sage", NOW - MINUTE, "mend the cache", "code", "large", "s1", ("x",), ("rule",), 60, 9, **more
     )
-    bus.publish(start)
-    bus.publish(ToolUse(trace_id, NOW - 2, "Bash", "ls", "cache.py"))
-    bus.publish(ToolUse(trace_id, NOW - 1, "Edit", "cache.py", "done"))
+    used = ToolUse(trace_id, NOW - 2, "Bash", "ls", "cache.py"), ToolUse(trace_id, NOW - 1, "Edit", "cache.py", "done")
+    lab.journal.append([start.event(), *(tool.event(start) for tool in used)])
     attempts = (Attempt("large", False, error="gone"), Attempt("small", success, 12.5 if success else None, 7, 0.25))
     if end:
-        bus.publish(
-            End(trace_id, NOW, success, "small", 7, 12.5 if success else None, None if success else "gone", "mended",
-                () if lost else attempts, lost)
-        )  # fmt: skip
+        told = 12.5 if success else None, None if success else "gone", "mended", () if lost else attempts, lost
+        lab.journal.append([End(trace_id, NOW, success, "small", 7, *told).event(start)])
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from drawing import own_axes
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.config import check_settings
-from theorex_lab.dispatch.bus import ToolUse
+from theorex_lab.dispatch.bus import Start, ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
 from theorex_lab.evolution.reviewers import HeuristicReviewer
@@ -37,7 +37,7 @@ def lab(tmp_path: Path, clock: FixedClock) -> Iterator[Lab]:
 def _run(lab: Lab, outcome_id: str) -> None:
     def ask(names: Any, *_: Any) -> ChainAnswer:
         tool = ToolUse("run", lab.clock.now(), "Bash", "make publish", "bash: make: command not found")
-        dispatcher.bus.publish(tool)
+        lab.journal.append([tool.event(Start("run", "main", lab.clock.now(), "publish the handbook", "general"))])
         return ChainAnswer(
             Completion("It is published.", names[0], None, None, latency_ms=1.0), [Attempt(names[0], True, 1.0)]
         )
