@@ -25,7 +25,7 @@ _MOST_BANS_TOLD = 6
 
 @dataclass(frozen=True)
 class GeneAdvice:
-    """GeneAdvice for signals. scores: of each gene, from 0; 0 where nothing is known of it.  banned_gene_ids: not to be tried.
+    """Advice for signals. scores: of each gene, from 0; 0 where nothing is known of it.  banned_gene_ids: not to be tried.
 
     preferred_gene_id: the gene of the highest score that is not banned, None where nothing is known.  explanation: why, a part a reason.
     """

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from theorex_lab.designs.causal.capture import USED, asset_event, closing, signal_member
-from theorex_lab.designs.causal.graph import Graph
+from theorex_lab.designs.causal.graph import own_assets
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL, stable_hash
 from theorex_lab.designs.causal.outcomes import infer_outcome
 from theorex_lab.home import Home
@@ -247,12 +247,12 @@ def _attempts(home: Home, failed: Event, signals: Sequence[str], genes: Sequence
     """The events of the attempts at a failure: each gene, if it is new, its attempt, and how that was closed."""
     about = {"source": failed.body.get("source", "agent"), "project": failed.body.get("project", "")}
     who: dict[str, Any] = {"agent": failed.agent, "session": failed.session}
-    events: list[Event] = []
-    with home.views.reading(Graph) as view:
-        known = {gene for gene, _ in genes if view.ids.find(gene) is not None}
+    # What was done is in the agent's own words; what failed is told in the tool's.
+    own = {**about, "source": "agent" if about["source"] == "tool" else about["source"]}
+    events, known = list[Event](), own_assets(home, [gene for gene, _ in genes])
     for gene, asset in genes:
         if asset is not None and gene not in known:
-            events.append(asset_event(asset, **about, **who, at=failed.at, lineage=[failed.id]))
+            events.append(asset_event(asset, **own, **who, at=failed.at, lineage=[failed.id]))
         made = derived_event_id("attempt", failed.id, gene)
         body = {
             "signal": signal_member(signals), "mutation": None, "personality": None, "gene": {"id": gene, "category": "repair"},

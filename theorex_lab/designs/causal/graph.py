@@ -1,6 +1,7 @@
 """The causal graph: attempts and how they were closed, the genes and capsules that are known, and the personality."""
 
 import json
+from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, NamedTuple
 
@@ -158,6 +159,13 @@ def assets_of(home: Home, *, genes: bool = True, own: bool = False) -> list[dict
         if home.projects is not None:
             wanted &= np.isin(view.known["project"], view.projects.numbers("", *home.projects))
         return [json.loads(view.assets[place]) for place in view.known["place"][wanted].tolist()]
+
+
+def own_assets(home: Home, ids: Iterable[str]) -> set[str]:
+    """Those of these ids under which a gene or a capsule is known that is trusted."""
+    with home.views.reading(Graph) as view:
+        found = {named: row for named in ids if (row := view.ids.find(named)) is not None}
+        return {named for named, row in found.items() if view.known["own"][row]}
 
 
 def agents_of(home: Home) -> list[str]:

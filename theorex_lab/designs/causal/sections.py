@@ -4,14 +4,14 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.design import Item, Line, Wanted
+from theorex_lab.design import Line, Wanted
 from theorex_lab.designs.causal import SIGNAL_KEY
 from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.graph import assets_of
 from theorex_lab.designs.causal.items import causal_settings, gene_text
 from theorex_lab.home import Home
 from theorex_lab.memory.evidence import evidence_view
-from theorex_lab.memory.filling import age_in_words, items_within
+from theorex_lab.memory.filling import age_in_words
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.line import one_line
 
@@ -35,8 +35,11 @@ class _Known(NamedTuple):
 
 
 def advice_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
-    """What helped, and what failed too often, of the genes of the project; for a query those that fit it, best first."""
-    genes = {gene["id"]: gene for gene in assets_of(home)}
+    """What helped, and what failed too often, of the project's own genes; for a query those that fit it, best first.
+
+    What only a file says of a gene is not told: it may be anybody's words under the id of one that is known here.
+    """
+    genes = {gene["id"]: gene for gene in assets_of(home, own=True)}
     known = {found.gene: found for found in _known(home, set(genes), wanted.now)}
     order: Iterable[str] = sorted(known, key=lambda gene: (-known[gene].value, -known[gene].last, gene))
     if wanted.query:
@@ -79,9 +82,3 @@ def _where(key: str) -> str:
     parts = dict(part.partition(":")[::2] for part in key.removeprefix(_PREFIX).split("|") if part.startswith(_WHERE))
     called = parts.get("command") or parts.get("tool") or parts.get("query_type")
     return f"after {called or 'an error'}{': ' + parts['class'] if 'class' in parts else ''}"
-
-
-def retrieve_genes(home: Home, searcher: Searcher, query: str, _now: int, tokens: int) -> list[Item]:
-    """What a query gets within `tokens`, best first: genes that fit it and attempts that worked, then what search finds."""
-    hits = searcher.search(query, limit=_MOST_HITS, projects=home.projects)
-    return items_within([Item(hit.text, (event,)) for hit, event in zip(hits, hits.events, strict=True)], tokens)
