@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from theorex_lab.designs.causal.face import Causal
     from theorex_lab.designs.dreams.face import Dreams
     from theorex_lab.designs.facts.face import FactsMemory
+    from theorex_lab.designs.research.face import MemoryManager
     from theorex_lab.designs.sessions.face import Sessions
     from theorex_lab.designs.theorex.answers import AxonView
     from theorex_lab.designs.theorex.face import Theorex
@@ -227,6 +228,11 @@ class Lab:
     def causal(self) -> Causal:
         """The design of causal memory: signals, attempts and outcomes, and advice on what to try."""
         return cast("Causal", self.design("causal"))
+
+    @property
+    def research(self) -> MemoryManager:
+        """The design of research tiers: episodes, records, theorems, insights and skills."""
+        return cast("MemoryManager", self.design("research"))
 
     @property
     def theorex(self) -> Theorex:

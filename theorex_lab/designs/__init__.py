@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 ENTRY_POINTS = "theorex_lab.designs"
 # Name of a design -> the module that holds it as DESIGN.
-BUILT_IN = {name: f"theorex_lab.designs.{name}.design" for name in ("sessions", "theorex", "facts", "dreams", "causal")}
+BUILT_IN = {
+    name: f"theorex_lab.designs.{name}.design"
+    for name in ("sessions", "theorex", "facts", "dreams", "causal", "research")
+}
 
 
 def installed() -> tuple[Design, ...]:

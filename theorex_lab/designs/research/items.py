@@ -1,0 +1,118 @@
+"""What the research tiers have in search, the evidence that skills yield, and the settings of the design."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from hashlib import sha256
+
+from theorex_lab.config import part_of
+from theorex_lab.config_record import SettingsRecord, tunable
+from theorex_lab.design import OPTION_KEY, EvidenceRun, ItemKind, ItemText
+from theorex_lab.designs.research import GENERAL, SKILL_KEY
+from theorex_lab.errors import InvalidInput
+from theorex_lab.home import Home
+from theorex_lab.journal.event import Event, encode
+
+_DOMAIN_CHARACTERS = 30
+_RECORD_CHARACTERS = 2_000  # of a record that are searched
+
+
+def domain_slug(domain: str) -> str:
+    """The name of a domain's folder: lower case, what is no word a `_`, 30 characters; `general` without one.
+
+    >>> domain_slug("Concentration bounds!"), domain_slug("")
+    ('concentration_bounds', 'general')
+    """
+    return re.sub(r"\W+", "_", domain.lower()).strip("_")[:_DOMAIN_CHARACTERS].strip("_") or GENERAL
+
+
+def record_id_of(project: str, key: str) -> str:
+    """The id of the record with this key in a project: a key has one record, whoever writes it and however often."""
+    return f"rec_{sha256(encode([project, key]).encode()).hexdigest()[:24]}"
+
+
+def skill_id_of(name: str) -> str:
+    """The id of the skill of this name."""
+    return f"skill_{sha256(name.encode()).hexdigest()[:24]}"
+
+
+def _record(event: Event) -> Iterable[ItemText]:
+    body = event.body
+    value = body["value"] if isinstance(body["value"], str) else encode({"": body["value"]})[4:-1]
+    yield ItemText(body["record_id"], f"{body['key']}: {value[:_RECORD_CHARACTERS]}", tuple(body["tags"]))
+
+
+def _theorem(event: Event) -> Iterable[ItemText]:
+    body = event.body
+    yield ItemText(body["node_id"], f"{body['theorem_name']}: {body['formal_statement']}", tuple(body["tags"]))
+
+
+def insight_text(title: str, content: str) -> str:
+    """An insight in words: its title, unless the content begins with it, and its content.
+
+    >>> insight_text("Use Hoeffding", "It gives the rate.")
+    'Use Hoeffding: It gives the rate.'
+    """
+    return content if not title or content.startswith(title) else f"{title}: {content}"
+
+
+def _insight(event: Event) -> Iterable[ItemText]:
+    body = event.body
+    yield ItemText(event.id, insight_text(body["title"], body["content"]), about=body["domain"])
+
+
+def _skill(event: Event) -> Iterable[ItemText]:
+    body = event.body
+    yield ItemText(skill_id_of(body["name"]), f"{body['name']}: {body['description']}", tuple(body["tags"]))
+
+
+def _ids(name: str) -> Callable[[Event], Iterable[str]]:
+    return lambda event: (event.body[name],)
+
+
+RECORD = ItemKind(
+    "record", {"record": _record}, hides={"record": _ids("record_id"), "record_deleted": _ids("record_id")})  # fmt: skip
+THEOREM = ItemKind("theorem", {"theorem": _theorem})
+INSIGHT = ItemKind("insight", {"insight": _insight}, hides={"insight": lambda event: event.body.get("replaces", ())})
+SKILL = ItemKind("skill", {"skill": _skill}, hides={"skill": lambda event: (skill_id_of(event.body["name"]),)})
+
+
+def skill_runs(event: Event) -> Iterable[EvidenceRun]:
+    """What a session's outcome tells of a skill that it was given: in its domain, and wherever it was."""
+    body = event.body
+    if body["source"] != "import":
+        for key in (SKILL_KEY + body["domain"], OPTION_KEY):
+            yield EvidenceRun(key, skill_id_of(body["name"]), body["success"])
+
+
+class ResearchSettings(SettingsRecord):
+    """The settings of the design of research tiers."""
+
+    inject_k: int = tunable(4, "insights that a session is given", ge=0, le=100)
+    similarity_floor: float = tunable(0.25, "cosine to what is asked from which an insight is given", ge=-1, le=1)
+    insight_confidence: float = tunable(0.5, "confidence from which an insight is kept and given", ge=0, le=1)
+    duplicate_overlap: float = tunable(0.4, "share of an insight's words above which another is alike", ge=0, le=1)
+    success_alpha: float = tunable(0.3, "weight of the last outcome in a skill's success rate", gt=0, le=1)
+    skills_k: int = tunable(5, "skills that a role is given", ge=0, le=100)
+    distill_failures: int = tunable(2, "failures of a session from which a skill is distilled", ge=1, le=1_000)
+    distill_successes: int = tunable(5, "successes of a session from which one is", ge=1, le=1_000)
+    pattern_calls: int = tunable(2, "calls of tools for a lemma from which they are a pattern", ge=1, le=100)
+    pattern_confidence: float = tunable(
+        0.7, "confidence of a lemma, where it is known, from which they are", ge=0, le=1
+    )
+    model: str = tunable("", "the model that extracts and merges, of `models`; '' for rules without a model")
+    night_tokens: int = tunable(0, "tokens that a night may spend on a model that costs", ge=0, le=10**9)
+
+
+def research_settings(home: Home) -> ResearchSettings:
+    """The settings of the design in a home. Raises ConfigError for what is wrong in them."""
+    found: ResearchSettings = part_of(home.settings, "research", ResearchSettings, home.config_file)
+    return found
+
+
+def checked_domain(domain: str) -> str:
+    """A domain as it is kept: one line of up to 200 characters. Raises InvalidInput for anything else."""
+    if not isinstance(domain, str) or len(domain) > 200 or "\n" in domain or "\0" in domain:
+        raise InvalidInput(f"got the domain {domain!r:.100}; allowed is one line of up to 200 characters")
+    return domain.strip()
