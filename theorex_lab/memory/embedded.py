@@ -82,6 +82,20 @@ class EmbeddedTexts:
         self._records[documents[~held]] = -1
         return held, matrix
 
+    def likeness(self, query: str, items: Sequence[str], *, seconds: float) -> dict[str, float] | None:
+        """By id, the cosine of these items' texts to a query, of those that have a vector by then; None where there are no vectors.
+
+        What is queued is embedded first, as far as so many seconds reach.
+        """
+        vector, _ = self.vector_of(query)
+        if vector is None or self.embed_some(seconds):
+            return None
+        with self.home.views.reading(self.home.item_view) as index:
+            self.follow(index)
+            rows = {item: index.rows_of(item)[-1] for item in items if len(index.rows_of(item))}
+            held, matrix = self.of(np.array([*rows.values()], np.int64))
+            return {item: float(row @ vector) for item, has, row in zip(rows, held, matrix, strict=True) if has}
+
     def mean_of(self, index: ItemIndex, documents: Ids, weights: Scores) -> Matrix | None:
         """A vector that stands in for a query's: the mean of those of these texts, weighted; None where they have none.
 

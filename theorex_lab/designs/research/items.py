@@ -90,6 +90,9 @@ class ResearchSettings(SettingsRecord):
     """The settings of the design of research tiers."""
 
     inject_k: int = tunable(4, "insights that a session is given", ge=0, le=100)
+    rank_by: str = tunable(
+        "search", "how insights are ranked for what is asked: search, or cosine", pattern="^(search|cosine)$"
+    )
     similarity_floor: float = tunable(0.25, "cosine to what is asked from which an insight is given", ge=-1, le=1)
     insight_confidence: float = tunable(0.5, "confidence from which an insight is kept and given", ge=0, le=1)
     duplicate_overlap: float = tunable(0.4, "share of an insight's words above which another is alike", ge=0, le=1)
@@ -102,7 +105,6 @@ class ResearchSettings(SettingsRecord):
         0.7, "confidence of a lemma, where it is known, from which they are", ge=0, le=1
     )
     model: str = tunable("", "the model that extracts and merges, of `models`; '' for rules without a model")
-    night_tokens: int = tunable(0, "tokens that a night may spend on a model that costs", ge=0, le=10**9)
 
 
 def research_settings(home: Home) -> ResearchSettings:

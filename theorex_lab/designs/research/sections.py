@@ -1,0 +1,42 @@
+"""What comes back of research tiers at a session's start: pitfalls, what worked, what is known and open, and the skills that did well."""
+
+from collections.abc import Iterator
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
+from theorex_lab.design import Line, Wanted
+from theorex_lab.designs.research.insights import Insight, ranked
+from theorex_lab.designs.research.skills import Skill, skills_of
+from theorex_lab.home import Home
+from theorex_lab.memory.filling import age_in_words
+from theorex_lab.memory.observation import TRUST
+from theorex_lab.text.line import one_line
+
+_LINE_CHARACTERS, _MOST_INSIGHTS, _MOST_SKILLS = 500, 40, 5
+_SKILLED_FROM = 0.5  # rank from which a skill is told
+
+
+def insight_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+    """The insights that fit what is asked, else the newest; then the skills that did well. What says much of the same comes once."""
+    given: set[str] = set()
+    for insight, likeness in ranked(home, wanted.query)[:_MOST_INSIGHTS]:
+        if not given.intersection(insight.like):
+            given.add(insight.insight_id)
+            yield _line(insight, wanted.now, "the newest" if likeness is None else f"alike {likeness:.2f}")
+    for skill in skills_of(home, k=_MOST_SKILLS):
+        if skill.rank >= _SKILLED_FROM and skill.usage_count:
+            yield _skill_line(skill)
+
+
+def _line(insight: Insight, now: int, why: str) -> Line:
+    age = age_in_words((now - to_microseconds(insight.created_at)) / MICROSECONDS_PER_DAY)
+    text = one_line(f"{insight.text} ({age})", _LINE_CHARACTERS)
+    heard = None if insight.trusted else (insight.agent, TRUST[insight.source])
+    return Line(insight.category, insight.agent, text, heard, (insight.insight_id,), (), why)
+
+
+def _skill_line(skill: Skill) -> Line:
+    told = f"{skill.name}: {skill.description} (worked {skill.successes} of {skill.usage_count} times)"
+    heard = None if TRUST[skill.source] >= TRUST["agent"] else (skill.agent, TRUST[skill.source])
+    return Line(
+        "skill", skill.agent, one_line(told, _LINE_CHARACTERS), heard, (skill.skill_id,), (), f"rank {skill.rank:.2f}"
+    )
