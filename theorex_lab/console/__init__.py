@@ -101,6 +101,23 @@ def command(name: str, about: str = "") -> Callable[[Callable[..., Any]], Comman
     return declare
 
 
+def home_command(name: str, about: str, run: Callable[..., tuple[dict[str, Any], str]],
+                 *options: Callable[[Any], Any]) -> Command:  # fmt: skip
+    """Declare a command whose function gets the home and what the options give, and returns the result and the text for people.
+
+    It reads a project; where it names an agent it writes, and `--keep-secrets` is its option too.
+    """
+    from theorex_lab.console.options import OWN_AGENT, own_agent
+
+    def body(agent: str | None = None, **given: Any) -> None:
+        emit(*run(open_lab().home, **given, **({"agent": own_agent(agent)} if OWN_AGENT in options else {})))
+
+    body.__doc__ = run.__doc__
+    for option in reversed(options):
+        body = option(body)
+    return command(name, about)(reads_project(keeps_secrets(body) if OWN_AGENT in options else body))
+
+
 def given_options() -> dict[str, Any]:
     """The common options as they were given, and what else the running command hands on."""
     return cast(dict[str, Any], click.get_current_context().ensure_object(dict))

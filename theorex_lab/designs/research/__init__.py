@@ -13,9 +13,10 @@
 # skill              name, version, description, body, tags, agent_roles, pipeline_stages, origin
 # skill_outcome      name, success, domain, session_id: how a session went in which the skill was given
 # post_run           session_id, status, domain, and what was learnt: numbers by name
+# model_asked        model, tokens: what an answer took
 KINDS = dict.fromkeys(
     ("episode", "session_begun", "record", "record_deleted", "theorem", "theorem_link", "insight", "skill", "skill_outcome",
-     "post_run"), 1)  # fmt: skip
+     "post_run", "model_asked"), 1)  # fmt: skip
 CATEGORIES = ("domain_knowledge", "proof_strategy", "open_problems", "pitfalls")
 RELATIONS = ("uses", "generalizes", "specializes", "contradicts")
 ORIGINS = ("seed", "distilled", "manual")  # where a skill came from

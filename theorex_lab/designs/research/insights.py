@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import to_datetime
+from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime
+from theorex_lab.design import Face
 from theorex_lab.designs.research import CATEGORIES, GENERAL
 from theorex_lab.designs.research.items import checked_domain, domain_slug, insight_text, research_settings
 from theorex_lab.designs.research.records import checked_source, domain_of
@@ -244,17 +245,31 @@ def _merged(home: Home, new: Event) -> Event | None:
 def ask_model(home: Home, prompt: str) -> str | None:
     """What the model of the setting `model` answers; None without one, or where it does not answer: rules decide then.
 
-    Raises ConfigError for a model that is not configured.
+    One that costs is asked as long as a day's answers are within the setting nightTokens; what each took is an event. Raises
+    ConfigError for a model that is not configured.
     """
     from theorex_lab.dispatch.llm import client_for
 
-    if not (name := research_settings(home).model):
+    settings, models = research_settings(home), home.settings.models
+    if not (name := settings.model) or (
+        name in models and models[name].cost_per_million_tokens and not _affordable(home, prompt)
+    ):
         return None
     try:
         with client_for(name, home.settings) as client:
-            return client.complete(prompt, temperature=0.0, max_tokens=_ANSWER_TOKENS).text
+            answer = client.complete(prompt, temperature=0.0, max_tokens=_ANSWER_TOKENS)
     except ModelUnavailable:
         return None
+    spent = count_tokens(prompt + answer.text) if answer.tokens is None else answer.tokens
+    Face(home).append("model_asked", {"model": name, "tokens": spent, "source": "agent"})
+    return answer.text
+
+
+def _affordable(home: Home, prompt: str) -> bool:
+    """Whether a model that costs may be asked this: what it answered within the last day, and this, is within the setting."""
+    since = home.clock.now() - MICROSECONDS_PER_DAY
+    spent = sum(event.body["tokens"] for event in home.journal.tail(0, kinds=["model_asked"]) if event.at > since)
+    return bool(spent + count_tokens(prompt) + _ANSWER_TOKENS <= research_settings(home).night_tokens)
 
 
 def insights_of(home: Home, domain: str | None = None, category: str | None = None) -> list[Insight]:

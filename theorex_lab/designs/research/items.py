@@ -105,6 +105,7 @@ class ResearchSettings(SettingsRecord):
         0.7, "confidence of a lemma, where it is known, from which they are", ge=0, le=1
     )
     model: str = tunable("", "the model that extracts and merges, of `models`; '' for rules without a model")
+    night_tokens: int = tunable(0, "tokens a day that a model that costs may take", ge=0, le=10**9)
 
 
 def research_settings(home: Home) -> ResearchSettings:

@@ -1,0 +1,331 @@
+"""The commands of research tiers: `theorex research …`."""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import click
+
+from theorex_lab.console import fail, group, home_command, one_row
+from theorex_lab.console.options import OWN_AGENT, SESSION, TOKENS
+from theorex_lab.design import later
+from theorex_lab.designs.research import CATEGORIES, RELATIONS
+from theorex_lab.errors import InvalidInput
+from theorex_lab.home import Home
+from theorex_lab.text.line import one_line
+
+Told = tuple[dict[str, Any], str]  # the result of a command, and the text for people
+_HERE = "theorex_lab.designs.research"
+_SHOWN_CHARACTERS = 120
+_PATH = click.Path(path_type=Path)
+_TAGS = click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
+_DOMAIN = click.option("--domain", default="", help="What it is about; default: the session's, else general.")
+_OF_DOMAIN = click.option("--domain", default=None, help="Only of this domain; default: of all.")
+_KEY = click.argument("key", metavar="KEY")
+_AT_MOST = click.option(
+    "-k", type=click.IntRange(0, 1_000), default=None, help="How many at most; default: the setting."
+)
+
+
+def _remember(home: Home, key: str, value: tuple[str, ...], tags: tuple[str, ...], session: str, agent: str) -> Told:
+    """VALUE is JSON, or else a text. What was under the key before is replaced; it stays in the journal.
+
+    JSON: {record_id, key}
+    """
+    text = " ".join(value)
+    try:
+        kept = json.loads(text)
+    except (ValueError, RecursionError):
+        kept = text
+    made = later(f"{_HERE}.records:remember")(home, key, kept, tags, session, agent=agent)
+    return {"record_id": made, "key": key}, one_row(key)
+
+
+def _recall(home: Home, key: str | None, tag: str | None, prefix: str | None) -> Told:
+    """Exit code 1 where nothing is kept under KEY.
+
+    JSON: {records: [{record_id, key, value, tags, source_session, created_at, updated_at}]}
+    """
+    from theorex_lab.designs.research import records
+
+    if sum(given is not None for given in (key, tag, prefix)) != 1:
+        raise InvalidInput("got none or several of KEY, --tag and --prefix; allowed is one of them")
+    if tag is not None:
+        found = records.recall_by_tag(home, tag)
+    else:
+        keys = [str(key)] if prefix is None else records.search_keys(home, prefix)
+        found = [record for name in keys if (record := records.record_of(home, name)) is not None]
+    if key is not None and not found:
+        fail(f"nothing is kept under {key!r}; `research recall --prefix ''` lists all keys", records=[])
+    rows = [one_row(f"{record.key}: {one_line(json.dumps(record.value, ensure_ascii=False))}") for record in found]
+    return {"records": [record.to_dict() for record in found]}, "\n".join(rows) or "nothing is kept there"
+
+
+def _forget(home: Home, key: str, agent: str) -> Told:
+    """What it said stays in the journal; `erase` removes it.
+
+    JSON: {key, deleted}
+    """
+    deleted = later(f"{_HERE}.records:delete")(home, key, agent=agent)
+    return {"key": key, "deleted": deleted}, "deleted" if deleted else "nothing is kept there"
+
+
+def _add_theorem(home: Home, name: str, statement: tuple[str, ...], domain: str, session: str, tags: tuple[str, ...],
+                 agent: str) -> Told:  # fmt: skip
+    """A name is told once in a domain; the same statement again changes nothing, another one is refused.
+
+    JSON: {node_id, theorem_name, formal_statement, domain, session_id, tags, created_at, distance}
+    """
+    node = later(f"{_HERE}.theorems:add_theorem")(home, name, " ".join(statement), domain, session, tags, agent=agent)
+    return node.to_dict(), f"{node.node_id}: {one_row(node.theorem_name)}"
+
+
+def _link(home: Home, start: str, end: str, relation: str, agent: str) -> Told:
+    """START and END are ids or names. The same link is kept once.
+
+    JSON: {from, to, relation, new}
+    """
+    new = later(f"{_HERE}.theorems:link_theorems")(home, start, end, relation, agent=agent)
+    return {
+        "from": start,
+        "to": end,
+        "relation": relation,
+        "new": new,
+    }, f"{start} {relation} {end}{'' if new else ' (known)'}"
+
+
+def _related(home: Home, name: str, depth: int) -> Told:
+    """Along links of any kind and direction, the nearest first.
+
+    JSON: {related: [{node_id, theorem_name, formal_statement, domain, session_id, tags, created_at, distance}]}
+    """
+    found = later(f"{_HERE}.theorems:find_related_theorems")(home, name, depth)
+    rows = [
+        f"{node.distance}  {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}"
+        for node in found
+    ]
+    return {"related": [node.to_dict() for node in found]}, "\n".join(rows) or "nothing is linked with it"
+
+
+def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Told:
+    """PATH is a LaTeX blueprint, a Metamath file, or a folder of equational theories. Importing twice imports once.
+
+    JSON: {theorems, links, known, conflicts, unresolved, problems}
+    """
+    read = later(f"{_HERE}.readers:read_theorems")(path)
+    told = later(f"{_HERE}.theorems:import_theorems")(
+        home, read.nodes, read.links, domain=domain or read.domain, agent=agent
+    )
+    told |= {"problems": read.problems}
+    lines = [f"{told['theorems']} theorems, {told['links']} links", *told["problems"][:20]]
+    return told, "\n".join([*lines, *(f"unknown: {name}" for name in told["unresolved"][:20])])
+
+
+def _closure(home: Home, relation: str, domain: str | None, dataset: str | None) -> Told:
+    """The reflexive and transitive pairs of a relation. --dataset reads a folder of $THEOREX_DATA instead of the memory.
+
+    JSON: {nodes, edges, pairs, seconds}
+    """
+    if dataset is None:
+        found = later(f"{_HERE}.theorems:closure_of")(home, relation, domain)
+    else:
+        found = later(f"{_HERE}.theorems:closure_of_theories")(Path(os.environ.get("THEOREX_DATA", "")) / dataset)
+    told = {name: getattr(found, name) for name in ("nodes", "edges", "pairs", "seconds")}
+    return told, "{pairs:,} pairs of {nodes:,} nodes and {edges:,} links, in {seconds:.2f} s".format(**told)
+
+
+def _premises(home: Home, statement: tuple[str, ...], domain: str | None, k: int | None) -> Told:
+    """By what statements like it use, by likeness, and by how often each is used.
+
+    JSON: {premises: [{node_id, theorem_name, formal_statement, score, …}]}
+    """
+    found = later(f"{_HERE}.premises:suggest_premises")(
+        home, " ".join(statement), 10 if k is None else k, domain=domain
+    )
+    rows = [
+        f"{score:.2f}  {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}"
+        for node, score in found
+    ]
+    return {"premises": [{**node.to_dict(), "score": score} for node, score in found]}, "\n".join(
+        rows
+    ) or "nothing is known"
+
+
+def _add_insight(home: Home, category: str, title: str, content: tuple[str, ...], session: str, **about: Any) -> Told:
+    """What says the same is kept once; what says much of the same is linked with it, or merged by the setting's model.
+
+    JSON: {insight_id, kept, like}
+    """
+    found = later(f"{_HERE}.insights:add_insight")(
+        home, category, title, " ".join(content), session_id=session, **about
+    )
+    told = {
+        "insight_id": found and found.insight_id,
+        "kept": found is not None,
+        "like": list(found.like) if found else [],
+    }
+    return told, told["insight_id"] or "not kept: its confidence is below the setting insightConfidence"
+
+
+def _insights(home: Home, domain: str | None, category: str | None) -> Told:
+    """The oldest first.
+
+    JSON: {insights: [{insight_id, category, title, content, confidence, domain, session_id, source, agent, created_at, …}]}
+    """
+    found = later(f"{_HERE}.insights:insights_of")(home, domain, category)
+    in_json = later(f"{_HERE}.records:in_json")
+    rows = [
+        f"{one.created_at:%Y-%m-%d}  {one.domain}  {one.category}  {one_line(one.text, _SHOWN_CHARACTERS)}"
+        for one in found
+    ]
+    return {"insights": [in_json(asdict(one)) for one in found]}, "\n".join(rows) or "no insights yet"
+
+
+def _inject(
+    home: Home, query: tuple[str, ...], domain: str | None, k: int | None, tokens: int, session: str, agent: str
+) -> Told:
+    """Whole insights, in <memories>; with words those that fit them. That they were given is noted.
+
+    JSON: {text, tokens}
+    """
+    how: dict[str, Any] = {"tokens": tokens, "agent": agent, "session": session}
+    text = later(f"{_HERE}.insights:load_for_injection")(home, domain, k, " ".join(query), **how)
+    return {"text": text, "tokens": -(-len(text.encode()) // 4)}, text or "nothing fits"
+
+
+def _skills(home: Home, role: str | None, stage: str | None) -> Told:
+    """Those that did best first: by success rate (the last counts most), shrunk by how often it was tried.
+
+    JSON: {skills: [{skill_id, name, description, origin, success_rate, usage_count, successes, low, high, rank, …}]}
+    """
+    found = later(f"{_HERE}.skills:skills_of")(home, role, stage)
+    rows = []
+    for one in found:
+        rate = (
+            "untried" if one.success_rate is None else f"{one.success_rate:.2f} ({one.successes} of {one.usage_count})"
+        )
+        rows.append(one_line(f"{one.name}: {one.description}  {rate}", _SHOWN_CHARACTERS))
+    return {"skills": [later(f"{_HERE}.records:in_json")(asdict(one)) for one in found]}, "\n".join(
+        rows
+    ) or "no skills yet"
+
+
+def _skill_stats(home: Home, name: str, success: bool | None, session: str, agent: str) -> Told:
+    """With --success or --failure an outcome is recorded first, once a session where one is named.
+
+    JSON: {name, success_rate, usage_count, successes, low, high, rank}
+    """
+    from theorex_lab.designs.research import skills
+
+    one = skills.skill_named(home, name) if success is None else skills.update_stats(
+        home, name, success, session_id=session, agent=agent)  # fmt: skip
+    told = {part: getattr(one, part) for part in "name success_rate usage_count successes low high rank".split()}
+    rate = "untried" if one.success_rate is None else f"success rate {one.success_rate:.3f}"
+    return told, f"{one.name}: {rate}, worked {one.successes} of {one.usage_count} ({one.low:.2f} to {one.high:.2f})"
+
+
+def _post_run(home: Home, session: str, domain: str, status: str | None, state: Path | None, agent: str) -> Told:
+    """What went well and what failed becomes insights, skills and statistics, in one step. Doing it twice changes nothing.
+
+    --state is a theory_state.json; without one it is read from what was captured of the session.
+
+    JSON: {session_id, status, stats, insights, skills, patterns}
+    """
+    from theorex_lab.designs.research import learning
+
+    run = None if state is None else learning.read_state(state)
+    told: dict[str, Any] = learning.post_run(home, session, run, domain=domain, status=status, agent=agent)
+    return told, "\n".join(f"{name}: {value}" for name, value in told.items())
+
+
+def _export(home: Home, folder: Path, replace: bool) -> Told:
+    """Of all projects.
+
+    JSON: {folder, files}
+    """
+    from theorex_lab.exchange.files import refuse_to_replace
+
+    if folder.is_dir() and not replace:
+        refuse_to_replace(sorted(folder.iterdir()))
+    files = later(f"{_HERE}.files:export_tiers")(home.in_project(""), None, folder).files
+    return {"folder": str(folder), "files": files}, "\n".join(
+        f"{count:8d}  {name}" for name, count in files.items()
+    ) or "nothing yet"
+
+
+def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) -> Told:
+    """A folder like ~/.eurekaclaw, or one of its files. Importing twice imports once; what is damaged is named.
+
+    Exit code 1 where nothing could be taken in.
+
+    JSON: {files: [{file, imported, skipped, problems}], imported, skipped}
+    """
+    take = later(f"{_HERE}.files_read:import_tiers")
+    reports = [report for path in paths for report in take(home, None, path, agent=agent, trust_own=trust_own)]
+    told: dict[str, Any] = {"files": [vars(report) for report in reports]}
+    told |= {name: sum(getattr(report, name) for report in reports) for name in ("imported", "skipped")}
+    problems = [problem for report in reports for problem in report.problems]
+    if not told["imported"] + told["skipped"]:
+        fail(
+            "; ".join(problems) or "got no file of memory/, memories/, skills/ or runs/ there; name such a folder",
+            **told,
+        )
+    rows = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
+    return told, "\n".join([*rows, *problems])
+
+
+REMEMBER = home_command(
+    "remember", "", _remember, OWN_AGENT, _KEY, click.argument("value", nargs=-1, required=True), _TAGS, SESSION
+)
+RECALL = home_command(
+    "recall", "", _recall, click.argument("key", metavar="[KEY]", required=False), click.option("--tag", help="All with this tag."),
+    click.option("--prefix", help="All whose keys begin so."))  # fmt: skip
+FORGET = home_command("forget", "", _forget, OWN_AGENT, _KEY)
+_NAME, _STATEMENT = click.argument("name", metavar="NAME"), click.argument("statement", nargs=-1, required=True)
+_RELATION = click.option(
+    "--relation", type=click.Choice(RELATIONS), default="uses", show_default=True, help="What START does to END."
+)
+_PAIRS = click.option(
+    "--relation", type=click.Choice(RELATIONS), default="generalizes", show_default=True, help="Along which links."
+)
+_ENDS = [click.argument(name, metavar=name.upper()) for name in ("start", "end")]
+THEOREM = group(
+    "theorem", "",
+    home_command("add", "Keep a theorem.", _add_theorem, OWN_AGENT, _NAME, _STATEMENT, _DOMAIN, SESSION, _TAGS),
+    home_command("link", "Say how two theorems belong together.", _link, OWN_AGENT, *_ENDS, _RELATION),
+    home_command("related", "Show what is linked with a theorem.", _related, _NAME,
+                 click.option("--depth", type=click.IntRange(0, 100), default=2, show_default=True, help="How many links away.")),
+    home_command("import", "Take in theorems from files.", _import_theorems, OWN_AGENT, click.argument("path", type=_PATH), _DOMAIN),
+    home_command("closure", "Count what follows from what.", _closure, _PAIRS, _OF_DOMAIN,
+                 click.option("--dataset", help="Such as equational_theories.")),
+    home_command("premises", "Show which theorems a new one will probably use.", _premises, _STATEMENT, _OF_DOMAIN, _AT_MOST))  # fmt: skip
+_CATEGORY = click.Choice(CATEGORIES)
+_WORDS = click.argument("query", metavar="[WORDS]…", nargs=-1)
+INSIGHT = group(
+    "insight", "",
+    home_command("add", "Keep an insight.", _add_insight, OWN_AGENT, click.argument("category", type=_CATEGORY),
+                 click.argument("title", metavar="TITLE"), click.argument("content", nargs=-1, required=True), _DOMAIN, SESSION,
+                 click.option("--confidence", type=float, default=0.8, show_default=True, help="From 0 to 1.")),
+    home_command("list", "Show insights.", _insights, _OF_DOMAIN,
+                 click.option("--category", type=_CATEGORY, help="Only of this category.")),
+    home_command("inject", "Give a session the insights that fit it.", _inject, OWN_AGENT, _WORDS, _OF_DOMAIN, _AT_MOST, SESSION,
+                 click.option("--tokens", type=TOKENS, default=2_000, show_default=True, help="Tokens that it may have.")))  # fmt: skip
+SKILL = group(
+    "skill", "",
+    home_command("list", "Show skills, those that did best first.", _skills, click.option("--role", help="For this role."),
+                 click.option("--stage", help="For this stage.")),
+    home_command("stats", "Show how a skill did, or say how it went.", _skill_stats, OWN_AGENT, _NAME, SESSION,
+                 click.option("--success/--failure", default=None, help="How a session with it went.")))  # fmt: skip
+POST_RUN = home_command(
+    "post-run", "", _post_run, OWN_AGENT, click.option("--session", required=True, help="The session that is over."), _DOMAIN,
+    click.option("--status", help="Such as proved; default: as the state or the last check says."),
+    click.option("--state", type=_PATH, help="The session's theory_state.json."))  # fmt: skip
+_FOLDER = click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
+EXPORT = home_command(
+    "export", "", _export, _FOLDER, click.option("--replace", is_flag=True, help="Replace files that are there.")
+)
+IMPORT = home_command(
+    "import", "", _import, OWN_AGENT, click.argument("paths", metavar="PATHS…", nargs=-1, required=True, type=_PATH),
+    click.option("--trust-own", is_flag=True, help="The files are exports of your own: keep the sources that they name."))  # fmt: skip
