@@ -131,7 +131,7 @@ def _closure(home: Home, relation: str, domain: str | None, dataset: str | None)
     if dataset is None:
         found = later(f"{_HERE}.theorems:closure_of")(home, relation, domain)
     else:
-        found = later(f"{_HERE}.theorems:closure_of_theories")(Path(os.environ.get("THEOREX_DATA", "")) / dataset)
+        found = later(f"{_HERE}.readers:closure_of_theories")(Path(os.environ.get("THEOREX_DATA", "")) / dataset)
     told = {name: getattr(found, name) for name in ("nodes", "edges", "pairs", "seconds")}
     return told, "{pairs:,} pairs of {nodes:,} nodes and {edges:,} links, in {seconds:.2f} s".format(**told)
 
