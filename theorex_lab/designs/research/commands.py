@@ -233,10 +233,8 @@ def _post_run(home: Home, session: str, domain: str, status: str | None, state: 
 
     JSON: {session_id, status, stats, insights, skills, patterns}
     """
-    from theorex_lab.designs.research import learning
-
-    run = None if state is None else learning.read_state(state)
-    told: dict[str, Any] = learning.post_run(home, session, run, domain=domain, status=status, agent=agent)
+    run = None if state is None else later(f"{_HERE}.learning:read_state")(state)
+    told = later(f"{_HERE}.learning:post_run")(home, session, run, domain=domain, status=status, agent=agent)
     return told, "\n".join(f"{name}: {value}" for name, value in told.items())
 
 

@@ -10,7 +10,14 @@ _TITLES = {
     "pitfalls": "What looked promising and failed", "proof_strategy": "What worked before", "domain_knowledge": "What is known",
     "open_problems": "What is open", "skill": "Skills"}  # fmt: skip
 READ_FROM = {kind: (kind,) for kind in ("insight", "skill", "post_run")}
-_VIEWS = ("records:Episodes", "records:Records", "theorems:Theorems", "insights:Insights", "skills:Skills")
+_VIEWS = (
+    "records:Episodes",
+    "records:Records",
+    "theorems:Theorems",
+    "insights:Insights",
+    "skills:Skills",
+    "learning:Runs",
+)
 FILES = FileLayout(
     "memory/*.json, memories/*/*.md, skills/*/SKILL.md, runs/*/*.json", later(f"{_HERE}.files:export_tiers"),
     later(f"{_HERE}.files_read:tier_files"), later(f"{_HERE}.files_read:import_tiers"), places=later(f"{_HERE}.files:places"),

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,9 @@ from theorex_lab.home import Home
 
 Floats = NDArray[np.float64]
 _GRAMS = 3  # signs in a row, at most
-# Weights of what neighbours use, likeness of the premise itself, how often it is used, and how lately it was told or used.
-WEIGHTS = (1.0, 0.15, 0.1, 0.25)
-_NEAREST, _SHARPNESS = 40, 3.0
+_NEAREST, _SHARPNESS = 150, 3.0  # neighbours that vote, and how much more a nearer one says
+# Of likeness the share of comments; of a neighbour the part that ages, by the theorem; weights of the premise's own likeness, of use of late.
+_COMMENTS, _AGED, _AGEING, _OWN, _LATELY = 0.23, 0.3, 0.8, 0.4, 0.1
 
 
 def signs_of(statement: str) -> list[str]:
@@ -28,61 +28,79 @@ def signs_of(statement: str) -> list[str]:
     return [" ".join(words[at : at + size]) for size in range(1, _GRAMS + 1) for at in range(len(words) - size + 1)]
 
 
+class _Texts:
+    """Texts as signs, and how like each is to another: the cosine with rare signs weighing more (tf-idf), the likest 1."""
+
+    def __init__(self) -> None:
+        self._postings: dict[str, list[tuple[int, float]]] = {}  # by sign: number of a text, and its weight there
+        self._lengths: list[float] = []
+
+    def add(self, signs: Iterable[str]) -> None:
+        counts = Counter(signs)
+        for sign, count in counts.items():
+            self._postings.setdefault(sign, []).append((len(self._lengths), 1 + math.log(count)))
+        self._lengths.append(math.sqrt(sum((1 + math.log(count)) ** 2 for count in counts.values())))
+
+    def likeness(self, signs: Iterable[str]) -> Floats:
+        n = len(self._lengths)
+        found = np.zeros(n)
+        for sign, count in Counter(signs).items():
+            if held := self._postings.get(sign):
+                rows = np.array(held)
+                found[rows[:, 0].astype(np.int64)] += (
+                    rows[:, 1] * (1 + math.log(count)) * math.log((n + 1) / len(held)) ** 2
+                )
+        found /= np.maximum(np.array(self._lengths), 1e-9)
+        return found / max(float(found.max(initial=0.0)), 1e-9)
+
+
 class PremiseIndex:
     """Theorems in the order in which they were told, with the numbers of those that each uses.
 
     >>> index = PremiseIndex()
     >>> for statement, used in (("a v b", []), ("b v a", []), ("a v b = b v a", [0, 1])):
     ...     index.add(statement, used)
-    >>> [number for number, _ in index.suggest("b v a = a v b", 2)]
-    [1, 0]
+    >>> sorted(number for number, _ in index.suggest("b v a = a v b", 2))
+    [0, 1]
     """
 
     def __init__(self) -> None:
-        self._postings: dict[str, list[tuple[int, int]]] = {}  # by sign in a row: number of a theorem, and how often
-        self._lengths: list[float] = []
+        self._statements, self._comments = _Texts(), _Texts()
         self._used: list[list[int]] = []
-        self._uses = Counter[int]()
 
     def __len__(self) -> int:
         return len(self._used)
 
-    def add(self, statement: str, used: Iterable[int] = ()) -> None:
+    def add(self, statement: str, used: Iterable[int] = (), comment: str = "") -> None:
         """Add a theorem under the next number, with the numbers of those that it uses."""
-        number, counts = len(self), Counter(signs_of(statement))
-        for sign, count in counts.items():
-            self._postings.setdefault(sign, []).append((number, count))
-        self._lengths.append(math.sqrt(sum((1 + math.log(count)) ** 2 for count in counts.values())))
+        self._statements.add(signs_of(statement))
+        self._comments.add(signs_of(comment.lower()))
         self._used.append(list(used))
-        self._uses.update(self._used[-1])
 
-    def likeness(self, statement: str) -> Floats:
-        """Of each theorem the cosine of its signs to these, rare ones weighing more (tf-idf), 0..1."""
-        n, found = len(self), np.zeros(len(self))
-        for sign, count in Counter(signs_of(statement)).items():
-            if held := self._postings.get(sign):
-                rows = np.array(held)
-                weight = (1 + math.log(count)) * math.log((n + 1) / len(held)) ** 2
-                found[rows[:, 0]] += weight * (1 + np.log(rows[:, 1]))
-        found /= np.maximum(np.array(self._lengths), 1e-9)
-        return found / max(float(found.max(initial=0.0)), 1e-9)
+    def uses(self) -> Floats:
+        """How often each theorem is used."""
+        return np.bincount([number for used in self._used for number in used], minlength=len(self)).astype(float)
 
-    def suggest(self, statement: str, k: int = 10, weights: Sequence[float] = WEIGHTS) -> list[tuple[int, float]]:
-        """The numbers of the k theorems that one with this statement will most probably use, with their scores, best first."""
-        if not len(self):
-            return []
-        like, votes, lately = self.likeness(statement), np.zeros(len(self)), np.zeros(len(self))
+    def likeness(self, statement: str, comment: str = "") -> Floats:
+        """How like each theorem is to a statement, and its comment, 0..1."""
+        like = self._statements.likeness(signs_of(statement))
+        return (
+            (1 - _COMMENTS) * like + _COMMENTS * self._comments.likeness(signs_of(comment.lower())) if comment else like
+        )
+
+    def votes(self, statement: str, comment: str = "") -> Floats:
+        """How much theorems like this one use each, 0..1: those told of late, which it probably belongs to, count more."""
+        late, votes = _AGEING ** np.arange(len(self) - 1, -1, -1.0), np.zeros(len(self))
+        like = self.likeness(statement, comment) * (1 - _AGED + _AGED * late)
         for neighbour in np.argsort(-like, kind="stable")[:_NEAREST].tolist():
             votes[self._used[neighbour]] += like[neighbour] ** _SHARPNESS
-        often = np.zeros(len(self))
-        for number, count in self._uses.items():
-            often[number] = math.log1p(count)
-        for age, neighbour in enumerate(range(len(self) - 1, max(len(self) - _NEAREST, 0) - 1, -1)):
-            lately[self._used[neighbour]] += 0.9**age
-        scores = sum(weight * part / max(float(part.max()), 1e-9)
-                     for weight, part in zip(weights, (votes, like, often, lately), strict=True))  # fmt: skip
-        best = np.argsort(-np.asarray(scores), kind="stable")[:k].tolist()
-        return [(number, float(np.asarray(scores)[number])) for number in best]
+        return votes / max(float(votes.max(initial=0.0)), 1e-9)
+
+    def suggest(self, statement: str, k: int = 10, comment: str = "") -> list[tuple[int, float]]:
+        """The numbers of the k theorems that one with this statement will most probably use, with their scores, best first."""
+        late = _AGEING ** np.arange(len(self) - 1, -1, -1.0)
+        scores = self.votes(statement, comment) + _OWN * self.likeness(statement, comment) + _LATELY * late
+        return [(number, float(scores[number])) for number in np.argsort(-scores, kind="stable")[:k].tolist()]
 
 
 def suggest_premises(

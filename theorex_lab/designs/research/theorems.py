@@ -23,7 +23,7 @@ from theorex_lab.ids import check_agent, check_session, derived_event_id
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.observation import check_text
+from theorex_lab.memory.observation import check_tags, check_text
 from theorex_lab.text.doors import kept_text
 from theorex_lab.text.line import folded
 
