@@ -7,7 +7,7 @@ from theorex_lab.search.items import OBSERVATION
 
 _HERE = "theorex_lab.designs.research"
 _TITLES = {
-    "pitfalls": "What looked promising and failed", "proof_strategy": "What worked before", "domain_knowledge": "What is known",
+    "domain_knowledge": "What was found out", "pitfalls": "What failed, and why", "proof_strategy": "What worked before",
     "open_problems": "What is open", "skill": "Skills"}  # fmt: skip
 READ_FROM = {kind: (kind,) for kind in ("insight", "skill", "post_run")}
 _VIEWS = (

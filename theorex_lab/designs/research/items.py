@@ -49,12 +49,12 @@ def _theorem(event: Event) -> Iterable[ItemText]:
 
 
 def insight_text(title: str, content: str) -> str:
-    """An insight in words: its title, unless the content begins with it, and its content.
+    """An insight in words: its title, unless the content says it, and its content.
 
     >>> insight_text("Use Hoeffding", "It gives the rate.")
     'Use Hoeffding: It gives the rate.'
     """
-    return content if not title or content.startswith(title) else f"{title}: {content}"
+    return content if title in content else f"{title}: {content}"
 
 
 def _insight(event: Event) -> Iterable[ItemText]:
@@ -100,7 +100,7 @@ class ResearchSettings(SettingsRecord):
     skills_k: int = tunable(5, "skills that a role is given", ge=0, le=100)
     distill_failures: int = tunable(2, "failures of a session from which a skill is distilled", ge=1, le=1_000)
     distill_successes: int = tunable(5, "successes of a session from which one is", ge=1, le=1_000)
-    pattern_calls: int = tunable(2, "calls of tools for a lemma from which they are a pattern", ge=1, le=100)
+    pattern_calls: int = tunable(3, "calls of tools for a lemma from which they are a pattern", ge=1, le=100)
     pattern_confidence: float = tunable(
         0.7, "confidence of a lemma, where it is known, from which they are", ge=0, le=1
     )

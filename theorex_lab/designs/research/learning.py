@@ -15,7 +15,7 @@ import numpy as np
 
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.research import CATEGORIES, GENERAL
-from theorex_lab.designs.research.insights import ask_model, insight_events
+from theorex_lab.designs.research.insights import ask_model, insight_events, insights_of
 from theorex_lab.designs.research.items import checked_domain, domain_slug, research_settings, skill_id_of
 from theorex_lab.designs.research.records import domain_of
 from theorex_lab.designs.research.skills import Skill, Skills, is_known, outcome_event, skill_event, skill_named
@@ -35,14 +35,14 @@ from theorex_lab.text.sections import read_sections
 from theorex_lab.text.spoken import sentences_of
 
 _TEXTS = read_sections(__file__, "prompts.txt")
-_CAUSE = re.compile(_TEXTS["cause"].replace("\n", ""), re.I)
+_CAUSE, _LEANS = (re.compile(_TEXTS[name].replace("\n", ""), re.I) for name in ("cause", "leans"))
 _NAMES = re.compile(r"`[^`\s]{3,}`|\b[\w-]+(?:/[\w.-]+)+|\b\w+\.\w{1,5}\b|\b\w+[_A-Z]\w+\b")
 _SUCCEEDED, _FAILED = ("proved", "success", "completed", "solved"), ("failed", "failure", "abandoned", "refuted")
 _READ_KINDS = ("prompt", "tool_used", "turn_ended", "outcome", "episode", "recalled")
 _LEMMAS, _LEMMA_CHARACTERS, _FAILURES, _FAILURE_CHARACTERS, _CONJECTURE_CHARACTERS = 8, 120, 5, 100, 300
 _SAME, _LONG, _HEAD, _TAIL, _EVIDENCE = 80, 300, 200, 80, 5
 _MOST_DRAFTS, _MOST_CALLS, _MOST_FILES, _TITLE, _HOUR = 5, 10, 3, 80, 3_600_000_000
-_MOST_LISTED, _MOST_CHARACTERS = 1_000, 20_000
+_MOST_LISTED, _MOST_CHARACTERS, _FEWEST_WORDS = 1_000, 20_000, 3
 
 
 class Draft(NamedTuple):
@@ -169,26 +169,22 @@ def _went(status: str) -> bool | None:
 def _of_events(events: Sequence[Event]) -> tuple[list[Draft], list[str], list[str], list[Pattern], bool | None]:
     """As `_of_state`, of what hooks captured of a session."""
     fixed, broken = _checks(events)
-    patterns = [pattern for pattern, _ in fixed]
-    drafts = [*_rules(events), *(draft for _, draft in fixed), *_findings(events)]
-    for event in broken.values():
-        command, error = one_line(event.body["command"], _LEMMA_CHARACTERS), error_of(event.body.get("response", ""))
-        told = f"`{command}` still failed with {error} when the session ended."
-        drafts.append(Draft("open_problems", "", told, 0.7, "agent", (event.id,)))
-    passed = [
-        has_failed(event) is False
-        for event in events
-        if event.kind == "tool_used" and family_of(event.body.get("command", ""))
-    ]
-    told = [
+    drafts = [*_rules(events), *(draft for _, draft in fixed)]
+    told = " ".join(draft.content for draft in drafts)
+    drafts += [draft for draft in _findings(events) if draft.content not in told]
+    for family, event in list(broken.items())[-1:]:
+        still = f"`{family}` still failed with {error_of(event.body.get('response', ''))} when the session ended."
+        drafts.append(Draft("open_problems", family, still, 0.7, "agent", (event.id,)))
+    checks = [event for event in events if event.kind == "tool_used" and family_of(event.body.get("command", ""))]
+    passed = [not failed for failed in map(has_failed, checks) if failed is not None]
+    ends = [
         event.body["success"]
         for event in events
         if event.kind == "outcome" and isinstance(event.body.get("success"), bool)
     ]
     went: bool | None = ends[-1] if ends else passed[-1] if passed else None
-    failed = [draft.content for draft in drafts if draft.category in ("pitfalls", "open_problems")]
-    done = [draft.content for draft in drafts if draft.category == "proof_strategy"]
-    return drafts, failed, done, patterns, went
+    failures = [draft.content for draft in drafts if draft.category == "pitfalls"]
+    return drafts, failures, [], [pattern for pattern, _ in fixed], went
 
 
 def _checks(events: Sequence[Event]) -> tuple[list[tuple[Pattern, Draft]], dict[str, Event]]:
@@ -223,7 +219,8 @@ def _calls(events: Sequence[Event]) -> list[str]:
         files = ", ".join(
             Path(path).name for path in [*(paths.get("edited") or ()), *(paths.get("read") or ())][:_MOST_FILES]
         )
-        told.append(one_line(f"{event.body['tool']} {files}".strip(), _LEMMA_CHARACTERS))
+        done = files or event.body.get("command", "")
+        told.append(one_line(f"{event.body['tool']} {done}".strip(), _LEMMA_CHARACTERS))
     return list(dict.fromkeys(told))
 
 
@@ -231,7 +228,9 @@ def _heard(events: Sequence[Event]) -> tuple[str, str]:
     """What the agent said next of a cause, and the event that holds it; ('', '') where it said nothing of it."""
     for event in events:
         if event.kind == "turn_ended" and not event.body.get("subagent"):
-            said = next((span.text for span in sentences_of(event.body["message"]) if _CAUSE.search(span.text)), "")
+            said = next(
+                (_plain(span.text) for span in sentences_of(event.body["message"]) if _CAUSE.search(span.text)), ""
+            )
             return (said, event.id) if said else ("", "")
     return "", ""
 
@@ -242,7 +241,7 @@ def _fix(family: str, failed: Event, edits: Sequence[Event], heard: tuple[str, s
     error = error_of(failed.body.get("response", ""))
     told = f"`{family}` failed with {error}; it passed after edits to {', '.join(files[:_MOST_FILES])}{more}. {heard[0]}".strip()
     named = (*events, heard[1]) if heard[1] else events
-    return Draft("pitfalls" if heard[0] else "proof_strategy", "", told, 0.8 if heard[0] else 0.6, "agent", named)
+    return Draft("pitfalls" if heard[0] else "proof_strategy", family, told, 0.8 if heard[0] else 0.5, "agent", named)
 
 
 def _rules(events: Sequence[Event]) -> Iterator[Draft]:
@@ -250,7 +249,7 @@ def _rules(events: Sequence[Event]) -> Iterator[Draft]:
     for event in events:
         if event.kind == "prompt" and event.body.get("source") == "user":
             for found in directives(event.body["text"]):
-                if found.stands:
+                if found.stands and len(found.subject) >= _FEWEST_WORDS and not _LEANS.match(found.span.text):
                     yield Draft("domain_knowledge", "", one_line(found.span.text, _LONG), 0.9, "user", (event.id,))
 
 
@@ -260,7 +259,12 @@ def _findings(events: Sequence[Event]) -> Iterator[Draft]:
         if event.kind == "turn_ended" and not event.body.get("subagent"):
             for span in sentences_of(event.body["message"]):
                 if _CAUSE.search(span.text) and _NAMES.search(span.text):
-                    yield Draft("domain_knowledge", "", one_line(span.text, _LONG), 0.6, "agent", (event.id,))
+                    yield Draft("domain_knowledge", "", _plain(span.text), 0.6, "agent", (event.id,))
+
+
+def _plain(text: str) -> str:
+    """A sentence without stars and on one line."""
+    return one_line(text.replace("**", ""), 400)
 
 
 def _few(drafts: Iterable[Draft]) -> list[Draft]:
@@ -361,7 +365,7 @@ class _Learnt:
             research_settings(home),
             checked_domain(domain) or domain_of(home, session) or GENERAL,
         )
-        self.events = dict[str, Event]()
+        self.events, self.at = dict[str, Event](), events[-1].at if events else home.clock.now()
         self.told: dict[str, list[str]] = {"stats": [], "insights": [], "skills": [], "patterns": []}
 
     def statistics(self, went: bool | None) -> None:
@@ -380,7 +384,10 @@ class _Learnt:
     def insight(self, draft: Draft) -> None:
         """Keep an insight, unless it is there."""
         about: dict[str, Any] = {"confidence": draft.confidence, "domain": self.domain, "session_id": self.session}
-        about |= {"agent": self.agent, "source": draft.source, "lineage": draft.events}
+        about |= {"agent": self.agent, "source": draft.source, "lineage": draft.events, "at": self.at}
+        if draft.title and draft.category in ("pitfalls", "proof_strategy"):  # what was open is so no longer
+            waiting = insights_of(self.home, self.domain, "open_problems")
+            about["replaces"] = [one.insight_id for one in waiting if one.title == draft.title and one.trusted]
         known, events = insight_events(self.home, draft.category, draft.title, draft.content, **about)
         if events:
             self.events |= {event.id: event for event in events}
@@ -403,7 +410,13 @@ class _Learnt:
             self._skill("patterns", f"tool-pattern-{slug}", f"The calls that led to {pattern.of}", body, pattern.events)
 
     def _skill(self, kind: str, name: str, description: str, body: str, lineage: Sequence[str]) -> None:
-        about: dict[str, Any] = {"origin": "distilled", "agent": self.agent, "source": self.source, "lineage": lineage}
+        about: dict[str, Any] = {
+            "origin": "distilled",
+            "agent": self.agent,
+            "source": self.source,
+            "lineage": lineage,
+            "at": self.at,
+        }
         made = skill_event(self.home, name.strip("-"), description, body, **about)
         if not is_known(self.home, made):
             self.events[made.id] = made

@@ -18,12 +18,15 @@ _SKILLED_FROM = 0.5  # rank from which a skill is told
 def insight_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """The insights that fit what is asked, else the newest; then the skills that did well. What says much of the same comes once."""
     given: set[str] = set()
-    for insight, likeness in ranked(home, wanted.query)[:_MOST_INSIGHTS]:
+    found = ranked(home, wanted.query)[:_MOST_INSIGHTS]
+    if not wanted.query:  # that something worked says least of what to do
+        found.sort(key=lambda pair: pair[0].category == "proof_strategy")
+    for insight, likeness in found:
         if not given.intersection(insight.like):
             given.add(insight.insight_id)
             yield _line(insight, wanted.now, "the newest" if likeness is None else f"alike {likeness:.2f}")
     for skill in skills_of(home, k=_MOST_SKILLS):
-        if skill.rank >= _SKILLED_FROM and skill.usage_count:
+        if skill.rank >= _SKILLED_FROM:
             yield _skill_line(skill)
 
 
@@ -35,7 +38,8 @@ def _line(insight: Insight, now: int, why: str) -> Line:
 
 
 def _skill_line(skill: Skill) -> Line:
-    told = f"{skill.name}: {skill.description} (worked {skill.successes} of {skill.usage_count} times)"
+    often = f" (worked {skill.successes} of {skill.usage_count} times)" if skill.usage_count else ""
+    told = f"{skill.description}: {skill.body}{often}"
     heard = None if TRUST[skill.source] >= TRUST["agent"] else (skill.agent, TRUST[skill.source])
     return Line(
         "skill", skill.agent, one_line(told, _LINE_CHARACTERS), heard, (skill.skill_id,), (), f"rank {skill.rank:.2f}"
