@@ -110,7 +110,9 @@ def home_command(name: str, about: str, run: Callable[..., tuple[dict[str, Any],
     from theorex_lab.console.options import OWN_AGENT, own_agent
 
     def body(agent: str | None = None, **given: Any) -> None:
-        emit(*run(open_lab().home, **given, **({"agent": own_agent(agent)} if OWN_AGENT in options else {})))
+        home = open_lab().home
+        _ = home.designs  # their kinds of events become known
+        emit(*run(home, **given, **({"agent": own_agent(agent)} if OWN_AGENT in options else {})))
 
     body.__doc__ = run.__doc__
     for option in reversed(options):

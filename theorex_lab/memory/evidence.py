@@ -387,7 +387,7 @@ class EvidenceView(View):
                     self.table.add(prefix + key, option, success, at=event.at, **stated)
             if event.kind == "trace_ended":
                 self._count(event)
-            elif said := verdicts.verdict_of(event):
+            elif event.kind in verdicts.KINDS and (said := verdicts.verdict_of(event)):
                 for row, change in self.verdicts.say(*said):
                     self.table.correct(row, change)
                 if event.kind == "outcome" and "answer" in event.body:

@@ -6,7 +6,7 @@ not given any more, and stays in the journal.
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
@@ -310,6 +310,16 @@ def ranked(home: Home, query: str, domain: str | None = None) -> list[tuple[Insi
     return [(by_id[one], found[one]) for one in order if found[one] >= settings.similarity_floor]
 
 
+def distinct(found: Iterable[tuple[Insight, float | None]]) -> Iterator[tuple[Insight, float | None]]:
+    """Those in their order that do not say much of the same as one before."""
+    given, alike = set[str](), set[str]()
+    for insight, likeness in found:
+        if insight.insight_id not in alike and given.isdisjoint(insight.like):
+            given.add(insight.insight_id)
+            alike.update(insight.like)
+            yield insight, likeness
+
+
 def load_for_injection(home: Home, domain: str | None = None, k: int | None = None, query: str = "", *, tokens: int = 2_000,
                        agent: str = "main", session: str = "") -> str:  # fmt: skip
     """The insights of a domain (None: of all) that fit what a session is about, whole ones within a budget, in <memories>; '' for none.
@@ -325,10 +335,10 @@ def load_for_injection(home: Home, domain: str | None = None, k: int | None = No
         list[Insight](),
         tokens - count_tokens(f"<memories>\n{NOTICE}\n</memories>"),
     )
-    for insight, _ in ranked(home, query, domain):
+    for insight, _ in distinct(ranked(home, query, domain)):
         shown = _shown(insight)
         size = count_tokens("\n".join(shown) + "\n")
-        if len(given) < most and size <= left and not {one.insight_id for one in given}.intersection(insight.like):
+        if len(given) < most and size <= left:
             lines, left = lines + shown, left - size
             given.append(insight)
     if not given:

@@ -298,7 +298,10 @@ def _drafted(told: Any, source: str, events: tuple[str, ...]) -> Draft:
 
 
 class Runs(View):
-    """Sessions, a row each: seq of the first capture since they were learnt from (0: none), of the last, and its time (µs)."""
+    """Sessions, a row each: seq of the first capture since they were learnt from (0: none), of the last, and its time (µs).
+
+    given: seq of the first time since then that the session was given something (0: none).
+    """
 
     name = "research_runs"
     code = 1
@@ -306,19 +309,23 @@ class Runs(View):
 
     def __init__(self) -> None:
         super().__init__()
-        self.sessions, self.rows = Names(), Table(first="i8", last="i8", at="i8")
+        self.sessions, self.rows = Names(), Table(first="i8", last="i8", at="i8", given="i8")
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in captures, and what was learnt from."""
         for event in events:
-            if not event.session or event.kind == "recalled":
+            if not event.session:
                 continue
             if (row := self.sessions.number(f"{event.agent}/{event.session}")) == len(self.rows):
                 self.rows.add()
+            first, given = int(self.rows["first"][row]), int(self.rows["given"][row])
             if event.kind == "post_run":
-                self.rows.put(row, first=0 if self.rows["last"][row] <= event.body["upto"] else event.body["upto"] + 1)
+                upto = event.body["upto"]
+                self.rows.put(row, first=0 if self.rows["last"][row] <= upto else upto + 1, given=0)
+            elif event.kind == "recalled":
+                self.rows.put(row, given=given or event.seq)
             else:
-                self.rows.put(row, first=self.rows["first"][row] or event.seq, last=event.seq, at=event.at)
+                self.rows.put(row, first=first or event.seq, last=event.seq, at=event.at)
 
 
 def post_run(home: Home, session_id: str, state: RunState | Mapping[str, Any] | None = None, *, domain: str = "",
@@ -454,14 +461,13 @@ def _events(home: Home, agent: str, session: str) -> list[Event]:
     """What was captured of a session since it was last learnt from."""
     with home.views.reading(Runs) as view:
         row = view.sessions.find(f"{agent}/{session}")
-        first, last = (0, 0) if row is None else (int(view.rows[name][row]) for name in ("first", "last"))
+        first, last, given = (
+            (0, 0, 0) if row is None else (int(view.rows[name][row]) for name in ("first", "last", "given"))
+        )
     if not first:
         return []
-    return [
-        event
-        for event in home.journal.tail(first - 1, kinds=_READ_KINDS, upto=last)
-        if (event.agent, event.session) == (agent, session)
-    ]
+    found = home.journal.tail(min(first, given or first) - 1, kinds=_READ_KINDS, upto=last)
+    return [event for event in found if (event.agent, event.session) == (agent, session)]
 
 
 class ToolPatternExtractor:

@@ -1,10 +1,11 @@
 """What comes back of research tiers at a session's start: pitfalls, what worked, what is known and open, and the skills that did well."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.design import Line, Wanted
-from theorex_lab.designs.research.insights import Insight, ranked
+from theorex_lab.designs.research.insights import Insight, distinct, ranked
 from theorex_lab.designs.research.skills import Skill, skills_of
 from theorex_lab.home import Home
 from theorex_lab.memory.filling import age_in_words
@@ -17,14 +18,11 @@ _SKILLED_FROM = 0.5  # rank from which a skill is told
 
 def insight_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """The insights that fit what is asked, else the newest; then the skills that did well. What says much of the same comes once."""
-    given: set[str] = set()
-    found = ranked(home, wanted.query)[:_MOST_INSIGHTS]
+    found = [*islice(distinct(ranked(home, wanted.query)), _MOST_INSIGHTS)]
     if not wanted.query:  # that something worked says least of what to do
         found.sort(key=lambda pair: pair[0].category == "proof_strategy")
     for insight, likeness in found:
-        if not given.intersection(insight.like):
-            given.add(insight.insight_id)
-            yield _line(insight, wanted.now, "the newest" if likeness is None else f"alike {likeness:.2f}")
+        yield _line(insight, wanted.now, "the newest" if likeness is None else f"alike {likeness:.2f}")
     for skill in skills_of(home, k=_MOST_SKILLS):
         if skill.rank >= _SKILLED_FROM:
             yield _skill_line(skill)

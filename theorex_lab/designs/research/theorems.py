@@ -132,7 +132,7 @@ def add_theorem(home: Home, theorem_name: str, formal_statement: str, domain: st
     try:
         home.journal.append([event])
     except AlreadyThere:
-        check_same(home, event)
+        check_same(home.journal.read(ids=[event.id]), event)
     with home.views.reading(Theorems) as view:
         return view.node(view.ids.numbers(event.id)[0])
 
@@ -158,13 +158,13 @@ def theorem_event(home: Home, name: str, statement: str, domain: str, *, session
                      at=home.clock.now() if at is None else at)  # fmt: skip
 
 
-def check_same(home: Home, event: Event) -> None:
-    """Raise InvalidInput where the theorem that is there under an event's id says something else, or was erased."""
-    known, name = home.journal.read(ids=[event.id]), event.body["theorem_name"]
+def check_same(known: Sequence[Event], event: Event) -> None:
+    """Raise InvalidInput where the theorem that is known under an event's id says something else, or was erased (nothing is known)."""
+    name = event.body["theorem_name"]
     if not known:
         raise InvalidInput(f"got the theorem {name!r}, which was erased; give it another name")
+    there, given = (folded(one.body["formal_statement"])[:_NAME_CHARACTERS] for one in (known[0], event))
     if folded(known[0].body["formal_statement"]) != folded(event.body["formal_statement"]):
-        there, given = (folded(one.body["formal_statement"])[:200] for one in (*known, event))
         raise InvalidInput(f"got {name!r} as {given!r}; in its domain it is {there!r}: give it another name or domain")
 
 
@@ -198,8 +198,6 @@ def link_theorems(home: Home, from_id: str, to_id: str, relation: str = "uses", 
 
     Ids or names. Raises InvalidInput for another relation and for an unknown theorem.
     """
-    if relation not in RELATIONS:
-        raise InvalidInput(f"got the relation {relation!r:.60}; allowed are {', '.join(RELATIONS)}")
     start, end = (theorem_named(home, named).node_id for named in (from_id, to_id))
     try:
         home.journal.append([link_event(home, start, end, relation, agent=agent, source=source)])
@@ -209,18 +207,18 @@ def link_theorems(home: Home, from_id: str, to_id: str, relation: str = "uses", 
 
 
 def link_event(home: Home, start: str, end: str, relation: str, *, agent: str = "main", source: str = "agent") -> Event:
-    """The event of a link between ids; the same link has the same id."""
-    body = {
-        "from_id": start,
-        "to_id": end,
-        "relation": relation,
-        "source": checked_source(source),
-        "project": home.project,
-    }
-    made = derived_event_id("theorem_link", start, end, relation)
-    return new_event(
-        "theorem_link", body, agent=check_agent(agent), at=home.clock.now(), event_id=made, lineage=[start, end]
-    )
+    """The event of a link between ids; the same link has the same id. Raises InvalidInput for another relation."""
+    body = {"from_id": start, "to_id": end, "relation": checked_relation(relation), "source": checked_source(source)}
+    made, now = derived_event_id("theorem_link", start, end, relation), home.clock.now()
+    body["project"] = home.project
+    return new_event("theorem_link", body, agent=check_agent(agent), at=now, event_id=made, lineage=[start, end])
+
+
+def checked_relation(relation: str) -> str:
+    """One of RELATIONS. Raises InvalidInput for another."""
+    if relation not in RELATIONS:
+        raise InvalidInput(f"got the relation {relation!r:.60}; allowed are {', '.join(RELATIONS)}")
+    return relation
 
 
 def find_related_theorems(home: Home, node_id: str, depth: int = 2) -> list[KnowledgeNode]:
@@ -291,8 +289,7 @@ def closure_of(home: Home, relation: str = "generalizes", domain: str | None = N
 
     Raises InvalidInput for another relation.
     """
-    if relation not in RELATIONS:
-        raise InvalidInput(f"got the relation {relation!r:.60}; allowed are {', '.join(RELATIONS)}")
+    checked_relation(relation)
     with home.views.reading(Theorems) as view:
         rows = view.chosen(home, domain)
         starts, ends, relations = _links(view, rows)
@@ -368,8 +365,6 @@ def import_theorems(home: Home, nodes: Iterable[tuple[str, str, Sequence[str]]],
     ids = {event.body["theorem_name"]: key for key, event in made.items()}
     joined, unresolved = dict[str, Event](), dict[str, None]()
     for start, end, relation in links:
-        if relation not in RELATIONS:
-            raise InvalidInput(f"got the relation {relation!r:.60}; allowed are {', '.join(RELATIONS)}")
         lacking = [name for name in (start, end) if name not in ids]
         unresolved |= dict.fromkeys(lacking)
         if not lacking:

@@ -1,0 +1,218 @@
+"""The folders of research tiers, written and taken in; and what is broken or hostile in them."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from theorex_lab import Lab
+from theorex_lab.clock import FixedClock
+from theorex_lab.designs.research import files, files_read
+
+PUBLISHED = {
+    "memory/persistent.json": {
+        "theory.failed": {"record_id": "r1", "key": "theory.failed", "value": ["Hoeffding"], "tags": ["bounds"], "source_session": "s0",
+                          "created_at": "2025-01-01T10:00:00", "updated_at": "2025-01-02T10:00:00+00:00"}},
+    "memory/knowledge_graph.json": {
+        "nodes": {"n1": {"node_id": "n1", "theorem_name": "A", "formal_statement": "a", "domain": "tails", "session_id": "s0", "tags": [],
+                         "created_at": "2025-01-01T10:00:00", "related_to": []},
+                  "n2": {"theorem_name": "B", "formal_statement": "b", "domain": "tails"},
+                  "n3": {"theorem_name": "B", "formal_statement": "another", "domain": "tails"}},
+        "edges": [["n1", "n2", "uses"], ["n1", "n2", "uses"], ["n1", "gone", "uses"], ["n1", "n2", "implies"]]},
+    "runs/s9/theory_state.json": {"domain": "tails", "status": "failed", "failed_attempts": [{"lemma_id": "m", "failure_reason": "too slow"}]},
+}  # fmt: skip
+INSIGHT = """---
+category: pitfalls
+title: Union bound
+domain: tails
+confidence: 0.80
+created_at: 2025-01-01T10:00:00
+---
+# Union bound
+
+It costs a logarithm.
+"""
+SKILL = """---
+name: other name
+version: 2
+tags: [nets]
+agent_roles: [theory]
+pipeline_stages: []
+description: How a net is built
+source: seed
+created_at: 2025-01-01T10:00:00
+usage_count: 4
+success_rate: 0.75
+---
+Take a maximal separated set.
+"""
+
+
+def published(folder):
+    for name, value in PUBLISHED.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(json.dumps(value))
+    for name, text in {"memories/tails/20250101_union_bound.md": INSIGHT, "skills/nets/SKILL.md": SKILL}.items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    (folder / "skills/empty").mkdir()
+    (folder / "memories/tails/_index.json").write_text("{torn")
+    return folder
+
+
+@pytest.fixture
+def lab(tmp_path):
+    with Lab(tmp_path / "home", clock=FixedClock.at("2026-05-01T00:00:00Z")) as opened:
+        yield opened
+
+
+def take(lab, folder, **how):
+    return {report.file: report for report in files_read.import_tiers(lab.home, None, folder, **how)}
+
+
+def test_the_folders_of_the_original_are_taken_in_once(lab, tmp_path):
+    folder = published(tmp_path / "eureka")
+    found = take(lab, folder)
+    assert {name: report.imported for name, report in found.items()} == {
+        "memory/persistent.json": 1, "memory/knowledge_graph.json": 3, "memories/tails/20250101_union_bound.md": 1, "skills/nets/SKILL.md": 1,
+        "runs/s9/theory_state.json": 1}  # fmt: skip
+    record = lab.research.record_of("theory.failed")
+    assert (record.value, record.tags, record.created_at.isoformat(), record.updated_at.day) == (["Hoeffding"], ["bounds"], "2025-01-01T10:00:00+00:00", 2)
+    problems = "\n".join(found["memory/knowledge_graph.json"].problems)
+    assert "another name or domain" in problems or "n3" in problems
+    assert "gone" in problems and "implies" in problems
+    assert [node.theorem_name for node in lab.research.find_related_theorems("A")] == ["B"]
+    assert {one.content for one in lab.research.insights("tails")} == {"It costs a logarithm.", "m: too slow"}
+    (skill,) = lab.research.skills()
+    assert (skill.name, skill.origin, skill.success_rate, skill.usage_count, skill.source) == ("nets", "seed", 0.75, 4, "import")
+    assert lab.research.update_stats("nets", True).success_rate == pytest.approx(0.7 * 0.75 + 0.3)
+    assert all(not report.imported for report in take(lab, folder).values())
+
+
+def test_what_is_exported_comes_back_in_another_home(lab, tmp_path):
+    lab.research.begin_session("s1", "Tails")
+    lab.research.remember("a", {"x": [1, None]}, tags=["t"])
+    for name in ("A", "B"):
+        lab.research.add_theorem(name, name.lower(), domain="tails", tags=["lemma"])
+    lab.research.link_theorems("A", "B")
+    lab.research.add_insight("pitfalls", "Union bound", "It costs a logarithm.\nAlways.", session_id="s1")
+    lab.research.add_insight("pitfalls", "Union bound", "It costs more.", session_id="s1")
+    lab.research.record_skill("nets", "How a net is built", "Take a set.")
+    lab.research.update_stats("nets", True)
+    done = files.export_tiers(lab.home, None, tmp_path / "out")
+    assert done.files["memories/tails/*.md"] == 2 and done.files["skills/*/SKILL.md"] == 1
+    names = sorted(path.name for path in (tmp_path / "out/memories/tails").iterdir())
+    assert names[0] == "20260501_union_bound.md" and names[1].startswith("20260501_union_bound_") and names[2] == "_index.json"
+    front = yaml.safe_load((tmp_path / "out/memories/tails" / names[0]).read_text().split("---")[1])
+    assert front["category"] == "pitfalls" and front["confidence"] == "0.80"
+    with Lab(tmp_path / "other", clock=FixedClock.at("2026-06-01T00:00:00Z")) as other:
+        take(other, tmp_path / "out", trust_own=True)
+        assert other.research.recall("a") == {"x": [1, None]}
+        assert [(one.title, one.content, one.source, one.domain) for one in other.research.insights()] == [
+            (one.title, one.content, one.source, one.domain) for one in lab.research.insights()]
+        assert other.research.skills()[0].success_rate == 1.0
+        assert other.research.find_related_theorems("A")[0].tags == ["lemma"]
+        assert all(not report.imported for report in take(other, tmp_path / "out", trust_own=True).values())
+        assert other.verify().ok
+
+
+def test_a_file_edited_by_hand_replaces_what_it_was(lab, tmp_path):
+    old = lab.research.add_insight("pitfalls", "Union bound", "It costs a logarithm.", domain="tails")
+    files.export_tiers(lab.home, None, tmp_path / "out")
+    (file,) = (tmp_path / "out/memories/tails").glob("*.md")
+    file.write_text(file.read_text().replace("a logarithm", "two logarithms"))
+    assert take(lab, tmp_path / "out")[f"memories/tails/{file.name}"].imported == 1
+    assert len(lab.research.insights()) == 2, "a stranger's file replaces nothing"
+    file.write_text(file.read_text().replace("two logarithms", "three logarithms"))
+    take(lab, tmp_path / "out", trust_own=True)
+    texts = {one.content for one in lab.research.insights()}
+    assert "It costs three logarithms." in texts and old.content not in texts
+    assert [hit.text for hit in lab.search("three logarithms", kinds=["insight"])][0].endswith("three logarithms.")
+
+
+@pytest.mark.parametrize("name", [*PUBLISHED, "memories/tails/20250101_union_bound.md", "skills/nets/SKILL.md"])
+@pytest.mark.parametrize("broken", [b"", b"{", b"\xff\xfe\0", b"[" * 5_000, b'{"a": NaN}', b"---\na: &x [1]\nb: *x\n---\n", b"---\n- 1\n---\n"])
+def test_a_torn_file_is_told_and_the_others_are_taken_in(lab, tmp_path, name, broken):
+    lab.research.remember("kept", 1)
+    folder = published(tmp_path / "eureka")
+    (folder / name).write_bytes(broken)
+    found = take(lab, folder)
+    assert found[name].problems and not found[name].imported
+    assert sum(report.imported > 0 for report in found.values()) == 4
+    assert lab.research.recall("kept") == 1 and lab.verify().ok
+
+
+@pytest.mark.parametrize(("old", "new"), [("pitfalls", "secrets"), ("0.80", "high"), ("0.80", "7"), ("2025-01-01T10:00:00", "someday"), ("tails\n", "[1, 2]\n\n")])
+def test_front_matter_outside_the_rules_is_told(lab, tmp_path, old, new):
+    folder = published(tmp_path / "eureka")
+    file = folder / "memories/tails/20250101_union_bound.md"
+    file.write_text(file.read_text().replace(old, new, 1))
+    report = take(lab, folder)[str(file.relative_to(folder))]
+    assert report.problems or not report.imported or "[1, 2]" in lab.research.insights()[0].domain
+
+
+def test_a_link_out_of_the_folder_is_refused(lab, tmp_path):
+    folder, secret = published(tmp_path / "eureka"), tmp_path / "secret.md"
+    secret.write_text(INSIGHT.replace("Union bound", "Private"))
+    (folder / "memories/tails/link.md").symlink_to(secret)
+    assert "outside" in "".join(take(lab, folder)["memories/tails/link.md"].problems)
+    assert not [one for one in lab.research.insights() if one.title == "Private"]
+
+
+def test_a_record_of_ours_that_is_newer_stays(lab, tmp_path):
+    lab.research.remember("theory.failed", "newer")
+    assert take(lab, published(tmp_path / "eureka"))["memory/persistent.json"].skipped == 1
+    assert lab.research.recall("theory.failed") == "newer"
+
+
+def test_the_environment_names_the_folder(lab, tmp_path, monkeypatch):
+    monkeypatch.delenv("EUREKACLAW_DIR", raising=False)
+    assert files.places(lab.settings) == [] and files.named_files(lab.home) == []
+    monkeypatch.setenv("EUREKACLAW_DIR", str(tmp_path / "claw"))
+    lab.research.remember("a", 1)
+    assert files.places(lab.settings) == [tmp_path / "claw"]
+    assert tmp_path / "claw/memory/persistent.json" in files.named_files(lab.home)
+    files.export_named(lab.home)
+    assert json.loads((tmp_path / "claw/memory/persistent.json").read_text())["a"]["value"] == 1
+
+
+def test_an_unused_design_writes_no_files(lab, tmp_path):
+    lab.agent("main").write("the cache is cold")
+    assert files.export_tiers(lab.home, None, tmp_path / "out").files == {}
+
+
+def theorex(home, *arguments):
+    done = subprocess.run([sys.executable, "-m", "theorex_lab", "research", *arguments, "--home", str(home), "--json"],
+                          capture_output=True, text=True, timeout=120, check=False)
+    return done.returncode, json.loads(done.stdout or "{}"), done.stderr
+
+
+def test_the_commands(tmp_path):
+    home = tmp_path / "home"
+    assert theorex(home, "remember", "a.b", '{"x": 1}', "--tag", "t")[1]["key"] == "a.b"
+    assert theorex(home, "recall", "a.b")[1]["records"][0]["value"] == {"x": 1}
+    assert [row["key"] for row in theorex(home, "recall", "--tag", "t")[1]["records"]] == ["a.b"]
+    code, told, said = theorex(home, "recall", "nothing")
+    assert code == 1 and told["records"] == [] and "nothing is kept" in said
+    assert theorex(home, "recall")[0] == 1 and theorex(home, "forget", "a.b")[1] == {"key": "a.b", "deleted": True}
+    for name in ("A", "B"):
+        assert theorex(home, "theorem", "add", name, "statement", "of", name)[1]["theorem_name"] == name
+    assert theorex(home, "theorem", "link", "A", "B", "--relation", "generalizes")[1]["new"]
+    assert [row["distance"] for row in theorex(home, "theorem", "related", "A")[1]["related"]] == [1]
+    assert theorex(home, "theorem", "closure")[1]["pairs"] == 3
+    assert theorex(home, "theorem", "premises", "statement", "of", "A")[1]["premises"]
+    code, told, said = theorex(home, "theorem", "closure", "--dataset", "nowhere")
+    assert code == 1 and "THEOREX_DATA" in said
+    assert theorex(home, "insight", "add", "pitfalls", "Union bound", "It", "costs.")[1]["kept"]
+    assert not theorex(home, "insight", "add", "pitfalls", "Doubt", "x", "--confidence", ".1")[1]["kept"]
+    assert len(theorex(home, "insight", "list")[1]["insights"]) == 1
+    assert "It costs." in theorex(home, "insight", "inject")[1]["text"]
+    (tmp_path / "state.json").write_text(json.dumps(PUBLISHED["runs/s9/theory_state.json"]))
+    assert theorex(home, "post-run", "--session", "s9", "--state", str(tmp_path / "state.json"))[1]["insights"]
+    assert theorex(home, "skill", "list")[1]["skills"] == [] and theorex(home, "skill", "stats", "x")[0] == 1
+    assert "memory/persistent.json" in theorex(home, "export", str(tmp_path / "out"))[1]["files"]
+    assert theorex(home, "export", str(tmp_path / "out"))[0] == 1
+    assert theorex(home, "import", str(tmp_path / "out"))[1]["skipped"] >= 4
+    assert theorex(home, "import", str(tmp_path / "nowhere"))[0] == 1
