@@ -24,7 +24,7 @@ from theorex_lab.journal.sqlite.store import SqliteJournal
 
 KINDS = (
     "tier_change", "graduation", "prune", "moment_capture", "fact_superseded", "tension_noted", "entity_archived",
-    "strategy_merged", "strategy_compacted", "strategy_migrated", "personality", "external_candidate",
+    "strategy_merged", "strategy_compacted", "strategy_migrated", "personality", "external_candidate", "insight", "skill", "post_run",
     "outcome_record", "review", "gate", "erasure", "salvage", "pin", "dismiss", "correct",
 )  # fmt: skip
 
@@ -68,6 +68,7 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
         lab.dreams.append(kind, dreamt)
     lab.causal.append("personality", {"state": {"rigor": 0.8}, "why": "three failures"})
     lab.causal.append("external_candidate", {"asset": {"type": "Gene", "id": "g"}, "external": {"source": "external"}})
+    lab.research.post_run("s1", {"failed_attempts": [{"failure_reason": "too slow"}, {"failure_reason": "too loose"}]})
     lab.theorex.scan()
     outcome = lab.outcomes.record("sage", "raised\nthe TTL", "stale", success=False, tags=["db"])
     reviewed = {

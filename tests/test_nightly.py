@@ -25,7 +25,7 @@ from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.search.embed import HashedNgramEmbedder
 
-STEPS = "judge review refine gate digest flush scan graduate promote heartbeat dream attempts genes embed boot-inject".split()
+STEPS = "judge review refine gate digest flush scan graduate promote heartbeat dream attempts genes learn embed boot-inject".split()
 
 
 def fill(lab: Lab) -> None:

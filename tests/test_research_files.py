@@ -169,12 +169,12 @@ def test_a_record_of_ours_that_is_newer_stays(lab, tmp_path):
 
 def test_the_environment_names_the_folder(lab, tmp_path, monkeypatch):
     monkeypatch.delenv("EUREKACLAW_DIR", raising=False)
-    assert files.places(lab.settings) == [] and files.named_files(lab.home) == []
+    assert files.places(lab.settings) == [] and files.named_tier_files(lab.home) == []
     monkeypatch.setenv("EUREKACLAW_DIR", str(tmp_path / "claw"))
     lab.research.remember("a", 1)
     assert files.places(lab.settings) == [tmp_path / "claw"]
-    assert tmp_path / "claw/memory/persistent.json" in files.named_files(lab.home)
-    files.export_named(lab.home)
+    assert tmp_path / "claw/memory/persistent.json" in files.named_tier_files(lab.home)
+    files.export_named_tiers(lab.home)
     assert json.loads((tmp_path / "claw/memory/persistent.json").read_text())["a"]["value"] == 1
 
 

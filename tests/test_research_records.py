@@ -94,9 +94,9 @@ def test_records_of_a_project_stay_there(tmp_path):
         one = lab.home.in_project("one")
         from theorex_lab.designs.research import records
 
-        records.remember(one, "x", "of one")
-        assert records.recall(one, "x") == "of one"
-        assert records.recall(lab.home.in_project("two"), "x") == "everywhere"
+        records.keep_record(one, "x", "of one")
+        assert records.recall_value(one, "x") == "of one"
+        assert records.recall_value(lab.home.in_project("two"), "x") == "everywhere"
 
 
 def test_the_ring_keeps_the_last_five_hundred_captures_of_all_kinds(lab):

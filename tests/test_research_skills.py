@@ -6,7 +6,7 @@ import pytest
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs.research.learning import RunState, ToolPatternExtractor, compressed, flush, learn_at_night, post_run
+from theorex_lab.designs.research.learning import RunState, ToolPatternExtractor, compressed, learn_at_night, learn_of_session, post_run
 from theorex_lab.designs.research.skills import moving_average
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import new_event
@@ -176,8 +176,8 @@ def test_the_night_learns_from_sessions_that_are_over(lab):
     assert learn_at_night(lab.home, None).startswith("1 sessions")
     assert learn_at_night(lab.home, None).startswith("0 sessions")
     used(lab, "s2", RED, EDIT)
-    flush(lab.home, "main", "s2")
-    flush(lab.home, "main", "s2")
+    learn_of_session(lab.home, "main", "s2")
+    learn_of_session(lab.home, "main", "s2")
     assert len([*lab.journal.tail(0, kinds=["post_run"])]) == 2 and lab.verify().ok
 
 

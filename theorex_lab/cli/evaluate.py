@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 Report = tuple[dict[str, Any], str]
 _HELP = read_sections(__file__, "evaluate.txt")
-_NAMES = "routing failures retrieval signals supersede duplicates contradictions growth strategies costs causal"
+_NAMES = (
+    "routing failures retrieval signals supersede duplicates contradictions growth strategies costs causal research"
+)
 
 
 @command("eval")
@@ -64,6 +66,9 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     fast advice by evidence recovers when the models' success is swapped. --picture draws policies.
     causal: a log is walked in the order of time: what advice expected of each attempt after a failed call, what it banned and
     preferred, and whether what then helped was among what it offers; says in words where advice does not help.
+
+    research: graphs of theorems as they were published, the premises that a theorem's likes foretell, and which insights a query
+    is given, by each way to rank them.
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; growth: {dataset, days, own_days, metrics, document, curve};
@@ -178,11 +183,21 @@ def _causal(dataset: str | None, seed: int, **_: Any) -> Report:
     return found.result(), str(found)
 
 
+def _research(dataset: str | None, seed: int, **_: Any) -> Report:
+    """See `score_injection` and `score_theorems`, which raise what this does."""
+    from theorex_lab.experiments.scores import injection, theorem_scores
+
+    name = dataset or "metamath_ql"
+    return _beside_baselines(
+        (injection.score_injection if name in injection.SETS else theorem_scores.score_theorems)(name, seed)
+    )
+
+
 _PARTS: dict[str, Callable[..., Report]] = {
     "routing": _routing, "retrieval": _retrieval, "signals": _signals,
     "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path), "supersede": _supersede,
     "duplicates": partial(_pairs, "duplicates"), "contradictions": partial(_pairs, "contradictions"), "growth": _growth,
-    "strategies": _strategies, "costs": _costs, "causal": _causal}  # fmt: skip
+    "strategies": _strategies, "costs": _costs, "causal": _causal, "research": _research}  # fmt: skip
 
 
 def _routing_text(score: RoutingScore) -> str:

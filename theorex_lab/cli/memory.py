@@ -107,7 +107,7 @@ def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
 def status(agent: str | None) -> None:
     """Tiers are those of now; a scan writes them down.
 
-    JSON: {home, project, events, facts, dreams, causal, concepts, observations, agents: [{agent, concepts, tiers, top}], decay_law, embedder, vectors}
+    JSON: {home, project, events, facts, dreams, causal, research, concepts, observations, agents: [{agent, concepts, tiers, top}], decay_law, embedder, vectors}
     """
     lab = open_lab()
     result = lab.status(agent=agent) | {"vectors": lab.searcher.vectors.told()}

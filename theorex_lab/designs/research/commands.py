@@ -39,7 +39,7 @@ def _remember(home: Home, key: str, value: tuple[str, ...], tags: tuple[str, ...
         kept = json.loads(text)
     except (ValueError, RecursionError):
         kept = text
-    made = later(f"{_HERE}.records:remember")(home, key, kept, tags, session, agent=agent)
+    made = later(f"{_HERE}.records:keep_record")(home, key, kept, tags, session, agent=agent)
     return {"record_id": made, "key": key}, one_row(key)
 
 
@@ -175,7 +175,7 @@ def _insights(home: Home, domain: str | None, category: str | None) -> Told:
     JSON: {insights: [{insight_id, category, title, content, confidence, domain, session_id, source, agent, created_at, …}]}
     """
     found = later(f"{_HERE}.insights:insights_of")(home, domain, category)
-    in_json = later(f"{_HERE}.records:in_json")
+    in_json = later(f"{_HERE}.records:with_iso_times")
     rows = [
         f"{one.created_at:%Y-%m-%d}  {one.domain}  {one.category}  {one_line(one.text, _SHOWN_CHARACTERS)}"
         for one in found
@@ -207,7 +207,7 @@ def _skills(home: Home, role: str | None, stage: str | None) -> Told:
             "untried" if one.success_rate is None else f"{one.success_rate:.2f} ({one.successes} of {one.usage_count})"
         )
         rows.append(one_line(f"{one.name}: {one.description}  {rate}", _SHOWN_CHARACTERS))
-    return {"skills": [later(f"{_HERE}.records:in_json")(asdict(one)) for one in found]}, "\n".join(
+    return {"skills": [later(f"{_HERE}.records:with_iso_times")(asdict(one)) for one in found]}, "\n".join(
         rows
     ) or "no skills yet"
 

@@ -16,17 +16,17 @@ _VIEWS = (
     "theorems:Theorems",
     "insights:Insights",
     "skills:Skills",
-    "learning:Runs",
+    "learning:LearntSessions",
 )
 FILES = FileLayout(
     "memory/*.json, memories/*/*.md, skills/*/SKILL.md, runs/*/*.json", later(f"{_HERE}.files:export_tiers"),
     later(f"{_HERE}.files_read:tier_files"), later(f"{_HERE}.files_read:import_tiers"), places=later(f"{_HERE}.files:places"),
-    export_places=later(f"{_HERE}.files:export_named"), in_places=later(f"{_HERE}.files:named_files"))  # fmt: skip
+    export_places=later(f"{_HERE}.files:export_named_tiers"), in_places=later(f"{_HERE}.files:named_tier_files"))  # fmt: skip
 DESIGN = Design(
     name="research", face=later(f"{_HERE}.face:MemoryManager"), kinds=KINDS, settings=ResearchSettings, leads=False,
     views=lambda: [object_at(f"{_HERE}.{place}") for place in _VIEWS], items=(OBSERVATION, INSIGHT, THEOREM, RECORD, SKILL),
     evidence={"skill_outcome": skill_runs}, files=(FILES,),
     sections=(Section(later(f"{_HERE}.sections:insight_lines"), _TITLES, lambda _: 0.6),),
-    flush=later(f"{_HERE}.learning:flush"), steps=(NightStep("learn", later(f"{_HERE}.learning:learn_at_night")),),
+    flush=later(f"{_HERE}.learning:learn_of_session"), steps=(NightStep("learn", later(f"{_HERE}.learning:learn_at_night")),),
     audit=AuditPart(READ_FROM, audit_telling("category", "title", "name", "domain", "session_id", "status", "learnt")),
     agents=later(f"{_HERE}.insights:agents_of"), status=later(f"{_HERE}.insights:status"))  # fmt: skip

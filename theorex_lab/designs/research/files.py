@@ -39,22 +39,22 @@ Document = tuple[str, str, str]  # as it is told, its name, its text
 def export_tiers(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
     """Write the folders of all agents, or of one; nothing where the design was never used. Raises StorageError."""
     done = Exported(folder)
-    for told, name, text in documents(home, agent) if _used(home, agent) else ():
+    for told, name, text in tier_documents(home, agent) if _used(home, agent) else ():
         write_lines(folder / name, text.splitlines())
         done.files[told] = done.files.get(told, 0) + 1
     return done
 
 
-def export_named(home: Home, *, agent: str | None = None) -> Exported:
+def export_named_tiers(home: Home, *, agent: str | None = None) -> Exported:
     """Write the folders where EUREKACLAW_DIR says. Raises StorageError."""
     place = named_folder()
     return export_tiers(home, None, place, agent=agent) if place else Exported(Path())
 
 
-def named_files(home: Home, *, agent: str | None = None) -> list[Path]:
-    """The files that `export_named` writes."""
+def named_tier_files(home: Home, *, agent: str | None = None) -> list[Path]:
+    """The files that `export_named_tiers` writes."""
     place = named_folder()
-    return [place / name for _, name, _ in documents(home, agent)] if place and _used(home, agent) else []
+    return [place / name for _, name, _ in tier_documents(home, agent)] if place and _used(home, agent) else []
 
 
 def places(_settings: Settings) -> list[Path]:
@@ -71,7 +71,7 @@ def _used(home: Home, agent: str | None) -> bool:
     return any(agent in (None, event.agent) for event in home.journal.tail(0, kinds=[*KINDS]))
 
 
-def documents(home: Home, agent: str | None = None) -> Iterator[Document]:
+def tier_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
     """Every file, of all agents or of one."""
     last = {event.body["record_id"]: event for event in home.journal.tail(0, kinds=["record"])}
     told = [

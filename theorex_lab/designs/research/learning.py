@@ -18,7 +18,7 @@ from theorex_lab.designs.research import CATEGORIES, GENERAL
 from theorex_lab.designs.research.insights import ask_model, insight_events, insights_of
 from theorex_lab.designs.research.items import checked_domain, domain_slug, research_settings, skill_id_of
 from theorex_lab.designs.research.records import domain_of
-from theorex_lab.designs.research.skills import Skill, Skills, is_known, outcome_event, skill_event, skill_named
+from theorex_lab.designs.research.skills import Skill, Skills, is_known, skill_event, skill_named, skill_outcome_event
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.flat_files import parse_object
 from theorex_lab.home import Home
@@ -297,7 +297,7 @@ def _drafted(told: Any, source: str, events: tuple[str, ...]) -> Draft:
     )
 
 
-class Runs(View):
+class LearntSessions(View):
     """Sessions, a row each: seq of the first capture since they were learnt from (0: none), of the last, and its time (µs).
 
     given: seq of the first time since then that the session was given something (0: none).
@@ -334,7 +334,7 @@ def post_run(home: Home, session_id: str, state: RunState | Mapping[str, Any] | 
 
     state: what it proved and where it failed; without one it is read from what was captured of it since it was last learnt from.
     status: such as proved or failed. Returns {session_id, status, stats, insights, skills, patterns}: ids and names of what is new. All of it is
-    one transaction, and repeating it changes nothing. Raises InvalidInput for a session of which nothing is known.
+    one transaction, and repeating it changes nothing. Raises InvalidInput for a session that nobody knows.
     """
     known = RunState.of(state) if isinstance(state, Mapping) else state
     events = _events(home, agent, check_session(session_id))
@@ -349,7 +349,7 @@ def post_run(home: Home, session_id: str, state: RunState | Mapping[str, Any] | 
                 "patterns": [],
             }
         raise InvalidInput(
-            f"got the session {session_id!r} of {agent}, of which nothing was captured; give a state, or its name"
+            f"got the session {session_id!r} of {agent}; nothing was captured of it: give a state, or its name"
         )
     drafts, failed, done, patterns, went = _of_events(events) if known is None else _of_state(known, source)
     went = went if status is None else _went(status)
@@ -383,7 +383,9 @@ class _Learnt:
         with self.home.views.reading(Skills) as view:
             names = {name for known in view.names if skill_id_of(name := known.partition("\0")[2]) in given}
         for name in sorted(names):
-            made = outcome_event(self.home, name, went, session_id=self.session, domain=self.domain, agent=self.agent)
+            made = skill_outcome_event(
+                self.home, name, went, session_id=self.session, domain=self.domain, agent=self.agent
+            )
             if not self.home.journal.read(ids=[made.id]):
                 self.events[made.id] = made
                 self.told["stats"].append(name)
@@ -453,13 +455,13 @@ class _Learnt:
 
 
 def _seen(home: Home, agent: str, session: str) -> bool:
-    with home.views.reading(Runs) as view:
+    with home.views.reading(LearntSessions) as view:
         return view.sessions.find(f"{agent}/{session}") is not None
 
 
 def _events(home: Home, agent: str, session: str) -> list[Event]:
     """What was captured of a session since it was last learnt from."""
-    with home.views.reading(Runs) as view:
+    with home.views.reading(LearntSessions) as view:
         row = view.sessions.find(f"{agent}/{session}")
         first, last, given = (
             (0, 0, 0) if row is None else (int(view.rows[name][row]) for name in ("first", "last", "given"))
@@ -482,7 +484,7 @@ class ToolPatternExtractor:
         return [skill_named(self.home, name) for name in found["patterns"]]
 
 
-def flush(home: Home, agent: str, session: str) -> None:
+def learn_of_session(home: Home, agent: str, session: str) -> None:
     """Learn from a session that ended, where there is something to learn from."""
     if _events(home, agent, session):
         post_run(_where(home, agent, session), session, agent=agent)
@@ -491,7 +493,7 @@ def flush(home: Home, agent: str, session: str) -> None:
 def learn_at_night(home: Home, agent: str | None) -> str:
     """Learn from the sessions without a capture for flushIdleHours; a step of the night."""
     idle_since = home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
-    with home.views.reading(Runs) as view:
+    with home.views.reading(LearntSessions) as view:
         rows = np.flatnonzero((view.rows["first"] > 0) & (view.rows["at"] <= idle_since))
         over = [tuple(view.sessions[row].split("/", 1)) for row in rows.tolist()]
     done = [post_run(_where(home, who, session), session, agent=who) for who, session in over if agent in (None, who)]

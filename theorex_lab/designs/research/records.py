@@ -1,6 +1,6 @@
 """Episodes and records: what happened of late, and what is kept under a key for the sessions to come.
 
-Each write is one event, in the journal when the call returns: nothing is ever written anew as a whole, so that a write costs
+Each write is one event, in the journal when the call returns: nothing is ever written again as a whole, so that a write costs
 the same however much is kept, and several processes may write at once.
 """
 
@@ -19,9 +19,10 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, check_session
 from theorex_lab.journal.columns import Names, Strings, Table
-from theorex_lab.journal.event import Event, encode
+from theorex_lab.journal.event import Event, encode, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.observation import TRUST, check_tags, check_text
+from theorex_lab.text.doors import kept_text, kept_value
 
 RING = 500
 _CAPTURES = ("episode", "prompt", "tool_used", "turn_ended", "outcome", "observation")
@@ -58,10 +59,10 @@ class CrossRunRecord:
 
     def to_dict(self) -> dict[str, Any]:
         """The record as JSON values."""
-        return in_json(asdict(self))
+        return with_iso_times(asdict(self))
 
 
-def in_json(told: dict[str, Any]) -> dict[str, Any]:
+def with_iso_times(told: dict[str, Any]) -> dict[str, Any]:
     """A dictionary whose times are ISO 8601."""
     return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in told.items()}
 
@@ -82,7 +83,7 @@ class Episodes(View):
         self.rows, self.about = Table(seq="i8", role="i4"), Table(domain="i8")
 
     def fold(self, events: Sequence[Event]) -> None:
-        """Take in captures, of which the last 500 stay, and domains of sessions."""
+        """Take in captures, the last 500 stay, and domains of sessions."""
         for event in events:
             if event.kind == "session_begun":
                 if (row := self.sessions.number(event.session)) == len(self.about):
@@ -203,7 +204,7 @@ def _place(project: str, key: str) -> str:
     return f"{project}{_BETWEEN}{key}"
 
 
-def remember(home: Home, key: str, value: Any, tags: Sequence[str] | None = None, source_session: str = "", *,
+def keep_record(home: Home, key: str, value: Any, tags: Sequence[str] | None = None, source_session: str = "", *,
              agent: str = "main", source: str = "agent") -> str:  # fmt: skip
     """Keep a JSON value under a key of the home's project, in the place of what was there; returns the record's id.
 
@@ -212,12 +213,13 @@ def remember(home: Home, key: str, value: Any, tags: Sequence[str] | None = None
     """
     body = record_body(home, key, value, tags or ())
     body |= {"source_session": check_session(source_session), "source": checked_source(source)}
-    Face(home).append("record", body, agent=agent, session=source_session)
+    body["project"] = home.project
+    home.journal.append([new_event("record", body, agent=agent, session=source_session, at=home.clock.now())])
     return str(body["record_id"])
 
 
 def record_body(home: Home, key: str, value: Any, tags: Sequence[str]) -> dict[str, Any]:
-    """The checked members record_id, key, value and tags of a record. Raises InvalidInput as `remember`."""
+    """The checked members record_id, key, value and tags of a record, secrets masked. Raises InvalidInput as `keep_record`."""
     if not isinstance(key, str) or not 0 < len(key.strip()) <= len(key) <= _KEY_CHARACTERS or not key.isprintable():
         raise InvalidInput(
             f"got the key {key!r:.100}; allowed are 1 to 500 printable characters, such as theory.failed.bounds"
@@ -225,7 +227,9 @@ def record_body(home: Home, key: str, value: Any, tags: Sequence[str]) -> dict[s
     text, most = encode(_exactly(value)), 4 * home.settings.max_text_bytes
     if (size := len(text.encode())) > most:
         raise InvalidInput(f"got a value of {size:,} bytes; allowed are {most:,}: keep it as a file, and its path here")
-    return {"record_id": record_id_of(home.project, key), "key": key, "value": value, "tags": check_tags(tags)}
+    ((key, kept),) = kept_value({key: value}).items()  # a key may say that its value is a secret
+    body = {"record_id": record_id_of(home.project, key), "key": key, "value": kept}
+    return {**body, "tags": [kept_text(tag) for tag in check_tags(tags)]}
 
 
 def _exactly(value: Any) -> Any:
@@ -243,7 +247,7 @@ def _exactly(value: Any) -> Any:
     return value
 
 
-def recall(home: Home, key: str) -> Any | None:
+def recall_value(home: Home, key: str) -> Any | None:
     """The value under a key of the home's project, else of none; None where there is none."""
     found = record_of(home, key)
     return None if found is None else found.value

@@ -189,11 +189,13 @@ def update_stats(home: Home, name: str, success: bool, *, session_id: str = "", 
                  agent: str = "main") -> Skill:  # fmt: skip
     """Say how a session with a skill went; of a session that is named, once. Raises InvalidInput for an unknown skill."""
     skill_named(home, name)
-    append_once(home.journal, [outcome_event(home, name, success, session_id=session_id, domain=domain, agent=agent)])
+    append_once(
+        home.journal, [skill_outcome_event(home, name, success, session_id=session_id, domain=domain, agent=agent)]
+    )
     return skill_named(home, name)
 
 
-def outcome_event(home: Home, name: str, success: bool, *, session_id: str = "", domain: str = "", agent: str = "main",
+def skill_outcome_event(home: Home, name: str, success: bool, *, session_id: str = "", domain: str = "", agent: str = "main",
                   source: str = "agent", lineage: Sequence[str] = ()) -> Event:  # fmt: skip
     """The event of an outcome of a skill."""
     where = checked_domain(domain) or domain_of(home, session_id) or GENERAL

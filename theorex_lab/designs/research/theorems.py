@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from theorex_lab.clock import to_datetime
 from theorex_lab.designs.research import GENERAL, RELATIONS
 from theorex_lab.designs.research.items import checked_domain
-from theorex_lab.designs.research.records import checked_source, domain_of, in_json
+from theorex_lab.designs.research.records import checked_source, domain_of, with_iso_times
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, check_session, derived_event_id
@@ -53,7 +53,7 @@ class KnowledgeNode:
 
     def to_dict(self) -> dict[str, Any]:
         """The node as JSON values."""
-        return in_json(asdict(self))
+        return with_iso_times(asdict(self))
 
 
 class Theorems(View):
@@ -176,9 +176,9 @@ def theorem_named(home: Home, named: str, domain: str | None = None) -> Knowledg
 
 def _row(home: Home, view: Theorems, named: str, domain: str | None = None) -> int:
     rows, number = view.chosen(home, domain), view.names.find(named)
+    if (row := view.ids.find(named)) is not None and rows[np.searchsorted(rows, row) % len(rows)] == row:
+        return row
     found = rows[view.rows["name"][rows] == (-1 if number is None else number)].tolist()
-    if (row := view.ids.find(named)) is not None and row in rows:
-        found = [row]
     if len(found) == 1:
         return int(found[0])
     if found:

@@ -1,42 +1,107 @@
 """What a session is given of insights: whether what fits is among it, and what does not is not, by each way to rank them."""
 
 import tempfile
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from theorex_lab.clock import FixedClock
 from theorex_lab.config import check_settings
+from theorex_lab.designs.research.design import DESIGN
+from theorex_lab.designs.research.insights import ranked
+from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data import datasets
+from theorex_lab.experiments.data.log_sets.said import precisionmembench
+from theorex_lab.experiments.scores.retrieval import kept_embedder, known_figures
 from theorex_lab.lab import Lab
-from theorex_lab.search.embed import Embedder
+from theorex_lab.memory.intervals import bootstrap_mean
+from theorex_lab.search.embed import Embedder, HashedNgramEmbedder
 
-DEPTHS = (1, 4, 10)
+SETS = ("precisionmembench", "reflexion_alfworld")
+_K = 4  # as the document gives
 # By way: the settings of the design, and whether texts have vectors.
 WAYS: Mapping[str, tuple[Mapping[str, Any], bool]] = {
     "search": ({"rank_by": "search"}, True), "search, words alone": ({"rank_by": "search"}, False),
     "cosine": ({"rank_by": "cosine"}, True), "newest": ({"rank_by": "cosine"}, False)}  # fmt: skip
 
 
-class Asked(NamedTuple):
+class InjectionCase(NamedTuple):
     """What is asked of insights: a query, the titles of those that fit, and of those that must not be given."""
 
     query: str
     right: frozenset[str]
-    wrong: frozenset[str]
+    wrong: frozenset[str] = frozenset()
+
+
+def score_injection(name: str, seed: int = 0) -> dict[str, Any]:
+    """{dataset, n, metrics, baselines, published}: of up to four insights that a query is given by `search`, beside other ways.
+
+    recall: share of what fits that is given.  precision: share of what is given that fits; 1 where nothing is given and nothing
+    fits.  clean: share of cases in which nothing is given that must not be. Raises InvalidInput for another set.
+    """
+    if name not in SETS:
+        raise InvalidInput(f"got the data set {name!r}; allowed are {', '.join(SETS)}")
+    insights, cases = _beliefs() if name == "precisionmembench" else _reflections()
+    rows = {way: _scored(insights, cases, settings, vectors, seed) for way, (settings, vectors) in WAYS.items()}
+    metrics = rows.pop("search")
+    published = known_figures(name)["published"]
+    return {"dataset": name, "n": len(cases), "metrics": metrics, "baselines": rows, "published": published}
+
+
+def _beliefs() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
+    """The beliefs of precisionMemBench, and its cases; what a case does not list is wrong but for what always may stand there."""
+    ((_, make),) = precisionmembench()
+    log = make()
+    texts = {event.id: event.body["text"] for event in log.events}
+    cases = [InjectionCase(probe.query, probe.answers, probe.stale) for probe in log.probes if probe.query.strip()]
+    return [*texts.items()], cases
+
+
+def _reflections() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
+    """Reflexion's reflections; each that is not a task's first is looked for by the words of those that came before it."""
+    found = datasets.fetch_reflexion_alfworld()
+    by_task: dict[int, list[tuple[str, str]]] = defaultdict(list)
+    for number, written in enumerate(found.reflections):
+        by_task[written.environment].append((f"reflection {number}", written.text.strip()))
+    texts = [pair for listed in by_task.values() for pair in listed]
+    cases = [InjectionCase(text, frozenset(name for name, _ in listed if name != own))
+             for listed in by_task.values() if len(listed) > 1 for own, text in listed]  # fmt: skip
+    return texts, cases
 
 
 @contextmanager
-def taught(insights: Iterable[tuple[str, str, str]], embedder: Embedder, settings: Mapping[str, Any]) -> Iterator[Lab]:
-    """A lab in a folder of its own with these insights: category, title and content."""
+def taught(insights: Iterable[tuple[str, str]], embedder: Embedder, settings: Mapping[str, Any]) -> Iterator[Lab]:
+    """A lab in a folder of its own with these insights: title and content."""
     clock = FixedClock(0)
-    own = {"settings": check_settings({"designs": {"research": dict(settings)}}), "embedder": embedder}
-    with (
-        tempfile.TemporaryDirectory(prefix="theorex-") as folder,
-        Lab(folder, designs=["research"], clock=clock, **own) as lab,
-    ):
-        for category, title, content in insights:
+    own: dict[str, Any] = {
+        "settings": check_settings({"designs": {"research": dict(settings)}}),
+        "embedder": embedder,
+        "clock": clock,
+    }
+    scratch = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
+    with scratch as folder, Lab(folder, designs=[DESIGN], **own) as lab:
+        for title, content in insights:
             clock.advance(seconds=1)
-            lab.research.add_insight(category, title, content, confidence=1.0)
+            lab.research.add_insight("domain_knowledge", title, content, confidence=1.0)
         if embedder.kind == "semantic":
             lab.searcher.vectors.embed_pending()
         yield lab
+
+
+def _scored(
+    insights: list[tuple[str, str]], cases: list[InjectionCase], settings: Mapping[str, Any], vectors: bool, seed: int
+) -> dict[str, float]:
+    rows = []
+    with taught(insights, kept_embedder() if vectors else HashedNgramEmbedder(), settings) as lab:
+        for case in cases:
+            given = [one.title for one, _ in ranked(lab.home, case.query) if one.content != case.query][:_K]
+            right, wrong = sum(title in case.right for title in given), sum(title in case.wrong for title in given)
+            rows.append((right / len(case.right) if case.right else np.nan,
+                         right / len(given) if given else float(not case.right), float(not wrong)))  # fmt: skip
+    told: dict[str, float] = {}
+    for name, column in zip(("recall", "precision", "clean"), np.array(rows).T, strict=True):
+        told |= bootstrap_mean(column[~np.isnan(column)], seed).named(name)
+    return told
