@@ -289,7 +289,7 @@ def _insight(event: Event) -> Insight:
 
 
 def ranked(home: Home, query: str, domain: str | None = None) -> list[tuple[Insight, float | None]]:
-    """The insights that may be given, best first, with their likeness to what is asked; None where newest comes first.
+    """The insights that may be given, by likeness to what is asked times confidence, with the likeness; None where newest comes first.
 
     By the setting `rankBy`: search, words and vectors together; cosine, vectors alone, from the setting similarityFloor on. Without
     a query, or where nothing has vectors, the newest come first.
@@ -300,14 +300,16 @@ def ranked(home: Home, query: str, domain: str | None = None) -> list[tuple[Insi
     if not query.strip() or not sure:
         return newest
     by_id, searcher = {one.insight_id: one for one in sure}, Searcher(home)
+    found: dict[str, float] | None
     if settings.rank_by == "search":
         hits = searcher.search(query, kinds=("insight",), limit=_MOST_HITS, projects=home.projects)
-        return [(by_id[hit.id], hit.score) for hit in hits if hit.id in by_id]
-    found = searcher.vectors.likeness(query, [*by_id], seconds=_SECONDS)
-    if found is None:
+        found = {hit.id: hit.score for hit in hits if hit.id in by_id}
+    elif (found := searcher.vectors.likeness(query, [*by_id], seconds=_SECONDS)) is None:
         return newest
-    order = sorted(found, key=lambda one: -found[one])
-    return [(by_id[one], found[one]) for one in order if found[one] >= settings.similarity_floor]
+    else:
+        found = {one: cosine for one, cosine in found.items() if cosine >= settings.similarity_floor}
+    order = sorted(found, key=lambda one: -found[one] * by_id[one].confidence)
+    return [(by_id[one], found[one]) for one in order]
 
 
 def distinct(found: Iterable[tuple[Insight, float | None]]) -> Iterator[tuple[Insight, float | None]]:

@@ -36,7 +36,7 @@ def _remember(ground: Ground) -> Iterator[Round]:
             lambda: lab.journal.append([new_event("record", first.body, **about)]), calls=200, meter=elapsed)  # type: ignore[arg-type]  # fmt: skip
 
 
-@row("related", "theorems within three links, three links a theorem", _PUBLISHED, at_most=0.1)
+@row("related", "theorems within three links, three links a theorem", _PUBLISHED, at_most=0.25)
 def _related(ground: Ground) -> Iterator[Round]:
     rng = np.random.default_rng(0)
     ends = rng.integers(0, ground.rows, (_LINKS_OF_NODE * ground.rows, 2)).tolist()
@@ -58,7 +58,7 @@ def _related(ground: Ground) -> Iterator[Round]:
         yield alternately(ours, in_turn(published, range(20)), calls=20)
 
 
-@row("closure", "what follows from 1,000 laws of two links each", "networkx's transitive closure", at_most=0.1)
+@row("closure", "what follows from 1,000 laws of two links each", "networkx's transitive closure", at_most=0.25)
 def _closure(ground: Ground) -> Iterator[Round]:  # noqa: ARG001 - of one size
     starts = np.repeat(np.arange(1, _LAWS), _LINKS_OF_LAW)
     ends = np.random.default_rng(0).integers(0, starts)  # what comes before, so that there is no circle

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+import gzip
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
@@ -124,6 +125,11 @@ class Comparison:
         """The names of the designs."""
         return list(dict.fromkeys(trial.design for trial in self.trials))
 
+    @property
+    def datasets(self) -> list[str]:
+        """The data sets that the logs are of: their names up to a slash."""
+        return list(dict.fromkeys(log.partition("/")[0] for log in self.logs))
+
     @cached_property
     def _values(self) -> dict[Cell, dict[str, dict[str, float]]]:
         """By cell, log and unit, what was scored; NaN left out."""
@@ -167,6 +173,10 @@ class Comparison:
         rows = [{"design": trial.design, **{int(nights): share for nights, share in trial.survivors.items()}}
                 for trial in self.trials]  # fmt: skip
         return pd.DataFrame(rows).groupby("design", sort=False).mean()
+
+    def of(self, dataset: str) -> Comparison:
+        """What was compared on the logs of one data set, whose names are its own or begin with it and a slash."""
+        return Comparison(tuple(trial for trial in self.trials if trial.log.partition("/")[0] == dataset), self.plan)
 
     def value(self, design: str, mode: str, budget: int, score: str) -> MeanInterval:
         """A design's score over all logs; `mode` is inject or retrieve. NaN where nothing of the kind was asked."""
@@ -227,12 +237,12 @@ class Comparison:
 
     @classmethod
     def load(cls, path: str | Path) -> Comparison:
-        """The comparison that `save` wrote. Raises InvalidInput for a file that holds none, StorageError for none."""
+        """The comparison that `save` wrote, or gzip made of that. Raises InvalidInput for a file that holds none, StorageError for none."""
         with told(f"cannot read {path}", "give the file of a comparison"):
             data = Path(path).read_bytes()
         try:
-            return TypeAdapter(cls).validate_json(data)
-        except ValueError as error:
+            return TypeAdapter(cls).validate_json(gzip.decompress(data) if str(path).endswith(".gz") else data)
+        except (ValueError, OSError, EOFError) as error:
             raise InvalidInput(f"{path} holds no comparison ({error}); give one that `compare --out` wrote") from error
 
     def _interval(self, by_log: Sequence[Sequence[float]]) -> MeanInterval:
