@@ -221,3 +221,23 @@ def test_killed_between_everything_or_nothing_is_kept(lab, monkeypatch):
     monkeypatch.undo()
     assert lab.research.insights() == []
     assert lab.research.post_run("s1")["insights"]
+
+
+def test_what_was_erased_takes_along_what_was_learnt_of_it(lab):
+    used(lab, "s1", RED, EDIT, GREEN, message="The root cause was `Sync` holding the lock twice.")
+    lab.research.post_run("s1")
+    assert len(lab.research.insights()) == 1
+    lab.erase(match="holding the lock")
+    assert lab.research.insights() == [] and lab.verify().ok
+    assert "holding the lock" not in lab.research.load_for_injection(query="lock")
+
+
+def test_it_is_compared_as_any_other_design():
+    from theorex_lab.experiments.data.logs import load_logs
+    from theorex_lab.experiments.scores.compare import compare
+
+    (log,) = load_logs("simulated_sessions")
+    some = type(log)("some", log.events[:600], (), log.lines[:600])
+    compared = compare([some], ["research", "nothing"], budgets=(500,), every_days=7)
+    assert compared.value("research", "inject", 500, "mean").value > 0 == compared.value("nothing", "inject", 500, "mean").value
+    assert not any(trial.problems for trial in compared.trials) and compared.of("some").datasets == ["some"]

@@ -357,7 +357,7 @@ def post_run(home: Home, session_id: str, state: RunState | Mapping[str, Any] | 
     learnt.statistics(went)
     for draft in _by_model(home, _few(drafts) if known is None else drafts, known.conjecture if known else ""):
         learnt.insight(draft)
-    learnt.lessons(failed, done)
+    learnt.lessons(failed, done, drafts)
     for pattern in patterns:
         learnt.pattern(pattern)
     return learnt.keep(status or (known.status if known else "") or {True: "success", False: "failed", None: ""}[went])
@@ -402,14 +402,14 @@ class _Learnt:
             self.events |= {event.id: event for event in events}
             self.told["insights"].append(known)
 
-    def lessons(self, failed: Sequence[str], done: Sequence[str]) -> None:
-        """Distill a skill of many failures or successes."""
+    def lessons(self, failed: Sequence[str], done: Sequence[str], drafts: Sequence[Draft]) -> None:
+        """Distill a skill of many failures or successes; it rests on all that the drafts do."""
         if len(failed) >= self.settings.distill_failures or len(done) >= self.settings.distill_successes:
-            lines = [f"- Do not: {compressed(text)}" for text in failed[:_EVIDENCE]] + [
-                f"- Worked: {text}" for text in done[:_EVIDENCE]
-            ]
+            lines = [f"- Do not: {compressed(text)}" for text in failed[:_EVIDENCE]]
+            lines += [f"- Worked: {text}" for text in done[:_EVIDENCE]]
             told = f"What {len(failed)} failures and {len(done)} successes in {self.domain} showed"
-            self._skill("skills", f"lessons-{domain_slug(self.domain).replace('_', '-')}", told, "\n".join(lines), ())
+            rests = list(dict.fromkeys(event for draft in drafts for event in draft.events))
+            self._skill("skills", f"lessons-{domain_slug(self.domain).replace('_', '-')}", told, "\n".join(lines), rests)
 
     def pattern(self, pattern: Pattern) -> None:
         """Keep calls that led to something that held as a skill."""
