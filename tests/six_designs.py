@@ -36,7 +36,10 @@ def numbered(trial: Trial) -> Trial:
         for one in trial.given if one.budget == 500
     ]  # fmt: skip
     problems = {what.partition(":")[0]: count for what, count in trial.problems.items()}
-    spent, share = {"all": round(sum(trial.cpu_seconds.values()), 2)}, {n: round(s, 3) for n, s in trial.survivors.items()}
+    spent, share = (
+        {"all": round(sum(trial.cpu_seconds.values()), 2)},
+        {n: round(s, 3) for n, s in trial.survivors.items()},
+    )
     return replace(trial, given=given, problems=problems, cpu_seconds=spent, sizes=trial.sizes[-1:], survivors=share)
 
 
@@ -48,10 +51,12 @@ def main() -> None:
         if not (part := kept / f"{name}.json").is_file():
             compare(load_logs(name), MEMORIES, budgets=(500,)).save(part)
     parts = [Comparison.load(kept / f"{name}.json") for name in SETS]
-    trials = sorted((numbered(trial) for part in parts for trial in part.trials), key=lambda trial: MEMORIES.index(trial.design))
+    trials = sorted(
+        (numbered(trial) for part in parts for trial in part.trials), key=lambda trial: MEMORIES.index(trial.design)
+    )
     data = TypeAdapter(Comparison).dump_json(Comparison(tuple(trials), parts[0].plan))
     FILE.write_bytes(gzip.compress(data, 9, mtime=0))
-    print(f"{FILE.name}: {len(trials)} trials")
+    sys.stdout.write(f"{FILE.name}: {len(trials)} trials\n")
 
 
 if __name__ == "__main__":

@@ -149,7 +149,8 @@ def test_it_knows_the_project_that_it_is_of(opened: Callable[..., Lab]) -> None:
 
 def test_an_unknown_design_is_refused_with_the_known(opened: Callable[..., Lab]) -> None:
     with pytest.raises(
-        InvalidInput, match="got the design 'diaries'; allowed are sessions, theorex, facts, dreams, causal, research, notes"
+        InvalidInput,
+        match="got the design 'diaries'; allowed are sessions, theorex, facts, dreams, causal, research, notes",
     ):
         opened().design("diaries")
 

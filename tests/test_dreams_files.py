@@ -1,12 +1,10 @@
-"""What leaves and enters dreams as files: Evolving Memory's SQLite file, training data; and any agent loop's runs."""
+"""What leaves and enters dreams: training data, and any agent loop's runs."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,8 +15,8 @@ from tests.conftest import NOW, Meanings
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.dreams import sections
-from theorex_lab.designs.dreams.sqlite_file import TABLES, export_sqlite, export_training, import_sqlite
 from theorex_lab.designs.dreams.strategies import Branch, Constraint, Recollection, Step, Strategy
+from theorex_lab.designs.dreams.training import export_training
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import new_event
 
@@ -61,133 +59,10 @@ def lived(lab: Lab) -> None:
     )  # fmt: skip
     first = lab.dreams.capture("refund ch_1", [{"reasoning": "see", "action": "get()", "result": "é\n" * 3}] * 2)[0]
     lab.dreams.capture("refund ch_2", [{"action": "pay()"}], outcome="failure", fault="timeout", tags=["shop"])
-    counts = Counter({name: 0 for name, column in TABLES["dream_journal"].items() if column["kind"] == "count"})
     append(
         lab, "dream", dream_id="d-1", started_at="2026-01-01T00:00:00Z", ended_at="2026-01-01T00:00:01Z", domain="", dreamer="rules",
-        tokens=0, phase_log=["SWS: 1"], passed=[[first, 1 << 40, "few"]], held=[], **counts,
+        tokens=0, phase_log=["SWS: 1"], passed=[[first, 1 << 40, "few"]], held=[],
     )  # fmt: skip
-
-
-def of_file(lab: Lab) -> dict[str, Any]:
-    """What a round trip keeps."""
-    told = {
-        one.id: (one.state() | {"steps": [step._replace(event="") for step in one.steps], "source": "", "origin": ""},
-                 [(said.id, said.text, said.fault) for said in one.constraints])
-        for one in lab.dreams.strategies()
-    }  # fmt: skip
-    traces = [
-        (one.id, one.goal, one.outcome, one.confidence, one.fault, one.tags, one.dreamt, one.session,
-         [(done.reasoning, done.action, done.result) for done in one.actions]) for one in lab.dreams.trajectories()
-    ]  # fmt: skip
-    return {"strategies": told, "traces": traces, "stats": lab.dreams.stats()}
-
-
-def test_what_is_exported_into_the_originals_file_comes_back_the_same(lab: Lab, other: Lab, tmp_path: Path) -> None:
-    lived(lab)
-    file = tmp_path / "memory.db"
-    counts = export_sqlite(lab.home, file)
-    assert counts["parent_nodes"] == counts["trace_entries"] == 2
-    report = import_sqlite(other.home, file, trust_own=True)
-    assert not report.problems
-    assert report.imported
-    assert of_file(other) == of_file(lab)
-    again = import_sqlite(other.home, file, trust_own=True)
-    assert (again.imported, again.skipped > 0, of_file(other)) == (0, True, of_file(lab))
-    assert import_sqlite(lab.home, file).imported == 0  # whose it was
-    assert export_sqlite(other.home, tmp_path / "again.db") == counts
-
-
-def test_the_file_has_the_originals_tables_and_keys(lab: Lab, tmp_path: Path) -> None:
-    lived(lab)
-    export_sqlite(lab.home, tmp_path / "memory.db")
-    with closing(sqlite3.connect(tmp_path / "memory.db")) as file:
-        assert file.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert file.execute("PRAGMA foreign_key_check").fetchall() == []
-        names = {
-            name
-            for (name,) in file.execute(
-                "SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'"
-            )
-        }
-        assert names == set(TABLES)
-        rows = file.execute(
-            "SELECT step_index, is_critical_path, action FROM child_nodes WHERE parent_node_id = ?", [REFUND.id]
-        )
-        assert rows.fetchall() == [(0, 1, STEPS[0].action), (1, 1, "set_mail()"), (0, 0, "ask()")]
-        ids, warned = file.execute("SELECT child_node_ids, negative_constraints FROM parent_nodes").fetchone()
-        assert (len(json.loads(ids)), json.loads(warned)) == (3, ["Do not refund twice"])
-        assert file.execute("SELECT version FROM schema_version").fetchall() == [(1,), (2,), (3,), (4,)]
-
-
-def old_file(path: Path) -> Path:
-    """As the first version of the original wrote it: without later columns, constraints only as texts of their node."""
-    with closing(sqlite3.connect(path)) as file, file:
-        file.executescript(
-            """CREATE TABLE parent_nodes (node_id TEXT PRIMARY KEY, hierarchy_level INTEGER NOT NULL, content TEXT DEFAULT '',
-                 summary TEXT DEFAULT '', confidence REAL, goal TEXT, outcome TEXT, trigger_goals TEXT, negative_constraints TEXT,
-                 created_at TEXT NOT NULL, updated_at TEXT NOT NULL);
-               CREATE TABLE trace_sessions (session_id TEXT PRIMARY KEY, started_at TEXT NOT NULL, processed INTEGER);
-               CREATE TABLE trace_entries (trace_id TEXT PRIMARY KEY, session_id TEXT, hierarchy_level INTEGER NOT NULL,
-                 goal TEXT, outcome TEXT, confidence REAL, created_at TEXT NOT NULL);
-               CREATE TABLE action_entries (trace_id TEXT NOT NULL, timestamp TEXT NOT NULL, action_payload TEXT, result TEXT);"""
-        )
-        at = "2026-01-01T10:00:00+00:00"
-        node = ("n-1", 3, "", "How to bake", 0.9, "bake bread", "success", '["bake"]', '["Do not hurry"]', at, at)
-        file.execute("INSERT INTO parent_nodes VALUES (?,?,?,?,?,?,?,?,?,?,?)", node)
-        bad = [
-            ("n-2", 4, 99.0, "x", "success"),
-            ("n-3", 9, 0.5, "x", "success"),
-            ("n-4", 3, 0.5, "x", "won"),
-            ("n-5", 3, 0.5, " ", ""),
-        ]
-        for node_id, level, confidence, goal, outcome in bad:
-            row = (node_id, level, "", "", confidence, goal, outcome, "[]", "[]", at, at)
-            file.execute("INSERT INTO parent_nodes VALUES (?,?,?,?,?,?,?,?,?,?,?)", row)
-        file.execute("INSERT INTO trace_sessions VALUES ('s', ?, 1)", [at])
-        file.execute("INSERT INTO trace_entries VALUES ('t-1', 's', 3, 'bake bread', 'success', 1.0, ?)", [at])
-        file.execute("INSERT INTO trace_entries VALUES ('t-2', 's', 3, 'bake bread', 'success', 1.0, 'yesterday')")
-        file.executemany(
-            "INSERT INTO action_entries VALUES ('t-1', ?, ?, ?)", [(at, "mix()", b"\xff"), (at, "bake()", "warm")]
-        )
-    return path
-
-
-def test_an_old_or_damaged_file_gives_what_is_sound_and_names_the_rest(lab: Lab, tmp_path: Path) -> None:
-    report = import_sqlite(lab.home, old_file(tmp_path / "old.db"))
-    (strategy,) = lab.dreams.strategies()
-    (trace,) = lab.dreams.trajectories()
-    assert (strategy.goal, strategy.source, strategy.constraints[0].text) == ("bake bread", "import", "Do not hurry")
-    assert (trace.id, trace.dreamt, [done.action for done in trace.actions]) == ("t-1", True, ["bake()"])
-    told = "\n".join(report.problems)
-    for place in (
-        "parent_nodes:2: confidence",
-        "parent_nodes:3: hierarchy_level",
-        "parent_nodes:4: outcome",
-        "parent_nodes:5: goal",
-    ):
-        assert place in told
-    assert "trace_entries:2: created_at is b'yesterday'; allowed is an ISO 8601 time with an offset" in told
-    assert "action_entries:1: result" in told
-    assert import_sqlite(lab.home, tmp_path / "old.db").imported == 0
-    assert lab.verify().ok
-
-
-@pytest.mark.parametrize("content", [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 200])
-def test_of_what_is_no_such_file_nothing_comes_in(lab: Lab, tmp_path: Path, content: bytes) -> None:
-    file = tmp_path / "memory.db"
-    file.write_bytes(content)
-    report = import_sqlite(lab.home, file)
-    assert (report.imported, report.skipped) == (0, 0)
-    assert "memory.db" in report.problems[0]
-    assert not lab.dreams.strategies()
-
-
-def test_a_strange_file_replaces_no_strategy_of_ones_own(lab: Lab, other: Lab, tmp_path: Path) -> None:
-    keep(lab, REFUND)
-    keep(other, replace(REFUND, summary="Pay me.", success=99))
-    export_sqlite(other.home, tmp_path / "theirs.db")
-    import_sqlite(lab.home, tmp_path / "theirs.db", trust_own=True)
-    assert [one.summary for one in lab.dreams.strategies()] == [REFUND.summary]
 
 
 def chats(folder: Path, part: str) -> list[list[str]]:

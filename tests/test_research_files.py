@@ -79,14 +79,26 @@ def test_the_folders_of_the_original_are_taken_in_once(lab, tmp_path):
         "memory/persistent.json": 1, "memory/knowledge_graph.json": 3, "memories/tails/20250101_union_bound.md": 1, "skills/nets/SKILL.md": 1,
         "runs/s9/theory_state.json": 1}  # fmt: skip
     record = lab.research.record_of("theory.failed")
-    assert (record.value, record.tags, record.created_at.isoformat(), record.updated_at.day) == (["Hoeffding"], ["bounds"], "2025-01-01T10:00:00+00:00", 2)
+    assert (record.value, record.tags, record.created_at.isoformat(), record.updated_at.day) == (
+        ["Hoeffding"],
+        ["bounds"],
+        "2025-01-01T10:00:00+00:00",
+        2,
+    )
     problems = "\n".join(found["memory/knowledge_graph.json"].problems)
     assert "another name or domain" in problems or "n3" in problems
-    assert "gone" in problems and "implies" in problems
+    assert "gone" in problems
+    assert "implies" in problems
     assert [node.theorem_name for node in lab.research.find_related_theorems("A")] == ["B"]
     assert {one.content for one in lab.research.insights("tails")} == {"It costs a logarithm.", "m: too slow"}
     (skill,) = lab.research.skills()
-    assert (skill.name, skill.origin, skill.success_rate, skill.usage_count, skill.source) == ("nets", "seed", 0.75, 4, "import")
+    assert (skill.name, skill.origin, skill.success_rate, skill.usage_count, skill.source) == (
+        "nets",
+        "seed",
+        0.75,
+        4,
+        "import",
+    )
     assert lab.research.update_stats("nets", True).success_rate == pytest.approx(0.7 * 0.75 + 0.3)
     assert all(not report.imported for report in take(lab, folder).values())
 
@@ -102,16 +114,21 @@ def test_what_is_exported_comes_back_in_another_home(lab, tmp_path):
     lab.research.record_skill("nets", "How a net is built", "Take a set.")
     lab.research.update_stats("nets", True)
     done = files.export_tiers(lab.home, None, tmp_path / "out")
-    assert done.files["memories/tails/*.md"] == 2 and done.files["skills/*/SKILL.md"] == 1
+    assert done.files["memories/tails/*.md"] == 2
+    assert done.files["skills/*/SKILL.md"] == 1
     names = sorted(path.name for path in (tmp_path / "out/memories/tails").iterdir())
-    assert names[0] == "20260501_union_bound.md" and names[1].startswith("20260501_union_bound_") and names[2] == "_index.json"
+    assert names[0] == "20260501_union_bound.md"
+    assert names[1].startswith("20260501_union_bound_")
+    assert names[2] == "_index.json"
     front = yaml.safe_load((tmp_path / "out/memories/tails" / names[0]).read_text().split("---")[1])
-    assert front["category"] == "pitfalls" and front["confidence"] == "0.80"
+    assert front["category"] == "pitfalls"
+    assert front["confidence"] == "0.80"
     with Lab(tmp_path / "other", clock=FixedClock.at("2026-06-01T00:00:00Z")) as other:
         take(other, tmp_path / "out", trust_own=True)
         assert other.research.recall("a") == {"x": [1, None]}
         assert [(one.title, one.content, one.source, one.domain) for one in other.research.insights()] == [
-            (one.title, one.content, one.source, one.domain) for one in lab.research.insights()]
+            (one.title, one.content, one.source, one.domain) for one in lab.research.insights()
+        ]
         assert other.research.skills()[0].success_rate == 1.0
         assert other.research.find_related_theorems("A")[0].tags == ["lemma"]
         assert all(not report.imported for report in take(other, tmp_path / "out", trust_own=True).values())
@@ -128,23 +145,38 @@ def test_a_file_edited_by_hand_replaces_what_it_was(lab, tmp_path):
     file.write_text(file.read_text().replace("two logarithms", "three logarithms"))
     take(lab, tmp_path / "out", trust_own=True)
     texts = {one.content for one in lab.research.insights()}
-    assert "It costs three logarithms." in texts and old.content not in texts
-    assert [hit.text for hit in lab.search("three logarithms", kinds=["insight"])][0].endswith("three logarithms.")
+    assert "It costs three logarithms." in texts
+    assert old.content not in texts
+    assert next(hit.text for hit in lab.search("three logarithms", kinds=["insight"])).endswith("three logarithms.")
 
 
 @pytest.mark.parametrize("name", [*PUBLISHED, "memories/tails/20250101_union_bound.md", "skills/nets/SKILL.md"])
-@pytest.mark.parametrize("broken", [b"", b"{", b"\xff\xfe\0", b"[" * 5_000, b'{"a": NaN}', b"---\na: &x [1]\nb: *x\n---\n", b"---\n- 1\n---\n"])
+@pytest.mark.parametrize(
+    "broken",
+    [b"", b"{", b"\xff\xfe\0", b"[" * 5_000, b'{"a": NaN}', b"---\na: &x [1]\nb: *x\n---\n", b"---\n- 1\n---\n"],
+)
 def test_a_torn_file_is_told_and_the_others_are_taken_in(lab, tmp_path, name, broken):
     lab.research.remember("kept", 1)
     folder = published(tmp_path / "eureka")
     (folder / name).write_bytes(broken)
     found = take(lab, folder)
-    assert found[name].problems and not found[name].imported
+    assert found[name].problems
+    assert not found[name].imported
     assert sum(report.imported > 0 for report in found.values()) == 4
-    assert lab.research.recall("kept") == 1 and lab.verify().ok
+    assert lab.research.recall("kept") == 1
+    assert lab.verify().ok
 
 
-@pytest.mark.parametrize(("old", "new"), [("pitfalls", "secrets"), ("0.80", "high"), ("0.80", "7"), ("2025-01-01T10:00:00", "someday"), ("tails\n", "[1, 2]\n\n")])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("pitfalls", "secrets"),
+        ("0.80", "high"),
+        ("0.80", "7"),
+        ("2025-01-01T10:00:00", "someday"),
+        ("tails\n", "[1, 2]\n\n"),
+    ],
+)
 def test_front_matter_outside_the_rules_is_told(lab, tmp_path, old, new):
     folder = published(tmp_path / "eureka")
     file = folder / "memories/tails/20250101_union_bound.md"
@@ -169,7 +201,8 @@ def test_a_record_of_ours_that_is_newer_stays(lab, tmp_path):
 
 def test_the_environment_names_the_folder(lab, tmp_path, monkeypatch):
     monkeypatch.delenv("EUREKACLAW_DIR", raising=False)
-    assert files.places(lab.settings) == [] and files.named_tier_files(lab.home) == []
+    assert files.places(lab.settings) == []
+    assert files.named_tier_files(lab.home) == []
     monkeypatch.setenv("EUREKACLAW_DIR", str(tmp_path / "claw"))
     lab.research.remember("a", 1)
     assert files.places(lab.settings) == [tmp_path / "claw"]
@@ -184,8 +217,13 @@ def test_an_unused_design_writes_no_files(lab, tmp_path):
 
 
 def theorex(home, *arguments):
-    done = subprocess.run([sys.executable, "-m", "theorex_lab", "research", *arguments, "--home", str(home), "--json"],
-                          capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "theorex_lab", "research", *arguments, "--home", str(home), "--json"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
     return done.returncode, json.loads(done.stdout or "{}"), done.stderr
 
 
@@ -195,8 +233,11 @@ def test_the_commands(tmp_path):
     assert theorex(home, "recall", "a.b")[1]["records"][0]["value"] == {"x": 1}
     assert [row["key"] for row in theorex(home, "recall", "--tag", "t")[1]["records"]] == ["a.b"]
     code, told, said = theorex(home, "recall", "nothing")
-    assert code == 1 and told["records"] == [] and "nothing is kept" in said
-    assert theorex(home, "recall")[0] == 1 and theorex(home, "forget", "a.b")[1] == {"key": "a.b", "deleted": True}
+    assert code == 1
+    assert told["records"] == []
+    assert "nothing is kept" in said
+    assert theorex(home, "recall")[0] == 1
+    assert theorex(home, "forget", "a.b")[1] == {"key": "a.b", "deleted": True}
     for name in ("A", "B"):
         assert theorex(home, "theorem", "add", name, "statement", "of", name)[1]["theorem_name"] == name
     assert theorex(home, "theorem", "link", "A", "B", "--relation", "generalizes")[1]["new"]
@@ -204,14 +245,16 @@ def test_the_commands(tmp_path):
     assert theorex(home, "theorem", "closure")[1]["pairs"] == 3
     assert theorex(home, "theorem", "premises", "statement", "of", "A")[1]["premises"]
     code, told, said = theorex(home, "theorem", "closure", "--dataset", "nowhere")
-    assert code == 1 and "THEOREX_DATA" in said
+    assert code == 1
+    assert "THEOREX_DATA" in said
     assert theorex(home, "insight", "add", "pitfalls", "Union bound", "It", "costs.")[1]["kept"]
     assert not theorex(home, "insight", "add", "pitfalls", "Doubt", "x", "--confidence", ".1")[1]["kept"]
     assert len(theorex(home, "insight", "list")[1]["insights"]) == 1
     assert "It costs." in theorex(home, "insight", "inject")[1]["text"]
     (tmp_path / "state.json").write_text(json.dumps(PUBLISHED["runs/s9/theory_state.json"]))
     assert theorex(home, "post-run", "--session", "s9", "--state", str(tmp_path / "state.json"))[1]["insights"]
-    assert theorex(home, "skill", "list")[1]["skills"] == [] and theorex(home, "skill", "stats", "x")[0] == 1
+    assert theorex(home, "skill", "list")[1]["skills"] == []
+    assert theorex(home, "skill", "stats", "x")[0] == 1
     assert "memory/persistent.json" in theorex(home, "export", str(tmp_path / "out"))[1]["files"]
     assert theorex(home, "export", str(tmp_path / "out"))[0] == 1
     assert theorex(home, "import", str(tmp_path / "out"))[1]["skipped"] >= 4

@@ -14,8 +14,14 @@ from theorex_lab.designs.research.records import RING
 from theorex_lab.errors import InvalidInput
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63) | st.floats(allow_nan=False, allow_infinity=False) | st.text(alphabet="aé日 .x"),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(alphabet="abc", min_size=1), inner, max_size=3), max_leaves=8)
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(alphabet="aé日 .x"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(alphabet="abc", min_size=1), inner, max_size=3),
+    max_leaves=8,
+)
 
 
 @pytest.fixture
@@ -38,15 +44,21 @@ def test_a_record_keeps_its_id_and_its_first_time(lab):
 def test_what_is_deleted_is_gone_and_begins_anew(lab):
     lab.research.remember("a.b", 1)
     lab.clock.advance(days=1)
-    assert lab.research.delete("a.b") and not lab.research.delete("a.b")
-    assert lab.research.recall("a.b") is None and lab.research.search_keys("a") == [] and lab.research.all_records() == []
+    assert lab.research.delete("a.b")
+    assert not lab.research.delete("a.b")
+    assert lab.research.recall("a.b") is None
+    assert lab.research.search_keys("a") == []
+    assert lab.research.all_records() == []
     assert len(lab.search("a.b", kinds=["record"])) == 0
     lab.research.remember("a.b", 2)
     found = lab.research.record_of("a.b")
-    assert found.value == 2 and found.created_at == found.updated_at
+    assert found.value == 2
+    assert found.created_at == found.updated_at
 
 
-@pytest.mark.parametrize("value", [{1: "a"}, {"x": object()}, float("nan"), {"x": {1, 2}}, b"bytes", "\ud800", [float("inf")]])
+@pytest.mark.parametrize(
+    "value", [{1: "a"}, {"x": object()}, float("nan"), {"x": {1, 2}}, b"bytes", "\ud800", [float("inf")]]
+)
 def test_what_json_does_not_hold_is_refused_and_the_store_goes_on(lab, value):
     lab.research.remember("kept", 1)
     with pytest.raises(InvalidInput):
@@ -107,7 +119,10 @@ def test_the_ring_keeps_the_last_five_hundred_captures_of_all_kinds(lab):
     assert [entry.content for entry in recent] == [f"event {number}" for number in range(RING + 17, RING + 20)]
     assert len(lab.research.recent_events(10_000)) == RING
     assert lab.research.recent_events(0) == []
-    assert [entry.metadata["number"] for entry in lab.research.recent_events(2, agent_role="theory")] == [RING + 17, RING + 19]
+    assert [entry.metadata["number"] for entry in lab.research.recent_events(2, agent_role="theory")] == [
+        RING + 17,
+        RING + 19,
+    ]
     assert [entry.content for entry in lab.research.search_events("EVENT 519")] == ["event 519"]
     assert [entry.content for entry in lab.research.search_events(number=400)] == ["event 400"]
     with pytest.raises(InvalidInput):
@@ -120,7 +135,9 @@ def test_hook_captures_are_episodes_too(lab):
     assert (entry.agent_role, entry.session_id, entry.content) == ("sage", "s1", "the cache is cold")
 
 
-@pytest.mark.parametrize("bad", [{"agent_role": ""}, {"content": " "}, {"metadata": {"x": "y" * 9000}}, {"metadata": {"x": object()}}])
+@pytest.mark.parametrize(
+    "bad", [{"agent_role": ""}, {"content": " "}, {"metadata": {"x": "y" * 9000}}, {"metadata": {"x": object()}}]
+)
 def test_an_episode_outside_the_rules_is_refused(lab, bad):
     with pytest.raises(InvalidInput):
         lab.research.log_event(**{"agent_role": "theory", "content": "x", **bad})
@@ -149,6 +166,7 @@ def test_eight_processes_record_at_once_and_lose_nothing(tmp_path):
     with Lab(home) as lab:
         assert len(lab.research.search_keys("own.")) == 160
         who, last = lab.research.recall("shared")
-        assert who in "01234567" and last == 19
+        assert who in "01234567"
+        assert last == 19
         assert lab.verify().ok
         assert json.dumps([one.to_dict() for one in lab.research.all_records()])

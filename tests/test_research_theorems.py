@@ -41,7 +41,9 @@ def graph(lab, *links, names="abcdef"):
 def test_a_name_stands_for_one_statement_in_a_domain(lab):
     first = lab.research.add_theorem("Bernstein", "P(S > t) <= x", domain="tails", tags=["bound"])
     again = lab.research.add_theorem("Bernstein", "P(S > t)   <= x\n", domain="tails")
-    assert again == first and first.tags == ["bound"] and first.distance == 0
+    assert again == first
+    assert first.tags == ["bound"]
+    assert first.distance == 0
     with pytest.raises(InvalidInput, match="another name or domain"):
         lab.research.add_theorem("Bernstein", "something else", domain="tails")
     other = lab.research.add_theorem("Bernstein", "something else", domain="approximation")
@@ -60,7 +62,9 @@ def test_links_are_checked_and_kept_once(lab):
     with pytest.raises(InvalidInput, match="allowed is the id or the name"):
         lab.research.link_theorems("a", "nobody")
     drawn = lab.research.to_networkx()
-    assert isinstance(drawn, nx.MultiDiGraph) and drawn.number_of_edges() == 2 and drawn.number_of_nodes() == 6
+    assert isinstance(drawn, nx.MultiDiGraph)
+    assert drawn.number_of_edges() == 2
+    assert drawn.number_of_nodes() == 6
     assert {relation for *_, relation in drawn.edges(data="relation")} == {"uses", "contradicts"}
 
 
@@ -68,7 +72,8 @@ def test_related_come_breadth_first_with_their_distance(lab):
     graph(lab, ("a", "b"), ("c", "a"), ("b", "d"), ("d", "e"), ("a", "d"))
     found = lab.research.find_related_theorems("a", depth=2)
     assert [(node.theorem_name, node.distance) for node in found] == [("b", 1), ("c", 1), ("d", 1), ("e", 2)]
-    assert lab.research.find_related_theorems("a", depth=0) == [] and lab.research.find_related_theorems("f") == []
+    assert lab.research.find_related_theorems("a", depth=0) == []
+    assert lab.research.find_related_theorems("f") == []
     with pytest.raises(InvalidInput):
         lab.research.find_related_theorems("a", depth=-1)
 
@@ -147,19 +152,26 @@ def test_a_blueprint_is_read_in_folders_and_archives(tmp_path):
     (tmp_path / "one.tex").write_text(text)
     for place in (tmp_path, packed(tmp_path / "two.tar.gz", one=text)):
         found = read_theorems(place)
-        assert [node[0] for node in found.nodes] == ["a", "b"] and found.nodes[0][2] == ("lemma", "formalized")
-        assert found.links == [("b", "a", "uses"), ("b", "a", "uses"), ("b", "gone", "uses")] and len(found.problems) == 1
+        assert [node[0] for node in found.nodes] == ["a", "b"]
+        assert found.nodes[0][2] == ("lemma", "formalized")
+        assert found.links == [("b", "a", "uses"), ("b", "a", "uses"), ("b", "gone", "uses")]
+        assert len(found.problems) == 1
 
 
 def test_metamath_hypotheses_are_part_of_a_statement(tmp_path):
-    (tmp_path / "s.mm").write_text("ax $a |- a $. ${ h.1 $e |- b $. $( It follows. $) th $p |- c $= ( wa ax ) A $. $} t2 $p |- d $= ax th $.")
+    (tmp_path / "s.mm").write_text(
+        "ax $a |- a $. ${ h.1 $e |- b $. $( It follows. $) th $p |- c $= ( wa ax ) A $. $} t2 $p |- d $= ax th $."
+    )
     found = read_theorems(tmp_path / "s.mm")
     assert {name: said for name, said, _ in found.nodes} == {"ax": "|- a", "th": "|- b => |- c", "t2": "|- d"}
     assert found.links == [("th", "ax", "uses"), ("t2", "ax", "uses"), ("t2", "th", "uses")]
 
 
-@pytest.mark.parametrize("content", [b"no gzip", gzip.compress(b"\0" * 70_000_000), gzip.compress(bytes(range(256)) * 9)[:100]],
-                         ids=["no gzip", "a bomb", "half a file"])
+@pytest.mark.parametrize(
+    "content",
+    [b"no gzip", gzip.compress(b"\0" * 70_000_000), gzip.compress(bytes(range(256)) * 9)[:100]],
+    ids=["no gzip", "a bomb", "half a file"],
+)
 def test_what_is_broken_or_a_bomb_is_refused(tmp_path, content):
     for name in ("x.mm.gz", "x.tar.gz"):
         (tmp_path / name).write_bytes(content)
@@ -168,7 +180,9 @@ def test_what_is_broken_or_a_bomb_is_refused(tmp_path, content):
 
 
 def test_equations_are_read_and_closed(tmp_path):
-    entry = lambda left, right, finite=False: {"variant": {"implication": {"lhs": f"Equation{left}", "rhs": f"Equation{right}", "finite": finite}}}
+    def entry(left, right, finite=False):
+        return {"variant": {"implication": {"lhs": f"Equation{left}", "rhs": f"Equation{right}", "finite": finite}}}
+
     told = [{"variant": {"unconditional": "Equation1"}}, entry(3, 2), entry(3, 2), entry(2, 3, True), entry(9, 1)]
     (tmp_path / "equations.txt").write_text("x = x\nx = y\ny = z\n")
     (tmp_path / "full_entries.json").write_text(json.dumps(told))
@@ -185,7 +199,8 @@ def test_equations_are_read_and_closed(tmp_path):
 @needs_data
 def test_the_published_graphs_are_read_exactly():
     found = closure_of_theories(Path(DATA) / "equational_theories")
-    assert (found.nodes, found.edges, found.pairs) == (4_694, 10_657, 8_178_279) and found.seconds < 5
+    assert (found.nodes, found.edges, found.pairs) == (4_694, 10_657, 8_178_279)
+    assert found.seconds < 5
     pfr = read_theorems(Path(DATA) / "pfr_blueprint")
     assert (len(pfr.nodes), len(pfr.links), pfr.problems) == (218, 497, [])
     assert {end for _, end, _ in pfr.links} <= {name for name, *_ in pfr.nodes}
@@ -196,7 +211,8 @@ def test_the_published_graphs_are_read_exactly():
 def test_premises_are_those_that_neighbours_use(lab):
     graph(lab, ("a", "c"), ("b", "c"), names="abcdef")
     found = lab.research.premises("statement of a", 2)
-    assert found[0][0].theorem_name in "ac" and len(found) == 2
+    assert found[0][0].theorem_name in "ac"
+    assert len(found) == 2
     assert PremiseIndex().suggest("x") == []
 
 

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 import click
 
 from theorex_lab import console
-from theorex_lab.console import command, emit, keeps_secrets, one_row, open_lab, reads_project, tends_project
-from theorex_lab.console.options import OWN_AGENT, agent_option, own_agent
+from theorex_lab.console import command, emit, one_row, open_lab, reads_project, tends_project
+from theorex_lab.console.options import OWN_AGENT, own_agent
 from theorex_lab.text.line import one_line
 
 if TYPE_CHECKING:
@@ -163,44 +162,10 @@ def dream_export_training(folder: Path, **how: Any) -> None:
 
     JSON: {trajectories, chats, train, validation, seed, tools}
     """
-    from theorex_lab.designs.dreams.sqlite_file import export_training
+    from theorex_lab.designs.dreams.training import export_training
 
     told = export_training(open_lab().home, folder, **how)
     emit(told, "\n".join(f"{name:<13}{value}" for name, value in told.items()))
-
-
-@command("export")
-@tends_project
-@_FILE
-def dream_export(file: Path) -> None:
-    """Evolving Memory's SQLite file, nine tables, with the trajectories, the strategies that hold and the dreams; one that is
-    there is replaced.
-
-    JSON: {file, tables: {NAME: rows}}
-    """
-    from theorex_lab.designs.dreams.sqlite_file import export_sqlite
-
-    counts = export_sqlite(open_lab().home, file)
-    emit({"file": str(file), "tables": counts}, "\n".join(f"{count:8d}  {table}" for table, count in counts.items()))
-
-
-@command("import")
-@agent_option("Whose it is.", default="main")
-@click.option("--trust-own", is_flag=True, help="The file is an export of your own: its words are an agent's.")
-@_FILE
-@keeps_secrets
-def dream_import(file: Path, **how: Any) -> None:
-    """Evolving Memory's SQLite file, of any version. Importing twice imports once; a strategy that is here stays as it is.
-    Links between strategies and notes of dreams are not taken in. Rows that are damaged are named. Exit code 1 where nothing could be taken in.
-
-    JSON: {file, imported, skipped, problems}
-    """
-    from theorex_lab.designs.dreams.sqlite_file import import_sqlite
-
-    found = import_sqlite(open_lab().home, file, **how)
-    if not found.imported + found.skipped:
-        console.fail(found.problems[0] if found.problems else "the file is empty", **asdict(found))
-    emit(asdict(found), "\n".join([f"{found.imported:8d} new, {found.skipped} there already", *found.problems]))
 
 
 @command("parse", "Read a program, FILE or - for standard input, and say what of it would run.")

@@ -37,7 +37,7 @@ class Dreams(Face):
     undo_merge = on_home(later(f"{_HERE}.consolidate:undo_merge"))
     begin_traversal = on_home(later(f"{_HERE}.strategies:begin_traversal"))
     next_step = on_home(later(f"{_HERE}.strategies:next_step"))
-    training_data = on_home(later(f"{_HERE}.sqlite_file:training_data"))
+    training_data = on_home(later(f"{_HERE}.training:training_data"))
 
     @cached_property
     def _migrations(self) -> list[Any]:

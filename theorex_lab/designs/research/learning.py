@@ -409,7 +409,9 @@ class _Learnt:
             lines += [f"- Worked: {text}" for text in done[:_EVIDENCE]]
             told = f"What {len(failed)} failures and {len(done)} successes in {self.domain} showed"
             rests = list(dict.fromkeys(event for draft in drafts for event in draft.events))
-            self._skill("skills", f"lessons-{domain_slug(self.domain).replace('_', '-')}", told, "\n".join(lines), rests)
+            self._skill(
+                "skills", f"lessons-{domain_slug(self.domain).replace('_', '-')}", told, "\n".join(lines), rests
+            )
 
     def pattern(self, pattern: Pattern) -> None:
         """Keep calls that led to something that held as a skill."""
