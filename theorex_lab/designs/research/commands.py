@@ -24,9 +24,7 @@ _TAGS = click.option("--tag", "tags", multiple=True, help="A tag; may be repeate
 _DOMAIN = click.option("--domain", default="", help="What it is about; default: the session's, else general.")
 _OF_DOMAIN = click.option("--domain", default=None, help="Only of this domain; default: of all.")
 _KEY = click.argument("key", metavar="KEY")
-_AT_MOST = click.option(
-    "-k", type=click.IntRange(0, 1_000), default=None, help="How many at most; default: the setting."
-)
+_AT_MOST = click.option("-k", type=click.IntRange(0, 1_000), default=None, help="How many at most; default: the setting.")  # fmt: skip
 
 
 def _remember(home: Home, key: str, value: tuple[str, ...], tags: tuple[str, ...], session: str, agent: str) -> Told:
@@ -88,12 +86,7 @@ def _link(home: Home, start: str, end: str, relation: str, agent: str) -> Told:
     JSON: {from, to, relation, new}
     """
     new = later(f"{_HERE}.theorems:link_theorems")(home, start, end, relation, agent=agent)
-    return {
-        "from": start,
-        "to": end,
-        "relation": relation,
-        "new": new,
-    }, f"{start} {relation} {end}{'' if new else ' (known)'}"
+    return {"from": start, "to": end, "relation": relation, "new": new}, f"{start} {relation} {end}{'' if new else ' (known)'}"  # fmt: skip
 
 
 def _related(home: Home, name: str, depth: int) -> Told:
@@ -102,10 +95,7 @@ def _related(home: Home, name: str, depth: int) -> Told:
     JSON: {related: [{node_id, theorem_name, formal_statement, domain, session_id, tags, created_at, distance}]}
     """
     found = later(f"{_HERE}.theorems:find_related_theorems")(home, name, depth)
-    rows = [
-        f"{node.distance}  {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}"
-        for node in found
-    ]
+    rows = [f"{node.distance}  {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}" for node in found]  # fmt: skip
     return {"related": [node.to_dict() for node in found]}, "\n".join(rows) or "nothing is linked with it"
 
 
@@ -115,9 +105,7 @@ def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Told:
     JSON: {theorems, links, known, conflicts, unresolved, problems}
     """
     read = later(f"{_HERE}.readers:read_theorems")(path)
-    told = later(f"{_HERE}.theorems:import_theorems")(
-        home, read.nodes, read.links, domain=domain or read.domain, agent=agent
-    )
+    told = later(f"{_HERE}.theorems:import_theorems")(home, read.nodes, read.links, domain=domain or read.domain, agent=agent)  # fmt: skip
     told |= {"problems": read.problems}
     lines = [f"{told['theorems']} theorems, {told['links']} links", *told["problems"][:20]]
     return told, "\n".join([*lines, *(f"unknown: {name}" for name in told["unresolved"][:20])])
@@ -141,16 +129,9 @@ def _premises(home: Home, statement: tuple[str, ...], domain: str | None, k: int
 
     JSON: {premises: [{node_id, theorem_name, formal_statement, score, …}]}
     """
-    found = later(f"{_HERE}.premises:suggest_premises")(
-        home, " ".join(statement), 10 if k is None else k, domain=domain
-    )
-    rows = [
-        f"{score:.2f}  {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}"
-        for node, score in found
-    ]
-    return {"premises": [{**node.to_dict(), "score": score} for node, score in found]}, "\n".join(
-        rows
-    ) or "nothing is known"
+    found = later(f"{_HERE}.premises:suggest_premises")(home, " ".join(statement), 10 if k is None else k, domain=domain)  # fmt: skip
+    rows = [f"{score:.2f}  {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}" for node, score in found]  # fmt: skip
+    return {"premises": [{**node.to_dict(), "score": score} for node, score in found]}, "\n".join(rows) or "nothing is known"  # fmt: skip
 
 
 def _add_insight(home: Home, category: str, title: str, content: tuple[str, ...], session: str, **about: Any) -> Told:
@@ -158,14 +139,8 @@ def _add_insight(home: Home, category: str, title: str, content: tuple[str, ...]
 
     JSON: {insight_id, kept, like}
     """
-    found = later(f"{_HERE}.insights:add_insight")(
-        home, category, title, " ".join(content), session_id=session, **about
-    )
-    told = {
-        "insight_id": found and found.insight_id,
-        "kept": found is not None,
-        "like": list(found.like) if found else [],
-    }
+    found = later(f"{_HERE}.insights:add_insight")(home, category, title, " ".join(content), session_id=session, **about)  # fmt: skip
+    told = {"insight_id": found and found.insight_id, "kept": found is not None, "like": list(found.like) if found else []}  # fmt: skip
     return told, told["insight_id"] or "not kept: its confidence is below the setting insightConfidence"
 
 
@@ -176,10 +151,7 @@ def _insights(home: Home, domain: str | None, category: str | None) -> Told:
     """
     found = later(f"{_HERE}.insights:insights_of")(home, domain, category)
     in_json = later(f"{_HERE}.records:with_iso_times")
-    rows = [
-        f"{one.created_at:%Y-%m-%d}  {one.domain}  {one.category}  {one_line(one.text, _SHOWN_CHARACTERS)}"
-        for one in found
-    ]
+    rows = [f"{one.created_at:%Y-%m-%d}  {one.domain}  {one.category}  {one_line(one.text, _SHOWN_CHARACTERS)}" for one in found]  # fmt: skip
     return {"insights": [in_json(asdict(one)) for one in found]}, "\n".join(rows) or "no insights yet"
 
 
@@ -203,13 +175,9 @@ def _skills(home: Home, role: str | None, stage: str | None) -> Told:
     found = later(f"{_HERE}.skills:skills_of")(home, role, stage)
     rows = []
     for one in found:
-        rate = (
-            "untried" if one.success_rate is None else f"{one.success_rate:.2f} ({one.successes} of {one.usage_count})"
-        )
+        rate = ("untried" if one.success_rate is None else f"{one.success_rate:.2f} ({one.successes} of {one.usage_count})")  # fmt: skip
         rows.append(one_line(f"{one.name}: {one.description}  {rate}", _SHOWN_CHARACTERS))
-    return {"skills": [later(f"{_HERE}.records:with_iso_times")(asdict(one)) for one in found]}, "\n".join(
-        rows
-    ) or "no skills yet"
+    return {"skills": [later(f"{_HERE}.records:with_iso_times")(asdict(one)) for one in found]}, "\n".join(rows) or "no skills yet"  # fmt: skip
 
 
 def _skill_stats(home: Home, name: str, success: bool | None, session: str, agent: str) -> Told:
@@ -266,10 +234,7 @@ def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) ->
     told |= {name: sum(getattr(report, name) for report in reports) for name in ("imported", "skipped")}
     problems = [problem for report in reports for problem in report.problems]
     if not told["imported"] + told["skipped"]:
-        fail(
-            "; ".join(problems) or "got no file of memory/, memories/, skills/ or runs/ there; name such a folder",
-            **told,
-        )
+        fail("; ".join(problems) or "got no file of memory/, memories/, skills/ or runs/ there; name such a folder", **told)  # fmt: skip
     rows = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
     return told, "\n".join([*rows, *problems])
 
@@ -321,9 +286,7 @@ POST_RUN = home_command(
     click.option("--status", help="Such as proved; default: as the state or the last check says."),
     click.option("--state", type=_PATH, help="The session's theory_state.json."))  # fmt: skip
 _FOLDER = click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-EXPORT = home_command(
-    "export", "", _export, _FOLDER, click.option("--replace", is_flag=True, help="Replace files that are there.")
-)
+EXPORT = home_command("export", "", _export, _FOLDER, click.option("--replace", is_flag=True, help="Replace files that are there."))  # fmt: skip
 IMPORT = home_command(
     "import", "", _import, OWN_AGENT, click.argument("paths", metavar="PATHS…", nargs=-1, required=True, type=_PATH),
     click.option("--trust-own", is_flag=True, help="The files are exports of your own: keep the sources that they name."))  # fmt: skip

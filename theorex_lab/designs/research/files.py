@@ -74,11 +74,7 @@ def _used(home: Home, agent: str | None) -> bool:
 def tier_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
     """Every file, of all agents or of one."""
     last = {event.body["record_id"]: event for event in home.journal.tail(0, kinds=["record"])}
-    told = [
-        (record, last[record.record_id])
-        for record in all_records(home)
-        if agent in (None, last[record.record_id].agent)
-    ]
+    told = [(record, last[record.record_id]) for record in all_records(home) if agent in (None, last[record.record_id].agent)]  # fmt: skip
     keys = [record.key for record, _ in told]
     named = {record.key if keys.count(record.key) == 1 else f"{_about(event)['project']}:{record.key}": {**record.to_dict(), "theorex": _about(event)}
              for record, event in told}  # fmt: skip
@@ -99,18 +95,12 @@ def tier_documents(home: Home, agent: str | None = None) -> Iterator[Document]:
                 "success_rate",
             )
             told_of = {name: getattr(skill, name) for name in names}
-            about = {
-                "created_at": skill.created_at.isoformat(),
-                "theorex": {"agent": skill.agent, "source": skill.source},
-            }
+            about = {"created_at": skill.created_at.isoformat(), "theorex": {"agent": skill.agent, "source": skill.source}}  # fmt: skip
             text = f"{front_matter({**told_of, 'source': told_of.pop('origin'), **about})}\n{skill.body}"
             yield f"skills/*/{SKILL}", f"skills/{portable(skill.name)}/{SKILL}", text
     for event in home.journal.tail(0, kinds=["post_run"]):
         if agent in (None, event.agent) and event.session:
-            run = {
-                **{name: event.body[name] for name in ("session_id", "status", "domain", "learnt")},
-                "theorex": _about(event),
-            }
+            run = {**{name: event.body[name] for name in ("session_id", "status", "domain", "learnt")}, "theorex": _about(event)}  # fmt: skip
             yield "runs/*/post_run.json", f"runs/{portable(event.session)}/post_run.json", _in_json(run)
 
 
@@ -146,21 +136,13 @@ def _insights(home: Home, found: list[Insight]) -> Iterator[Document]:
             "domain": one.domain,
             "confidence": f"{one.confidence:.2f}",
         }
-        told |= {
-            "created_at": one.created_at.isoformat(),
-            "insight_id": one.insight_id,
-            "theorex": _about(events[one.insight_id]),
-        }
+        told |= {"created_at": one.created_at.isoformat(), "insight_id": one.insight_id, "theorex": _about(events[one.insight_id])}  # fmt: skip
         yield (
             f"memories/{slug}/*.md",
             f"memories/{slug}/{name}",
             f"{front_matter(told)}\n# {one.title or base}\n\n{one.content}",
         )
-        entry = {
-            "fingerprint": one.fingerprint,
-            "created_at": told["created_at"],
-            "embedding": vectors.get(one.insight_id),
-        }
+        entry = {"fingerprint": one.fingerprint, "created_at": told["created_at"], "embedding": vectors.get(one.insight_id)}  # fmt: skip
         index.setdefault(slug, {})[name] = {**entry, "category": one.category}
     for slug, entries in index.items():
         yield f"memories/{slug}/{INDEX}", f"memories/{slug}/{INDEX}", _in_json(entries)
@@ -184,9 +166,7 @@ def _slug(title: str) -> str:
 
 def front_matter(told: dict[str, Any]) -> str:
     """Members between two lines of `---`, as YAML; JSON is YAML, so that no text can end it."""
-    return "\n".join(
-        ["---", *(f"{name}: {json.dumps(value, ensure_ascii=True)}" for name, value in told.items()), "---", ""]
-    )
+    return "\n".join(["---", *(f"{name}: {json.dumps(value, ensure_ascii=True)}" for name, value in told.items()), "---", ""])  # fmt: skip
 
 
 def _in_json(value: object) -> str:

@@ -84,10 +84,7 @@ class _Reading:
         own = record.get("theorex")
         said = dict(own) if isinstance(own, Mapping) and self.how.trust_own else {}
         home = self.home.in_project(check_project(str(said.get("project", self.home.project))))
-        return home, {
-            "source": self.how.source(said, "source"),
-            "agent": check_agent(str(said.get("agent", self.how.agent))),
-        }
+        return home, {"source": self.how.source(said, "source"), "agent": check_agent(str(said.get("agent", self.how.agent)))}  # fmt: skip
 
     def _record(self, record: Told) -> Event | None:
         if not isinstance(record, Mapping) or "value" not in record:

@@ -87,9 +87,7 @@ class Insights(View):
         super().__init__()
         self.ids, self.domains, self.projects, self.agents, self.vocabulary = (Names() for _ in range(5))
         self.categories = Names()
-        self.rows = Table(
-            seq="i8", domain="i4", project="i4", agent="i4", category="i4", confidence="f8", words="i4", gone="?"
-        )
+        self.rows = Table(seq="i8", domain="i4", project="i4", agent="i4", category="i4", confidence="f8", words="i4", gone="?")  # fmt: skip
         self.words = Table(row="i4", word="i4")
 
     def _insight(self, event: Event) -> None:
@@ -164,10 +162,7 @@ def insight_events(home: Home, category: str, title: str, content: str, *, confi
     where, settings = checked_domain(domain) or domain_of(home, session_id) or GENERAL, research_settings(home)
     if sure < settings.insight_confidence:
         return "", []
-    made, body = (
-        fingerprint_of(title, content),
-        {"category": category, "title": title, "content": content, "confidence": sure},
-    )
+    made, body = (fingerprint_of(title, content), {"category": category, "title": title, "content": content, "confidence": sure})  # fmt: skip
     known = derived_event_id("insight", home.project, domain_slug(where), made)
     if home.journal.read(ids=[known]):
         return _stands_for(home, known), []
@@ -197,9 +192,7 @@ def checked_confidence(confidence: Any) -> float:
 
 def _stands_for(home: Home, known: str) -> str:
     """The insight that stands for one by now."""
-    replaced = {
-        old: event.id for event in home.journal.tail(0, kinds=["insight"]) for old in event.body.get("replaces", ())
-    }
+    replaced = {old: event.id for event in home.journal.tail(0, kinds=["insight"]) for old in event.body.get("replaces", ())}  # fmt: skip
     seen = {known}
     while (known := replaced.get(known, known)) not in seen:
         seen.add(known)
@@ -224,10 +217,7 @@ def _merged(home: Home, new: Event) -> Event | None:
     answer = ask_model(home, "\n".join([_ASKED["merge"], *fence(texts, "insights")]))
     if not answer or answer.strip().upper().startswith("DIFFERENT"):
         return None
-    content, trust = (
-        kept_text(one_line(answer, _CONTENT_CHARACTERS)),
-        [TRUST[event.body["source"]] for event in (*olds, new)],
-    )
+    content, trust = (kept_text(one_line(answer, _CONTENT_CHARACTERS)), [TRUST[event.body["source"]] for event in (*olds, new)])  # fmt: skip
     source = (
         "model"
         if min(trust) >= TRUST["model"]
@@ -237,9 +227,7 @@ def _merged(home: Home, new: Event) -> Event | None:
     body = {**new.body, "content": content, "fingerprint": fingerprint_of(title, content), "source": source, "like": [],
             "replaces": [olds[0].id, new.id]}  # fmt: skip
     made = derived_event_id("insight", home.project, domain_slug(body["domain"]), body["fingerprint"])
-    return new_event(
-        "insight", body, agent=new.agent, session=new.session, lineage=[olds[0].id, new.id], at=new.at, event_id=made
-    )
+    return new_event("insight", body, agent=new.agent, session=new.session, lineage=[olds[0].id, new.id], at=new.at, event_id=made)  # fmt: skip
 
 
 def ask_model(home: Home, prompt: str) -> str | None:
@@ -280,10 +268,7 @@ def insights_of(home: Home, domain: str | None = None, category: str | None = No
 
 
 def _insight(event: Event) -> Insight:
-    body, names = (
-        event.body,
-        ("category", "title", "content", "confidence", "domain", "session_id", "fingerprint", "source"),
-    )
+    body, names = (event.body, ("category", "title", "content", "confidence", "domain", "session_id", "fingerprint", "source"))  # fmt: skip
     told = {name: body[name] for name in names}
     return Insight(event.id, **told, agent=event.agent, created_at=to_datetime(event.at), like=tuple(body["like"]))
 
@@ -332,11 +317,7 @@ def load_for_injection(home: Home, domain: str | None = None, k: int | None = No
     most = research_settings(home).inject_k if k is None else k
     if most < 0:
         raise InvalidInput(f"got k={k}; allowed are whole numbers from 0")
-    lines, given, left = (
-        ["<memories>", NOTICE],
-        list[Insight](),
-        tokens - count_tokens(f"<memories>\n{NOTICE}\n</memories>"),
-    )
+    lines, given, left = (["<memories>", NOTICE], list[Insight](), tokens - count_tokens(f"<memories>\n{NOTICE}\n</memories>"))  # fmt: skip
     for insight, _ in distinct(ranked(home, query, domain)):
         shown = _shown(insight)
         size = count_tokens("\n".join(shown) + "\n")

@@ -90,9 +90,7 @@ class ResearchSettings(SettingsRecord):
     """The settings of the design of research tiers."""
 
     inject_k: int = tunable(4, "insights that a session is given", ge=0, le=100)
-    rank_by: str = tunable(
-        "search", "how insights are ranked for what is asked: search, or cosine", pattern="^(search|cosine)$"
-    )
+    rank_by: str = tunable("search", "how insights are ranked for what is asked: search, or cosine", pattern="^(search|cosine)$")  # fmt: skip
     similarity_floor: float = tunable(0.25, "cosine to what is asked from which an insight is given", ge=-1, le=1)
     insight_confidence: float = tunable(0.5, "confidence from which an insight is kept and given", ge=0, le=1)
     duplicate_overlap: float = tunable(0.4, "share of an insight's words above which another is alike", ge=0, le=1)
@@ -101,9 +99,7 @@ class ResearchSettings(SettingsRecord):
     distill_failures: int = tunable(2, "failures of a session from which a skill is distilled", ge=1, le=1_000)
     distill_successes: int = tunable(5, "successes of a session from which one is", ge=1, le=1_000)
     pattern_calls: int = tunable(3, "calls of tools for a lemma from which they are a pattern", ge=1, le=100)
-    pattern_confidence: float = tunable(
-        0.7, "confidence of a lemma, where it is known, from which they are", ge=0, le=1
-    )
+    pattern_confidence: float = tunable(0.7, "confidence of a lemma, where it is known, from which they are", ge=0, le=1)  # fmt: skip
     model: str = tunable("", "the model that extracts and merges, of `models`; '' for rules without a model")
     night_tokens: int = tunable(0, "tokens a day that a model that costs may take", ge=0, le=10**9)
 

@@ -122,13 +122,8 @@ def _of_state(state: RunState, source: str) -> tuple[list[Draft], list[str], lis
     drafts = [Draft("domain_knowledge", _name(lemma), f"Proved: {text[:_LEMMA_CHARACTERS]}", _sure(lemma), source)
               for lemma, text in zip(state.proven_lemmas[:_LEMMAS], proved, strict=False)]  # fmt: skip
     drafts += [Draft("pitfalls", "", failure[:_FAILURE_CHARACTERS], 0.8, source) for failure in failed[:_FAILURES]]
-    goals = [
-        *state.open_goals[:_FAILURES],
-        *([state.conjecture] if state.conjecture and _went(state.status) is not True else []),
-    ]
-    drafts += [
-        Draft("open_problems", "", f"Not proved yet: {goal[:_CONJECTURE_CHARACTERS]}", 0.8, source) for goal in goals
-    ]
+    goals = [*state.open_goals[:_FAILURES], *([state.conjecture] if state.conjecture and _went(state.status) is not True else [])]  # fmt: skip
+    drafts += [Draft("open_problems", "", f"Not proved yet: {goal[:_CONJECTURE_CHARACTERS]}", 0.8, source) for goal in goals]  # fmt: skip
     patterns = [Pattern(_name(lemma), tuple(_called(call) for call in lemma.get("tool_calls") or ())) for lemma in state.proven_lemmas
                 if lemma.get("confidence") is None or _sure(lemma) >= 0.0]  # fmt: skip
     return drafts, failed, proved, patterns, _went(state.status)
@@ -177,11 +172,7 @@ def _of_events(events: Sequence[Event]) -> tuple[list[Draft], list[str], list[st
         drafts.append(Draft("open_problems", family, still, 0.7, "agent", (event.id,)))
     checks = [event for event in events if event.kind == "tool_used" and family_of(event.body.get("command", ""))]
     passed = [not failed for failed in map(has_failed, checks) if failed is not None]
-    ends = [
-        event.body["success"]
-        for event in events
-        if event.kind == "outcome" and isinstance(event.body.get("success"), bool)
-    ]
+    ends = [event.body["success"] for event in events if event.kind == "outcome" and isinstance(event.body.get("success"), bool)]  # fmt: skip
     went: bool | None = ends[-1] if ends else passed[-1] if passed else None
     failures = [draft.content for draft in drafts if draft.category == "pitfalls"]
     return drafts, failures, [], [pattern for pattern, _ in fixed], went
@@ -200,9 +191,7 @@ def _checks(events: Sequence[Event]) -> tuple[list[tuple[Pattern, Draft]], dict[
             between = [one for one in events[start + 1 : place] if one.kind == "tool_used" and not has_failed(one)]
             edits = [one for one in between if _edited(one)]
             if edits:
-                pattern = Pattern(
-                    family, (*_calls(between), f"run {family}"), (first.id, *(one.id for one in edits), event.id)
-                )
+                pattern = Pattern(family, (*_calls(between), f"run {family}"), (first.id, *(one.id for one in edits), event.id))  # fmt: skip
                 fixed.append((pattern, _fix(family, first, edits, _heard(events[place:]), pattern.events)))
     return fixed, {family: event for family, (_, event) in red.items()}
 
@@ -216,9 +205,7 @@ def _calls(events: Sequence[Event]) -> list[str]:
     told = []
     for event in events[:_MOST_CALLS]:
         paths = event.body.get("paths") or {}
-        files = ", ".join(
-            Path(path).name for path in [*(paths.get("edited") or ()), *(paths.get("read") or ())][:_MOST_FILES]
-        )
+        files = ", ".join(Path(path).name for path in [*(paths.get("edited") or ()), *(paths.get("read") or ())][:_MOST_FILES])  # fmt: skip
         done = files or event.body.get("command", "")
         told.append(one_line(f"{event.body['tool']} {done}".strip(), _LEMMA_CHARACTERS))
     return list(dict.fromkeys(told))
@@ -228,9 +215,7 @@ def _heard(events: Sequence[Event]) -> tuple[str, str]:
     """What the agent said next of a cause, and the event that holds it; ('', '') where it said nothing of it."""
     for event in events:
         if event.kind == "turn_ended" and not event.body.get("subagent"):
-            said = next(
-                (_plain(span.text) for span in sentences_of(event.body["message"]) if _CAUSE.search(span.text)), ""
-            )
+            said = next((_plain(span.text) for span in sentences_of(event.body["message"]) if _CAUSE.search(span.text)), "")  # fmt: skip
             return (said, event.id) if said else ("", "")
     return "", ""
 
@@ -292,9 +277,7 @@ def _drafted(told: Any, source: str, events: tuple[str, ...]) -> Draft:
     category, title, content, sure = (told[name] for name in ("category", "title", "content", "confidence"))
     if category not in CATEGORIES or not (isinstance(title, str) and isinstance(content, str) and content.strip()):
         raise ValueError(f"got {told!r:.100}")
-    return Draft(
-        category, one_line(title, _TITLE), one_line(content, 400), min(max(float(sure), 0.0), 1.0), source, events
-    )
+    return Draft(category, one_line(title, _TITLE), one_line(content, 400), min(max(float(sure), 0.0), 1.0), source, events)  # fmt: skip
 
 
 class LearntSessions(View):
@@ -340,17 +323,8 @@ def post_run(home: Home, session_id: str, state: RunState | Mapping[str, Any] | 
     events = _events(home, agent, check_session(session_id))
     if not events and known is None:
         if session_id and _seen(home, agent, session_id):
-            return {
-                "session_id": session_id,
-                "status": status or "",
-                "stats": [],
-                "insights": [],
-                "skills": [],
-                "patterns": [],
-            }
-        raise InvalidInput(
-            f"got the session {session_id!r} of {agent}; nothing was captured of it: give a state, or its name"
-        )
+            return {"session_id": session_id, "status": status or "", "stats": [], "insights": [], "skills": [], "patterns": []}  # fmt: skip
+        raise InvalidInput(f"got the session {session_id!r} of {agent}; nothing was captured of it: give a state, or its name")  # fmt: skip
     drafts, failed, done, patterns, went = _of_events(events) if known is None else _of_state(known, source)
     went = went if status is None else _went(status)
     learnt = _Learnt(home, session_id, agent, source, (known.domain if known else "") or domain, events)
@@ -368,10 +342,7 @@ class _Learnt:
 
     def __init__(self, home: Home, session: str, agent: str, source: str, domain: str, events: Sequence[Event]) -> None:
         self.home, self.session, self.agent, self.source, self.read = home, session, agent, source, events
-        self.settings, self.domain = (
-            research_settings(home),
-            checked_domain(domain) or domain_of(home, session) or GENERAL,
-        )
+        self.settings, self.domain = (research_settings(home), checked_domain(domain) or domain_of(home, session) or GENERAL)  # fmt: skip
         self.events, self.at = dict[str, Event](), events[-1].at if events else home.clock.now()
         self.told: dict[str, list[str]] = {"stats": [], "insights": [], "skills": [], "patterns": []}
 
@@ -383,9 +354,7 @@ class _Learnt:
         with self.home.views.reading(Skills) as view:
             names = {name for known in view.names if skill_id_of(name := known.partition("\0")[2]) in given}
         for name in sorted(names):
-            made = skill_outcome_event(
-                self.home, name, went, session_id=self.session, domain=self.domain, agent=self.agent
-            )
+            made = skill_outcome_event(self.home, name, went, session_id=self.session, domain=self.domain, agent=self.agent)  # fmt: skip
             if not self.home.journal.read(ids=[made.id]):
                 self.events[made.id] = made
                 self.told["stats"].append(name)
@@ -409,9 +378,7 @@ class _Learnt:
             lines += [f"- Worked: {text}" for text in done[:_EVIDENCE]]
             told = f"What {len(failed)} failures and {len(done)} successes in {self.domain} showed"
             rests = list(dict.fromkeys(event for draft in drafts for event in draft.events))
-            self._skill(
-                "skills", f"lessons-{domain_slug(self.domain).replace('_', '-')}", told, "\n".join(lines), rests
-            )
+            self._skill("skills", f"lessons-{domain_slug(self.domain).replace('_', '-')}", told, "\n".join(lines), rests)  # fmt: skip
 
     def pattern(self, pattern: Pattern) -> None:
         """Keep calls that led to something that held as a skill."""
@@ -437,20 +404,9 @@ class _Learnt:
         """Append all of it as one, unless that was done already."""
         last = max((event.seq for event in self.read), default=0)
         made = derived_event_id("post_run", self.home.project, self.agent, self.session, last, sorted(self.events))
-        body: dict[str, Any] = {
-            "session_id": self.session,
-            "status": one_line(status, 40),
-            "domain": self.domain,
-            "upto": last,
-        }
-        body |= {
-            "learnt": {name: len(found) for name, found in self.told.items()},
-            "source": "agent",
-            "project": self.home.project,
-        }
-        event = new_event(
-            "post_run", body, agent=self.agent, session=self.session, at=self.home.clock.now(), event_id=made
-        )
+        body: dict[str, Any] = {"session_id": self.session, "status": one_line(status, 40), "domain": self.domain, "upto": last}  # fmt: skip
+        body |= {"learnt": {name: len(found) for name, found in self.told.items()}, "source": "agent", "project": self.home.project}  # fmt: skip
+        event = new_event("post_run", body, agent=self.agent, session=self.session, at=self.home.clock.now(), event_id=made)  # fmt: skip
         if not append_once(self.home.journal, [*self.events.values(), event]):
             self.told = {name: [] for name in self.told}
         return {"session_id": self.session, "status": body["status"], **self.told}
@@ -465,9 +421,7 @@ def _events(home: Home, agent: str, session: str) -> list[Event]:
     """What was captured of a session since it was last learnt from."""
     with home.views.reading(LearntSessions) as view:
         row = view.sessions.find(f"{agent}/{session}")
-        first, last, given = (
-            (0, 0, 0) if row is None else (int(view.rows[name][row]) for name in ("first", "last", "given"))
-        )
+        first, last, given = ((0, 0, 0) if row is None else (int(view.rows[name][row]) for name in ("first", "last", "given")))  # fmt: skip
     if not first:
         return []
     found = home.journal.tail(min(first, given or first) - 1, kinds=_READ_KINDS, upto=last)
@@ -500,9 +454,7 @@ def learn_at_night(home: Home, agent: str | None) -> str:
         over = [tuple(view.sessions[row].split("/", 1)) for row in rows.tolist()]
     done = [post_run(_where(home, who, session), session, agent=who) for who, session in over if agent in (None, who)]
     count = {name: sum(len(found[name]) for found in done) for name in ("insights", "skills", "patterns")}
-    return f"{len(done)} sessions until {to_iso(idle_since)[:16]}: " + ", ".join(
-        f"{n} {name}" for name, n in count.items()
-    )
+    return f"{len(done)} sessions until {to_iso(idle_since)[:16]}: " + ", ".join(f"{n} {name}" for name, n in count.items())  # fmt: skip
 
 
 def _where(home: Home, agent: str, session: str) -> Home:

@@ -47,9 +47,7 @@ class _Texts:
         for sign, count in Counter(signs).items():
             if held := self._postings.get(sign):
                 rows = np.array(held)
-                found[rows[:, 0].astype(np.int64)] += (
-                    rows[:, 1] * (1 + math.log(count)) * math.log((n + 1) / len(held)) ** 2
-                )
+                found[rows[:, 0].astype(np.int64)] += (rows[:, 1] * (1 + math.log(count)) * math.log((n + 1) / len(held)) ** 2)  # fmt: skip
         found /= np.maximum(np.array(self._lengths), 1e-9)
         return found / max(float(found.max(initial=0.0)), 1e-9)
 
@@ -84,9 +82,7 @@ class PremiseIndex:
     def likeness(self, statement: str, comment: str = "") -> Floats:
         """How like each theorem is to a statement, and its comment, 0..1."""
         like = self._statements.likeness(signs_of(statement))
-        return (
-            (1 - _COMMENTS) * like + _COMMENTS * self._comments.likeness(signs_of(comment.lower())) if comment else like
-        )
+        return ((1 - _COMMENTS) * like + _COMMENTS * self._comments.likeness(signs_of(comment.lower())) if comment else like)  # fmt: skip
 
     def votes(self, statement: str, comment: str = "") -> Floats:
         """How much theorems like this one use each, 0..1: those told of late, which it probably belongs to, count more."""

@@ -78,9 +78,7 @@ def blueprint(texts: Iterable[tuple[str, str]], domain: str) -> ReadTheorems:
             if kind != "proof":
                 current = labels[0] if labels else ""
                 if not current or current in holder:
-                    problems.append(
-                        f"{file}: a {kind} {'named ' + current + ' again' if current else 'without a label'}"
-                    )
+                    problems.append(f"{file}: a {kind} {'named ' + current + ' again' if current else 'without a label'}")  # fmt: skip
                     current = ""
                     continue
                 tags = (kind, *(["formalized"] if r"\leanok" in body else []))
@@ -88,12 +86,7 @@ def blueprint(texts: Iterable[tuple[str, str]], domain: str) -> ReadTheorems:
                 nodes.append((current, f"{title}: {statement}" if title else statement or current, tags))
             if current:
                 holder |= dict.fromkeys(labels, current)
-                uses += [
-                    (current, cited.strip())
-                    for listed in _USES.findall(body)
-                    for cited in listed.split(",")
-                    if cited.strip()
-                ]
+                uses += [(current, cited.strip()) for listed in _USES.findall(body) for cited in listed.split(",") if cited.strip()]  # fmt: skip
     links = [(start, holder.get(cited, cited), "uses") for start, cited in uses]
     return ReadTheorems(domain, nodes, links, problems, {})
 
@@ -148,13 +141,9 @@ def closure_of_theories(folder: Path) -> Closure:
 
 def _laws(folder: Path) -> tuple[list[str], Ints, Ints, list[int]]:
     """The laws, the numbers (from 0) of those that imply and are implied, in all magmas, and of those that always hold."""
-    file = next(
-        (file for name in ("full_entries.json", "full_entries.json.gz") if (file := folder / name).is_file()), None
-    )
+    file = next((file for name in ("full_entries.json", "full_entries.json.gz") if (file := folder / name).is_file()), None)  # fmt: skip
     if file is None or not (folder / "equations.txt").is_file():
-        raise InvalidInput(
-            f"got {folder}, which lacks equations.txt or full_entries.json; set THEOREX_DATA, or give the folder"
-        )
+        raise InvalidInput(f"got {folder}, which lacks equations.txt or full_entries.json; set THEOREX_DATA, or give the folder")  # fmt: skip
     laws = _text(folder / "equations.txt").splitlines()
     pairs, free = dict[tuple[int, int], None](), dict[int, None]()
     try:
@@ -167,9 +156,7 @@ def _laws(folder: Path) -> tuple[list[str], Ints, Ints, list[int]]:
             elif (always := _number(variant.get("unconditional", ""), len(laws))) is not None:
                 free[always] = None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise InvalidInput(
-            f"got {file}, which lists no implications ({error!r:.100}); allowed is full_entries.json"
-        ) from error
+        raise InvalidInput(f"got {file}, which lists no implications ({error!r:.100}); allowed is full_entries.json") from error  # fmt: skip
     both = np.array([*pairs], np.int64).reshape(-1, 2)
     return laws, both[:, 0], both[:, 1], [*free]
 

@@ -101,9 +101,7 @@ def begin_session(home: Home, session_id: str, domain: str, *, agent: str = "mai
 
     Raises InvalidInput for a session or a domain outside the rules.
     """
-    Face(home).append(
-        "session_begun", {"domain": checked_domain(domain), "source": "agent"}, agent=agent, session=session_id
-    )
+    Face(home).append("session_begun", {"domain": checked_domain(domain), "source": "agent"}, agent=agent, session=session_id)  # fmt: skip
 
 
 def domain_of(home: Home, session_id: str) -> str:
@@ -221,9 +219,7 @@ def keep_record(home: Home, key: str, value: Any, tags: Sequence[str] | None = N
 def record_body(home: Home, key: str, value: Any, tags: Sequence[str]) -> dict[str, Any]:
     """The checked members record_id, key, value and tags of a record, secrets masked. Raises InvalidInput as `keep_record`."""
     if not isinstance(key, str) or not 0 < len(key.strip()) <= len(key) <= _KEY_CHARACTERS or not key.isprintable():
-        raise InvalidInput(
-            f"got the key {key!r:.100}; allowed are 1 to 500 printable characters, such as theory.failed.bounds"
-        )
+        raise InvalidInput(f"got the key {key!r:.100}; allowed are 1 to 500 printable characters, such as theory.failed.bounds")  # fmt: skip
     text, most = encode(_exactly(value)), 4 * home.settings.max_text_bytes
     if (size := len(text.encode())) > most:
         raise InvalidInput(f"got a value of {size:,} bytes; allowed are {most:,}: keep it as a file, and its path here")
@@ -256,11 +252,7 @@ def recall_value(home: Home, key: str) -> Any | None:
 def record_of(home: Home, key: str) -> CrossRunRecord | None:
     """The record under a key of the home's project, else of none; None where there is none."""
     with home.views.reading(Records) as view:
-        rows = [
-            row
-            for project in dict.fromkeys((home.project, ""))
-            if (row := view.keys.find(_place(project, key))) is not None
-        ]
+        rows = [row for project in dict.fromkeys((home.project, "")) if (row := view.keys.find(_place(project, key))) is not None]  # fmt: skip
         rows = [row for row in rows if view.rows["seq"][row]][:1]
         return next(iter(_told(home, view, rows)), None)
 

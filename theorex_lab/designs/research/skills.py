@@ -119,9 +119,7 @@ def skill_event(home: Home, name: str, description: str, body: str = "", *, vers
                 at: int | None = None) -> Event:  # fmt: skip
     """The event of a skill as it is from now on. Raises InvalidInput for a name, origin or texts outside the rules."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InvalidInput(
-            f"got the skill {name!r:.100}; allowed are 1 to 64 of a-z 0-9 - _, such as tool-pattern-tests"
-        )
+        raise InvalidInput(f"got the skill {name!r:.100}; allowed are 1 to 64 of a-z 0-9 - _, such as tool-pattern-tests")  # fmt: skip
     if origin not in ORIGINS:
         raise InvalidInput(f"got the origin {origin!r:.60}; allowed are {', '.join(ORIGINS)}")
     if (
@@ -132,21 +130,14 @@ def skill_event(home: Home, name: str, description: str, body: str = "", *, vers
         allowed = (
             f"a description, a body of up to {_BODY_CHARACTERS:,} characters, up to {_MOST_ROLES} roles and stages"
         )
-        raise InvalidInput(
-            f"got the skill {name!r} with {len(description)} and {len(body)} characters; allowed are {allowed}"
-        )
+        raise InvalidInput(f"got the skill {name!r} with {len(description)} and {len(body)} characters; allowed are {allowed}")  # fmt: skip
     told: Body = {
         "name": name,
         "version": str(version)[:32],
         "description": one_line(description, _DESCRIPTION_CHARACTERS),
         "body": body,
     }
-    told |= {
-        "tags": check_tags(tags),
-        "agent_roles": [*agent_roles],
-        "pipeline_stages": [*pipeline_stages],
-        "origin": origin,
-    }
+    told |= {"tags": check_tags(tags), "agent_roles": [*agent_roles], "pipeline_stages": [*pipeline_stages], "origin": origin}  # fmt: skip
     told |= {"source": checked_source(source), "project": home.project, **({"stats": stats} if stats else {})}
     when = home.clock.now() if at is None else at
     return new_event("skill", kept_value(told), agent=check_agent(agent), at=when, lineage=lineage)
@@ -189,9 +180,7 @@ def update_stats(home: Home, name: str, success: bool, *, session_id: str = "", 
                  agent: str = "main") -> Skill:  # fmt: skip
     """Say how a session with a skill went; of a session that is named, once. Raises InvalidInput for an unknown skill."""
     skill_named(home, name)
-    append_once(
-        home.journal, [skill_outcome_event(home, name, success, session_id=session_id, domain=domain, agent=agent)]
-    )
+    append_once(home.journal, [skill_outcome_event(home, name, success, session_id=session_id, domain=domain, agent=agent)])  # fmt: skip
     return skill_named(home, name)
 
 
@@ -218,18 +207,12 @@ def _read(home: Home) -> list[Skill]:
         events = {event.seq: event for event in home.journal.read(seqs=[int(view.rows["seq"][row]) for row in rows])}
         told = [(events.get(int(view.rows["seq"][row])), row, float(view.rows["rate"][row]), int(view.rows["uses"][row]),
                  int(view.rows["at"][row])) for row in rows]  # fmt: skip
-    return [
-        _skill(event, lived[row], rate, uses, at, settings) for event, row, rate, uses, at in told if event is not None
-    ]
+    return [_skill(event, lived[row], rate, uses, at, settings) for event, row, rate, uses, at in told if event is not None]  # fmt: skip
 
 
 def _skill(event: Event, lived: list[bool], rate: float, uses: int, at: int, settings: ResearchSettings) -> Skill:
     """A skill with its statistics; rate, uses: what an import said of it, with which it begins."""
-    average, n, successes = (
-        moving_average(lived, settings.success_alpha, rate if uses else None),
-        len(lived) + uses,
-        sum(lived),
-    )
+    average, n, successes = (moving_average(lived, settings.success_alpha, rate if uses else None), len(lived) + uses, sum(lived))  # fmt: skip
     successes += round(rate * uses)
     low, high = wilson_of_one(successes, n)
     names = ("name", "version", "description", "body", "tags", "agent_roles", "pipeline_stages", "origin", "source")

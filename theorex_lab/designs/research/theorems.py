@@ -184,9 +184,7 @@ def _row(home: Home, view: Theorems, named: str, domain: str | None = None) -> i
     if found:
         ids = ", ".join(f"{view.ids[row]} ({view.domains[int(view.rows['domain'][row])]})" for row in found[:5])
         raise InvalidInput(f"got {named!r}, which several domains have; give the id: {ids}")
-    near = get_close_matches(
-        named, [view.names[int(view.rows["name"][row])] for row in rows[-_NEAREST_AMONG:]], n=1, cutoff=0.4
-    )
+    near = get_close_matches(named, [view.names[int(view.rows["name"][row])] for row in rows[-_NEAREST_AMONG:]], n=1, cutoff=0.4)  # fmt: skip
     raise InvalidInput(
         f"got the theorem {named!r:.100}; allowed is the id or the name of one{', such as ' + near[0] if near else ''}"
     )
@@ -339,11 +337,7 @@ def cycles(home: Home, domain: str | None = None) -> list[list[str]]:
         starts, ends, relations = _links(view, view.chosen(home, domain))
         uses = relations == RELATIONS.index("uses")
         graph = nx.DiGraph(zip(starts[uses].tolist(), ends[uses].tolist(), strict=True))
-        groups = [
-            group
-            for group in nx.strongly_connected_components(graph)
-            if len(group) > 1 or graph.has_edge(*[*group] * 2)
-        ]
+        groups = [group for group in nx.strongly_connected_components(graph) if len(group) > 1 or graph.has_edge(*[*group] * 2)]  # fmt: skip
         return sorted(sorted(view.names[int(view.rows["name"][row])] for row in group) for group in groups)
 
 
@@ -356,9 +350,7 @@ def import_theorems(home: Home, nodes: Iterable[tuple[str, str, Sequence[str]]],
     """
     where = checked_domain(domain) or GENERAL
     about: dict[str, Any] = {"source": source, "agent": agent}
-    made = {
-        event.id: event for event in (theorem_event(home, *node[:2], where, tags=node[2], **about) for node in nodes)
-    }
+    made = {event.id: event for event in (theorem_event(home, *node[:2], where, tags=node[2], **about) for node in nodes)}  # fmt: skip
     known = {event.id: event for event in home.journal.read(ids=[*made])}
     conflicts = [event.body["theorem_name"] for key, event in known.items()
                  if folded(event.body["formal_statement"]) != folded(made[key].body["formal_statement"])]  # fmt: skip

@@ -22,9 +22,7 @@ def set_folder(name: str) -> Path:
     """The folder of a set in $THEOREX_DATA. Raises InvalidInput where it is not there."""
     folder = data_folder()
     if name not in SETS or folder is None or not (folder / name).is_dir():
-        raise InvalidInput(
-            f"got the data set {name!r}; allowed are {', '.join(SETS)} in the folder that THEOREX_DATA names"
-        )
+        raise InvalidInput(f"got the data set {name!r}; allowed are {', '.join(SETS)} in the folder that THEOREX_DATA names")  # fmt: skip
     return folder / name
 
 
@@ -43,18 +41,8 @@ def score_theorems(name: str, seed: int = 0) -> dict[str, Any]:
     read = read_theorems(folder)
     known = {node for node, *_ in read.nodes}
     unresolved = sum(end not in known for _, end, _ in read.links)
-    metrics = {
-        "nodes": len(read.nodes),
-        "links": len(read.links),
-        "unresolved": unresolved,
-        "problems": len(read.problems),
-    }
-    return {
-        "dataset": name,
-        "n": len(read.nodes),
-        "metrics": metrics,
-        "baselines": {"counted": {"nodes": 218, "links": 497}},
-    }
+    metrics = {"nodes": len(read.nodes), "links": len(read.links), "unresolved": unresolved, "problems": len(read.problems)}  # fmt: skip
+    return {"dataset": name, "n": len(read.nodes), "metrics": metrics, "baselines": {"counted": {"nodes": 218, "links": 497}}}  # fmt: skip
 
 
 def premise_recall(folder: Path, seed: int = 0) -> dict[str, Any]:
