@@ -99,9 +99,7 @@ def _retrieval(dataset: str | None, _seed: int, path: str, picture: str | None, 
     write_picture(picture, partial(plot_recall, score))
     result = {"dataset": name, "n": score.n, "methods": score.result(), **known}
     lines = [f"{name}, n = {score.n}", score.frame.round(3).to_string()]
-    for kind in ("baselines", "published"):
-        for who, values in known[kind].items():
-            lines.append(f"{kind}: {who}: {', '.join(f'{metric} {value:.3f}' for metric, value in values.items())}")
+    lines += [line for kind in ("baselines", "published") for line in _known(kind, known[kind])]
     return result, "\n".join(lines)
 
 
@@ -188,9 +186,18 @@ def _research(dataset: str | None, seed: int, **_: Any) -> Report:
     from theorex_lab.experiments.scores import injection, theorem_scores
 
     name = dataset or "metamath_ql"
-    return _beside_baselines(
+    found, text = _beside_baselines(
         (injection.score_injection if name in injection.SETS else theorem_scores.score_theorems)(name, seed)
     )
+    return found, "\n".join([text, *_known("published", found.get("published", {}))])
+
+
+def _known(kind: str, figures: Mapping[str, Mapping[str, float]]) -> list[str]:
+    """Figures from elsewhere, a line each."""
+    return [
+        f"{kind}: {who}: {', '.join(f'{metric} {value:.3f}' for metric, value in values.items())}"
+        for who, values in figures.items()
+    ]
 
 
 _PARTS: dict[str, Callable[..., Report]] = {
