@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theorex_lab.clock import to_iso
 from theorex_lab.designs.research import CATEGORIES, GENERAL
 from theorex_lab.designs.research.insights import ask_model, insight_events, insights_of
 from theorex_lab.designs.research.items import checked_domain, domain_slug, research_settings, skill_id_of
@@ -454,7 +453,7 @@ def learn_at_night(home: Home, agent: str | None) -> str:
         over = [tuple(view.sessions[row].split("/", 1)) for row in rows.tolist()]
     done = [post_run(_where(home, who, session), session, agent=who) for who, session in over if agent in (None, who)]
     count = {name: sum(len(found[name]) for found in done) for name in ("insights", "skills", "patterns")}
-    return f"{len(done)} sessions until {to_iso(idle_since)[:16]}: " + ", ".join(f"{n} {name}" for name, n in count.items())  # fmt: skip
+    return f"{len(done)} sessions: {', '.join(f'{n} {name}' for name, n in count.items())}"
 
 
 def _where(home: Home, agent: str, session: str) -> Home:
