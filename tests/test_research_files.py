@@ -92,15 +92,18 @@ def test_the_folders_of_the_original_are_taken_in_once(lab, tmp_path):
     assert [node.theorem_name for node in lab.research.find_related_theorems("A")] == ["B"]
     assert {one.content for one in lab.research.insights("tails")} == {"It costs a logarithm.", "m: too slow"}
     (skill,) = lab.research.skills()
-    assert (skill.name, skill.origin, skill.success_rate, skill.usage_count, skill.source) == (
-        "nets",
-        "seed",
-        0.75,
-        4,
-        "import",
-    )
-    assert lab.research.update_stats("nets", True).success_rate == pytest.approx(0.7 * 0.75 + 0.3)
+    assert (skill.name, skill.origin, skill.source) == ("nets", "seed", "import")
+    assert skill.success_rate is None, "what a stranger says of a skill is no evidence"
     assert all(not report.imported for report in take(lab, folder).values())
+
+
+def test_statistics_of_ones_own_are_where_a_skill_begins(lab, tmp_path):
+    folder = published(tmp_path / "eureka")
+    (folder / "skills/seed_skill_stats.json").write_text('{"nets": {"usage_count": 10, "success_rate": 0.9}}')
+    take(lab, folder, trust_own=True)
+    (skill,) = lab.research.skills()
+    assert (skill.success_rate, skill.usage_count, skill.successes) == (0.9, 10, 9)
+    assert lab.research.update_stats("nets", False).success_rate == pytest.approx(0.7 * 0.9)
 
 
 def test_what_is_exported_comes_back_in_another_home(lab, tmp_path):

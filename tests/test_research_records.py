@@ -170,3 +170,28 @@ def test_eight_processes_record_at_once_and_lose_nothing(tmp_path):
         assert last == 19
         assert lab.verify().ok
         assert json.dumps([one.to_dict() for one in lab.research.all_records()])
+
+
+_FOREVER = """
+import sys
+from theorex_lab import Lab
+with Lab(sys.argv[1]) as lab:
+    number = 0
+    while True:
+        lab.research.remember("count", number)
+        print(number, flush=True)
+        number += 1
+"""
+
+
+def test_what_was_told_before_a_kill_is_kept(tmp_path):
+    home = str(tmp_path / "home")
+    running = subprocess.Popen([sys.executable, "-c", _FOREVER, home], stdout=subprocess.PIPE, text=True)
+    last = [int(running.stdout.readline()) for _ in range(30)][-1]
+    running.kill()
+    running.wait(60)
+    with Lab(home) as lab:
+        assert lab.research.recall("count") >= last
+        assert lab.verify().ok
+        lab.research.remember("count", "after")
+        assert lab.research.recall("count") == "after"

@@ -161,7 +161,10 @@ class _Reading:
         stats = said if isinstance(said, Mapping) else front
         uses, rate = _number(stats.get("usage_count") or 0), _number(stats.get("success_rate") or 0)
         origin = front.get("source") if front.get("source") in ORIGINS else "manual"
-        brought = {"usage_count": int(uses), "success_rate": rate} if 0 < uses < 1e9 and 0 <= rate <= 1 else None
+        counted = (
+            self.how.trust_own and 0 < uses < 1e9 and 0 <= rate <= 1
+        )  # what a stranger says of a skill is no evidence
+        brought = {"usage_count": int(uses), "success_rate": rate} if counted else None
         event = skill_event(
             home, file.parent.name.strip("_").lower(), str(front.get("description") or front.get("name") or file.parent.name), body.strip(),
             version=str(front.get("version") or "1"), origin=str(origin), stats=brought, at=_time(front.get("created_at")), **lists, **about)  # fmt: skip
