@@ -186,10 +186,9 @@ with Lab(sys.argv[1]) as lab:
 
 def test_what_was_told_before_a_kill_is_kept(tmp_path):
     home = str(tmp_path / "home")
-    running = subprocess.Popen([sys.executable, "-c", _FOREVER, home], stdout=subprocess.PIPE, text=True)
-    last = [int(running.stdout.readline()) for _ in range(30)][-1]
-    running.kill()
-    running.wait(60)
+    with subprocess.Popen([sys.executable, "-c", _FOREVER, home], stdout=subprocess.PIPE, text=True) as running:
+        last = [int(running.stdout.readline()) for _ in range(30)][-1]
+        running.kill()
     with Lab(home) as lab:
         assert lab.research.recall("count") >= last
         assert lab.verify().ok
