@@ -4,7 +4,6 @@ import json
 import re
 import secrets
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -15,8 +14,8 @@ import click
 from theorex_lab import console
 from theorex_lab.cli import open_lab
 from theorex_lab.clock import to_microseconds
-from theorex_lab.config import Settings, describe_settings, read_value, save_part, save_settings
-from theorex_lab.config_record import SettingsRecord, to_camel, to_snake
+from theorex_lab.config import Settings, describe_settings, read_value, save_part
+from theorex_lab.config_record import to_camel, to_snake
 from theorex_lab.console import command, emit, fail, keeps_secrets, named_clock, named_home, printable, tends_project
 from theorex_lab.console.options import agent_option, note
 from theorex_lab.errors import FilesThere
@@ -296,10 +295,9 @@ def _change(key: str, value: str | None) -> None:
 
     name, _, member = key.partition(".")
     kind = next((design.settings for design in installed() if member and design.name == name), None)
-    before, inner = ("", key) if kind is None else (f"{name}.", member)
+    part, before, inner = ("", "", key) if kind is None else (name, f"{name}.", member)
     changes = {} if value is None else {inner: read_value(inner, value, kind or Settings)}
-    save: Callable[..., SettingsRecord] = save_settings if kind is None else partial(save_part, name=name, record=kind)
-    settings = save(_file(), changes=changes, unset=[inner] if value is None else [])
+    settings = save_part(_file(), part, kind or Settings, changes, unset=[inner] if value is None else [])
     row = {row["key"]: row for row in describe_settings(settings, before=before)}.get(to_camel(to_snake(key)))
     text = _line(row) if row is not None else f"{key} is taken out"
     emit({"file": str(_file()), "setting": row}, text)

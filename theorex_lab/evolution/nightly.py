@@ -26,8 +26,7 @@ T = TypeVar("T")
 _MICROSECONDS = 1_000_000
 _PROBLEMS_TOLD = 3
 _MOST_PROJECTS = 50  # whose contexts are rendered
-# Reviews the failures of an agent, or of all where it is None.
-ReviewFailures = Callable[[str | None], Sequence[TraceReviewRecord]]
+ReviewFailures = Callable[..., Sequence[TraceReviewRecord]]  # of an `agent`, or of all where it is None
 
 
 class NightlyStep(NamedTuple):
@@ -98,7 +97,7 @@ class _Night:
         return judge_pending(self.home, self.agent) if self.asks_models else "no model was to be asked"
 
     def review(self) -> str:
-        records = self.review_failures(self.agent)
+        records = self.review_failures(agent=self.agent)
         written = self.fixes = sum(record.written_to_axon for record in records)
         problems = Counter(record.problem for record in records if record.problem)
         waiting = "".join(f"; {n} wait on: {problem}" for problem, n in problems.most_common(_PROBLEMS_TOLD))
