@@ -6,6 +6,7 @@ The method names are those of a pydantic model; a record is its light counterpar
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from copy import copy
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self, dataclass_transform
 
 REQUIRED: Any = object()
@@ -61,7 +62,8 @@ class SettingsRecord:
     def _take(self, given: Mapping[str, Any]) -> None:
         held = vars(self)
         for name, field in self.tunables.items():
-            held[name] = _built(field.inner, given[name]) if name in given else _copied(field.default)
+            own = copy(field.default)  # so that no record can change another's
+            held[name] = _built(field.inner, given[name]) if name in given else own
         held["model_fields_set"] = frozenset(given)
 
     def is_set(self, name: str) -> bool:
@@ -125,11 +127,6 @@ def _built(inner: type[SettingsRecord] | None, value: Any) -> Any:
     if isinstance(value, dict):
         return {name: inner.of_checked(part) for name, part in value.items()}
     return [inner.of_checked(part) for part in value]
-
-
-def _copied(default: Any) -> Any:
-    """A default of its own for every record, so that none can change another's."""
-    return default.copy() if isinstance(default, dict | list) else default
 
 
 def _plain(value: Any, by_alias: bool, exclude_unset: bool) -> Any:

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from theorex_lab import config
 from theorex_lab.config import ModelTier, PresetName, QueryType, Weight
-from theorex_lab.config_record import REQUIRED, SettingsRecord, Tunable, to_camel, to_snake
+from theorex_lab.config_record import REQUIRED, SettingsRecord, to_camel, to_snake
 from theorex_lab.errors import ConfigError
 
 _STRICT = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -19,13 +19,10 @@ _MODELS: dict[type[SettingsRecord], type[BaseModel]] = {}
 def _model(kind: type[SettingsRecord]) -> type[BaseModel]:
     """The pydantic model of a record; annotations are texts, which pydantic reads among the names of this module."""
     if kind not in _MODELS:
-        fields: dict[str, Any] = {name: (held.annotation, _field(held)) for name, held in kind.tunables.items()}
+        fields: dict[str, Any] = {name: (held.annotation, Field(... if held.default is REQUIRED else None, **held.bounds))
+                                  for name, held in kind.tunables.items()}  # fmt: skip
         _MODELS[kind] = create_model(kind.__name__, __config__=_STRICT, __module__=__name__, **fields)
     return _MODELS[kind]
-
-
-def _field(tunable: Tunable) -> Any:
-    return Field(... if tunable.default is REQUIRED else None, **tunable.bounds)
 
 
 # Names that annotations use; those of the records inside another stand here for their pydantic models.
