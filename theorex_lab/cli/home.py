@@ -13,7 +13,7 @@ import click
 
 from theorex_lab import console
 from theorex_lab.cli import open_lab
-from theorex_lab.clock import to_microseconds
+from theorex_lab.clock import to_iso, to_microseconds
 from theorex_lab.config import Settings, describe_settings, read_value, save_part
 from theorex_lab.config_record import to_camel, to_snake
 from theorex_lab.console import command, emit, fail, keeps_secrets, named_clock, named_home, printable, tends_project
@@ -39,8 +39,10 @@ def verify() -> None:
     result: dict[str, Any] = {"ok": report.ok, "events": report.events, "views": views, "kinds": report.kinds}
     if not report.ok:
         fail("; ".join(report.problems), **result)
-    result["vectors"] = lab.searcher.vectors.coverage()
-    emit(result, f"ok: {report.events} events; views {', '.join(views)} equal the fold of the journal")
+    emit(
+        {**result, "vectors": lab.searcher.vectors.coverage()},
+        f"ok: {report.events} events; views {', '.join(views)} equal the fold of the journal",
+    )
 
 
 @command("backup")
@@ -98,8 +100,6 @@ def _home() -> Path:
 
 
 def _aside() -> str:
-    from theorex_lab.clock import to_iso
-
     return f"set-aside-{to_iso(named_clock().now())[:19].replace(':', '')}-{secrets.token_hex(2)}"
 
 
@@ -161,8 +161,7 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
             fail("nothing was exported")
         done = write(replace=True)
     lines = [f"{count:8d}  {name}" for name, count in done.files.items()] + [f"({note})" for note in done.notes]
-    lines.append(NO_BACKUP)
-    emit({"folder": str(done.folder), "files": done.files, "notes": done.notes}, "\n".join(lines))
+    emit({"folder": str(done.folder), "files": done.files, "notes": done.notes}, "\n".join([*lines, NO_BACKUP]))
 
 
 @command("import")
@@ -197,9 +196,8 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, transc
     if any(of.values()):
         raise click.UsageError("--project, --since and --dry-run are of --transcripts PATH")
     reports = open_lab().import_files(path, agent=agent, trust_own=trust_own)
-    imported, skipped = sum(report.imported for report in reports), sum(report.skipped for report in reports)
-    files = [asdict(report) for report in reports]
-    result: dict[str, Any] = {"files": files, "imported": imported, "skipped": skipped}
+    imported, skipped = (sum(getattr(report, name) for report in reports) for name in ("imported", "skipped"))
+    result = {"files": [asdict(report) for report in reports], "imported": imported, "skipped": skipped}
     problems = [problem for report in reports for problem in report.problems]
     lines = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
     # Without a new or a known event, every line of the files was refused.

@@ -174,11 +174,11 @@ def review_prompt(case: Case) -> str:
 
 
 def _told_steps(steps: Sequence[RunStep]) -> list[str]:
-    half, few = _PROMPT_STEPS // 2, len(steps) <= _PROMPT_STEPS
     told = [(step, f"{'tool ' if step.tool else ''}{one_line(step.agent, 64)}") for step in steps]
     lines = [f"step {step.index}, {who}: {one_line(step.text, _STEP_CHARACTERS)}" for step, who in told]
-    lines = lines if few else [*lines[:half], *lines[-half:]]
-    return lines if few else [*lines[:half], f"({len(steps) - 2 * half} steps are left out)", *lines[half:]]
+    if (left_out := len(lines) - _PROMPT_STEPS) <= 0:
+        return lines
+    return [*lines[: _PROMPT_STEPS // 2], f"({left_out} steps are left out)", *lines[-(_PROMPT_STEPS // 2) :]]
 
 
 def read_reply(text: str, model: str, step_count: int) -> ReviewVerdict:
@@ -228,8 +228,9 @@ def checked_verdict(found: dict[str, Any], model: str, step_count: int) -> Revie
     if not re.search(r"\w", line):
         return replace(empty, problem=f"the fix_description is {_shown(fix)}; allowed is a sentence")
     if says("orders", line):
-        problem = f"the fix_description {_shown(line)} gives orders to its reader; allowed is a fix"
-        return replace(empty, problem=problem)
+        return replace(
+            empty, problem=f"the fix_description {_shown(line)} gives orders to its reader; allowed is a fix"
+        )
     step, kind = found.get("decisive_step"), found.get("failure_class")
     known = isinstance(step, int) and not isinstance(step, bool) and 0 <= step < step_count
     kind = kind if isinstance(kind, str) and kind in set(FailureClass) else FailureClass.OTHER.value
