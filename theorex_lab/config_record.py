@@ -85,7 +85,7 @@ class SettingsRecord:
         """The values as JSON holds them; with `by_alias` under camelCase names."""
         held = self.model_fields_set if exclude_unset else self.tunables
         names = [name for name in self.tunables if name in held and (include is None or name in include)]
-        values = (_plain(getattr(self, name), by_alias, exclude_unset) for name in names)
+        values = (dumped(getattr(self, name), by_alias, exclude_unset) for name in names)
         return dict(zip(map(to_camel, names) if by_alias else names, values, strict=True))
 
     def __eq__(self, other: object) -> bool:
@@ -129,9 +129,10 @@ def _built(inner: type[SettingsRecord] | None, value: Any) -> Any:
     return [inner.of_checked(part) for part in value]
 
 
-def _plain(value: Any, by_alias: bool, exclude_unset: bool) -> Any:
+def dumped(value: Any, by_alias: bool, exclude_unset: bool) -> Any:
+    """The value with each record in it as what `model_dump` gives of it."""
     if isinstance(value, SettingsRecord):
         return value.model_dump(by_alias=by_alias, exclude_unset=exclude_unset)
     if isinstance(value, dict):
-        return {name: _plain(part, by_alias, exclude_unset) for name, part in value.items()}
-    return [_plain(part, by_alias, exclude_unset) for part in value] if isinstance(value, list) else value
+        return {name: dumped(part, by_alias, exclude_unset) for name, part in value.items()}
+    return [dumped(part, by_alias, exclude_unset) for part in value] if isinstance(value, list) else value

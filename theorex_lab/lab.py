@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings, check_settings
+from theorex_lab.designs import installed
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home, check_given
 from theorex_lab.ids import SCANNER, check_agent, new_event_id
@@ -88,7 +89,7 @@ class Lab:
         for design in designs or ():  # a write, which asks for no designs, may be one of theirs
             register_kinds(design.kinds, design.upcasters)
         own: dict[str, Any] = {"journal": journal, "settings": settings, "clock": clock, "embedder": embedder}
-        found = _installed if designs is None else partial(tuple, designs)
+        found = installed if designs is None else partial(tuple, designs)
         self.home = at = Home(Path(home).expanduser(), **own, designs=found, project=project)
         self.folder, self.journal, self.clock, self.config_file = at.folder, at.journal, at.clock, at.config_file
         self.context_file = self.folder / CONTEXT_FILE
@@ -455,12 +456,6 @@ class Lab:
 
 def _path(given: FilePath) -> Path | None:
     return None if given is None else Path(given).expanduser()
-
-
-def _installed() -> tuple[Design, ...]:
-    from theorex_lab.designs import installed
-
-    return installed()
 
 
 class Agent:

@@ -324,8 +324,7 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     """
     from theorex_lab.evolution.nightly import agents_of
 
-    name = _named(agent)
-    lab = open_lab(all_projects=True)
+    name, lab = _named(agent), open_lab(all_projects=True)
     reviews, reason = _reviews(lab, name, reviewer)
     names = [name] if name is not None else agents_of(lab.home)
     refined = [lab.theorex.refine(agent=agent_name, days=days) for agent_name in names]

@@ -47,13 +47,10 @@ class Command(_Merging):
         long = {name for option in self.params if (option.metavar or "").endswith("…") for name in option.opts}
         spread, current = list[str](), ""
         for arg in args:
-            if arg in long:
-                current = arg
-            elif current and not arg.startswith("--"):
-                spread += [current, arg]
-            else:
-                current = ""
-                spread.append(arg)
+            if arg.startswith("--"):
+                current = arg if arg in long else ""
+            if arg not in long:
+                spread += [current, arg] if current else [arg]
         return super().parse_args(ctx, spread)
 
 
@@ -163,11 +160,6 @@ def named_clock() -> Clock:
     """The clock that the options name."""
     now = given_options().get("now")
     return FixedClock.at(now) if now else SystemClock()
-
-
-def named_preset() -> str | None:
-    """The preset that the options name."""
-    return cast("str | None", given_options().get("preset"))
 
 
 def open_lab() -> Any:

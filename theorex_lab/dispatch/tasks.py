@@ -7,7 +7,7 @@ whichever process appends step k first has taken it, and every other one is told
 import re
 from collections import namedtuple
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -324,13 +324,11 @@ def _step(kind: str, task_id: str, step: int, body: Body, *, agent: str, at: int
 
 def _as_task(standing: _Standing, sent: Event, last: Event) -> Task:
     held, ended = standing.state == WORKING, standing.state in (COMPLETED, FAILED)
+    known: Any = {"claimed_at": standing.claimed_at, "worker": last.body["worker"]} if held or ended else {}
+    known |= {"completed_at": last.at, "result": last.body["result"]} if ended else {}
+    known |= {"lease_until": standing.lease_until} if held else {}
     task_id, sender, to, kind, payload = (sent.body[name] for name in ("task_id", "from", "to", "type", "payload"))
-    task = Task(task_id, sender, to, kind, payload, STATES[standing.state], standing.attempt, sent.at)
-    if held or ended:
-        task = replace(task, claimed_at=standing.claimed_at, worker=last.body["worker"])
-    if ended:
-        return replace(task, completed_at=last.at, result=last.body["result"])
-    return replace(task, lease_until=standing.lease_until) if held else task
+    return Task(task_id, sender, to, kind, payload, STATES[standing.state], standing.attempt, sent.at, **known)
 
 
 def _check_worker(worker: str) -> str:

@@ -7,7 +7,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 from theorex_lab.errors import InvalidInput
@@ -188,10 +187,6 @@ class Panel:
     def names(self) -> tuple[str, ...]:
         """The models that are asked, in their order."""
         return tuple(self._settings.reviewers)
-
-    def without(self, names: Collection[str]) -> Callable[[str], ChainAnswer]:
-        """The panel without these models."""
-        return partial(self, skipped=names)
 
     def __call__(self, prompt: str, json_schema: dict[str, Any] | None = None, *,
                  skipped: Collection[str] = ()) -> ChainAnswer:  # fmt: skip

@@ -6,7 +6,7 @@ each design, are judged apart, since their scores mean different things.
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from theorex_lab.design import PolicyPart, Proposal
@@ -176,5 +176,4 @@ class _Gate:
 
 
 def _gated(event: Event, *, repeated: bool = False) -> Gated:
-    names = ("part", "decision", "before", "after", "n", "margin", "proposed", "policy")
-    return Gated(**{name: event.body[name] for name in names}, repeated=repeated)
+    return Gated(**{field.name: event.body[field.name] for field in fields(Gated)[:-1]}, repeated=repeated)

@@ -250,11 +250,9 @@ class OutcomeLog:
         told = call.task if decision is None else decision
         event = self._event(keep_secrets, agent=call.agent_id, decision=told, result=result, success=success, **more)
         body = {**event.body, "trace_id": trace_id}
-        answered = [attempt["model"] for attempt in call.attempts if attempt["success"]]
-        if answered:
-            body["answer"] = {"query_type": call.query_type, "model": answered[-1], "at": end.at}
-            if "source" in end.body:
-                body["answer"]["source"] = end.body["source"]
+        if answered := [attempt["model"] for attempt in call.attempts if attempt["success"]]:
+            heard = {"source": end.body["source"]} if "source" in end.body else {}
+            body["answer"] = {"query_type": call.query_type, "model": answered[-1], "at": end.at, **heard}
         event = event._replace(id=outcome_id_of(trace_id), body=body, lineage=(end.id,))
         try:
             self.home.journal.append([event])
@@ -285,8 +283,9 @@ class OutcomeLog:
             row = view.ids.find(outcome_id)
             found = self._outcomes(view, [] if row is None or not view.rows["seq"][row] else [row])
         if not found:
-            problem = "there is no such outcome: `theorex outcome` gives one"
-            raise InvalidInput(f"got the outcome id {outcome_id!r}; {problem}")
+            raise InvalidInput(
+                f"got the outcome id {outcome_id!r}; there is no such outcome: `theorex outcome` gives one"
+            )
         return found[0]
 
     def outcomes(self, *, agent: str | None = None, since: int | None = None,

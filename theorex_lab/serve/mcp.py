@@ -256,10 +256,10 @@ def http_application(lab: Lab, token: str, *, hosts: Sequence[str] = (), **whose
     rules = Rules(token, names, max_body_bytes=server.max_request_bytes)
     origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
     known = [*names, *(name.removesuffix(":*") for name in names)]
-    how: dict[str, Any] = {"streamable_http_path": PATH, "max_request_body_size": rules.max_body_bytes}
-    how["json_response"] = True
-    how["stateless_http"] = True  # a client goes on after the server was restarted
-    how["transport_security"] = TransportSecuritySettings(allowed_hosts=known, allowed_origins=origins)
+    how: dict[str, Any] = {
+        "streamable_http_path": PATH, "max_request_body_size": rules.max_body_bytes, "json_response": True,
+        "stateless_http": True,  # a client goes on after the server was restarted
+        "transport_security": TransportSecuritySettings(allowed_hosts=known, allowed_origins=origins)}  # fmt: skip
     return Guard(server.streamable_http_app(**how), rules, path=PATH)
 
 
