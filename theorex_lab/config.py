@@ -306,9 +306,7 @@ def save_part(file: Path, name: str, record: type[R], changes: Mapping[str, Any]
             check_settings(values, where=str(file))
             part = values.setdefault("designs", {}).setdefault(name, {})
         _change(part, record, changes, unset)
-        saved: Any = (
-            check_part(name, record, part, where=str(file)) if name else check_settings(values, where=str(file))
-        )
+        saved: Any = check_part(name, record, part, where=str(file)) if name else check_settings(part, where=str(file))
         write_atomically(file, (json.dumps(values, indent=2, ensure_ascii=False) + "\n").encode())
     return cast(R, saved)
 

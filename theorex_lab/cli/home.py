@@ -39,10 +39,8 @@ def verify() -> None:
     result: dict[str, Any] = {"ok": report.ok, "events": report.events, "views": views, "kinds": report.kinds}
     if not report.ok:
         fail("; ".join(report.problems), **result)
-    emit(
-        {**result, "vectors": lab.searcher.vectors.coverage()},
-        f"ok: {report.events} events; views {', '.join(views)} equal the fold of the journal",
-    )
+    result["vectors"] = lab.searcher.vectors.coverage()
+    emit(result, f"ok: {report.events} events; views {', '.join(views)} equal the fold of the journal")
 
 
 @command("backup")

@@ -247,11 +247,12 @@ def judge_pending(home: Home, agent: str | None) -> str:
     where config.json names it among the `reviewers` too.
     """
     settings, log = home.settings, OutcomeLog(home)
-    named = [
-        (name, model) for name in settings.reviewers if (model := settings.models.get(name)) and model.url is not None
+    models = {name: settings.models[name] for name in settings.reviewers if name in settings.models}
+    chosen = settings.is_set("reviewers")
+    names = [
+        name for name, one in models.items() if one.url is not None and (chosen or one.cost_per_million_tokens == 0)
     ]
-    free = settings.is_set("reviewers")
-    if not (names := [name for name, model in named if free or model.cost_per_million_tokens == 0]):
+    if not names:
         return "no model was set up for it"
     found = judge(log, log.pending(agent=agent), Panel(settings.model_copy(update={"reviewers": names})))
     waiting = "".join(f"; {n} wait on: {problem}" for problem, n in Counter(found.problems.values()).most_common(3))

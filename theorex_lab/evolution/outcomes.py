@@ -283,9 +283,8 @@ class OutcomeLog:
             row = view.ids.find(outcome_id)
             found = self._outcomes(view, [] if row is None or not view.rows["seq"][row] else [row])
         if not found:
-            raise InvalidInput(
-                f"got the outcome id {outcome_id!r}; there is no such outcome: `theorex outcome` gives one"
-            )
+            problem = "there is no such outcome: `theorex outcome` gives one"
+            raise InvalidInput(f"got the outcome id {outcome_id!r}; {problem}")
         return found[0]
 
     def outcomes(self, *, agent: str | None = None, since: int | None = None,

@@ -139,9 +139,8 @@ def rollback(journal: Journal, settings: Settings, home: Path, number: int, *, a
     with policy_lock(home):
         known = policies(journal)
         if (chosen := next((policy for policy in known if policy.number == number), None)) is None:
-            allowed = (
-                ", ".join(str(policy.number) for policy in known) or "none yet: `theorex policy-snapshot` keeps one"
-            )
+            numbers = ", ".join(str(policy.number) for policy in known)
+            allowed = numbers or "none yet: `theorex policy-snapshot` keeps one"
             raise InvalidInput(f"got the policy number {number!r}; allowed are {allowed}")
         now = policy_settings(settings)
         changes = {key: value for key, value in chosen.settings.items() if key not in now or now[key] != value}
@@ -206,8 +205,9 @@ def gain_stands_out(gains: NDArray[np.float64]) -> bool:
 def halves(records: Sequence[T], most: int) -> tuple[list[T], list[T]]:
     """The earlier and the later half, each thinned to at most `most` records, spread evenly."""
     middle = len(records) // 2
-    earlier, later = (
-        [half[place] for place in np.linspace(0, len(half) - 1, min(most, len(half))).round().astype(np.int64).tolist()]
-        for half in (records[:middle], records[middle:])
-    )
-    return earlier, later
+    return _thinned(records[:middle], most), _thinned(records[middle:], most)
+
+
+def _thinned(records: Sequence[T], most: int) -> list[T]:
+    places = np.linspace(0, len(records) - 1, min(most, len(records))).round().astype(np.int64)
+    return [records[place] for place in places.tolist()]

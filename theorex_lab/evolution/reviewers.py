@@ -224,9 +224,8 @@ def checked_verdict(found: dict[str, Any], model: str, step_count: int) -> Revie
     if not re.search(r"\w", line):
         return replace(empty, problem=f"the fix_description is {_shown(fix)}; allowed is a sentence")
     if says("orders", line):
-        return replace(
-            empty, problem=f"the fix_description {_shown(line)} gives orders to its reader; allowed is a fix"
-        )
+        problem = f"the fix_description {_shown(line)} gives orders to its reader; allowed is a fix"
+        return replace(empty, problem=problem)
     step, kind = found.get("decisive_step"), found.get("failure_class")
     known = isinstance(step, int) and not isinstance(step, bool) and 0 <= step < step_count
     kind = kind if isinstance(kind, str) and kind in set(FailureClass) else FailureClass.OTHER.value
