@@ -1,4 +1,4 @@
-"""The notebooks in a real browser: they run in JupyterLab, and the sliders work there and in Voila, by keyboard."""
+"""The notebooks in a real browser: they run in JupyterLab, and the sliders work there, by keyboard."""
 
 from __future__ import annotations
 
@@ -23,9 +23,6 @@ import nbformat
 import pytest
 from lab_page import ERRORS, EXPOSED, LONGEST_SECONDS, MILLISECONDS, LabPage, until
 from nbformat.v4 import new_code_cell, new_notebook
-
-from theorex_lab.cli.research import EXPLORER_NOTEBOOK, _server, lab
-from theorex_lab.errors import TheorexError
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 FLAGS = [
@@ -333,32 +330,3 @@ def test_the_choices_of_the_matrix_notebook_follow_its_sliders(
         move(1, "ArrowRight", 19, "code: heuristic")  # from five runs to one more than it has
         move(1, "ArrowRight", 1, "math: heuristic")
         assert page.locator(ERRORS).count() == 0
-
-
-def test_voila_serves_the_tuning_notebook_and_its_sliders_move(browser: Any, tmp_path: Path) -> None:
-    if find_spec("voila") is None:
-        pytest.skip("voila is not installed")
-    with served(tmp_path, "--voila") as address, opened(browser, tmp_path / "voila.png") as page:
-        page.goto(address)
-        assert _closed_without_token(address, "/")
-        page.wait_for_selector(STATUS)
-        _move_half_life(page)
-        text = page.inner_text("body")
-        assert "There was an error" not in text
-        assert "decay_explorer(" not in text
-
-
-def test_without_voila_one_line_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "voila", None)
-    with pytest.raises(TheorexError, match=r"^Voila is not installed; install it with: pip install voila.*$"):
-        lab.main(["--voila"], standalone_mode=False)
-
-
-def test_voila_is_made_to_ask_for_a_token(tmp_path: Path) -> None:
-    assert _server(tmp_path, 8_866, voila=True)[1:] == [
-        "-m",
-        "voila",
-        str(tmp_path / EXPLORER_NOTEBOOK),
-        "--token",
-        "--port=8866",
-    ]

@@ -189,17 +189,17 @@ def lost_trace(lab: Lab, trace_id: str) -> None:
 def test_two_that_close_a_lost_trace_at_once_write_one_end(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with opened(home) as lab, opened(home) as other:
         lost_trace(lab, "t")
-        inner, results = owners._close, []
+        inner, results = owners.append_once, []
 
         def late(*given: Any) -> bool:
             """The other one comes after this one has decided, and does not see the lock, its file being gone."""
-            monkeypatch.setattr(owners, "_close", inner)
+            monkeypatch.setattr(owners, "append_once", inner)
             for path in (home / "calls").glob("*.lock"):
                 path.unlink()
             results.append(close_lost(other.views, home / "calls", NOW))
             return inner(*given)
 
-        monkeypatch.setattr(owners, "_close", late)
+        monkeypatch.setattr(owners, "append_once", late)
         results.append(close_lost(lab.views, home / "calls", NOW))
         assert results == [["t"], []]
         assert len(events(lab, "trace_ended")) == 1

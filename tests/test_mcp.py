@@ -15,7 +15,6 @@ import threading
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -63,7 +62,8 @@ def served(
     """The address of a server in this process, on a free port; `rules` take the place of the usual ones."""
     guard = mcp.http_application(lab, TOKEN, agent=agent, any_agent=any_agent, hosts=hosts or [])
     assert isinstance(guard, Guard)
-    application = Guard(guard.application, replace(guard.rules, **rules))
+    own = {"token": guard.token, "hosts": guard.hosts, "max_body_bytes": guard.max_body_bytes}
+    application = Guard(guard.application, **{**own, **rules})
     with socket.create_server(("127.0.0.1", 0)) as listener:
         server = uvicorn.Server(server_settings(application))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})

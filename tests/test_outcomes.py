@@ -22,6 +22,7 @@ from theorex_lab.dispatch.worker import Dispatcher
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import SCHEMA, judge, judge_prompt
 from theorex_lab.evolution.outcomes import Outcomes, composite_score
+from theorex_lab.evolution.review import look_back, rows_by_tag
 from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import differing_columns, fold_into
@@ -178,24 +179,22 @@ def test_an_erased_outcome_is_gone_with_its_scores(lab: Lab) -> None:
     assert len(lab.erase(match="a secret")) == 2
     assert [each.outcome_id for each in lab.outcomes.outcomes()] == [kept.outcome_id]
     view = lab.views.get(Outcomes)
-    assert len(view.evidence(view.select()).cells()) == 0
+    assert rows_by_tag(view, view.select()) == {}
     assert lab.verify().ok
 
 
-def test_outcomes_are_evidence_of_their_tags(lab: Lab) -> None:
+def test_outcomes_count_for_each_of_their_tags(lab: Lab) -> None:
     log = lab.outcomes
     first = log.record("main", "a", "b", success=True, tags=["deploy", "db"])
     log.record("main", "a", "b", success=False, tags=["deploy"])
     log.record("sage", "a", "b", success=False, tags=["deploy"])
     log.record("sage", "a", "b", success=True)
-    view = lab.views.get(Outcomes)
-    cells = view.evidence(view.select()).cells("tag/")
-    rows = set(zip(cells.keys, cells.options, cells.n.tolist(), cells.successes.tolist(), strict=True))
-    assert rows == {("tag/deploy", "main", 2, 1), ("tag/db", "main", 1, 1), ("tag/deploy", "sage", 1, 0)}
+    rates = look_back(lab.views.get(Outcomes)).tags
+    assert [(tag.tag, tag.n, tag.rate) for tag in rates] == [("deploy", 3, 1 / 3), ("db", 1, 1.0)]
     log.correct(first.outcome_id, success=False)
     view = lab.views.get(Outcomes)
-    assert view.evidence(view.select(agent="main")).cells("tag/").successes.tolist() == [0, 0]
-    assert len(view.evidence(np.zeros(0, np.int64))) == 0
+    assert [(tag.n, tag.rate) for tag in look_back(view, agent="main").tags] == [(2, 0.0), (1, 0.0)]
+    assert rows_by_tag(view, np.zeros(0, np.int64)) == {}
 
 
 def test_a_trace_is_linked_also_when_it_began_before_the_outcome(lab: Lab) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from theorex_lab.config_file import read_object, remember, remembered
 from theorex_lab.config_laws import LAW_PARAMETERS, check_params
@@ -27,7 +27,6 @@ _CHECKS = 3  # raised whenever `check_settings` refuses something else than what
 Weight = float
 SIGNALS = ("words", "passage", "around", "vector", "passage_vector", "speaker", "asked", "length")  # see search.blend
 R = TypeVar("R", bound=SettingsRecord)
-T = TypeVar("T")
 share = partial(tunable, ge=0, le=1)
 _VECTORS = "whether the command `search` loads the model for a query's vector; auto: where no text holds most of its "
 _VECTORS += "words (LoCoMo R@10: always .781, auto .774, never .741)"
@@ -294,35 +293,22 @@ def save_settings(file: Path, changes: Mapping[str, Any], *, unset: Sequence[str
     Keys may be camelCase or snake_case. The file is replaced as a whole, by one process at a time. Raises ConfigError,
     and nothing is written, for a key that is neither a setting nor in the file, and where the result would be wrong.
     """
-
-    def change(values: dict[str, Any]) -> Settings:
-        _change(values, Settings, changes, unset)
-        return check_settings(values, where=str(file))
-
-    return _rewrite(file, change)
+    return save_part(file, "", Settings, changes, unset=unset)
 
 
 def save_part(file: Path, name: str, record: type[R], changes: Mapping[str, Any], *, unset: Sequence[str] = ()) -> R:
-    """As `save_settings`, for a design's own settings."""
-
-    def change(values: dict[str, Any]) -> R:
-        check_settings(values, where=str(file))
-        part = values.setdefault("designs", {}).setdefault(name, {})
-        _change(part, record, changes, unset)
-        return check_part(name, record, part, where=str(file))
-
-    return _rewrite(file, change)
-
-
-def _rewrite(file: Path, change: Callable[[dict[str, Any]], T]) -> T:
-    """Replace the file by what `change` makes of its values, which raises ConfigError where that would be wrong."""
+    """As `save_settings`, for a design's own settings; for those of the home under the name ''."""
     from theorex_lab.journal.files import exclusive, write_atomically
 
     with exclusive(file.with_name(f".{file.name}.lock"), wait=True):
-        _, values = read_object(file)
-        changed = change(values)
+        part = values = read_object(file)[1]
+        if name:
+            check_settings(values, where=str(file))
+            part = values.setdefault("designs", {}).setdefault(name, {})
+        _change(part, record, changes, unset)
+        saved: Any = check_part(name, record, part, where=str(file)) if name else check_settings(part, where=str(file))
         write_atomically(file, (json.dumps(values, indent=2, ensure_ascii=False) + "\n").encode())
-    return changed
+    return cast(R, saved)
 
 
 def _change(values: dict[str, Any], kind: type[SettingsRecord], changes: Mapping[str, Any],

@@ -6,6 +6,7 @@ The method names are those of a pydantic model; a record is its light counterpar
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from copy import copy
 from typing import Any, ClassVar, NamedTuple, NoReturn, Self, dataclass_transform
 
 REQUIRED: Any = object()
@@ -61,7 +62,8 @@ class SettingsRecord:
     def _take(self, given: Mapping[str, Any]) -> None:
         held = vars(self)
         for name, field in self.tunables.items():
-            held[name] = _built(field.inner, given[name]) if name in given else _copied(field.default)
+            own = copy(field.default)  # so that no record can change another's
+            held[name] = _built(field.inner, given[name]) if name in given else own
         held["model_fields_set"] = frozenset(given)
 
     def is_set(self, name: str) -> bool:
@@ -83,7 +85,7 @@ class SettingsRecord:
         """The values as JSON holds them; with `by_alias` under camelCase names."""
         held = self.model_fields_set if exclude_unset else self.tunables
         names = [name for name in self.tunables if name in held and (include is None or name in include)]
-        values = (_plain(getattr(self, name), by_alias, exclude_unset) for name in names)
+        values = (dumped(getattr(self, name), by_alias, exclude_unset) for name in names)
         return dict(zip(map(to_camel, names) if by_alias else names, values, strict=True))
 
     def __eq__(self, other: object) -> bool:
@@ -127,14 +129,10 @@ def _built(inner: type[SettingsRecord] | None, value: Any) -> Any:
     return [inner.of_checked(part) for part in value]
 
 
-def _copied(default: Any) -> Any:
-    """A default of its own for every record, so that none can change another's."""
-    return default.copy() if isinstance(default, dict | list) else default
-
-
-def _plain(value: Any, by_alias: bool, exclude_unset: bool) -> Any:
+def dumped(value: Any, by_alias: bool, exclude_unset: bool) -> Any:
+    """The value with each record in it as what `model_dump` gives of it."""
     if isinstance(value, SettingsRecord):
         return value.model_dump(by_alias=by_alias, exclude_unset=exclude_unset)
     if isinstance(value, dict):
-        return {name: _plain(part, by_alias, exclude_unset) for name, part in value.items()}
-    return [_plain(part, by_alias, exclude_unset) for part in value] if isinstance(value, list) else value
+        return {name: dumped(part, by_alias, exclude_unset) for name, part in value.items()}
+    return [dumped(part, by_alias, exclude_unset) for part in value] if isinstance(value, list) else value

@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from theorex_lab import config
 from theorex_lab.config import ModelTier, PresetName, QueryType, Weight
-from theorex_lab.config_record import REQUIRED, SettingsRecord, Tunable, to_camel, to_snake
+from theorex_lab.config_record import REQUIRED, SettingsRecord, dumped, to_camel, to_snake
 from theorex_lab.errors import ConfigError
 
 _STRICT = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", strict=True, allow_inf_nan=False)
@@ -19,13 +19,10 @@ _MODELS: dict[type[SettingsRecord], type[BaseModel]] = {}
 def _model(kind: type[SettingsRecord]) -> type[BaseModel]:
     """The pydantic model of a record; annotations are texts, which pydantic reads among the names of this module."""
     if kind not in _MODELS:
-        fields: dict[str, Any] = {name: (held.annotation, _field(held)) for name, held in kind.tunables.items()}
+        fields: dict[str, Any] = {name: (held.annotation, Field(... if held.default is REQUIRED else None, **held.bounds))
+                                  for name, held in kind.tunables.items()}  # fmt: skip
         _MODELS[kind] = create_model(kind.__name__, __config__=_STRICT, __module__=__name__, **fields)
     return _MODELS[kind]
-
-
-def _field(tunable: Tunable) -> Any:
-    return Field(... if tunable.default is REQUIRED else None, **tunable.bounds)
 
 
 # Names that annotations use; those of the records inside another stand here for their pydantic models.
@@ -42,7 +39,7 @@ def validated(kind: type[SettingsRecord], values: Mapping[str, Any], *, where: s
     """
     _check_spelt_once(kind, values, where)
     try:
-        checked = _model(kind).model_validate({name: _given(value) for name, value in values.items()})
+        checked = _model(kind).model_validate({name: dumped(value, False, True) for name, value in values.items()})
     except ValidationError as error:
         complaints = (_complaint(kind, dict(item)) for item in error.errors())
         raise ConfigError(f"{where}: {'; '.join(complaints)}") from error
@@ -74,15 +71,6 @@ def _check_spelt_once(kind: type[SettingsRecord], values: Mapping[str, Any], whe
             for name, part in parts:
                 if isinstance(part, dict):
                     _check_spelt_once(field.inner, part, f"{where}: {key}.{name}")
-
-
-def _given(value: Any) -> Any:
-    """The value with each record in it as what was given to it."""
-    if isinstance(value, SettingsRecord):
-        return value.model_dump(exclude_unset=True)
-    if isinstance(value, dict):
-        return {name: _given(part) for name, part in value.items()}
-    return [_given(part) for part in value] if isinstance(value, list) else value
 
 
 def _complaint(kind: type[SettingsRecord], item: dict[str, Any]) -> str:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from theorex_lab.clock import Clock
 from theorex_lab.config import Settings, check_settings
+from theorex_lab.designs import installed
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home, check_given
 from theorex_lab.ids import SCANNER, check_agent, new_event_id
@@ -47,7 +48,6 @@ if TYPE_CHECKING:
     from theorex_lab.journal.view import Verification, View, Views
     from theorex_lab.memory.context import Context
     from theorex_lab.memory.retrieve import Hits, Searcher, VectorUse
-    from theorex_lab.routing.cascade import Check
     from theorex_lab.routing.confidence import MatrixResult
     from theorex_lab.routing.energy import Power
     from theorex_lab.routing.router import Decision
@@ -59,6 +59,9 @@ FilePath = str | Path | None
 
 class Lab:
     """A home: its journal, the views folded from it, its settings and a clock.
+
+    folder: of the home.  config_file: in it, with the settings that were changed.  context_file: where the boot context is
+    rendered to by default.  clock: what tells the time here.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -87,8 +90,10 @@ class Lab:
         for design in designs or ():  # a write, which asks for no designs, may be one of theirs
             register_kinds(design.kinds, design.upcasters)
         own: dict[str, Any] = {"journal": journal, "settings": settings, "clock": clock, "embedder": embedder}
-        found = _installed if designs is None else lambda: designs
-        self.home = Home(Path(home).expanduser(), **own, designs=found, project=project)
+        found = installed if designs is None else partial(tuple, designs)
+        self.home = at = Home(Path(home).expanduser(), **own, designs=found, project=project)
+        self.folder, self.journal, self.clock, self.config_file = at.folder, at.journal, at.clock, at.config_file
+        self.context_file = self.folder / CONTEXT_FILE
         self._faces: dict[str, Any] = {}  # by design
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
@@ -105,24 +110,9 @@ class Lab:
         return lab
 
     @property
-    def folder(self) -> Path:
-        """The folder of the home."""
-        return self.home.folder
-
-    @property
-    def journal(self) -> Journal:
-        """The journal of the home."""
-        return self.home.journal
-
-    @property
     def views(self) -> Views:
         """The views of the home."""
         return self.home.views
-
-    @property
-    def clock(self) -> Clock:
-        """What tells the time here."""
-        return self.home.clock
 
     @property
     def settings(self) -> Settings:
@@ -132,16 +122,6 @@ class Lab:
     @settings.setter
     def settings(self, settings: Settings) -> None:
         self.home.settings = settings
-
-    @property
-    def config_file(self) -> Path:
-        """The file of settings that were changed."""
-        return self.home.config_file
-
-    @property
-    def context_file(self) -> Path:
-        """Where the boot context is rendered to by default."""
-        return self.folder / CONTEXT_FILE
 
     @property
     def chosen_embedder(self) -> tuple[Embedder, str]:
@@ -302,26 +282,23 @@ class Lab:
         told |= {name: value for part in reversed(parts) for name, value in part.items()}
         return {**told, "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason}}
 
-    def route(self, query: str, *, agent: str | None = None, urgent: bool = False, context_pct: float = 0.0,
-              query_tokens: int = 0, power: Power | None = None) -> Decision:  # fmt: skip
+    def route(self, query: str, *, power: Power | None = None, **how: Any) -> Decision:
         """Which model a query of an agent, or of nobody, should go to, and why; `power` None: read from the machine. Nothing is called.
 
-        See `theorex_lab.routing.router.route`.
+        `how` (agent, urgent, context_pct, query_tokens): see `theorex_lab.routing.router.route`.
         """
         from theorex_lab.routing.router import route_in
 
-        how = {"agent": agent, "urgent": urgent, "context_pct": context_pct, "query_tokens": query_tokens}
         return route_in(self.home, query, self.settings, power=power, **how)
 
-    def matrix(self, *, half_life_days: float | None = None, min_samples: int | None = None,
-               heard: bool = False) -> MatrixResult:  # fmt: skip
-        """How well each model did on each type of query; None: as the settings say. See `routing.confidence.matrix_of`.
+    def matrix(self, **how: Any) -> MatrixResult:
+        """How well each model did on each type of query; `how` (half_life_days, min_samples, heard) as `matrix_of` takes it.
 
-        `heard`: what was imported of it instead, without trust; no route goes by that.
+        See `routing.confidence.matrix_of`.
         """
         from theorex_lab.routing.confidence import matrix_of
 
-        return matrix_of(self.home, half_life_days=half_life_days, min_samples=min_samples, heard=heard)
+        return matrix_of(self.home, **how)
 
     def trace_stats(self, *, agent: str | None = None) -> TraceStatistics:
         """How calls of models went, of all agents or of one."""
@@ -357,9 +334,7 @@ class Lab:
         """
         from theorex_lab.evolution.nightly import nightly
 
-        def review(name: str | None) -> list[TraceReviewRecord]:
-            return self.review_failures(agent=name, reviewer=reviewer)
-
+        review = partial(self.review_failures, reviewer=reviewer)
         return nightly(self.home, review=review, agent=agent, asks_models=reviewer in ("auto", "model"))
 
     def verify(self) -> Verification:
@@ -435,13 +410,11 @@ class Lab:
             raise InvalidInput(f"got the project {self.home.project}; {allowed}")
         return export_home(self.home, self.searcher, _path(folder), agent=agent, replace=replace)
 
-    def import_files(self, path: FilePath = None, *, agent: str = "main", trust_own: bool = False,
-                     keep_secrets: bool = False) -> list[FileReport]:  # fmt: skip
-        """Take in a folder or a file that was exported; see `exchange.home_files.import_home`."""
+    def import_files(self, path: FilePath = None, **whose: Any) -> list[FileReport]:
+        """Take in a folder or a file that was exported; `whose` as `exchange.home_files.import_home` takes it."""
         from theorex_lab.exchange.home_files import import_home
 
-        how = {"trust_own": trust_own, "keep_secrets": keep_secrets}
-        return import_home(self.home, lambda: self.searcher, _path(path), agent=agent, **how)
+        return import_home(self.home, lambda: self.searcher, _path(path), **whose)
 
     def import_transcripts(self, path: str | Path, **how: Any) -> Imported:
         """Take in what coding agents kept of their sessions; see `ingest.importing.import_transcripts`."""
@@ -491,12 +464,6 @@ def _path(given: FilePath) -> Path | None:
     return None if given is None else Path(given).expanduser()
 
 
-def _installed() -> tuple[Design, ...]:
-    from theorex_lab.designs import installed
-
-    return installed()
-
-
 class Agent:
     """One agent of a home: writes, searches and looks at what it remembers."""
 
@@ -520,20 +487,16 @@ class Agent:
         """Search what this agent remembers and what is shared, never what another keeps to itself."""
         return self.lab.search(query, agents=[self.name], limit=limit, cold=cold, tag=tag, spread=spread, kinds=kinds)
 
-    def dispatch(self, task: str, *, context_pct: float = 50.0, query_tokens: int | None = None,
-                 tags: Sequence[str] = (), outcome_id: str | None = None, trace_id: str | None = None,
-                 session: str = "", keep_secrets: bool = False, check: Check | None = None,
-                 cascade: bool = False) -> DispatchResult:  # fmt: skip
+    def dispatch(self, task: str, **how: Any) -> DispatchResult:
         """Give a task to a model and keep a trace of it; see `theorex_lab.dispatch.worker.Dispatcher.dispatch`.
 
-        `check`: which an answer must pass (`not_empty`, `json`, `regex:PATTERN`, a function of its text), else the next model
-        is asked; `cascade`: a cheap model first, then the strong one.
+        `how` (context_pct, query_tokens, tags, outcome_id, trace_id, session, keep_secrets, check, cascade): see `DispatchTask`
+        there; of them `check` is what an answer must pass (`not_empty`, `json`, `regex:PATTERN`, a function of its text), else
+        the next model is asked; `cascade`: a cheap model first, then the strong one.
         """
         from theorex_lab.dispatch.worker import DispatchTask
 
-        number = new_event_id(self.lab.clock.now())
-        about = query_tokens, tags, outcome_id, trace_id, session, keep_secrets, check, cascade
-        return self.lab.dispatcher.dispatch(DispatchTask(number, self.name, task, context_pct, *about))
+        return self.lab.dispatcher.dispatch(DispatchTask(new_event_id(self.lab.clock.now()), self.name, task, **how))
 
     @property
     def axon(self) -> AxonView:

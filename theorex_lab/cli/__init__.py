@@ -34,7 +34,7 @@ def open_lab(*, all_projects: bool = False) -> Lab:
     here = "" if named == "" else _project_here()
     lab = Lab(console.named_home(), clock=console.named_clock(), project=here)
     click.get_current_context().call_on_close(lab.close)
-    if (preset := console.named_preset()) is not None:
+    if (preset := console.given_options().get("preset")) is not None:
         lab.settings = load_settings(lab.config_file, preset=preset)
     if named:
         lab.home.project = _project_called(lab, named)

@@ -83,10 +83,9 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
 
 
 def _routing(dataset: str | None, seed: int, **_: Any) -> Report:
-    from theorex_lab.experiments.data.routing_sets import load_routing_set
     from theorex_lab.experiments.scores.routing import score_routing
 
-    score = score_routing(load_routing_set(dataset or "llmrouter", seed=seed), seed=seed)
+    score = score_routing(dataset or "llmrouter", seed=seed)
     return score.result(), _routing_text(score)
 
 
@@ -219,9 +218,8 @@ def _policies(policies: Iterable[PolicyScore]) -> str:
     best_first = sorted(policies, key=lambda policy: -policy.score)
     rows = {one.policy: {**one._asdict(), "score_low": one.low, "score_high": one.high} for one in best_first}
     told = _table(rows, "score", "regret", "cost", "gain", "difference", "cost_ratio")
-    return (
-        f"95 % intervals: low, high; gain over the task matrix, difference to the best single, cost by its cost\n{told}"
-    )
+    head = "95 % intervals: low, high; gain over the task matrix, difference to the best single, cost by its cost"
+    return f"{head}\n{told}"
 
 
 def report(dataset: str, path: str = "") -> Report:
@@ -245,13 +243,12 @@ def _whoandwhen(path: str = "") -> Report:
     scores = score_failures(load_failed_runs(path), half="all") if path else score_failures()
     shown, gains = ["agent_accuracy", "step_accuracy"], ["agent_gain", "step_gain"]
     table = scores.frame.set_index("method")
-    result: dict[str, Any] = {"dataset": "whoandwhen", "n": scores.n}
-    result["metrics"] = _row(table, "find_decisive", _columns(*shown))
-    others = [name for name in table.index if name != "find_decisive"]
-    result["baselines"] = {name: _row(table, name, _columns(*shown, *gains)) for name in others}
-    result["published"] = {} if path else {"best_language_model_given_ground_truth": PUBLISHED}
-    source, *notes, published = _HELP["whoandwhen"].splitlines()
-    result["notes"] = [f"all runs of {path}", *notes] if path else [source, *notes, published]
+    baselines = {name: _row(table, name, _columns(*shown, *gains)) for name in table.index.drop("find_decisive")}
+    notes = _HELP["whoandwhen"].splitlines()
+    result: dict[str, Any] = {
+        "dataset": "whoandwhen", "n": scores.n, "metrics": _row(table, "find_decisive", _columns(*shown)),
+        "baselines": baselines, "published": {} if path else {"best_language_model_given_ground_truth": PUBLISHED},
+        "notes": [f"all runs of {path}", *notes[1:-1]] if path else notes}  # fmt: skip
     if not path:
         table.loc["published, best model"] = PUBLISHED
     return result, _failures_text(result, table, [*shown, *gains], ())

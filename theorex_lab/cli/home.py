@@ -4,7 +4,6 @@ import json
 import re
 import secrets
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -14,9 +13,9 @@ import click
 
 from theorex_lab import console
 from theorex_lab.cli import open_lab
-from theorex_lab.clock import to_microseconds
-from theorex_lab.config import Settings, describe_settings, read_value, save_part, save_settings
-from theorex_lab.config_record import SettingsRecord, to_camel, to_snake
+from theorex_lab.clock import to_iso, to_microseconds
+from theorex_lab.config import Settings, describe_settings, read_value, save_part
+from theorex_lab.config_record import to_camel, to_snake
 from theorex_lab.console import command, emit, fail, keeps_secrets, named_clock, named_home, printable, tends_project
 from theorex_lab.console.options import agent_option, note
 from theorex_lab.errors import FilesThere
@@ -99,8 +98,6 @@ def _home() -> Path:
 
 
 def _aside() -> str:
-    from theorex_lab.clock import to_iso
-
     return f"set-aside-{to_iso(named_clock().now())[:19].replace(':', '')}-{secrets.token_hex(2)}"
 
 
@@ -162,8 +159,7 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
             fail("nothing was exported")
         done = write(replace=True)
     lines = [f"{count:8d}  {name}" for name, count in done.files.items()] + [f"({note})" for note in done.notes]
-    lines.append(NO_BACKUP)
-    emit({"folder": str(done.folder), "files": done.files, "notes": done.notes}, "\n".join(lines))
+    emit({"folder": str(done.folder), "files": done.files, "notes": done.notes}, "\n".join([*lines, NO_BACKUP]))
 
 
 @command("import")
@@ -198,9 +194,8 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, transc
     if any(of.values()):
         raise click.UsageError("--project, --since and --dry-run are of --transcripts PATH")
     reports = open_lab().import_files(path, agent=agent, trust_own=trust_own)
-    imported, skipped = sum(report.imported for report in reports), sum(report.skipped for report in reports)
-    files = [asdict(report) for report in reports]
-    result: dict[str, Any] = {"files": files, "imported": imported, "skipped": skipped}
+    imported, skipped = (sum(getattr(report, name) for report in reports) for name in ("imported", "skipped"))
+    result = {"files": [asdict(report) for report in reports], "imported": imported, "skipped": skipped}
     problems = [problem for report in reports for problem in report.problems]
     lines = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
     # Without a new or a known event, every line of the files was refused.
@@ -296,10 +291,9 @@ def _change(key: str, value: str | None) -> None:
 
     name, _, member = key.partition(".")
     kind = next((design.settings for design in installed() if member and design.name == name), None)
-    before, inner = ("", key) if kind is None else (f"{name}.", member)
+    part, before, inner = ("", "", key) if kind is None else (name, f"{name}.", member)
     changes = {} if value is None else {inner: read_value(inner, value, kind or Settings)}
-    save: Callable[..., SettingsRecord] = save_settings if kind is None else partial(save_part, name=name, record=kind)
-    settings = save(_file(), changes=changes, unset=[inner] if value is None else [])
+    settings = save_part(_file(), part, kind or Settings, changes, unset=[inner] if value is None else [])
     row = {row["key"]: row for row in describe_settings(settings, before=before)}.get(to_camel(to_snake(key)))
     text = _line(row) if row is not None else f"{key} is taken out"
     emit({"file": str(_file()), "setting": row}, text)

@@ -268,13 +268,6 @@ def _read(path: Path) -> str | None:
         raise StorageError(f"{path} cannot be read: {error.strerror}; name another file with --settings") from error
 
 
-def _next_backup(path: Path) -> Path:
-    """Where a backup goes: after the newest one, the first is number 1."""
-    begin = f"{path.name}.theorex-backup-"
-    ends = (other.name.removeprefix(begin) for other in path.parent.glob("*.theorex-backup-*"))
-    return path.with_name(f"{begin}{1 + max((int(end) for end in ends if end.isdecimal()), default=0)}")
-
-
 def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
     """Write the file as a whole, or remove it; returns where its former bytes are kept."""
     if _read(path) != before:
@@ -284,7 +277,10 @@ def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
         path.parent.mkdir(parents=True, exist_ok=True)
         if before is not None:
             mode = path.stat().st_mode & 0o7777
-            backup = _next_backup(path)
+            begin = f"{path.name}.theorex-backup-"
+            ends = (other.name.removeprefix(begin) for other in path.parent.glob("*.theorex-backup-*"))
+            newest = max((int(end) for end in ends if end.isdecimal()), default=0)
+            backup = path.with_name(f"{begin}{newest + 1}")
             write_atomically(backup, before.encode(), mode=mode)
         if after is None:
             path.unlink()

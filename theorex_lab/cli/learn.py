@@ -17,7 +17,6 @@ from theorex_lab.console.options import ANY_AGENT, OWN_AGENT, REVIEWER, SESSION,
 from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from theorex_lab.designs.theorex.upkeep import Refined
     from theorex_lab.evolution.cases import Judged, TraceReviewRecord
     from theorex_lab.evolution.outcomes import Outcome
     from theorex_lab.lab import Lab
@@ -60,8 +59,8 @@ def outcome(agent: str | None, decision: str | None, result: str | None, succeed
         raise click.UsageError("Give --decision or --trace-id, --result, and one of --success and --fail; or --id.")
     lab = open_lab()
     if outcome_id is None:
-        given["tags"] = [tag.strip() for several in tags for tag in several.split(",") if tag.strip()]
-        given["session"] = session
+        named = [tag.strip() for several in tags for tag in several.split(",") if tag.strip()]
+        given |= {"tags": named, "session": session}
         if trace_id is None:
             done = lab.outcomes.record(own_agent(agent), str(decision), str(result), **given)
         else:
@@ -167,10 +166,9 @@ def _either(yes: bool, no: bool, yes_name: str, no_name: str) -> bool | None:
 
 
 def _ask_judge(lab: Lab, outcomes: Iterable[Outcome]) -> Judged:
-    from theorex_lab.evolution.cases import Panel
-    from theorex_lab.evolution.cases import judge as score
+    from theorex_lab.evolution import cases
 
-    return score(lab.outcomes, outcomes, Panel(lab.settings))
+    return cases.judge(lab.outcomes, outcomes, cases.Panel(lab.settings))
 
 
 ALL = "all"
@@ -189,9 +187,8 @@ def policy_snapshot(reason: str) -> None:
     from theorex_lab.evolution.policy import policy_settings, snapshot
 
     lab = open_lab()
-    metrics = score_policy(lab.home)
-    now = policy_settings(lab.settings)
-    kept = snapshot(lab.journal, now, at=lab.clock.now(), reason=reason, metrics=metrics)
+    said: dict[str, Any] = {"at": lab.clock.now(), "reason": reason, "metrics": score_policy(lab.home)}
+    kept = snapshot(lab.journal, policy_settings(lab.settings), **said)
     emit(kept.to_dict(), f"policy {kept.number} kept: {_metrics(kept.metrics)}")
 
 
@@ -296,8 +293,7 @@ _AGENT = agent_option("The agent, or all; default $THEOREX_AGENT, else main.")
 
 def _named(agent: str | None) -> str | None:
     """The agent's name; None for all."""
-    name = own_agent(agent)
-    return None if name == ALL else name
+    return None if (name := own_agent(agent)) == ALL else name
 
 
 @command("trace-review")
@@ -328,8 +324,7 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     """
     from theorex_lab.evolution.nightly import agents_of
 
-    name = _named(agent)
-    lab = open_lab(all_projects=True)
+    name, lab = _named(agent), open_lab(all_projects=True)
     reviews, reason = _reviews(lab, name, reviewer)
     names = [name] if name is not None else agents_of(lab.home)
     refined = [lab.theorex.refine(agent=agent_name, days=days) for agent_name in names]
@@ -339,14 +334,13 @@ def evolve_review(agent: str | None, reviewer: str, days: float | None) -> None:
     result: dict[str, Any] = {"reviews": [review.to_dict() for review in reviews], "reviewer": reason}
     result |= {"refined": [tags.to_dict() for tags in refined], "promoted": {"concepts": concepts, "links": links}}
     result["context"] = {"path": str(lab.context_file), "concepts": context.concepts, "fixes": context.fixes}
-    lines = [*_shown(reviews, reason), *map(_refined_line, refined), f"promoted: {concepts} concepts, {links} links"]
+    lines = _shown(reviews, reason)
+    for tags in refined:
+        won, lost = (one_row(", ".join(tag.tag for tag in told)) or "nothing" for told in (tags.won, tags.lost))
+        lines.append(f"{tags.agent}: won {won}, lost {lost}; {len(tags.observations)} observations written")
+    lines.append(f"promoted: {concepts} concepts, {links} links")
     lines.append(f"context: {context.concepts} concepts and {context.fixes} fixes in {lab.context_file}")
     emit(result, "\n".join(lines))
-
-
-def _refined_line(refined: Refined) -> str:
-    won, lost = (one_row(", ".join(tag.tag for tag in tags)) or "nothing" for tags in (refined.won, refined.lost))
-    return f"{refined.agent}: won {won}, lost {lost}; {len(refined.observations)} observations written"
 
 
 def _reviews(lab: Lab, agent: str | None, kind: str, *, again: bool = False) -> tuple[list[TraceReviewRecord], str]:
@@ -359,12 +353,9 @@ def _shown(reviews: Sequence[TraceReviewRecord], reason: str) -> list[str]:
     lines, left = [f"reviewer: {reason}"], dict[str, list[str]]()
     for review in reviews:
         if review.written_to_axon:
-            sure = (
-                ""
-                if review.confidence is None
-                else f", step {review.decisive_step} with confidence {review.confidence:.2f}"
-            )
-            about = f"{review.failure_class}, {review.score:.2f} by {review.model_used}{sure}"
+            sure = review.confidence
+            step = "" if sure is None else f", step {review.decisive_step} with confidence {sure:.2f}"
+            about = f"{review.failure_class}, {review.score:.2f} by {review.model_used}{step}"
             lines.append(f"{review.outcome_id}  {about}: {review.fix_description}")
         else:
             said = f"by {review.model_used or 'nobody'}: not written: {review.problem}"

@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,13 +14,12 @@ import click
 from theorex_lab.cli import open_lab, write_picture
 from theorex_lab.console import command, emit, given_options, one_row, write_whole
 from theorex_lab.console.options import PICTURE, SEED
-from theorex_lab.errors import InvalidInput, TheorexError
+from theorex_lab.errors import InvalidInput
 
 if TYPE_CHECKING:
     from theorex_lab.experiments.scores.compare import Comparison
     from theorex_lab.memory.decay import Law
 
-EXPLORER_NOTEBOOK = "01_decay_tuning.ipynb"
 _LOG = "A git repository, a file of accesses, transcripts, or a data set."
 _FORMATS = ("git", "git-touches", "jsonl", "csv", "sessions")
 
@@ -117,9 +115,8 @@ def tour(repo: str, transcripts: str | None, output: str, seed: int) -> None:
 @click.option("--port", type=click.IntRange(1, 65_535), help="Port of the server; default its own.")
 @click.option("--no-browser", is_flag=True, help="Do not open a browser.")
 @click.option("--folder", help="Where to work; default the checkout's notebooks, else a copy in ./theorex-notebooks.")
-@click.option("--voila", is_flag=True, help="Serve 01_decay_tuning as a page without code, through Voila.")
 @click.argument("more", nargs=-1, type=click.UNPROCESSED)
-def lab(port: int | None, no_browser: bool, folder: str | None, voila: bool, more: tuple[str, ...]) -> None:
+def lab(port: int | None, no_browser: bool, folder: str | None, more: tuple[str, ...]) -> None:
     """Runs until you stop it with Ctrl-C. The address that is printed holds a token made for this run. Told to end, by
     `kill` or a terminal that closes, its kernels end with it.
 
@@ -127,10 +124,9 @@ def lab(port: int | None, no_browser: bool, folder: str | None, voila: bool, mor
 
     JSON: {folder, command}
     """
-    if voila and find_spec("voila") is None:
-        raise TheorexError("Voila is not installed; install it with: pip install voila (in a checkout, uv pip install)")
     where = _notebooks(Path(folder) if folder else None)
-    arguments = [*_server(where, port, voila), *(["--no-browser"] if no_browser else []), *more]
+    given = [*([f"--ServerApp.port={port}"] if port else []), *(["--no-browser"] if no_browser else []), *more]
+    arguments = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={where}", *given]
     emit({"folder": str(where), "command": arguments}, f"notebooks in {where}")
     _become(arguments)
 
@@ -141,14 +137,6 @@ def _become(arguments: list[str]) -> None:
     if os.name == "nt":  # where the shell would not wait for it
         sys.exit(subprocess.call(arguments))
     os.execv(arguments[0], arguments)
-
-
-def _server(where: Path, port: int | None, voila: bool) -> list[str]:
-    """Voila asks for no token of its own accord, and a page starts a kernel: `--token` makes it ask."""
-    option, own = "--port", ["voila", str(where / EXPLORER_NOTEBOOK), "--token"]
-    if not voila:
-        option, own = "--ServerApp.port", ["jupyterlab", f"--ServerApp.root_dir={where}"]
-    return [sys.executable, "-m", *own, *([f"{option}={port}"] if port else [])]
 
 
 def _notebooks(folder: Path | None) -> Path:

@@ -50,10 +50,9 @@ def role_route(query: tuple[str, ...]) -> None:
     from theorex_lab.routing.roles import route_to_agent
 
     query_type = classify(" ".join(query)).query_type
-    choice = route_to_agent(query_type, open_lab().settings.roles)
-    agent, role, model = choice.agent_id, choice.role, choice.model_preference
-    result = {"agent": agent, "role": role, "model": model, "query_type": query_type, "reason": choice.reason}
-    emit(result, f"{agent} ({role}, {model or 'any model'}): {choice.reason}")
+    agent, role, model, reason = route_to_agent(query_type, open_lab().settings.roles)
+    result = {"agent": agent, "role": role, "model": model, "query_type": query_type, "reason": reason}
+    emit(result, f"{agent} ({role}, {model or 'any model'}): {reason}")
 
 
 @command("roles")
@@ -90,8 +89,7 @@ def trace_stats(agent: str | None) -> None:
     JSON: {stats: [{query_type, model, n, success_rate, low, high, lost, unavailable, …}], open}
     """
     found = open_lab().trace_stats(agent=agent)
-    rows = found.to_dict()
-    table = _as_table(rows) if rows else "no call has ended"
+    table = _as_table(rows) if (rows := found.to_dict()) else "no call has ended"
     emit({"stats": rows, "open": found.open}, f"{table}\n{found.open} calls are open")
 
 
@@ -107,8 +105,8 @@ def matrix_build() -> None:
     with lab.views.reading(evidence_view(lab.home)) as view:
         cells = view.table.cells(QUERY_TYPE_PREFIX)
         lab.views.snapshot(view)
-    result = {"records": int(cells.n.sum()), "cells": len(cells)}
-    emit(result, f"{result['records']} runs in {result['cells']} cells")
+    records = int(cells.n.sum())
+    emit({"records": records, "cells": len(cells)}, f"{records} runs in {len(cells)} cells")
 
 
 @command("matrix-show")

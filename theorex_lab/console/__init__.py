@@ -47,13 +47,10 @@ class Command(_Merging):
         long = {name for option in self.params if (option.metavar or "").endswith("…") for name in option.opts}
         spread, current = list[str](), ""
         for arg in args:
-            if arg in long:
-                current = arg
-            elif current and not arg.startswith("--"):
-                spread += [current, arg]
-            else:
-                current = ""
-                spread.append(arg)
+            if arg.startswith("--"):
+                current = arg if arg in long else ""
+            if arg not in long:
+                spread += [current, arg] if current else [arg]
         return super().parse_args(ctx, spread)
 
 
@@ -142,7 +139,7 @@ def keeps_secrets(function: Callable[..., Any]) -> Callable[..., Any]:
 def reads_project(function: Callable[..., Any]) -> Callable[..., Any]:
     """Give a command that gives memory back `--project` and `--all-projects`; default is the working folder's project."""
 
-    @_project_option("A project's name or folder; default: this folder's.")
+    @_project_option("A project's name or folder; default: this folder's.", _named_project)
     @click.option("--all-projects", is_flag=True, help="What is of other projects too.")
     @wraps(function)
     def run(*args: Any, project: str | None, all_projects: bool, **kwargs: Any) -> Any:
@@ -154,20 +151,17 @@ def reads_project(function: Callable[..., Any]) -> Callable[..., Any]:
     return run
 
 
-def tends_project(function: Callable[..., Any]) -> Callable[..., Any]:
+def tends_project(function: F) -> F:
     """Give a command that keeps the memory in order `--project`; default are all."""
-
-    @_project_option("Only this project, by name or folder; default: all.")
-    @wraps(function)
-    def run(*args: Any, project: str | None, **kwargs: Any) -> Any:
-        given_options()["project"] = project or ""
-        return function(*args, **kwargs)
-
-    return run
+    return _project_option("Only this project, by name or folder; default: all.", _tended, expose_value=False)(function)
 
 
-def _project_option(about: str) -> Callable[[F], F]:
-    return click.option("--project", callback=_named_project, metavar="P", help=about)
+def _project_option(about: str, callback: Callable[..., Any], **how: Any) -> Callable[[F], F]:
+    return click.option("--project", callback=callback, metavar="P", help=about, **how)
+
+
+def _tended(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    context.ensure_object(dict)["project"] = _named_project(context, parameter, value) or ""
 
 
 def _named_project(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:  # noqa: ARG001
@@ -185,11 +179,6 @@ def named_clock() -> Clock:
     """The clock that the options name."""
     now = given_options().get("now")
     return FixedClock.at(now) if now else SystemClock()
-
-
-def named_preset() -> str | None:
-    """The preset that the options name."""
-    return cast("str | None", given_options().get("preset"))
 
 
 def open_lab() -> Any:

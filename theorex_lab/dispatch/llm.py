@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from theorex_lab.config import Settings
 from theorex_lab.config_file import unambiguous
@@ -87,16 +87,6 @@ class ChainAnswer:
     kinds: dict[str, str] = field(default_factory=dict)
 
 
-class CallOptions(TypedDict, total=False):
-    """What `ask` hands on to each `ModelClient.complete`."""
-
-    json_schema: dict[str, Any] | None
-    max_tokens: int | None
-    temperature: float | None
-    seed: int | None
-    timeout_seconds: float | None
-
-
 class _Busy(ModelUnavailable):
     """The endpoint asks to come back later, in `wait_seconds` where it says so."""
 
@@ -150,9 +140,10 @@ class ModelClient:
         """Close the connections."""
         self._client.close()
 
-    def complete(self, prompt: Prompt, **options: Unpack[CallOptions]) -> Completion:
+    def complete(self, prompt: Prompt, **options: Any) -> Completion:
         """Ask the model once; `timeout_seconds` bounds the whole call, with all its tries and waits.
 
+        `options`: json_schema, max_tokens, temperature, seed, timeout_seconds; None leaves what is set.
         `prompt`: one user message, or messages {"role": system|user|assistant, "content": text}. With `json_schema` the
         answer has to be JSON that satisfies it (numbers written as text do not) and is found parsed in `data`.
         Raises InvalidInput for a prompt or schema of another shape, UnusableAnswer for an answer that cannot be used,
@@ -198,16 +189,13 @@ class ModelClient:
         reply = post(self._client, self.url, body, deadline=deadline, limit_bytes=limit, key=self._api_key)
         latency_ms = (time.perf_counter() - started) * 1000
         if reply.status == 429 or 500 <= reply.status < 600:
-            self._put_off(reply)
+            text = f"{self.url} answered with the status {reply.status}: {self._excerpt(reply.content)}"
+            wait = reply.headers.get("Retry-After", "")
+            states = re.fullmatch(r"[0-9]{1,9}", wait)
+            raise _Busy(f"{text}; it asks for {wait} s", float(wait)) if states else _Busy(text, None)
         if reply.status != 200:
             self._refuse(f"the status {reply.status}: {self._excerpt(reply.content)}")
         return reply, latency_ms
-
-    def _put_off(self, reply: HttpReply) -> NoReturn:
-        text = f"{self.url} answered with the status {reply.status}: {self._excerpt(reply.content)}"
-        wait = reply.headers.get("Retry-After", "")
-        states = re.fullmatch(r"[0-9]{1,9}", wait)
-        raise _Busy(f"{text}; it asks for {wait} s", float(wait)) if states else _Busy(text, None)
 
     def _completion(self, reply: HttpReply, latency_ms: float, check: Check | None) -> Completion:
         try:
@@ -271,7 +259,7 @@ def client_for(name: str, settings: Settings) -> ModelClient:
 
 
 def ask(names: Sequence[str], prompt: Prompt, settings: Settings, *, clients: Clients = None,
-        **options: Unpack[CallOptions]) -> ChainAnswer:  # fmt: skip
+        **options: Any) -> ChainAnswer:  # fmt: skip
     """Ask the models of `names` in order until one answers; a timeout holds for each of them.
 
     Clients are taken from `clients`, and those made are put there for the caller to close; without it they are closed
@@ -293,9 +281,10 @@ def ask(names: Sequence[str], prompt: Prompt, settings: Settings, *, clients: Cl
                 kinds[name] = error.kind if isinstance(error, ModelUnavailable) else "refused"
                 attempts.append(Attempt(name, False, error=str(error), unavailable=kinds[name] != "bad_reply"))
             else:
-                cost = _cost(name, completion, settings)
+                price, tokens = settings.price(name), completion.tokens
+                cost = None if price is None or tokens is None else tokens * price / 1e6
                 parts = {key: getattr(completion, key) for key in ("prompt_tokens", "completion_tokens")}
-                attempts.append(Attempt(name, True, completion.latency_ms, completion.tokens, cost, **parts))
+                attempts.append(Attempt(name, True, completion.latency_ms, tokens, cost, **parts))
                 return ChainAnswer(completion, attempts, kinds)
     finally:
         for client in made.values():
@@ -309,11 +298,6 @@ def _client(name: str, settings: Settings, known: MutableMapping[str, ModelClien
         known.pop(name).close()
         held = None
     return held or known.setdefault(name, client_for(name, settings))
-
-
-def _cost(name: str, completion: Completion, settings: Settings) -> float | None:
-    price = settings.price(name)
-    return None if price is None or completion.tokens is None else completion.tokens * price / 1e6
 
 
 def _messages(prompt: Prompt) -> list[ChatMessage]:

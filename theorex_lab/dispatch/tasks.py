@@ -7,7 +7,7 @@ whichever process appends step k first has taken it, and every other one is told
 import re
 from collections import namedtuple
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -93,29 +93,28 @@ class Tasks(View):
             if event.kind == ERASURE:
                 erased.update(event.body["ids"])
             elif event.kind == "task_submitted":
-                self._submit(event)
+                self.ids.number(event.body["task_id"])
+                self.tasks.add(to=self.agents.number(event.body["to"]), seq=event.seq, step_seq=event.seq)
             else:
                 self._advance(event)
-        if erased:  # the end of the batch will do, since a step after an erased one is not taken in
-            self._forget(erased)
+        # The end of the batch will do, since a step after an erased one is not taken in.
+        for row in np.flatnonzero(np.isin(self.tasks["state"], (SUBMITTED, WORKING))).tolist() if erased else ():
+            if derived_event_id("task", self.ids[row], int(self.tasks["step"][row]) + 1) in erased:
+                self.tasks.put(row, state=_ERASED)
 
     def find(self, task_id: str) -> int | None:
         """The row of a task; None where there is none, or a step of it was erased."""
         row = self.ids.find(task_id)
         return None if row is None or self.tasks["state"][row] == _ERASED else row
 
-    def rows_of(self, agent: str) -> list[int]:
-        """Rows of the tasks that were sent to an agent, oldest first."""
-        mine = self.tasks["to"] == self.agents.find(agent)
-        found: list[int] = np.flatnonzero(mine & (self.tasks["state"] != _ERASED)).tolist()
-        return found
-
-    def claimable(self, agent: str, now: int) -> list[int]:
-        """Rows of the agent's tasks that wait, or whose lease is over at `now` (µs UTC), oldest first."""
+    def rows_of(self, agent: str, claimable_at: int | None = None) -> list[int]:
+        """Rows of the tasks that were sent to an agent, oldest first; of those that wait, or whose lease is over, at a time (µs UTC)."""
         table = self.tasks
-        free = (table["state"] == SUBMITTED) | ((table["state"] == WORKING) & (table["lease_until"] <= now))
-        rows: list[int] = np.flatnonzero(free & (table["to"] == self.agents.find(agent))).tolist()
-        return rows
+        chosen = (table["to"] == self.agents.find(agent)) & (table["state"] != _ERASED)
+        if claimable_at is not None:
+            over = (table["state"] == WORKING) & (table["lease_until"] <= claimable_at)
+            chosen &= (table["state"] == SUBMITTED) | over
+        return [*map(int, np.flatnonzero(chosen))]
 
     def standing(self, row: int, now: int) -> _Standing:
         """How the task in this row stands at `now` (µs UTC): once its lease is over it is submitted again."""
@@ -123,10 +122,6 @@ class Tasks(View):
         if found.state == WORKING and found.lease_until <= now:
             return found._replace(state=SUBMITTED)
         return found
-
-    def _submit(self, event: Event) -> None:
-        self.ids.number(event.body["task_id"])
-        self.tasks.add(to=self.agents.number(event.body["to"]), seq=event.seq, step_seq=event.seq)
 
     def _advance(self, event: Event) -> None:
         body = event.body
@@ -140,11 +135,6 @@ class Tasks(View):
         if body["attempt"] != self.tasks["attempt"][row]:
             self.tasks.put(row, attempt=body["attempt"], claimed_at=event.at)
         self.tasks.put(row, state=WORKING, lease_until=body["lease_until"])
-
-    def _forget(self, erased: set[str]) -> None:
-        for row in np.flatnonzero(np.isin(self.tasks["state"], (SUBMITTED, WORKING))).tolist():
-            if derived_event_id("task", self.ids[row], int(self.tasks["step"][row]) + 1) in erased:
-                self.tasks.put(row, state=_ERASED)
 
 
 class TaskBoard:
@@ -233,17 +223,16 @@ class TaskBoard:
         to refuse it would only have it done twice. Raises InvalidInput for an unknown id, or where the worker does not
         hold the task; then nothing was written.
         """
-        _check_json(result, "result", self.home.settings.max_text_bytes)
-        return self._end(task_id, worker, "completed", result, keep_secrets)
+        return self._end(task_id, worker, "completed", "result", result, keep_secrets)
 
     def fail(self, task_id: str, reason: str, *, worker: str | None = None, keep_secrets: bool = False) -> Task:
         """Report a task as failed; the reason is its result. Otherwise as `complete`."""
         if not isinstance(reason, str) or not reason.strip():
             raise InvalidInput(f"got the reason {reason!r}; allowed is a text that says why the task failed")
-        _check_json(reason, "reason", self.home.settings.max_text_bytes)
-        return self._end(task_id, worker, "failed", reason, keep_secrets)
+        return self._end(task_id, worker, "failed", "reason", reason, keep_secrets)
 
-    def _end(self, task_id: str, worker: str | None, state: str, result: Any, keep_secrets: bool) -> Task:
+    def _end(self, task_id: str, worker: Name, state: str, what: str, result: Any, keep_secrets: bool) -> Task:
+        _check_json(result, what, self.home.settings.max_text_bytes)
         with door(keep_secrets=keep_secrets):
             body = {"state": state, "result": kept_value(result)}
         return self._follow(task_id, worker, "task_ended", lambda _claim, _now: body)
@@ -264,7 +253,7 @@ class TaskBoard:
 
     def _next_claim(self, agent: str, now: int, lost: set[str], *, worker: str, lease: int) -> Event | None:
         with self.home.views.reading(Tasks) as view:
-            for row in view.claimable(agent, now):
+            for row in view.rows_of(agent, now):
                 standing = view.standing(row, now)
                 lease_until = min(now + lease, LATEST)
                 body = {"worker": worker, "attempt": standing.attempt + 1, "lease_until": lease_until}
@@ -335,13 +324,11 @@ def _step(kind: str, task_id: str, step: int, body: Body, *, agent: str, at: int
 
 def _as_task(standing: _Standing, sent: Event, last: Event) -> Task:
     held, ended = standing.state == WORKING, standing.state in (COMPLETED, FAILED)
+    known: Any = {"claimed_at": standing.claimed_at, "worker": last.body["worker"]} if held or ended else {}
+    known |= {"completed_at": last.at, "result": last.body["result"]} if ended else {}
+    known |= {"lease_until": standing.lease_until} if held else {}
     task_id, sender, to, kind, payload = (sent.body[name] for name in ("task_id", "from", "to", "type", "payload"))
-    task = Task(task_id, sender, to, kind, payload, STATES[standing.state], standing.attempt, sent.at)
-    if held or ended:
-        task = replace(task, claimed_at=standing.claimed_at, worker=last.body["worker"])
-    if ended:
-        return replace(task, completed_at=last.at, result=last.body["result"])
-    return replace(task, lease_until=standing.lease_until) if held else task
+    return Task(task_id, sender, to, kind, payload, STATES[standing.state], standing.attempt, sent.at, **known)
 
 
 def _check_worker(worker: str) -> str:

@@ -150,7 +150,10 @@ def trace(views: Views, trace_id: str) -> Trace:
     if any(event.erased for event in steps):
         raise InvalidInput(f"the trace {trace_id!r} was erased; nothing is left of what it said")
     if not steps or steps[0].kind != "trace_started":
-        near = _nearest(views.get(Traces), trace_id)
+        known = views.get(Traces).ids
+        newest = [known[row] for row in range(max(len(known) - _NEAREST_AMONG, 0), len(known))]
+        nearest = difflib.get_close_matches(trace_id[:128], newest, n=1, cutoff=0)
+        near = f"the nearest is {nearest[0]}" if nearest else "there are no traces yet"
         raise InvalidInput(f"got the trace id {trace_id!r}, which is not in the journal; {near}")
     start, *end = steps
     if (outcome_id := start.body["outcome_id"]) is None:
@@ -228,13 +231,6 @@ def _trace(start: Event, end: Event | None, tools: Sequence[Event], outcome_id: 
         task=asked["task"], response=answered.get("response", ""), attempts=tuple(answered.get("attempts", ())),
         events=tuple({**said, "at": to_iso(tool.at)} for said, tool in zip(texts, tools, strict=True)),
         total_tokens=known.pop("tokens"), **known)  # fmt: skip
-
-
-def _nearest(view: Traces, trace_id: str) -> str:
-    count = len(view.ids)
-    newest = [view.ids[row] for row in range(max(count - _NEAREST_AMONG, 0), count)]
-    near = difflib.get_close_matches(trace_id[:128], newest, n=1, cutoff=0)
-    return f"the nearest is {near[0]}" if near else "there are no traces yet"
 
 
 def _key(trace_id: str) -> np.uint64:

@@ -10,7 +10,7 @@ import socket
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from theorex_lab.dispatch.traces import Traces
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id, new_event_id
-from theorex_lab.journal.base import Journal, append_once
+from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.files import exclusive, told
 from theorex_lab.journal.view import Views
@@ -97,7 +97,7 @@ class Dispatcher:
     def __init__(self, home: Home, *, power: Power | None = None, ask: Ask | None = None) -> None:
         self.home = home
         self._power, self._calls = power, home.folder / "calls"
-        self._ask = ask or self._ask_models
+        self._ask = ask
         self._begin()
         self.close_lost()
 
@@ -194,11 +194,12 @@ class Dispatcher:
 
     def _checked(self, names: Sequence[str], task: DispatchTask, settings: Settings) -> ChainAnswer:
         """The first answer that passes the task's check; one that does not is a failed attempt that was paid for."""
+        asks: Ask = self._ask or partial(ask, clients=self._clients)
         if task.check is None:
-            return self._ask(names, task.task, settings) if names else ChainAnswer(None, [])
+            return asks(names, task.task, settings) if names else ChainAnswer(None, [])
         attempts: list[Attempt] = []
         for name in names:
-            answer = self._ask([name], task.task, settings)
+            answer = asks([name], task.task, settings)
             attempts += answer.attempts
             if answer.completion is not None and checker(task.check)(answer.completion.text):
                 return replace(answer, attempts=attempts)
@@ -206,9 +207,6 @@ class Dispatcher:
                 failed = f"the answer did not pass the check {getattr(task.check, '__name__', task.check)}"
                 attempts[-1] = replace(attempts[-1], success=False, latency_ms=None, error=failed)
         return ChainAnswer(None, attempts)
-
-    def _ask_models(self, names: Sequence[str], prompt: str, settings: Settings) -> ChainAnswer:
-        return ask(names, prompt, settings, clients=self._clients)
 
     def _end(self, start: Start, answer: ChainAnswer) -> End:
         attempts, completion = tuple(answer.attempts), answer.completion
@@ -328,8 +326,11 @@ def close_lost(views: Views, folder: Path, at: int) -> list[str]:
     closed = []
     for start in views.journal.read(ids=ids):
         with _given_up(start, folder, at) as problem:
-            if problem and _close(views.journal, start, at, problem):
-                closed.append(start.body["trace_id"])
+            body = start.body
+            begun = Start(body["trace_id"], start.agent, start.at, "", body["query_type"], session=start.session)
+            end = End(begun.trace_id, at, success=False, model=body["model"] or "", error=problem, lost=True)
+            if problem and append_once(views.journal, [end.event(begun)]):  # else it has ended meanwhile
+                closed.append(begun.trace_id)
     for path in folder.glob(f"{this_place()}-*.lock"):
         with _is_free(folder, path.stem):
             pass
@@ -363,14 +364,6 @@ def _is_free(folder: Path, lock: str) -> Iterator[bool]:
         if free:
             with suppress(OSError):  # it is tried again when a home is opened
                 path.unlink(missing_ok=True)
-
-
-def _close(journal: Journal, started: Event, at: int, problem: str) -> bool:
-    """Append the END of a lost trace; False where it has ended meanwhile."""
-    body = started.body
-    start = Start(body["trace_id"], started.agent, started.at, "", body["query_type"], session=started.session)
-    end = End(start.trace_id, at, success=False, model=body["model"] or "", error=problem, lost=True)
-    return append_once(journal, [end.event(start)])
 
 
 def _lock_file(folder: Path, lock: str) -> Path:

@@ -12,7 +12,7 @@ from theorex_lab.clock import EARLIEST, to_iso
 from theorex_lab.design import Asked, AuditPart, SearchFound, Told
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
-from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.event import Event
 from theorex_lab.text.line import one_line
 
 _WORDS_CHARACTERS = 200
@@ -91,35 +91,25 @@ def _told_by(part: AuditPart, home: Home, asked: Asked) -> list[SearchFound]:
 
 def _take(event: Event) -> Iterator[Told]:
     """What an event of the home's own kinds tells: one entry."""
-    kind, detail = _TELL[event.kind]
-    yield kind, event.agent, detail(event.body)
+    kind, names = _TELL[event.kind]
+    body = event.body
+    told = {name: body.get(name) for name in names.split() if name != "text" or name in body}
+    told = {name: cut(value) if isinstance(value, str) else value for name, value in told.items()}
+    if event.kind == "salvaged":
+        lost = ", ".join(f"{first}–{last}" if last > first else f"{first}" for first, last in body["lost"])
+        told = {"kept": told["events"], "lost": lost or "nothing", "set_aside": told["set_aside"]}
+    elif event.kind == "reviewed":
+        told["fix"] = told.pop("fix_description")
+    elif event.kind == "erasure":
+        told = {"events": len(body["ids"])}
+    yield kind, event.agent, told
 
 
-def _outcome(body: Body) -> Body:
-    return {"decision": cut(body["decision"]), "success": body["success"], "tags": body["tags"]}
-
-
-def _reviewed(body: Body) -> Body:
-    told = {name: body[name] for name in ("outcome_id", "score", "confidence", "failure_class", "model_used")}
-    return {**told, "fix": cut(body["fix_description"])}
-
-
-def _gated(body: Body) -> Body:
-    return {name: body.get(name) for name in ("decision", "before", "after", "n", "policy")}
-
-
-def _salvage(body: Body) -> Body:
-    lost = ", ".join(f"{first}–{last}" if last > first else f"{first}" for first, last in body["lost"])
-    return {"kept": body["events"], "lost": lost or "nothing", "set_aside": body["set_aside"]}
-
-
-def _mark(body: Body) -> Body:
-    return {"item": body["item"], "undo": body["undo"], **({"text": cut(body["text"])} if "text" in body else {})}
-
-
-# Kind of an event -> the kind of the one entry that it is told as, and what there is to say.
-_TELL: dict[str, tuple[str, Callable[[Body], Body]]] = {
-    "outcome": ("outcome_record", _outcome), "reviewed": ("review", _reviewed), "gated": ("gate", _gated),
-    "erasure": ("erasure", lambda body: {"events": len(body["ids"])}), "salvaged": ("salvage", _salvage),
-    "pinned": ("pin", _mark), "dismissed": ("dismiss", _mark), "corrected": ("correct", _mark)}  # fmt: skip
+# Kind of an event -> the kind of the one entry that it is told as, and what it tells.
+_TELL: dict[str, tuple[str, str]] = {
+    "outcome": ("outcome_record", "decision success tags"),
+    "reviewed": ("review", "outcome_id score confidence failure_class model_used fix_description"),
+    "gated": ("gate", "decision before after n policy"),
+    "erasure": ("erasure", ""), "salvaged": ("salvage", "events lost set_aside"), "pinned": ("pin", "item undo text"),
+    "dismissed": ("dismiss", "item undo text"), "corrected": ("correct", "item undo text")}  # fmt: skip
 _OWN = AuditPart({kind: (event,) for event, (kind, _) in _TELL.items()}, lambda: _take)

@@ -98,9 +98,8 @@ def what_failed(home: Home, wanted: Wanted) -> list[Line]:
     once: dict[tuple[str, ...], Event] = {}
     for event in sorted(failed, key=lambda event: (event.at, event.seq), reverse=True):
         once.setdefault((event.agent, *(event.body[name] for name in ("source", "decision", "result"))), event)
-    trusted = [event for event in once.values() if _is_trusted(event)][:MOST_FAILURES]
-    heard = [event for event in once.values() if not _is_trusted(event)][:MOST_FAILURES]
-    return [_line(event, wanted.now) for event in [*trusted, *heard]]
+    chosen = [[event for event in once.values() if _is_trusted(event) is way][:MOST_FAILURES] for way in (True, False)]
+    return [_line(event, wanted.now) for event in [*chosen[0], *chosen[1]]]
 
 
 def _is_trusted(event: Event) -> bool:

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from theorex_lab.errors import InvalidInput
@@ -27,6 +26,9 @@ MOST_TOOL_EVENTS, FIX_CHARACTERS, PROBLEM_CHARACTERS = 80, 300, 500
 WORDS_CHARACTERS = 1_500  # of each text of an outcome or call that a model is shown
 PROMPTS = read_sections(__file__, "prompts.txt")
 MOST_SILENCES = 2
+_TOLD = (
+    "outcome_id", "trace_id", "score", "fix_description", "decisive_step", "failure_class", "written_to_axon",
+    "model_used", "problem", "observation_id", "confidence")  # fmt: skip
 _SILENT = f"silent {MOST_SILENCES} times in a row in this run"
 NOBODY_ASKED = f"nobody was asked: each model of the setting reviewers was {_SILENT}, or none is named"
 
@@ -78,25 +80,24 @@ class ReviewVerdict:
 
 
 @dataclass(frozen=True)
-class TraceReviewRecord:
-    """What came of one review. written_to_axon: whether the fix is remembered; if not, `problem` says why.
+class TraceReviewRecord(ReviewVerdict):
+    """What came of one review; where no fix is remembered, `problem` says why.
 
-    observation_id: of the fix, by which a person confirms it.  confidence: of the step, as in `ReviewVerdict`.
+    observation_id: of the fix, by which a person confirms it; None for none.
     """
 
-    outcome_id: str
-    trace_id: str | None
-    score: float
-    fix_description: str
-    decisive_step: int | None
-    failure_class: str
-    written_to_axon: bool
-    model_used: str
-    problem: str | None = None
+    outcome_id: str = ""
+    trace_id: str | None = None
     observation_id: str | None = None
-    confidence: float | None = None
 
-    to_dict = asdict  # as JSON holds it
+    @property
+    def written_to_axon(self) -> bool:
+        """Whether the fix is remembered."""
+        return self.observation_id is not None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON holds it."""
+        return {name: getattr(self, name) for name in _TOLD}
 
 
 class Reviewer(Protocol):
@@ -187,10 +188,6 @@ class Panel:
         """The models that are asked, in their order."""
         return tuple(self._settings.reviewers)
 
-    def without(self, names: Collection[str]) -> Callable[[str], ChainAnswer]:
-        """The panel without these models."""
-        return partial(self, skipped=names)
-
     def __call__(self, prompt: str, json_schema: dict[str, Any] | None = None, *,
                  skipped: Collection[str] = ()) -> ChainAnswer:  # fmt: skip
         """The answer of the first that gives one; see `dispatch.llm.ask`. Without any attempt nobody was asked."""
@@ -235,15 +232,11 @@ def judge(log: OutcomeLog, outcomes: Iterable[Outcome], ask: Ask) -> Judged:
     judged, problems = list[Outcome](), dict[str, str]()
     for outcome in outcomes:
         answer = ask(judge_prompt(outcome), SCHEMA)
-        score, problem = _score(answer)
-        if problem is None:
-            try:
-                model = answer.completion.model if answer.completion else ""
-                judged.append(log.correct(outcome.outcome_id, judge_score=score, model=model))
-            except InvalidInput as error:  # it was erased meanwhile
-                problem = one_line(str(error), PROBLEM_CHARACTERS)
-        if problem is not None:
-            problems[outcome.outcome_id] = problem
+        try:
+            model = answer.completion.model if answer.completion else ""
+            judged.append(log.correct(outcome.outcome_id, judge_score=_score(answer), model=model))
+        except InvalidInput as error:  # of no use, or the outcome was erased meanwhile
+            problems[outcome.outcome_id] = one_line(str(error), 2 * PROBLEM_CHARACTERS)
     return Judged(judged, problems)
 
 
@@ -253,21 +246,17 @@ def judge_pending(home: Home, agent: str | None) -> str:
     Asked are those of the setting `reviewers` that have a url in config.json, or run offline; one that costs money only
     where config.json names it among the `reviewers` too.
     """
-    settings = home.settings
-    names = [name for name in settings.reviewers if _may_be_asked(name, settings)]
+    settings, log = home.settings, OutcomeLog(home)
+    models = {name: settings.models[name] for name in settings.reviewers if name in settings.models}
+    chosen = settings.is_set("reviewers")
+    names = [
+        name for name, one in models.items() if one.url is not None and (chosen or one.cost_per_million_tokens == 0)
+    ]
     if not names:
         return "no model was set up for it"
-    log = OutcomeLog(home)
     found = judge(log, log.pending(agent=agent), Panel(settings.model_copy(update={"reviewers": names})))
     waiting = "".join(f"; {n} wait on: {problem}" for problem, n in Counter(found.problems.values()).most_common(3))
     return f"{len(found.judged)} outcomes judged{waiting}"
-
-
-def _may_be_asked(name: str, settings: Settings) -> bool:
-    model = settings.models.get(name)
-    if model is None or model.url is None:
-        return False
-    return model.cost_per_million_tokens == 0 or settings.is_set("reviewers")
 
 
 def judge_prompt(outcome: Outcome) -> str:
@@ -276,14 +265,15 @@ def judge_prompt(outcome: Outcome) -> str:
     return "\n".join([PROMPTS["judge"], *fenced_outcome(outcome), answer])
 
 
-def _score(answer: ChainAnswer) -> tuple[float, str | None]:
-    """The score, 0..1, or what was wrong with the answer; a decimal fraction up to 1 is taken for a score of 0..1."""
+def _score(answer: ChainAnswer) -> float:
+    """The score, 0..1; a decimal fraction up to 1 is taken for one of 0..1. Raises InvalidInput for an answer without one."""
     done = answer.completion
     if done is None:
-        return 0.0, why_none(answer)
+        raise InvalidInput(why_none(answer))
     score = done.data.get("score") if isinstance(done.data, dict) else None
     if isinstance(score, float) and 0 <= score <= 1:
-        return score, None
+        return score
     if isinstance(score, bool) or not isinstance(score, int | float) or not 0 <= score <= HIGHEST or score % 1:
-        return 0.0, f"{done.model} answered {one_line(done.text, PROBLEM_CHARACTERS)!r}; allowed is a score of 0 to {HIGHEST}"  # fmt: skip
-    return score / HIGHEST, None
+        said = one_line(done.text, PROBLEM_CHARACTERS)
+        raise InvalidInput(f"{done.model} answered {said!r}; allowed is a score of 0 to {HIGHEST}")
+    return score / HIGHEST

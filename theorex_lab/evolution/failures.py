@@ -1,5 +1,6 @@
 """Failures, reviewed once each: the fix enters the memory together with the review, or nothing does."""
 
+from collections import defaultdict
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any
@@ -11,7 +12,6 @@ from theorex_lab.evolution.cases import Case, Reviewer, ReviewVerdict, TraceRevi
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Body, Event, new_event
 from theorex_lab.journal.view import Views
 from theorex_lab.memory.observation import FIX_TYPE, TRUST, Entry, new_observation, project_in
@@ -36,19 +36,12 @@ def review_failures(home: Home, reviewer: Reviewer, *, agent: str | None = None,
     same failure and trace again. Those that were tried least come first. Raises InvalidInput for an agent outside the
     rule, StorageError where nothing can be written; what was reviewed before that stands.
     """
-    waiting = OutcomeLog(home).queue(agent=agent, again=again)
-    tries = _tries(home.journal) if waiting else {}
+    waiting, tries = OutcomeLog(home).queue(agent=agent, again=again), defaultdict[str, list[Body]](list)
+    for event in home.journal.tail(0, kinds=["review_failed"]) if waiting else ():
+        tries[event.body["outcome_id"]].append(event.body)
     work = _Work(home, reviewer, again, tries)
     # Two failures on which every model hangs must not block the rest.
     return [work.review(one) for one in sorted(waiting, key=lambda one: len(tries.get(one.outcome_id, ())))]
-
-
-def _tries(journal: Journal) -> dict[str, list[Body]]:
-    """What is noted of the reviews that came to nothing, by the id of their outcome."""
-    tries: dict[str, list[Body]] = {}
-    for event in journal.tail(0, kinds=["review_failed"]):
-        tries.setdefault(event.body["outcome_id"], []).append(event.body)
-    return tries
 
 
 class _Work:
@@ -63,7 +56,8 @@ class _Work:
         number = 1 + sum(1 for _ in policy.numbered_events(self.home.journal, "reviewed", outcome.outcome_id))
         if not self._waits(outcome):
             return _record(outcome, ReviewVerdict(0.0, "", "", problem=_MEANWHILE))
-        tried = self._tried(outcome)
+        tries = [] if self.again else self.tries.get(outcome.outcome_id, [])
+        tried = frozenset(attempt["reviewer"] for attempt in tries if attempt["trace_id"] == outcome.trace_id)
         if self.names and self.names <= tried:
             return _record(outcome, ReviewVerdict(0.0, "", "", problem=f"{_TRIED}: {', '.join(sorted(self.names))}"))
         found = _trace_of(self.home.views, outcome)
@@ -72,11 +66,6 @@ class _Work:
         sources = _sources(self.home.views, outcome, found)
         case = replace(case_of(outcome, found), tried=tried)
         return self._settle(case, _in_own_words(self.reviewer.review(case), case), sources, number)
-
-    def _tried(self, outcome: Outcome) -> frozenset[str]:
-        """Who had this failure, with this trace, and could say nothing of use; nobody, where it is to be done again."""
-        tries = [] if self.again else self.tries.get(outcome.outcome_id, [])
-        return frozenset(attempt["reviewer"] for attempt in tries if attempt["trace_id"] == outcome.trace_id)
 
     def _waits(self, outcome: Outcome) -> bool:
         """Whether it is still a failure that nobody has reviewed or erased since the queue was read."""
@@ -111,11 +100,14 @@ class _Work:
         said = outcome.tags, outcome.session, project_in(sources[:1])
         fix, _ = new_observation(Entry(text, outcome.agent_id, now, FIX_TYPE, source, *said), self.home.settings, now)
         lineage = tuple(event.id for event in sources)
-        fix = fix._replace(body={**fix.body, "concepts": _concepts(fix, verdict)}, lineage=lineage)
+        if verdict.about is not None:  # its words are a rule's
+            found = extract(verdict.about)
+            fix.body["concepts"] = [[one.concept_id, one.label, one.surface, one.count] for one in found]
+        fix = fix._replace(lineage=lineage)
         record = _record(outcome, verdict, observation_id=fix.id).to_dict()
         body = {name: value for name, value in record.items() if name not in ("written_to_axon", "problem")}
         rests_on, made = (*lineage, fix.id), derived_event_id("reviewed", outcome.outcome_id, number)
-        whose = {"agent": outcome.agent_id, "session": outcome.session}
+        whose: Any = {"agent": outcome.agent_id, "session": outcome.session}
         return [fix, new_event("reviewed", body, **whose, at=now, lineage=rests_on, event_id=made)]
 
     def _failed(self, case: Case, verdict: ReviewVerdict, sources: list[Event]) -> Event:
@@ -139,14 +131,6 @@ def _in_own_words(verdict: ReviewVerdict, case: Case) -> ReviewVerdict:
     return replace(verdict, fix_description="", problem=f"the fix_description holds {found}; {_ALLOWED}", reply=reply)
 
 
-def _concepts(fix: Event, verdict: ReviewVerdict) -> list[Any]:
-    """The concepts of a fix; those of what it is about, where its words are a rule's."""
-    if verdict.about is None:
-        found: list[Any] = fix.body["concepts"]
-        return found
-    return [[mention.concept_id, mention.label, mention.surface, mention.count] for mention in extract(verdict.about)]
-
-
 def _trace_of(views: Views, outcome: Outcome) -> Trace | None:
     """The trace of the last call that was made for the outcome; None where there is none, or it was erased."""
     with suppress(InvalidInput):  # erased
@@ -163,8 +147,6 @@ def _sources(views: Views, outcome: Outcome, found: Trace | None) -> list[Event]
     return [*sources, *steps[-1:], *both_ends(tools)]
 
 
-def _record(outcome: Outcome, verdict: ReviewVerdict, *, observation_id: str | None = None) -> TraceReviewRecord:
-    names = ("score", "fix_description", "decisive_step", "failure_class", "model_used", "problem", "confidence")
-    told = {name: getattr(verdict, name) for name in names}
-    told |= {"written_to_axon": observation_id is not None, "observation_id": observation_id}
-    return TraceReviewRecord(outcome.outcome_id, outcome.trace_id, **told)
+def _record(outcome: Outcome, verdict: ReviewVerdict, observation_id: str | None = None) -> TraceReviewRecord:
+    return TraceReviewRecord(
+        **vars(verdict), outcome_id=outcome.outcome_id, trace_id=outcome.trace_id, observation_id=observation_id)  # fmt: skip

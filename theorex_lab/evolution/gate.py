@@ -6,7 +6,7 @@ each design, are judged apart, since their scores mean different things.
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, Literal
 
 from theorex_lab.design import PolicyPart, Proposal
@@ -111,10 +111,13 @@ class _Gate:
     def run(self) -> Gated:
         now = digest(self.home.settings, self.part.settings)
         last = self.said[-1] if self.said else None
-        if last is not None and self._unfinished(last) and now in (last.body["against"], last.body["result"]):
+        unfinished = last is not None and last.body["decision"] == "accept" and self._policy_of(last) is None
+        if last is not None and unfinished and now in (last.body["against"], last.body["result"]):
             self._put_in_force(last)
             return _gated(last)
-        evidence = self._evidence()
+        # What the records of this part come to; another record, or another score of one, makes it another.
+        rule = encode([self.home.settings.gate_margin, self.home.settings.gate_min_samples])
+        evidence = derived_event_id("evidence", self.name, rule, encode(self.part.evidence(self.home)))
         for event in reversed(self.said):
             judged = (event.body["against"], event.body["result"] if event.body["decision"] == "accept" else None)
             if event.body["evidence"] == evidence and now in judged:
@@ -160,9 +163,6 @@ class _Gate:
         snapshot(self.journal, now, at=at, reason=reason, metrics={self.name: metrics}, lineage=[event.id])
         self.home.settings = changed
 
-    def _unfinished(self, event: Event) -> bool:
-        return event.body["decision"] == "accept" and self._policy_of(event) is None
-
     def _policy_of(self, event: Event) -> KeptPolicy | None:
         """The policy that an accepted gate kept."""
         return next((policy for policy in self.policies if event.id in policy.lineage), None)
@@ -174,12 +174,6 @@ class _Gate:
         undone = (event for event, number in accepted if any(first < number < last for last, first in restored))
         return frozenset(event.body["result"] for event in undone)
 
-    def _evidence(self) -> str:
-        """What the records of this part come to; another record, or another score of one, makes it another."""
-        rule = [self.home.settings.gate_margin, self.home.settings.gate_min_samples]
-        return derived_event_id("evidence", self.name, encode(rule), encode(self.part.evidence(self.home)))
-
 
 def _gated(event: Event, *, repeated: bool = False) -> Gated:
-    names = ("part", "decision", "before", "after", "n", "margin", "proposed", "policy")
-    return Gated(**{name: event.body[name] for name in names}, repeated=repeated)
+    return Gated(**{field.name: event.body[field.name] for field in fields(Gated)[:-1]}, repeated=repeated)

@@ -26,8 +26,7 @@ T = TypeVar("T")
 _MICROSECONDS = 1_000_000
 _PROBLEMS_TOLD = 3
 _MOST_PROJECTS = 50  # whose contexts are rendered
-# Reviews the failures of an agent, or of all where it is None.
-ReviewFailures = Callable[[str | None], Sequence[TraceReviewRecord]]
+ReviewFailures = Callable[..., Sequence[TraceReviewRecord]]  # of an `agent`, or of all where it is None
 
 
 class NightlyStep(NamedTuple):
@@ -88,7 +87,11 @@ class _Night:
         steps: dict[str, Callable[[], str]] = {"judge": self.judge, "review": self.review, **before, "gate": self.gate}
         steps |= {**after, "embed": self.embed, "boot-inject": self.boot_inject}
         report = NightlyReport(True, [self._isolated(lease, name, step) for name, step in steps.items()])
-        if not (report.ok and self._as_the_last_night_left_it()):
+        journal = self.home.journal
+        kinds = (journal.read(seqs=[seq], erased=True)[0].kind for seq in range(journal.last_seq(), 0, -1))
+        if (
+            not report.ok or next((kind for kind in kinds if kind != "lease"), "") != "nightly"
+        ):  # else nothing has happened
             gated = [result.to_dict() for result in self.gated]
             body = {"steps": report.to_dict()["steps"], "fixes": self.fixes, "gate": gated}
             lease.append([new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())])
@@ -98,7 +101,7 @@ class _Night:
         return judge_pending(self.home, self.agent) if self.asks_models else "no model was to be asked"
 
     def review(self) -> str:
-        records = self.review_failures(self.agent)
+        records = self.review_failures(agent=self.agent)
         written = self.fixes = sum(record.written_to_axon for record in records)
         problems = Counter(record.problem for record in records if record.problem)
         waiting = "".join(f"; {n} wait on: {problem}" for problem, n in problems.most_common(_PROBLEMS_TOLD))
@@ -130,12 +133,6 @@ class _Night:
         except TheorexError as error:
             ok, detail = False, str(error)
         return NightlyStep(name, ok, (self.home.clock.now() - started) / _MICROSECONDS, detail)
-
-    def _as_the_last_night_left_it(self) -> bool:
-        """Whether nothing but leases was appended since the last night."""
-        journal = self.home.journal
-        last = (journal.read(seqs=[seq], erased=True)[0].kind for seq in range(journal.last_seq(), 0, -1))
-        return next((kind for kind in last if kind != "lease"), "") == "nightly"
 
 
 def for_each_agent(home: Home, agent: str | None, act: Callable[[str], T]) -> list[T]:

@@ -17,7 +17,6 @@ from theorex_lab.ids import check_agent, check_session, derived_event_id
 from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
-from theorex_lab.memory.evidence import EvidenceTable
 from theorex_lab.memory.observation import check_tags, check_text
 from theorex_lab.project import check_project
 from theorex_lab.text.doors import door, kept_text
@@ -25,7 +24,6 @@ from theorex_lab.text.extract import extract
 
 WEIGHTS = {"explicit": 0.4, "thumbs": 0.2, "judge": 0.4}
 SUCCESS_WITHOUT_SCORE, FAILURE_WITHOUT_SCORE = 0.6, 0.0
-TAG_PREFIX = "tag/"
 
 
 def composite_score(success: bool, *, explicit: float | None = None, thumbs: float | None = None,
@@ -134,18 +132,6 @@ class Outcomes(View):
             mask &= self.rows["at"] >= since
         rows = np.flatnonzero(mask)
         return rows[np.argsort(self.rows["seq"][rows], kind="stable")]
-
-    def evidence(self, rows: NDArray[np.int64]) -> EvidenceTable:
-        """How these outcomes went, as evidence: a run under the key `tag/<tag>`, with the agent as option, for each tag.
-
-        It is made from the columns at each call, so that a correction takes back what was counted before.
-        """
-        table, entries = EvidenceTable(), np.flatnonzero(np.isin(self.tagged["outcome"], rows))
-        outcomes, tags = self.tagged["outcome"][entries], self.tagged["tag"][entries]
-        columns = (self.rows[name][outcomes].tolist() for name in ("agent", "success", "at"))
-        for tag, agent, success, at in zip(tags.tolist(), *columns, strict=True):
-            table.add(f"{TAG_PREFIX}{self.tags[tag]}", self.agents[agent], bool(success), at=at)
-        return table
 
     def queue(self, *, agent: str | None = None, threshold: float = 0.3, again: bool = False) -> NDArray[np.int64]:
         """Rows of failures scored up to `threshold` that were not reviewed (or, `again`, of all of them).
@@ -264,11 +250,9 @@ class OutcomeLog:
         told = call.task if decision is None else decision
         event = self._event(keep_secrets, agent=call.agent_id, decision=told, result=result, success=success, **more)
         body = {**event.body, "trace_id": trace_id}
-        answered = [attempt["model"] for attempt in call.attempts if attempt["success"]]
-        if answered:
-            body["answer"] = {"query_type": call.query_type, "model": answered[-1], "at": end.at}
-            if "source" in end.body:
-                body["answer"]["source"] = end.body["source"]
+        if answered := [attempt["model"] for attempt in call.attempts if attempt["success"]]:
+            heard = {"source": end.body["source"]} if "source" in end.body else {}
+            body["answer"] = {"query_type": call.query_type, "model": answered[-1], "at": end.at, **heard}
         event = event._replace(id=outcome_id_of(trace_id), body=body, lineage=(end.id,))
         try:
             self.home.journal.append([event])

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
@@ -25,7 +25,7 @@ POLICY_SETTINGS = (
     "sleep_after_days", "prune_threshold_days", "source_weights", "context_tokens", "promotion_threshold",
     "flush_threshold", "graduation_threshold", "roles", "battery_threshold", "matrix_min_samples",
     "matrix_success_weight", "matrix_half_life_days", "dispatch_context_pct")  # fmt: skip
-_LOCK_FILE = "policy.lock"
+_LOCK_FILE, _ROLLED_BACK = "policy.lock", "rolled back to"
 _READ_AT_ONCE = 64
 Candidate = tuple[dict[str, Any], Settings]  # changed settings by camelCase key, and the policy with them
 T = TypeVar("T")
@@ -53,7 +53,7 @@ class KeptPolicy:
     @property
     def is_rollback(self) -> bool:
         """Whether it was put in force again by a rollback to its parent."""
-        return self.parent is not None and self.reason == _rolled_back(self.parent)
+        return self.parent is not None and self.reason == f"{_ROLLED_BACK} {self.parent}"
 
     def to_dict(self) -> dict[str, Any]:
         """The policy as JSON holds it."""
@@ -111,15 +111,13 @@ def snapshot(journal: Journal, settings: Mapping[str, Any], *, at: int, reason: 
         number = len(before) + 1
         known = [event for event in before if not event.erased]
         origin = parent or (_policy(known[-1]) if known else None)
-        body: Body = {"number": number, "settings": dict(settings), "metrics": dict(metrics or {}), "reason": reason}
-        body["parent"] = origin.number if origin else None
+        body: Body = {"number": number, "settings": dict(settings), "metrics": dict(metrics or {}), "reason": reason,
+                      "parent": origin.number if origin else None}  # fmt: skip
         rests_on, made = [*([origin.event_id] if origin else []), *lineage], derived_event_id("policy", number)
         event = new_event("policy", body, agent=SCANNER, at=at, lineage=rests_on, event_id=made)
-        try:
+        with suppress(AlreadyThere):  # another process took the number
             journal.append([event], allow_future=True)
-        except AlreadyThere:
-            continue  # another process took the number
-        return _policy(event)
+            return _policy(event)
 
 
 def keep(journal: Journal, settings: Settings, *, at: int, reason: str,
@@ -140,8 +138,7 @@ def rollback(journal: Journal, settings: Settings, home: Path, number: int, *, a
     """
     with policy_lock(home):
         known = policies(journal)
-        chosen = next((policy for policy in known if policy.number == number), None)
-        if chosen is None:
+        if (chosen := next((policy for policy in known if policy.number == number), None)) is None:
             numbers = ", ".join(str(policy.number) for policy in known)
             allowed = numbers or "none yet: `theorex policy-snapshot` keeps one"
             raise InvalidInput(f"got the policy number {number!r}; allowed are {allowed}")
@@ -154,7 +151,7 @@ def rollback(journal: Journal, settings: Settings, home: Path, number: int, *, a
         newest = policies(journal)[-1]
         if newest.settings == chosen.settings and newest.parent == number and newest.is_rollback:
             return newest, restored
-        now, reason = policy_settings(restored), _rolled_back(number)
+        now, reason = policy_settings(restored), f"{_ROLLED_BACK} {number}"
         return snapshot(journal, now, at=at, reason=reason, metrics=chosen.metrics, parent=chosen), restored
 
 
@@ -163,10 +160,6 @@ def write_config(home: Path, changes: Mapping[str, Any]) -> None:
     file = home / "config.json"
     with writing(file, "the old file is untouched"):
         save_settings(file, dict(changes))
-
-
-def _rolled_back(number: int) -> str:
-    return f"rolled back to {number}"
 
 
 def _policy(event: Event) -> KeptPolicy:
@@ -206,9 +199,7 @@ def gain_stands_out(gains: NDArray[np.float64]) -> bool:
     (True, False)
     """
     known = gains[~np.isnan(gains)]
-    if not len(known):
-        return False
-    return bool(known.mean() > GAIN_IN_STANDARD_ERRORS * known.std() / math.sqrt(len(known)))
+    return len(known) > 0 and bool(known.mean() > GAIN_IN_STANDARD_ERRORS * known.std() / math.sqrt(len(known)))
 
 
 def halves(records: Sequence[T], most: int) -> tuple[list[T], list[T]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.evolution.outcomes import TAG_PREFIX, Outcomes
+from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.memory.intervals import wilson_of_one
 
 MIN_OUTCOMES = 4  # fewer say nothing of a tag's trend, nor whether it wins
@@ -103,13 +103,9 @@ def trend(successes: Sequence[bool] | NDArray[np.bool_]) -> str | None:
 
 
 def _tag_rates(view: Outcomes, rows: NDArray[np.int64]) -> list[TagRate]:
-    counts: dict[str, tuple[int, int]] = {}  # tag -> outcomes, successes, of all agents
-    cells = view.evidence(rows).cells(TAG_PREFIX)
-    for key, n, won in zip(cells.keys, cells.n.tolist(), cells.successes.tolist(), strict=True):
-        tag = key.removeprefix(TAG_PREFIX)
-        before = counts.get(tag, (0, 0))
-        counts[tag] = before[0] + int(n), before[1] + int(won)
-    own = rows_by_tag(view, rows)
-    trends = {tag: trend(view.rows["success"][own[tag]]) for tag in counts}
-    found = [TagRate(tag, n, won / n, *wilson_of_one(won, n), trends[tag]) for tag, (n, won) in counts.items()]
+    found = []
+    for tag, own in rows_by_tag(view, rows).items():
+        success = view.rows["success"][own]
+        n, won = len(own), int(success.sum())
+        found.append(TagRate(tag, n, won / n, *wilson_of_one(won, n), trend(success)))
     return sorted(found, key=lambda tag: (-tag.n, tag.tag))

@@ -12,6 +12,7 @@ import math
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable
@@ -55,8 +56,9 @@ class HeuristicReviewer:
         """
         if case.trace is None:
             return ReviewVerdict(0.0, "", HEURISTIC, problem=_NO_TRACE)
-        found = _finding(case)
-        fix = "" if _is_unanswered(case) else rule_fix(found, case.steps)
+        unanswered = case.trace.success is False and not case.trace.events
+        found = _finding(case, unanswered)
+        fix = "" if unanswered else rule_fix(found, case.steps)
         if fix and found.confidence < SURE:
             fix = f"Probably the cause: {fix[0].lower()}{fix[1:]}"
         about = f"{case.outcome.decision}\n{case.outcome.result}"
@@ -64,15 +66,10 @@ class HeuristicReviewer:
         return ReviewVerdict(found.confidence, fix, HEURISTIC, *told, about=about, confidence=found.confidence)
 
 
-def _is_unanswered(case: Case) -> bool:
-    return case.trace is not None and case.trace.success is False and not case.trace.events
-
-
-def _finding(case: Case) -> Finding:
-    start = _first_unmended(case.steps)
-    if start is None:
-        return find_decisive(case.steps[1:]) if _is_unanswered(case) else find_decisive(case.steps, task=case.task)
-    return replace(find_decisive(case.steps[start : start + 2]), confidence=UNMENDED_SHARE)
+def _finding(case: Case, unanswered: bool) -> Finding:
+    if (start := _first_unmended(case.steps)) is not None:
+        return replace(find_decisive(case.steps[start : start + 2]), confidence=UNMENDED_SHARE)
+    return find_decisive(case.steps[1:]) if unanswered else find_decisive(case.steps, task=case.task)
 
 
 def _first_unmended(steps: Sequence[RunStep]) -> int | None:
@@ -146,10 +143,9 @@ class ModelReviewer:
 
         Models that have tried this failure before are not asked.
         """
-        ask = self._ask.without(case.tried) if isinstance(self._ask, cases.Panel) else self._ask
+        ask = partial(self._ask, skipped=case.tried) if isinstance(self._ask, cases.Panel) else self._ask
         answer = ask(review_prompt(case))
-        done = answer.completion
-        if done is None:
+        if (done := answer.completion) is None:
             return ReviewVerdict(0.0, "", UNAVAILABLE, problem=cases.why_none(answer))
         verdict = read_reply(done.text, done.model, len(case.steps))
         if verdict.problem and done.cut:
@@ -174,11 +170,11 @@ def review_prompt(case: Case) -> str:
 
 
 def _told_steps(steps: Sequence[RunStep]) -> list[str]:
-    half, few = _PROMPT_STEPS // 2, len(steps) <= _PROMPT_STEPS
     told = [(step, f"{'tool ' if step.tool else ''}{one_line(step.agent, 64)}") for step in steps]
     lines = [f"step {step.index}, {who}: {one_line(step.text, _STEP_CHARACTERS)}" for step, who in told]
-    lines = lines if few else [*lines[:half], *lines[-half:]]
-    return lines if few else [*lines[:half], f"({len(steps) - 2 * half} steps are left out)", *lines[half:]]
+    if (left_out := len(lines) - _PROMPT_STEPS) <= 0:
+        return lines
+    return [*lines[: _PROMPT_STEPS // 2], f"({left_out} steps are left out)", *lines[-(_PROMPT_STEPS // 2) :]]
 
 
 def read_reply(text: str, model: str, step_count: int) -> ReviewVerdict:
@@ -281,5 +277,4 @@ def _answer(finding: Finding, steps: Sequence[RunStep]) -> RunStep | None:
 
 
 def _tool_name(answer: RunStep) -> str:
-    name = answer.tool or ""
-    return f"The tool {name}" if _TOOL_NAME.fullmatch(name) else "A tool"
+    return f"The tool {answer.tool}" if _TOOL_NAME.fullmatch(answer.tool or "") else "A tool"

@@ -1,6 +1,7 @@
 """The confidence matrix: which model has done best on a type of query, and how far the evidence reaches."""
 
 import math
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -14,7 +15,6 @@ from theorex_lab.memory.evidence import QUERY_TYPES as QUERY_TYPES
 from theorex_lab.memory.intervals import wilson_of_one
 from theorex_lab.memory.rows import Rows
 
-Span = tuple[float, float]
 Models = Collection[str] | None
 MIN_SAMPLES = 5
 SUCCESS_ALONE = 1.0
@@ -102,7 +102,10 @@ def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: fl
     latencies, tokens, costs = cells.latency_ms.tolist(), cells.tokens.tolist(), cells.cost.tolist()
     rates = [hits / n if n else math.nan for hits, n in zip(successes, runs, strict=True)]
     usable = [n >= min_samples and n > 0 for n in runs]
-    spans = _latency_spans(cells.keys, latencies, usable)
+    known = defaultdict[str, list[float]](list)  # latencies of the usable cells of each key, ms
+    for key, latency_ms, counts in zip(cells.keys, latencies, usable, strict=True):
+        if counts and not math.isnan(latency_ms):
+            known[key].append(latency_ms)
     found = []
     for row, (key, model) in enumerate(zip(cells.keys, cells.options, strict=True)):
         if not key.startswith(QUERY_TYPE_PREFIX):
@@ -110,7 +113,7 @@ def matrix(cells: Cells, *, min_samples: float = MIN_SAMPLES, success_weight: fl
         score = math.nan
         low, high = wilson_of_one(successes[row], runs[row])
         if usable[row]:
-            speed = 1.0 - _scaled(latencies[row], spans.get(key))
+            speed = 1.0 - _scaled(latencies[row], known[key])
             score = success_weight * rates[row] + (1.0 - success_weight) * speed
         did = model, runs[row], rates[row], low, high, latencies[row], tokens[row], costs[row], score
         found.append(Cell(key.removeprefix(QUERY_TYPE_PREFIX), *did, confidence_of(runs[row]), usable[row]))
@@ -166,19 +169,9 @@ def confidence_of(runs: float) -> float:
     return min(runs / FULL_CONFIDENCE_SAMPLES, 1.0)
 
 
-def _latency_spans(keys: Sequence[str], latencies_ms: Sequence[float], usable: Sequence[bool]) -> dict[str, Span]:
-    """The shortest and the longest latency that is known of the usable cells of each key, ms."""
-    spans: dict[str, Span] = {}
-    for key, latency_ms, counts in zip(keys, latencies_ms, usable, strict=True):
-        if counts and not math.isnan(latency_ms):
-            shortest, longest = spans.get(key, (math.inf, 0.0))
-            spans[key] = min(shortest, latency_ms), max(longest, latency_ms)
-    return spans
-
-
-def _scaled(latency_ms: float, span: Span | None) -> float:
+def _scaled(latency_ms: float, known: Sequence[float]) -> float:
     """Latency from 0 (the shortest of its type) to 1 (the longest); 1 where it is not known."""
-    if span is None or math.isnan(latency_ms):
+    if math.isnan(latency_ms):
         return 1.0
-    shortest, longest = span
+    shortest, longest = min(known), max(known)
     return (latency_ms - shortest) / (longest - shortest) if longest > shortest else 0.0

@@ -79,7 +79,9 @@ def classify(query: str) -> Classified:
     >>> classify("What is 17 * 23?")
     Classified(query_type='math', sign='17 * 23')
     """
-    text = normalize("NFC", _excerpt(query))
+    # What a query asks stands at its beginning or its end; between them may be a pasted book.
+    half = _READ_CHARACTERS // 2
+    text = normalize("NFC", query if len(query) <= _READ_CHARACTERS else f"{query[:half]}\n{query[-half:]}")
     lower = text.lower()
     words = _WORD.findall(lower)
     distinct = frozenset(words)
@@ -92,13 +94,6 @@ def classify(query: str) -> Classified:
     if len(query) > LONG_QUERY_CHARACTERS:
         return Classified("synthesis", f"{len(query)} characters")
     return Classified("general", "")
-
-
-def _excerpt(query: str) -> str:
-    """What a query asks stands at its beginning or its end; between them may be a pasted book."""
-    if len(query) <= _READ_CHARACTERS:
-        return query
-    return query[: _READ_CHARACTERS // 2] + "\n" + query[-_READ_CHARACTERS // 2 :]
 
 
 def estimated_tokens(text: str) -> int:
@@ -119,17 +114,13 @@ def advise(query_type: QueryType, *, urgent: bool = False, context_pct: float = 
     >>> advise("code")
     Advice(tier='large', confidence=0.8, reason='code')
     """
-    if urgent:
-        return Advice("small", 0.95, "urgent")
-    if context_pct >= CROWDED_CONTEXT_PCT:
-        return Advice("large", 0.9, f"{context_pct:g} % of the context is in use")
-    if query_tokens > MANY_TOKENS:
-        return Advice("large", 0.85, f"{query_tokens} tokens")
-    if query_type in ("code", "math"):
-        return Advice("large", 0.8, query_type)
-    if query_type == "retrieval":
-        return Advice("medium", 0.75, query_type)
-    return Advice("medium", 0.6, query_type)
+    rules = (
+        (urgent, Advice("small", 0.95, "urgent")),
+        (context_pct >= CROWDED_CONTEXT_PCT, Advice("large", 0.9, f"{context_pct:g} % of the context is in use")),
+        (query_tokens > MANY_TOKENS, Advice("large", 0.85, f"{query_tokens} tokens")),
+        (query_type in ("code", "math"), Advice("large", 0.8, query_type)),
+        (query_type == "retrieval", Advice("medium", 0.75, query_type)))  # fmt: skip
+    return next((advice for holds, advice in rules if holds), Advice("medium", 0.6, query_type))
 
 
 def complexity_of(query_type: QueryType, *, context_pct: float = 0.0, query_tokens: int = 0) -> Complexity:

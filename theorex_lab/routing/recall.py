@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.journal.columns import Names, Table
-from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.event import Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory import outcome_lookup as verdicts
 from theorex_lab.memory.evidence import is_heard
@@ -72,7 +72,9 @@ class Recall(View):
         """Take in what was asked, how it went, and what outcomes say of that."""
         for event in events:
             if event.kind == "trace_started":
-                self._ask(event.body)
+                key, words = _hash(event.body["trace_id"]), words_of(event.body["task"])
+                call = self._open[key] = self.asked.add(key=key)
+                self.words.put(self.words.grow(len(words)), word=words, call=call)
             elif event.kind == "trace_ended":
                 self._answer(event)
             elif said := verdicts.verdict_of(event):
@@ -95,11 +97,6 @@ class Recall(View):
         successes = np.bincount(model, of_run * self.runs["success"], len(self.models)).tolist()
         found = zip(self.models, map(Recalled, weights, successes), strict=True)
         return {name: recalled for name, recalled in found if recalled.weight > 0}
-
-    def _ask(self, body: Body) -> None:
-        key, words = _hash(body["trace_id"]), words_of(body["task"])
-        call = self._open[key] = self.asked.add(key=key)
-        self.words.put(self.words.grow(len(words)), word=words, call=call)
 
     def _answer(self, event: Event) -> None:
         body = event.body

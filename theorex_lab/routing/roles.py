@@ -33,15 +33,13 @@ def route_to_agent(query_type: QueryType, roles: Sequence[RoleSettings], asker: 
         own = [role for role in operatives if role.agent_id == asker]
         chosen = max(own or operatives, key=lambda role: role.priority)
         others = f", before {len(operatives) - 1} other" if len(operatives) > 1 else ""
-        return _choice(chosen, f"operative that takes {query_type}, priority {chosen.priority}{others}")
+        reason = f"operative that takes {query_type}, priority {chosen.priority}{others}"
+        return RoleChoice(chosen.agent_id, chosen.role, chosen.model_preference, reason)
     if not (orchestrators := [role for role in active if role.role == "orchestrator"]):
         allowed = "types that an operative has among its capabilities, or any with an orchestrator"
         got = f"a query of type {query_type}, which no active agent takes"
         raise InvalidInput(f"got {got}; allowed are {allowed}: add one to roles in config.json")
     takers = [role for role in orchestrators if query_type in role.capabilities]
     chosen = max(takers or orchestrators, key=lambda role: role.priority)
-    return _choice(chosen, f"no active operative takes {query_type}; {chosen.agent_id} orchestrates")
-
-
-def _choice(role: RoleSettings, reason: str) -> RoleChoice:
-    return RoleChoice(role.agent_id, role.role, role.model_preference, reason)
+    reason = f"no active operative takes {query_type}; {chosen.agent_id} orchestrates"
+    return RoleChoice(chosen.agent_id, chosen.role, chosen.model_preference, reason)

@@ -108,7 +108,10 @@ def route(query: str, settings: Settings, *, evidence: EvidenceTable | None, pow
     known = _confidence_matrix(cells, settings, query_type, candidates, preferred) if not like else _LIKE_CALLS_KNOWN
     decided = next((step for step in (recalled, known, role._replace(model=preferred)) if step.model), None)
     model, confidence = (None, advice.confidence) if decided is None else decided[:2]
-    ordered = _ordered(allowed, advice.tier if model is None else allowed[model].tier)
+    tiers = FALLBACK_TIERS[advice.tier if model is None else allowed[model].tier]
+    ordered = sorted(
+        allowed, key=lambda name: tiers.index(allowed[name].tier)
+    )  # within a size as the settings have them
     heuristic = f"{advice.tier} ({advice.confidence:.2f}) for {advice.reason}" + (f", by {sign!r}" if sign else "")
     if model is not None:
         heuristic = f"not needed; it says {heuristic}"
@@ -232,12 +235,6 @@ def _why_nothing(cells: list[Cell], query_type: QueryType, min_samples: int) -> 
     if not any(cell.usable for cell in cells):
         return f"no cell for {query_type} has the {min_samples} runs that make it usable"
     return f"no usable cell for {query_type} is of a model that may be chosen"
-
-
-def _ordered(allowed: dict[str, ModelSettings], wanted: ModelTier) -> list[str]:
-    """The models by how near their size is to the wanted one; within a size in the order of the settings."""
-    tiers = FALLBACK_TIERS[wanted]
-    return sorted(allowed, key=lambda name: tiers.index(allowed[name].tier))
 
 
 def _found(model: str | None, allowed: dict[str, ModelSettings], wanted: ModelTier) -> str:

@@ -7,7 +7,6 @@ import secrets
 import stat
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -92,19 +91,6 @@ def _make_token(file: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-@dataclass(frozen=True)
-class Rules:
-    """What the guard lets through.
-
-    `hosts`: values of the Host header, a port of `*` standing for any. `max_body_bytes` bounds one
-    request's body.
-    """
-
-    token: str
-    hosts: Sequence[str]
-    max_body_bytes: int = 1 << 20
-
-
 class RequestRefused(Exception):
     """A request that the guard answers itself."""
 
@@ -119,10 +105,15 @@ class RequestRefused(Exception):
 
 
 class Guard:
-    """An ASGI application in front of another: host, origin, token, size and form of each request."""
+    """An ASGI application in front of another: host, origin, token, size and form of each request.
 
-    def __init__(self, application: Application, rules: Rules, *, path: str = "/mcp") -> None:
-        self.application, self.rules, self.path = application, rules, path
+    `hosts`: values of the Host header, a port of `*` standing for any. `max_body_bytes` bounds one request's body.
+    """
+
+    def __init__(self, application: Application, token: str, hosts: Sequence[str], *, max_body_bytes: int = 1 << 20,
+                 path: str = "/mcp") -> None:  # fmt: skip
+        self.application, self.token, self.hosts, self.path = application, token, hosts, path
+        self.max_body_bytes = max_body_bytes
 
     async def __call__(self, scope: RpcMessage, receive: Receive, send: Send) -> None:
         """As ASGI has it."""
@@ -131,17 +122,17 @@ class Guard:
             return
         try:
             headers = Headers(scope=scope)
-            check_host(headers, self.rules.hosts)
+            check_host(headers, self.hosts)
             if (scope["method"], scope["path"]) == ("GET", "/health"):
                 await JSONResponse({"status": "ok"})(scope, receive, send)
                 return
-            check_bearer(headers.get("authorization", ""), self.rules.token)
+            check_bearer(headers.get("authorization", ""), self.token)
             if scope["path"] != self.path:
                 raise RequestRefused(404, f"there is nothing here; the server's path is {self.path}")
             if scope["method"] != "POST":
                 # A GET would wait for messages that this server never sends.
                 raise RequestRefused(405, "requests are taken by POST", Allow="POST")
-            body = await read_body(headers, receive, self.rules.max_body_bytes)
+            body = await read_body(headers, receive, self.max_body_bytes)
             check_message(body)
         except RequestRefused as refusal:
             await JSONResponse(refusal.answer(), refusal.status, refusal.headers)(scope, receive, send)

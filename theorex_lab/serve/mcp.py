@@ -26,7 +26,7 @@ from theorex_lab.ids import check_agent, check_session
 from theorex_lab.lab import Lab
 from theorex_lab.memory.giving import given
 from theorex_lab.serve import listening
-from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard, Rules
+from theorex_lab.serve.auth import INVALID_PARAMS, Application, Guard
 from theorex_lab.serve.listening import host_names
 from theorex_lab.serve.scoped import AgentId, ProjectName, Tag, is_the_owners, naming, noted, scoped, tell_owner
 from theorex_lab.text.sections import read_sections
@@ -253,14 +253,13 @@ def http_application(lab: Lab, token: str, *, hosts: Sequence[str] = (), **whose
     """
     names = host_names(hosts)
     server = build_server(lab, **whose)
-    rules = Rules(token, names, max_body_bytes=server.max_request_bytes)
     origins = [f"{scheme}://{name}" for scheme in ("http", "https") for name in names]
     known = [*names, *(name.removesuffix(":*") for name in names)]
-    how: dict[str, Any] = {"streamable_http_path": PATH, "max_request_body_size": rules.max_body_bytes}
-    how["json_response"] = True
-    how["stateless_http"] = True  # a client goes on after the server was restarted
-    how["transport_security"] = TransportSecuritySettings(allowed_hosts=known, allowed_origins=origins)
-    return Guard(server.streamable_http_app(**how), rules, path=PATH)
+    how: dict[str, Any] = {
+        "streamable_http_path": PATH, "max_request_body_size": server.max_request_bytes, "json_response": True,
+        "stateless_http": True,  # a client goes on after the server was restarted
+        "transport_security": TransportSecuritySettings(allowed_hosts=known, allowed_origins=origins)}  # fmt: skip
+    return Guard(server.streamable_http_app(**how), token, names, max_body_bytes=server.max_request_bytes, path=PATH)
 
 
 def serve_stdio(lab: Lab, **whose: Any) -> None:

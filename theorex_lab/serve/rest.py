@@ -119,7 +119,7 @@ class RestServer:
 
     def __init__(self, lab: Lab, token: str, *, hosts: Sequence[str] = (), agent: str = "main", any_agent: bool = False,
                  rate: float = 50.0) -> None:  # fmt: skip
-        self._rules, self._now, self._rate = auth.Rules(token, host_names(hosts)), lab.clock.now, rate
+        self._token, self._hosts, self._now, self._rate = token, host_names(hosts), lab.clock.now, rate
         self._paid: dict[str, float] = {}  # who asks -> until when (µs) the requests so far use up the rate
         folder, named = Path(__file__).parent, naming(agent, any_agent=any_agent)
         told = from_json((folder / "openapi.json").read_bytes())
@@ -142,10 +142,10 @@ class RestServer:
 
     def _check(self, scope: auth.RpcMessage, headers: datastructures.Headers) -> None:
         listening.called.set()
-        auth.check_host(headers, self._rules.hosts)
+        auth.check_host(headers, self._hosts)
         offered = headers.get("sec-websocket-protocol", "").partition(",")
         try:
-            auth.check_bearer(headers.get("authorization") or f"{offered[0]} {offered[2].strip()}", self._rules.token)
+            auth.check_bearer(headers.get("authorization") or f"{offered[0]} {offered[2].strip()}", self._token)
         except auth.RequestRefused:
             self._take((scope.get("client") or ("?",))[0])
             if scope["path"] not in _FREE:
