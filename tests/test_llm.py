@@ -479,6 +479,7 @@ def test_the_chain_goes_on_until_one_answers(server: HostileServer) -> None:
     assert server.requests[0].body["temperature"] == 0.0
 
 
+ENDLESS = {"hangs", "trickles headers", "trickles the body"}  # the rest answers at once, on a busy machine somewhat later
 KINDS = {
     "silent": {
         "hangs",
@@ -498,7 +499,8 @@ KINDS = {
 def test_every_way_of_failing_is_one_failed_attempt_and_falls_back(server: HostileServer, name: str) -> None:
     with HostileServer(FAILURES[name]) as bad:
         settings = settings_for(bad=bad.url, good=server.url)
-        clients = {"bad": ModelClient(bad.url, "bad", timeout_seconds=0.3, sleep=Sleeper())}
+        patience = 0.3 if name in ENDLESS else 30
+        clients = {"bad": ModelClient(bad.url, "bad", timeout_seconds=patience, sleep=Sleeper())}
         answer = ask(["bad", "good"], "hello", settings, clients=clients)
         for client in clients.values():
             client.close()
