@@ -479,7 +479,11 @@ def test_the_chain_goes_on_until_one_answers(server: HostileServer) -> None:
     assert server.requests[0].body["temperature"] == 0.0
 
 
-ENDLESS = {"hangs", "trickles headers", "trickles the body"}  # the rest answers at once, on a busy machine somewhat later
+ENDLESS = {
+    "hangs",
+    "trickles headers",
+    "trickles the body",
+}  # the rest answers at once, on a busy machine somewhat later
 KINDS = {
     "silent": {
         "hangs",
