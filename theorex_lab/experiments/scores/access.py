@@ -9,13 +9,11 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import math
 import subprocess
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,11 +21,9 @@ import numpy as np
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.config import Settings, check_settings
-from theorex_lab.config_record import to_camel
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay_all
-from theorex_lab.experiments.replay.sweep import summaries, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog, split
 from theorex_lab.experiments.scores.fitting import FILE_POWERS, PRESENT, Fit, fit
 from theorex_lab.memory.decay import Law, make_law
@@ -394,13 +390,13 @@ def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float
     """
     recorded, scored_from = EventLog.of(log), split(log)[1][0]
     until = int(log.time[np.searchsorted(log.event, scored_from) - 1])
-    metric = partial(summaries, every_days=_every_days(log, until), now=until)
-    (default,) = metric(recorded, [Settings()])
-    pairs = [{"mild_threshold": mild, "active_threshold": min(1.0, _ACTIVE_OF_MILD * mild)} for mild in _THRESHOLDS]
-    swept = sweep(recorded, pairs, base=check_settings(dict(law)), metric=metric, progress=False)
-    fitting = [row for row in swept if row[COST] <= default[COST] and not math.isnan(row[LOSS])]
-    best = min(fitting, key=lambda row: float(row[LOSS]), default={})
-    return {to_camel(name): best[name] for name in ("active_threshold", "mild_threshold") if best}
+    pairs = [{"activeThreshold": min(1.0, _ACTIVE_OF_MILD * mild), "mildThreshold": mild} for mild in _THRESHOLDS]
+    settings = [Settings(), *(check_settings({**law, **pair}) for pair in pairs)]
+    default, *rows = (
+        run.summary() for run in replay_all(recorded, settings, every_days=_every_days(log, until), now=until)
+    )
+    fitting = [(row[LOSS], place) for place, row in enumerate(rows) if row[COST] <= default[COST]]
+    return pairs[min(fitting)[1]] if fitting else {}
 
 
 def held_back(log: AccessLog, fitted: Mapping[str, Any], seed: int = 0) -> dict[str, dict[str, Any]]:
