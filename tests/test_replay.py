@@ -27,7 +27,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"half_life_days": 3.0, "fix_half_life_days": 2.0, "sleep_after_days": 5.0, "context_tokens": 150},
     {"half_life_days": 1.0, "sleep_after_days": 0.0, "active_threshold": 0.9, "mild_threshold": 0.8},
     {"decay_law": "power", "sleep_after_days": 9.0, "context_tokens": 220},
-    {"decay_law": "multi_scale", "half_life_days": 5.0, "sleep_after_days": 3.0, "context_tokens": 100},
+    {"decay_law": "power", "half_life_days": 5.0, "sleep_after_days": 3.0, "context_tokens": 100},
     {"decay_law": "weighted_sum", "decay_params": {"half_life_days": 4.0}, "sleep_after_days": 7.0},
     {"decay_law": "recency", "sleep_after_days": 14.0},
 ]

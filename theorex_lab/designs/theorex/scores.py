@@ -74,19 +74,18 @@ def law_of(settings: Settings) -> Law:
         raise ConfigError(f"decayParams: {error}") from error
 
 
-def items_of(axon: Axon, now: int, settings: Settings, law: Law) -> Items:
-    """What this law reads, for every row of the axon's concepts."""
+def items_of(axon: Axon, now: int, settings: Settings) -> Items:
+    """What the laws read, for every row of the axon's concepts."""
     counts, links = axon.concept_counts, axon.link_counts
     present, strength = links.present(now, settings.half_life_days)
     linked = decay.link_columns(len(axon.concepts), links.first[present], links.second[present], strength)
-    activity: Any = links.activity(present, counts, now) if law.params.get("weight_linked") else 0.0
-    return _items(axon, settings, counts.columns(now), *linked, activity)
+    return _items(axon, settings, counts.columns(now), *linked)
 
 
 def _scored_items(axon: Axon, now: int, settings: Settings, law: Law, strengths: Floats) -> Items:
     """`items_of` without the columns that the default law, which every scan runs on, does not read."""
     if not isinstance(law, decay.Product):
-        return items_of(axon, now, settings, law)
+        return items_of(axon, now, settings)
     n = len(axon.concepts)
     links: Any = np.flatnonzero(strengths)
     if 2 * len(links) > len(strengths):
@@ -100,11 +99,11 @@ def _scored_items(axon: Axon, now: int, settings: Settings, law: Law, strengths:
 
 
 def _items(axon: Axon, settings: Settings, counted: dict[str, Any], *links: Any) -> Items:
-    """links: strength, mean strength and activity; zeros where a law does not read them."""
+    """links: strength and mean strength; zeros where a law does not read them."""
     only_fixes = axon.concepts["fix_count"] == axon.concepts["count"]
     # A law that reads less than all gets the columns of the others as zeros that take no memory.
     read = {"decayed_counts": np.broadcast_to(0.0, (len(only_fixes), len(decay.COUNT_HALF_LIVES_DAYS))), **counted}
-    read |= zip(("link_strength", "mean_link_strength", "linked_activity"), links, strict=False)
+    read |= zip(("link_strength", "mean_link_strength"), links, strict=False)
     return Items.of(**read, half_life_cap_days=np.where(only_fixes, settings.fix_half_life_days, np.inf))
 
 

@@ -325,7 +325,7 @@ def shared_concepts(axon: Axon, shared: SharedWeb, now: int, settings: Settings)
         return []
     rows, law = np.array([found[position] for position in known], np.int64), law_of(settings)
     concept, group = np.unique(shared.concepts["concept_id"][known], return_inverse=True)
-    items = _own_items(axon, items_of(axon, now, settings, law).take(rows), rows, now)
+    items = _own_items(axon, items_of(axon, now, settings).take(rows), rows, now)
     items = _joined(items, group, shared.concepts["count"][known])
     importance = law.importance(raw := law.raw(items))
     tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
@@ -357,7 +357,7 @@ def _joined(items: Items, group: Ints, count: Ints) -> Items:
     age, first_age = np.full(n, np.inf), np.zeros(n)
     np.minimum.at(age, group, items.age_days)
     np.maximum.at(first_age, group, items.first_age_days)
-    names = ("link_strength", "mean_link_strength", "linked_activity", "half_life_cap_days")
+    names = ("link_strength", "mean_link_strength", "half_life_cap_days")
     strongest = {name: np.zeros(n) for name in names}
     for name, column in strongest.items():
         np.maximum.at(column, group, getattr(items, name))
