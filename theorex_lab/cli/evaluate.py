@@ -89,7 +89,7 @@ def _routing(dataset: str | None, seed: int, **_: Any) -> Report:
 
 
 def _retrieval(dataset: str | None, _seed: int, path: str, picture: str | None, **_: Any) -> Report:
-    from theorex_lab.experiments.draw.retrieval_plots import plot_recall
+    from theorex_lab.experiments.draw.comparison_plots import plot_recall
     from theorex_lab.experiments.scores.retrieval import known_figures, retrieval_logs, score_retrieval
 
     name = dataset or "locomo"
@@ -138,8 +138,7 @@ def _growth(dataset: str | None, _seed: int, picture: str | None, **_: Any) -> R
 
 def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
     """See `score_taubench`, `score_constraints`, `score_coding` and `survivors`, which raise what this does."""
-    from theorex_lab.experiments.scores.dream_keeping import score_constraints, survivors
-    from theorex_lab.experiments.scores.strategies import score_coding, score_taubench
+    from theorex_lab.experiments.scores.strategies import score_coding, score_constraints, score_taubench, survivors
 
     name = dataset or "taubench_airline"
     if name == "taubench_airline":
@@ -172,11 +171,11 @@ def _causal(dataset: str | None, seed: int, **_: Any) -> Report:
 
 def _research(dataset: str | None, seed: int, **_: Any) -> Report:
     """See `score_injection` and `score_theorems`, which raise what this does."""
-    from theorex_lab.experiments.scores import injection, theorem_scores
+    from theorex_lab.experiments.scores import injection
 
     name = dataset or "metamath_ql"
     found, text = _beside_baselines(
-        (injection.score_injection if name in injection.SETS else theorem_scores.score_theorems)(name, seed)
+        (injection.score_injection if name in injection.SETS else injection.score_theorems)(name, seed)
     )
     return found, "\n".join([text, *_known("published", found.get("published", {}))])
 

@@ -188,7 +188,7 @@ def causal_import(paths: tuple[Path, ...], **how: Any) -> None:
 
     JSON: {files: [{file, imported, skipped, problems}], imported, skipped}
     """
-    from theorex_lab.designs.causal.files_read import import_graph
+    from theorex_lab.designs.causal.files import import_graph
 
     home = open_lab().home
     reports = [report for path in paths for report in import_graph(home, None, path, **how)]
