@@ -151,7 +151,7 @@ def test_a_session_of_hooks_is_a_trajectory_and_goes_on_as_another_once_it_was_d
 def dreamt(lab: Lab, *passed: Trajectory, upto: int | None = None) -> None:
     known = dict.fromkeys(
         "traces_processed nodes_created nodes_merged edges_created cross_edges_created nodes_compacted constraints_extracted "
-        "traces_migrated nodes_migrated tokens".split(), 0,
+        "tokens".split(), 0,
     )  # fmt: skip
     marks = [[found.id, found.upto if upto is None else upto, "too short"] for found in passed]
     told = {

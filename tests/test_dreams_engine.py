@@ -10,23 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import NOW, Meanings
-from hypothesis import given
-from hypothesis import strategies as draw
 from scripted_model import ScriptedModel
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.config import check_settings
 from theorex_lab.designs.dreams.capture import capture
-from theorex_lab.designs.dreams.consolidate import MOST_STEPS, Mind, joined, kind_of, strategy_from, undo_merge
+from theorex_lab.designs.dreams.consolidate import MOST_STEPS, Mind, strategy_from, undo_merge
 from theorex_lab.designs.dreams.dreamers import Curated, HeuristicDreamer, ModelDreamer
-from theorex_lab.designs.dreams.engine import DreamReport, dream, dream_at_night
-from theorex_lab.designs.dreams.strategies import Step, Strategy
+from theorex_lab.designs.dreams.engine import dream, dream_at_night
+from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.dreams.trajectories import Trajectory
-from theorex_lab.errors import InvalidInput, ModelUnavailable, UnusableAnswer
-from theorex_lab.evolution.lease import Lease
+from theorex_lab.errors import InvalidInput, UnusableAnswer
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
-from theorex_lab.search.vectors import VectorCache, text_key
 
 DONE = [{"action": "make(target='all')", "ok": True}, {"action": "upload(place='web')", "ok": True}]
 
@@ -108,7 +104,11 @@ def test_dreaming_twice_is_dreaming_once_and_each_cycle_is_noted(lab: Lab) -> No
     known = lab.dreams.strategies()
     second = lab.dreams.dream()
     assert lab.dreams.strategies() == known
-    assert (first.traces_processed, second.traces_processed, second.phase_log[0]) == (1, 0, "migration: 0 strategies")
+    assert (first.traces_processed, second.traces_processed, second.phase_log[0]) == (
+        1,
+        0,
+        "curation: 0 read, 0 passed over, 0 wait on",
+    )
     assert [event.body["dream_id"] for event in _events(lab.home, "dream")] == [first.journal_id, second.journal_id]
     assert first.to_dict()["started_at"].endswith("Z")
     with pytest.raises(AttributeError, match="nonsense"):
@@ -316,191 +316,3 @@ def test_links_are_checked(lab: Lab) -> None:
     assert (report.nodes_created, report.cross_edges_created) == (7, 0 + 1 + 2 + 3 + 4 + 5 + 5)
     out, _ = lab.dreams.edges(lab.dreams.strategies()[0].id)
     assert {(edge.type, round(edge.weight, 3)) for edge in out} == {("causal", 0.5)}
-
-
-class Risk:
-    """1.0 → 2.0, as in Evolving Memory's documentation."""
-
-    from_version, to_version = "1.0", "2.0"
-
-    async def transform(self, node: Any, children: list[Any], llm: Any) -> Any:
-        node.content += f"\n[risk_level: {await llm.complete('how risky is ' + node.goal)}]"
-        for child in children:
-            child.reasoning += " (checked)"
-        return node, children
-
-
-class Third:
-    """2.0 → 3.0, in place."""
-
-    from_version, to_version = "2.0", "3.0"
-    wrong = False
-
-    def transform(self, node: Any, children: list[Any], llm: Any) -> None:  # noqa: ARG002
-        node.confidence = 7 if self.wrong else 0.5
-
-
-def test_migrations_chain_and_a_failed_one_is_tagged_and_retried(lab: Lab) -> None:
-    _put(lab, "refund")
-    lab.dreams.dream()
-    third = Third()
-    third.wrong = True
-    for transform in (Risk(), third):
-        lab.dreams.register_migration(transform)
-    report = lab.dreams.dream()
-    (found,) = lab.dreams.strategies()
-    assert (report.nodes_migrated, found.isa_version, found.tags) == (0, "1.0", ("unassessed",))
-    assert "set designs.dreams.dreamingModel" in report.phase_log[1]
-    lab.dreams.dream()
-    assert len(_events(lab.home, "strategy_migrated")) == 1, "the same failure is not told twice"
-    model = ModelDreamer(ScriptedModel(lambda _: "low"))
-    report = lab.dreams.dream(model)
-    (found,) = lab.dreams.strategies()
-    assert (report.nodes_migrated, found.isa_version, found.tags) == (1, "2.0", ("unassessed",))
-    assert (found.content, found.steps[0].reasoning) == ("\n[risk_level: low]", " (checked)")
-    assert "outside 0..1" in report.phase_log[1]
-    third.wrong = False
-    assert lab.dreams.dream(model).nodes_migrated == 1
-    (found,) = lab.dreams.strategies()
-    assert (found.isa_version, found.tags, found.confidence) == ("3.0", (), 0.5)
-    assert [event.body["ok"] for event in _events(lab.home, "strategy_migrated")] == [False, True, False, True]
-    _put(lab, "refund")
-    dream(lab.home)
-    (found,) = lab.dreams.strategies()
-    assert (found.isa_version, found.version) == ("3.0", 2), "what comes to it later takes its version away from none"
-
-
-def test_compaction_tells_shorter_with_another_vector(lab: Lab) -> None:
-    _put(lab, "deploy")
-    dream(lab.home, Told(curate={"deploy": {"summary": "word " * 60, "source": "model"}}))
-    _with(lab, compaction=True)
-    report = dream(lab.home, Told(shorten="in short"))
-    (found,) = lab.dreams.strategies()
-    assert (report.nodes_compacted, found.summary, found.version) == (1, "in short", 2)
-    vectors = lab.home.embedder
-    cache = VectorCache(lab.home.folder / "vectors", vectors.id, vectors.dimensions)
-    assert cache.get([text_key("deploy. in short")])[0].all()
-    assert undo_merge(lab.home, found.id).summary == "word " * 60
-    lab.pin(found.id)
-    assert dream(lab.home, Told(shorten="in short")).nodes_compacted == 0
-
-
-def test_another_who_tends_the_home_keeps_a_dream_out(lab: Lab) -> None:
-    _put(lab, "deploy")
-    other = Lease(lab.home, "nightly")
-    assert other.take()
-    report = lab.dreams.dream()
-    assert (report.ran, report.holder.what, report.traces_processed) == (False, "nightly", 0)
-    assert report.to_dict()["held_by"].startswith("nightly/")
-    assert dream_at_night(lab.home, None).startswith("1 strategies made")
-
-
-def test_two_dreams_without_a_lease_take_nothing_twice(lab: Lab) -> None:
-    named, other = _put(lab, "deploy", 1), _put(lab, "bake", 0, 1)
-    first, second = Mind(lab.home), Mind(lab.home)
-    did = []
-    for mind in (first, second):
-        for trajectory in lab.dreams.trajectories()[: 2 if mind is first else 1]:
-            curated = HeuristicDreamer().curate(trajectory)
-            new = strategy_from(trajectory, curated)
-            mind.vectors(new.text, new.goal)
-            did.append(mind.consolidate(trajectory, curated, new, ())[0])
-    assert did == ["created", "created", "elsewhere"]
-    assert second.taken == {named, other}
-    assert len(_events(lab.home, "strategy")) == 2
-
-
-def test_what_was_erased_while_it_was_read_is_not_told(lab: Lab) -> None:
-    _put(lab, "deploy")
-    (trajectory,) = lab.dreams.trajectories()
-    mind, curated = Mind(lab.home), HeuristicDreamer().curate(trajectory)
-    new = strategy_from(trajectory, curated)
-    mind.vectors(new.text, new.goal)
-    lab.erase(ids=[trajectory.actions[0].event])
-    assert mind.consolidate(trajectory, curated, new, ())[:2] == ("held", "something was erased meanwhile")
-    assert lab.dreams.dream().traces_processed == 0, "one action is left"
-
-
-def test_progress_is_told_as_it_happens(lab: Lab) -> None:
-    _put(lab, "deploy")
-    told: list[dict[str, Any]] = []
-    report = lab.dreams.dream(progress=lambda event: told.append({**event, "there": len(lab.dreams.strategies())}))
-    assert [event["event"] for event in told] == ["started", "phase", "trace", "phase", "phase", "phase", "completed"]
-    assert [(event["did"], event["there"]) for event in told if event["event"] == "trace"] == [("created", 1)]
-    assert told[-1]["nodes_created"] == report.nodes_created == 1
-
-
-def test_the_night_dreams_until_nothing_waits(lab: Lab) -> None:
-    for number in range(5):
-        _put(lab, f"task {number}", *[0.0] * number, 1)
-    _with(lab, maxTracesPerCycle=2)
-    assert dream_at_night(lab.home, None) == "5 strategies made, 0 trajectories taken into one"
-    seq = lab.journal.last_seq()
-    assert (dream_at_night(lab.home, None), lab.journal.last_seq()) == ("nothing waits", seq)
-
-
-def test_an_embedder_that_is_silent_changes_nothing(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
-    _put(lab, "deploy")
-
-    def silent(*_: Any) -> None:
-        raise ModelUnavailable("nobody there")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Placed, "embed", silent)
-        report = lab.dreams.dream()
-    assert [why for _, why in report.held] == ["nobody there"]
-    assert lab.dreams.dream().nodes_created == 1
-
-
-ACTIONS = ["make()", "test(x=1)", "upload(a=1)", "tell(b=2)", "git push", "git pull --rebase"]
-
-
-@given(
-    draw.lists(
-        draw.tuples(
-            draw.lists(draw.sampled_from(ACTIONS), min_size=1, max_size=4), draw.sampled_from(["success", "failure", "unknown"]),
-            draw.sampled_from(["go", "run", "ship"]),
-        ), min_size=2, max_size=4,
-    ), draw.randoms(use_true_random=False),
-)  # fmt: skip
-def test_merging_does_not_depend_on_the_order_but_for_ids(runs: list[tuple[list[str], str, str]], random: Any) -> None:
-    sure = {"success": 0.7, "failure": 0.14, "unknown": 0.35}
-    made = [
-        Strategy(
-            f"st-{number}", goal, "", tuple(Step("", action, "") for action in actions), goals=(goal,), confidence=sure[outcome],
-            outcome=outcome, success=int(outcome == "success"), failure=int(outcome == "failure"),
-        )
-        for number, (actions, outcome, goal) in enumerate(runs)
-    ]  # fmt: skip
-    shuffled = random.sample(made, len(made))
-    assert _whole(made) == _whole(shuffled)
-
-
-def _whole(made: Sequence[Strategy]) -> Any:
-    found = made[0]
-    for other in made[1:]:
-        found = joined(found, other)
-    aside = sorted((kind_of(branch.step.action), branch.step.seen) for branch in found.branches)
-    state = {name: value for name, value in found.state().items() if name != "branches"}
-    return state, aside
-
-
-def test_a_better_way_replaces_and_others_are_kept_aside() -> None:
-    def way(*actions: str, outcome: str = "success", origin: str = "agent") -> Strategy:
-        return Strategy(
-            "st-1", "go", "", tuple(Step("", action, "") for action in actions), outcome=outcome, origin=origin
-        )
-
-    long, short = way("a()", "b()", "c()"), way("a()", "d()")
-    found = joined(long, short)
-    assert [(step.action, step.seen) for step in found.steps] == [("a()", 2), ("d()", 1)]
-    assert [(branch.after, branch.step.action) for branch in found.branches] == [(0, "b()"), (0, "c()")]
-    assert joined(found, way("a()", origin="real_world")).steps[0] == Step("", "a()", "", seen=3)
-    assert [step.action for step in joined(way("a()", outcome="failure"), long).steps] == ["a()", "b()", "c()"]
-    assert [step.action for step in joined(short, way("z()", "a()", "c()", outcome="unknown")).steps] == ["a()", "d()"]
-    gave_up = way("a()", "transfer_to_human_agents({})")
-    assert [step.action for step in joined(gave_up, long).steps] == ["a()", "b()", "c()"]
-
-
-def test_a_report_of_nothing_has_no_counts() -> None:
-    assert DreamReport(False).nodes_created == 0

@@ -33,15 +33,6 @@ class Thorough(HeuristicDreamer):
         return strategy.summary[:10]
 
 
-class Later:
-    """1.0 → 2.0."""
-
-    from_version, to_version = "1.0", "2.0"
-
-    def transform(self, node: Any, _children: Any, _llm: Any) -> None:
-        node.content = "later"
-
-
 @pytest.fixture
 def tmp_path() -> Iterator[Path]:
     with quick_folder() as folder:
@@ -75,7 +66,7 @@ def _night(lab: Lab) -> None:
     settings = {"compaction": True, "compactionMinCharacters": 11, "linkSimilarity": 0.0}
     lab.settings = lab.settings.model_copy(update={"designs": {"dreams": settings}})
     lab.home.settings = lab.settings
-    dream(lab.home, Thorough(), migrations=[Later()])
+    dream(lab.home, Thorough())
 
 
 def _known(home: Path) -> tuple[Any, ...]:

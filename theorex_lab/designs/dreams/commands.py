@@ -1,15 +1,13 @@
-"""The commands of dreams, of their files and of programs of the instruction set: `theorex dream …`."""
+"""The commands of dreams, and of their files: `theorex dream …`."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab import console
 from theorex_lab.console import command, emit, one_row, open_lab, reads_project, tends_project
 from theorex_lab.console.options import OWN_AGENT, own_agent
 from theorex_lab.text.line import one_line
@@ -20,8 +18,6 @@ if TYPE_CHECKING:
 _GOAL_CHARACTERS = 120
 _DOMAIN = click.option("--domain", metavar="D", help="Only of this domain.")
 _FILE = click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
-_PROGRAM = click.argument("file", type=click.File("r", "utf-8-sig", "replace"))
-_VERSION = click.option("--isa", "version", default="latest", metavar="V", help="Version of the set; default latest.")
 
 
 @command("run")
@@ -29,7 +25,7 @@ _VERSION = click.option("--isa", "version", default="latest", metavar="V", help=
 @_DOMAIN
 @click.option("--limit", type=click.IntRange(1), metavar="N", help="Trajectories at most; default maxTracesPerCycle.")
 def dream_run(domain: str | None, limit: int | None) -> None:
-    """One cycle: migrate, curate, make strategies, merge and link them, tell them shorter. What a silent model or the gate
+    """One cycle: curate, make strategies, merge and link them, tell them shorter. What a silent model or the gate
     holds back waits on. Where a night or a dream is under way, nothing is done.
 
     JSON: {ran, journal_id, traces_processed, nodes_created, nodes_merged, edges_created, constraints_extracted, phase_log, …}
@@ -166,59 +162,3 @@ def dream_export_training(folder: Path, **how: Any) -> None:
 
     told = export_training(open_lab().home, folder, **how)
     emit(told, "\n".join(f"{name:<13}{value}" for name, value in told.items()))
-
-
-@command("parse", "Read a program, FILE or - for standard input, and say what of it would run.")
-@_PROGRAM
-@_VERSION
-def isa_parse(file: IO[str], version: str) -> None:
-    """Nothing is run. Exit code 1 where an instruction will be rejected; what is only passed over is a warning.
-
-    JSON: {version, instructions: [{line, opcode, operands}], warnings, errors}
-    """
-    from theorex_lab.designs.dreams.isa import parse, serialize
-
-    found = parse(file.read(), version)
-    rows = [{"line": one.line, "opcode": one.opcode.name, "operands": one.operands} for one in found.instructions]
-    told = {"version": found.version, "instructions": rows, "warnings": found.warnings, "errors": found.errors}
-    emit(told, "\n".join([*serialize(found).splitlines(), *_problems(found.warnings, found.errors)]))
-    sys.exit(bool(found.errors))
-
-
-@command("run", "Run a program, FILE or - for standard input, and say what it asks for.")
-@_PROGRAM
-@_VERSION
-def isa_run(file: IO[str], version: str) -> None:
-    """The memory is not changed. What is rejected is an error and the rest runs; exit code 1 where there are more instructions
-    than isaMaxInstructions, 0 otherwise.
-
-    JSON: {success, instructions_executed, warnings, errors, side_effects}
-    """
-    from theorex_lab.designs.dreams.isa import parse, run
-    from theorex_lab.designs.dreams.items import dream_settings
-
-    limit = dream_settings(open_lab().home).isa_max_instructions
-    done = run(parse(file.read(), version), max_instructions=limit)
-    ended = "done" if done.success else "nothing is applied"
-    told = [*done.side_effects, f"{done.instructions_executed} instructions; {ended}"]
-    emit(done.to_dict(), "\n".join([*told, *_problems(done.warnings, done.errors)]))
-    sys.exit(not done.success)
-
-
-@command("versions", "Show the versions of the instruction set.")
-def isa_versions() -> None:
-    """The highest is the one that programs are read as where they do not say another.
-
-    JSON: {current, supported}
-    """
-    from theorex_lab.designs.dreams.isa import VERSIONS
-
-    current, known = VERSIONS.current(), VERSIONS.all_versions()
-    emit({"current": current, "supported": known}, f"current: {current} of {', '.join(known)}")
-
-
-def _problems(warnings: Iterable[str], errors: Iterable[str]) -> list[str]:
-    return [*(f"warning  {one}" for one in warnings), *(f"ERROR    {one}" for one in errors)]
-
-
-isa = console.group("isa", "Programs of the instruction set in which a model dreams.", isa_parse, isa_run, isa_versions)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from theorex_lab.designs.dreams import ISA_VERSION, Edge
+from theorex_lab.designs.dreams import Edge
 from theorex_lab.designs.dreams.isa import MOST_INSTRUCTIONS, Effects, parse, run
 from theorex_lab.designs.dreams.items import dream_settings
 from theorex_lab.designs.dreams.lessons import CONFIDENCE, MOST_LESSONS, critical_of, lessons_of, summary_of
@@ -174,7 +174,7 @@ class ModelDreamer(HeuristicDreamer):
 
     def _run(self, prompt: str, actions: int, near: Iterable[Strategy]) -> tuple[str, Effects]:
         nodes, program = {strategy.id for strategy in near}, self._ask(prompt)
-        done = run(parse(program, ISA_VERSION), actions=actions, nodes=nodes, max_instructions=self.max_instructions)
+        done = run(parse(program), actions=actions, nodes=nodes, max_instructions=self.max_instructions)
         if not done.success:
             raise UnusableAnswer(f"{self.name} answered {one_line(program, 120)!r}: {done.errors[-1]}")
         return program, done.effects

@@ -1,56 +1,36 @@
-"""The dream cycle: migration to another version, then each trajectory curated and read, then consolidated one by one, then compaction:
-long strategies are told shorter.
+"""The dream cycle: each trajectory curated and read, then consolidated one by one, then compaction: long strategies are told
+shorter.
 
 What a cycle cannot take waits for the next. A process that is killed anywhere leaves each trajectory untouched, or
 wholly consolidated.
 """
 
-import asyncio
-import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, Protocol
+from typing import Any
 
 from theorex_lab.clock import to_iso
-from theorex_lab.designs.dreams import ISA_VERSION
 from theorex_lab.designs.dreams.consolidate import Link, Mind, strategy_from
 from theorex_lab.designs.dreams.dreamers import Curated, HeuristicDreamer, dreamer_for
-from theorex_lab.designs.dreams.strategies import Step, Strategies, Strategy
+from theorex_lab.designs.dreams.strategies import Strategies, Strategy
 from theorex_lab.designs.dreams.trajectories import Trajectory, trajectories_of
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.lease import Holder, leased
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, new_event_id
-from theorex_lab.journal.event import Body, encode, new_event
+from theorex_lab.journal.event import Body, new_event
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.line import one_line
 
 Progress = Callable[[dict[str, Any]], object]
 # What a cycle counts, by the names of Evolving Memory's journal, and the tokens that its model took.
 COUNTED = ("traces_processed nodes_created nodes_merged edges_created cross_edges_created nodes_compacted "
-           "constraints_extracted traces_migrated nodes_migrated tokens").split()  # fmt: skip
+           "constraints_extracted tokens").split()  # fmt: skip
 _MOST_CYCLES = 20  # a night
-UNASSESSED = "unassessed"  # the tag of a strategy whose migration failed
-_PROBLEM_CHARACTERS = 200
 Done = tuple[int, list[str]]  # how many, and what went wrong
-
-
-class MigrationTransform(Protocol):
-    """Carries a strategy from one version to another; plain or async.
-
-    node: with goal, summary, content, confidence, tags and the like, which may be changed.  children: its steps, with
-    reasoning, action and result.  llm: the model that dreams, with `await llm.complete(prompt)`.  It returns both, or None where it changed them in place.
-    """
-
-    from_version: str
-    to_version: str
-
-    def transform(self, node: Any, children: list[Any], llm: Any) -> Any:
-        """The strategy and its steps as the other version has them."""
 
 
 class DreamReport(SimpleNamespace):
@@ -73,7 +53,7 @@ class DreamReport(SimpleNamespace):
 
 def dream(
     home: Home, dreamer: HeuristicDreamer | None = None, *, domain: str | None = None, limit: int | None = None,
-    progress: Progress | None = None, migrations: Sequence[MigrationTransform] = ()) -> DreamReport:  # fmt: skip
+    progress: Progress | None = None) -> DreamReport:  # fmt: skip
     """One cycle over what waits, under the home's lease: `limit` trajectories at most, by default maxTracesPerCycle.
 
     dreamer: by default the one of the settings.  progress: is told {"event": started, phase, trace or completed, …}.  Raises
@@ -93,7 +73,7 @@ def dream(
     with leased(home, "dream") as lease:
         if not lease.held:
             return DreamReport(False, lease.holder)
-        return _Cycle(Mind(home), chosen, domain, limit, progress, lease.renew).run(migrations)
+        return _Cycle(Mind(home), chosen, domain, limit, progress, lease.renew).run()
 
 
 def dream_at_night(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all agents
@@ -103,7 +83,7 @@ def dream_at_night(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of a
         return "nothing waits"
     mind, dreamer = Mind(whole), dreamer_for(whole, night=True)
     for _ in range(_MOST_CYCLES):
-        report = _Cycle(mind, dreamer, None, None, None, lambda: None).run((), always=False)
+        report = _Cycle(mind, dreamer, None, None, None, lambda: None).run(always=False)
         done.update({name: getattr(report, name) for name in COUNTED})
         if not (report.traces_processed or report.passed) or not trajectories_of(whole, waiting=True, limit=1):
             break
@@ -123,16 +103,13 @@ class _Cycle:
         self.done, self.log = Counter(dict.fromkeys(COUNTED, 0)), list[str]()
         self.passed, self.held = list[tuple[str, int, str]](), list[tuple[str, str]]()
 
-    def run(self, migrations: Sequence[MigrationTransform], *, always: bool = True) -> DreamReport:
+    def run(self, *, always: bool = True) -> DreamReport:
         """The phases; unless `always`, a cycle that changed nothing is not noted."""
         started, last = self.home.clock.now(), self.home.views.get(Strategies).cycles["seq"][-1:].tolist()
         before = {name for event in self.home.journal.read(seqs=last) for name, _ in event.body["held"]}
         found = trajectories_of(self.home, waiting=True, domain=self.domain, limit=self.most + len(before))
         waiting = sorted(found, key=lambda one: one.id in before)[: self.most]  # what was held keeps nobody waiting
         self.tell({"event": "started", "waiting": len(waiting)})
-        self.done["traces_migrated"] = sum(one.isa_version != ISA_VERSION for one in waiting)
-        self.done["nodes_migrated"], problems = migrate(self.mind, migrations, self.dreamer, self.domain)
-        self._phase("migration", f"{self.done['nodes_migrated']} strategies", *problems)
         # A model's answers cost: what it said of one trajectory is kept before it is asked about the next.
         at_once = self.most if self.dreamer.name == "heuristic" else 1
         for start in range(0, len(waiting), at_once):
@@ -205,68 +182,6 @@ class _Cycle:
         did, what, counts = self.mind.consolidate(one, curated, new, links)
         self.done.update(counts)
         self._aside(one, did, what)
-
-
-def migrate(mind: Mind, ways: Sequence[MigrationTransform], dreamer: HeuristicDreamer, domain: str | None) -> Done:
-    """Carry every strategy as far as the transforms lead; returns how many came further, and what went wrong.
-
-    One that fails stays at its version with the tag `unassessed`, and is tried again in the next cycle.
-    """
-
-    async def complete(prompt: str, system: str = "") -> str:
-        if (asked := getattr(dreamer, "complete", None)) is None:
-            raise ModelUnavailable("no model dreams here; set designs.dreams.dreamingModel, or dream with one")
-        return str(asked(f"{system}\n{prompt}".strip()).text)
-
-    by_version, moved, problems = {way.from_version: way for way in ways}, set[str](), list[str]()
-    for old in [one for one in mind.known.values() if domain in (None, one.domain)] if ways else ():
-        for _ in by_version:
-            if (way := by_version.get(old.isa_version)) is None:
-                break
-            one, problem = _transformed(old, way, SimpleNamespace(complete=complete))
-            said = {"from": old.isa_version, "to": way.to_version, "ok": not problem, "problem": problem}
-            if one != old:
-                problem = mind.rewrite("strategy_migrated", old, one, **said) or problem
-            if problem:
-                problems.append(f"{old.id} stays at {old.isa_version}: {problem}")
-                break
-            moved.add(old.id)
-            old = mind.known[old.id]
-    return len(moved), problems
-
-
-def _transformed(old: Strategy, way: MigrationTransform, llm: Any) -> tuple[Strategy, str]:
-    """The strategy at the other version; or as it was with the tag, and what was wrong."""
-    node = SimpleNamespace(**old.state() | {"id": old.id, "node_id": old.id, "trigger_goals": [*old.goals]})
-    children = [SimpleNamespace(**step._asdict(), step_index=at) for at, step in enumerate(old.steps)]
-
-    def run() -> Strategy:
-        found = way.transform(node, children, llm)
-        found = asyncio.run(found) if inspect.iscoroutine(found) else found
-        return _taken_back(old, way.to_version, *(found or (node, children)))
-
-    # In a thread of its own: here a loop may run already, and what a user's function raises comes back as a value.
-    with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(run)
-    if (error := asked.exception()) is None:
-        return asked.result(), ""
-    if not isinstance(error, Exception):
-        raise error
-    tags = tuple(sorted({*old.tags, UNASSESSED}))
-    return replace(old, tags=tags), one_line(f"{type(error).__name__}: {error}", _PROBLEM_CHARACTERS)
-
-
-def _taken_back(old: Strategy, version: str, node: Any, children: Sequence[Any]) -> Strategy:
-    """What a transform gave back, checked: JSON must hold it. Raises InvalidInput for what no strategy can hold."""
-    steps = tuple(Step(*(getattr(child, name) for name in Step._fields)) for child in children)
-    texts = [node.goal, node.summary, node.content, *node.tags, *(text for step in steps for text in step[:4])]
-    encode(texts)
-    if not node.goal or not all(isinstance(text, str) for text in texts) or not 0 <= node.confidence <= 1:
-        raise InvalidInput("got a strategy without a goal, with a text that is none, or a confidence outside 0..1")
-    return replace(
-        old, goal=node.goal, summary=node.summary, content=node.content, confidence=float(node.confidence), steps=steps,
-        branches=old.branches if len(steps) == len(old.steps) else (), goals=tuple(dict.fromkeys((node.goal, *old.goals))),
-        isa_version=version, tags=tuple(tag for tag in node.tags if tag != UNASSESSED))  # fmt: skip
 
 
 def shorten_summaries(mind: Mind, dreamer: HeuristicDreamer, domain: str | None) -> Done:

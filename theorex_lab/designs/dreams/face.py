@@ -39,19 +39,11 @@ class Dreams(Face):
     next_step = on_home(later(f"{_HERE}.strategies:next_step"))
     training_data = on_home(later(f"{_HERE}.training:training_data"))
 
-    @cached_property
-    def _migrations(self) -> list[Any]:
-        return []
-
-    def register_migration(self, transform: Any) -> None:
-        """Carry strategies of a version to another at each dream from now on; see `upkeep.MigrationTransform`."""
-        self._migrations.append(transform)
-
     def dream(self, dreamer: Any = None, **given: Any) -> Any:
         """One cycle over what waits; see `engine.dream`."""
         from theorex_lab.designs.dreams.engine import dream
 
-        return dream(self.home, dreamer, migrations=self._migrations, **given)
+        return dream(self.home, dreamer, **given)
 
     async def adream(self, dreamer: Any = None, **given: Any) -> Any:
         """`dream` in a thread of its own."""

@@ -7,13 +7,13 @@ is gathered, and nothing is changed; whoever runs one applies it, or does not.
 """
 
 import re
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from types import SimpleNamespace
 from typing import Any, NamedTuple, Self
 
-from theorex_lab.designs.dreams import ISA_VERSION, Edge, Fault
+from theorex_lab.designs.dreams import Edge, Fault
 from theorex_lab.errors import InvalidInput
 from theorex_lab.text.line import one_line
 
@@ -85,10 +85,9 @@ class Instruction:
 
 @dataclass(frozen=True)
 class Program:
-    """Instructions of a version of the set. warnings: what of the text was passed over or read leniently, by its line."""
+    """Instructions. warnings: what of the text was passed over or read leniently, by its line."""
 
     instructions: tuple[Instruction, ...]
-    version: str = ISA_VERSION
     warnings: tuple[str, ...] = field(default=(), compare=False)
 
     @property
@@ -97,45 +96,6 @@ class Program:
         return tuple(f"L{one.line}: {one.opcode.name}: {one.problem}" for one in self.instructions if one.problem)
 
 
-class Versions:
-    """The versions of the instruction set that are known, each with the names of its opcodes.
-
-    >>> VERSIONS.current(), len(VERSIONS.get("1.0"))
-    ('1.0', 17)
-    """
-
-    def __init__(self) -> None:
-        self._opcodes = {ISA_VERSION: frozenset(Opcode.__members__)}
-
-    def register(self, version: str, opcodes: Iterable[str]) -> None:
-        """Make a version known. Raises InvalidInput for one that is no numbers with dots, or an opcode that is none."""
-        names = frozenset(opcodes)
-        if not re.fullmatch(r"[0-9]{1,9}(\.[0-9]{1,9}){0,3}", version):
-            raise InvalidInput(f"got the version {version!r}; allowed are numbers with dots, such as 2.0")
-        if unknown := sorted(names - set(Opcode.__members__)):
-            raise InvalidInput(f"got the opcode {unknown[0]!r}; allowed are {', '.join(Opcode.__members__)}")
-        self._opcodes[version] = names
-
-    def get(self, version: str) -> frozenset[str]:
-        """The opcodes of a version, by name. Raises InvalidInput for an unknown one."""
-        if not self.supports(version):
-            raise InvalidInput(f"got the version {version!r}; allowed are latest, {', '.join(self.all_versions())}")
-        return self._opcodes[version]
-
-    def current(self) -> str:
-        """The highest version."""
-        return self.all_versions()[-1]
-
-    def all_versions(self) -> list[str]:
-        """All versions, the highest last."""
-        return sorted(self._opcodes, key=lambda version: [int(part) for part in version.split(".")])
-
-    def supports(self, version: str) -> bool:
-        """Whether a version is known."""
-        return version in self._opcodes
-
-
-VERSIONS = Versions()
 # What a word is made of: $'…', "…", '…', an escaped sign, plain signs. A quote without an end is no part of one.
 _PART = re.compile(r"""\$'(?:[^'\\]|\\.)*+'|"(?:[^"\\]|\\.)*+"|'[^']*'|\\.|\$|[^ \t\r\n"'\\$]+""")
 _WORD = re.compile(rf"(?:{_PART.pattern})++|(?P<open>[\"'\\])")
@@ -145,40 +105,27 @@ _PLAIN_OPERAND = re.compile(r"[\w$.,:/@%+=-]+")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f'\\]")
 
 
-def parse(text: str, version: str = "latest", *, versions: Versions = VERSIONS) -> Program:
-    """The program in a text; what is no instruction of that version becomes a warning, and the rest stands.
+def parse(text: str) -> Program:
+    """The program in a text; what is no instruction becomes a warning, and the rest stands.
 
-    Markdown fences, list marks before and a semicolon after an instruction are passed over, with a warning. Raises
-    InvalidInput for an unknown version.
+    Markdown fences, list marks before and a semicolon after an instruction are passed over, with a warning.
 
     >>> found = parse('1. mark_critical trace_001 0\\nDELETE everything\\nYIELD "all done"')
     >>> found.instructions[1].operands, found.warnings[1]
     (('all done',), "L2: unknown opcode 'DELETE'")
     """
-    stated = versions.current() if version == "latest" else version
-    allowed, found, warnings = versions.get(stated), list[Instruction](), list[str]()
+    found, warnings = list[Instruction](), list[str]()
     for number, line in enumerate(text.split("\n"), 1):
         if not (bare := line.strip()) or bare.startswith(("#", "//")):
             continue
         read, said = _read_line(bare)
         name = read[0].upper() if read else ""
-        if name in allowed:
+        if name in Opcode.__members__:
             found.append(Instruction(Opcode[name], tuple(read[1:]), number))
         elif read:
-            of = f" in version {stated}" if name in Opcode.__members__ else ""
-            said.append(f"unknown opcode {one_line(read[0], 40)!r}{of}")
+            said.append(f"unknown opcode {one_line(read[0], 40)!r}")
         warnings += [f"L{number}: {one}" for one in said]
-    return Program(tuple(found), stated, tuple(warnings))
-
-
-def serialize(program: Program | Iterable[Instruction]) -> str:
-    """A program as text, an instruction a line, which `parse` reads as the same instructions.
-
-    >>> serialize([Instruction(Opcode.YIELD, ('say "hi"', "two" + chr(10) + "lines"))])
-    'YIELD "say \\\\"hi\\\\"" $\\'two\\\\x0alines\\'\\n'
-    """
-    instructions = program.instructions if isinstance(program, Program) else program
-    return "".join(f"{instruction}\n" for instruction in instructions)
+    return Program(tuple(found), tuple(warnings))
 
 
 def _read_line(line: str) -> tuple[list[str], list[str]]:
