@@ -117,11 +117,12 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
     """
     with home.views.reading(Axon) as axon:
         names, now = [agent] if agent is not None else list(axon.agents), home.clock.now()
-        found = scores.scores_by_agent(axon, now, home.settings, names, axon.within(home.projects))
-        agents: list[dict[str, Any]] = [
-            {"agent": name, "concepts": len(own.rows), "tiers": own.counts(),
-             "top": [axon.surfaces[row] for row in own.best(5).tolist()]}
-            for name, own in found]  # fmt: skip
+        known = scores.scores_of(axon, now, home.settings, agents=names, among=axon.within(home.projects))
+        owner, agents = axon.concepts["agent"][known.rows], list[dict[str, Any]]()
+        for name in names:
+            own = known.take(np.flatnonzero(owner == axon.agents.find(name)))
+            top = [axon.surfaces[row] for row in own.rows[own.order[:5]].tolist()]
+            agents.append({"agent": name, "concepts": len(own.rows), "tiers": own.counts(), "top": top})
         observations = int(axon.observed_within(home.projects).sum())
     concepts = sum(row["concepts"] for row in agents)
     return {"concepts": concepts, "observations": observations, "agents": agents, "decay_law": home.settings.decay_law}
