@@ -9,7 +9,7 @@ import numpy as np
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.design import Line, Wanted
-from theorex_lab.designs.theorex.axon import Axon, Mask, numbers_of
+from theorex_lab.designs.theorex.axon import Axon, Mask
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.items import TITLES
 from theorex_lab.designs.theorex.scores import Chosen, law_of, scores_of
@@ -270,7 +270,7 @@ def _confirmation_id(observation_id: str) -> str:
 
 def _named(views: Views, observation_id: str) -> Event:
     with views.reading(Axon) as axon:
-        kinds = np.isin(axon.observations["type"], numbers_of(axon.types, (FIX_TYPE, AVOID_TYPE)))
+        kinds = np.isin(axon.observations["type"], axon.types.numbers(FIX_TYPE, AVOID_TYPE))
         seqs = axon.observations["seq"][kinds].tolist()
     ends = isinstance(observation_id, str) and len(observation_id) >= _SHORT_CHARACTERS
     found = [event for event in views.journal.read(seqs=seqs) if ends and event.id.endswith(observation_id)]

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
-from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon, numbers_of
+from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon
 from theorex_lab.designs.theorex.items import MOMENT
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.stages import RETENTION_DAYS, SharedWeb, ShortTerm, counted_upto, shared_concepts
@@ -185,7 +185,7 @@ def shared_edges(memory: WrittenMemory) -> list[FlatRecord]:
 
 
 def _rows_of_agents(view: SharedWeb | ShortTerm, column: NDArray[Any], agents: list[str]) -> list[int]:
-    rows: list[int] = np.flatnonzero(np.isin(column, numbers_of(view.agents, agents))).tolist()
+    rows: list[int] = np.flatnonzero(np.isin(column, view.agents.numbers(*agents))).tolist()
     return rows
 
 

@@ -61,20 +61,15 @@ class Flash(View):
 
     def pending(self, agent: str, session: str) -> list[int]:
         """Seqs of the agent's events in the session that were not flushed, in order."""
-        owner, where = self.agents.find(agent), self.sessions.find(session)
-        mask = (self.events["agent"] == owner) & (self.events["session"] == where)
-        found: list[int] = self.events["seq"][mask].tolist()
+        mask = self.events["agent"] == self.agents.find(agent)
+        found: list[int] = self.events["seq"][mask & (self.events["session"] == self.sessions.find(session))].tolist()
         return found
-
-    def sessions_of(self, agent: str) -> list[str]:
-        """Sessions in which the agent has events that were not flushed."""
-        mine = self.events["agent"] == self.agents.find(agent)
-        return [self.sessions[number] for number in np.unique(self.events["session"][mine]).tolist()]
 
     def waiting(self, home: Home, agent: str) -> list[tuple[str, int]]:
         """The sessions that wait for a flush, each with the time (µs) of its latest event; in a project those with events of it."""
         with self.lock:
-            pending = {name: self.pending(agent, name) for name in self.sessions_of(agent)}
+            open_here = np.unique(self.events["session"][self.events["agent"] == self.agents.find(agent)]).tolist()
+            pending = {self.sessions[number]: self.pending(agent, self.sessions[number]) for number in open_here}
         found = []
         for name, seqs in pending.items():
             events = home.journal.read(seqs=seqs)
