@@ -1,6 +1,6 @@
 """How an agent's concepts stand now: their scores and tiers, and the two policies that act on them, scan and prune."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -17,7 +17,6 @@ from theorex_lab.journal.columns import Strings
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory import decay
 from theorex_lab.memory.decay import Items, Law, Tier
-from theorex_lab.memory.needed_next import Standing
 
 Chosen = Sequence[str] | None  # names; None: all
 
@@ -89,24 +88,6 @@ def scores_of(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None
     tier[table["tier"][rows] == Tier.SLEEPING] = Tier.SLEEPING
     equals: Any = tuple(table[name][rows] for name in ("count", "last_seen", "concept_id"))
     return Scores(rows, raw, importance, tier, equals)
-
-
-def needed_scores(policies: Sequence[Settings], ranked: Callable[[Settings], tuple[Standing, Floats]]) -> list[float]:
-    """How high what was needed ranked under each policy, 0..1, as `memory.needed_next` scores it.
-
-    ranked: for a policy the needed items' standing among what was known, and the importance of all of that.
-    """
-    # Policies that differ in their thresholds alone rank alike, and ranking is what takes time.
-    found: dict[object, tuple[Standing, Floats]] = {}
-    scores = []
-    for policy in policies:
-        law = law_of(policy)
-        same = law.name, *law.params.values(), policy.half_life_days, policy.fix_half_life_days, policy.context_tokens
-        if same not in found:
-            found[same] = ranked(policy)
-        standing, importance = found[same]
-        scores.append(standing.score(importance, policy.mild_threshold))
-    return scores
 
 
 def spread_activation(axon: Axon, seeds: Ints, now: int, settings: Settings, *, hops: int = 2) -> Floats:
