@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -78,8 +77,7 @@ class Flash(View):
         return found
 
 
-@dataclass(frozen=True)
-class Scored:
+class Scored(NamedTuple):
     """An event with the concepts found in it, its flash score, 0..1, and the concepts by who said them."""
 
     event: Event
@@ -122,7 +120,7 @@ def echoed(scored: Sequence[Scored], weight: float) -> list[Scored]:
     ids = [[concept.concept_id for concept in one.concepts] for one in scored]
     named = Counter(chain.from_iterable(ids))
     shares = (sum(named[number] > 1 for number in own) / max(1, len(own)) for own in ids)
-    return [replace(one, score=min(1.0, one.score + weight * share)) for one, share in zip(scored, shares, strict=True)]
+    return [one._replace(score=min(1.0, one.score + weight * share)) for one, share in zip(scored, shares, strict=True)]
 
 
 def keep_best(scored: Iterable[Scored], *, max_events: int = MAX_EVENTS, max_tokens: int = MAX_TOKENS) -> list[Scored]:

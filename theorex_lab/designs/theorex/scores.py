@@ -73,9 +73,8 @@ def items_of(axon: Axon, now: int, settings: Settings, law: Law) -> Items:
     linked = decay.link_columns(len(axon.concepts), links.first[present], links.second[present], strength)
     activity: Any = links.activity(present, counts, now) if law.params.get("weight_linked") else 0.0
     only_fixes = axon.concepts["fix_count"] == axon.concepts["count"]
-    return Items.of(
-        **counts.columns(now), link_strength=linked[0], mean_link_strength=linked[1], linked_activity=activity,
-        half_life_cap_days=np.where(only_fixes, settings.fix_half_life_days, np.inf))  # fmt: skip
+    own = counts.columns(now) | {"half_life_cap_days": np.where(only_fixes, settings.fix_half_life_days, np.inf)}
+    return Items.of(**own, link_strength=linked[0], mean_link_strength=linked[1], linked_activity=activity)
 
 
 def scores_of(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None, among: Mask | None = None) -> Scores:

@@ -6,7 +6,7 @@ concepts to all. The shared web has ids and numbers; the labels stay in the axon
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -100,8 +100,7 @@ def short_term_events(scored: Scored, weight: float) -> list[Event]:
     return events
 
 
-@dataclass(frozen=True)
-class Graduate:
+class Graduate(NamedTuple):
     """A concept on its way into the axon: rows of the records that count, and the days of its run (since 1970)."""
 
     concept_id: int

@@ -17,7 +17,7 @@ recorded), ACTIVE against MILD, speed.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -353,8 +353,7 @@ WORDS_CHARACTERS = 300  # of a decision, and of a result, as they are quoted
 _MOST_DAYS = 3_650
 
 
-@dataclass(frozen=True)
-class Refined:
+class Refined(NamedTuple):
     """What one refinement looked at and wrote: tags that won and lost, and ids of the observations made of them.
 
     since, until: the window, µs UTC.  Without observations nothing was written.
@@ -403,7 +402,7 @@ def refine(home: Home, *, agent: str = "main", days: float | None = None) -> Ref
     body, event_id = refined.to_dict(), derived_event_id("refined", agent, last)
     done = new_event("refined", body, agent=agent, at=until, lineage=refined.observations, event_id=event_id)
     # Another process may have refined this very window, or outcomes that were erased stood in it.
-    return refined if append_once(home.journal, [*events, done]) else replace(refined, observations=[])
+    return refined if append_once(home.journal, [*events, done]) else refined._replace(observations=[])
 
 
 class _Choice(NamedTuple):
