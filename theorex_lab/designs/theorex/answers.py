@@ -53,15 +53,10 @@ def asleep(home: Home, index: ItemIndex) -> Mask:
         concepts, observations = axon.asleep()
         if not len(concepts):
             return mask
-        alive = np.zeros(len(axon.concepts), bool)
-        alive[axon.rows_of()] = True
-        alive[concepts] = False
-        present = np.sort(_owned(index, axon.agents, axon.concepts)[alive])
+        present = np.delete(_owned(index, axon.agents, axon.concepts), concepts)
         sleeping_texts = axon.observations["seq"][observations]
     is_concept = index.of_kinds([CONCEPT.name])
-    wanted = _keys(documents["agent"][is_concept], documents["item"][is_concept])
-    places = np.minimum(np.searchsorted(present, wanted), max(len(present) - 1, 0))
-    mask[is_concept] = present[places] != wanted if len(present) else True
+    mask[is_concept] = ~np.isin(_keys(documents["agent"][is_concept], documents["item"][is_concept]), present)
     mask |= index.of_kinds([OBSERVATION.name]) & np.isin(documents["seq"], sleeping_texts)
     return mask
 

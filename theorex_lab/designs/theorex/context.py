@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
@@ -234,13 +235,10 @@ def confirm(home: Home, observation_id: str) -> Confirmed:
     body, now, made = {"observation_id": event.id}, home.clock.now(), derived_event_id("confirmed", event.id)
     whose = {"agent": event.agent, "session": event.session}
     done = new_event("confirmed", body, **whose, at=now, lineage=[event.id], event_id=made)
-    try:
-        with home.journal.exclusive() as append:
-            if not home.journal.read(ids=[event.id]):
-                raise InvalidInput(f"{event.id} was erased meanwhile; nothing is left to confirm")
-            append(done)
-    except AlreadyThere:
-        pass  # it was confirmed before
+    with suppress(AlreadyThere), home.journal.exclusive() as append:  # it may have been confirmed before
+        if not home.journal.read(ids=[event.id]):
+            raise InvalidInput(f"{event.id} was erased meanwhile; nothing is left to confirm")
+        append(done)
     return Confirmed(event.id, event.body["text"])
 
 

@@ -141,10 +141,9 @@ def _decided_on_axon(home: Home, decide: Callable[..., Event | None], agents: Se
     """`_decided` by a scan or a prune of these agents' concepts, in a project of those that are its alone."""
     from theorex_lab.designs.theorex.axon import Axon
 
-    def decided(axon: Axon) -> list[Event]:
+    def decided(axon: Axon) -> Iterable[Event]:
         among = axon.within(home.projects, alone=True)
-        event = decide(axon, home.clock.now(), home.settings, agents=agents, among=among)
-        return [] if event is None else [event]
+        return filter(None, [decide(axon, home.clock.now(), home.settings, agents=agents, among=among)])
 
     return _decided(home.views, Axon, decided)
 

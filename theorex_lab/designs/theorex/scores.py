@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from theorex_lab.clock import to_datetime
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import Axon, Floats, Ints, Mask
-from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import SCANNER
 from theorex_lab.journal.columns import Strings
 from theorex_lab.journal.event import Event, new_event
@@ -53,17 +52,10 @@ class Scores:
 
 
 def law_of(settings: Settings) -> Law:
-    """The decay law that the settings name. Raises ConfigError for an unknown law or a parameter out of range."""
-    kind = decay.LAWS.get(settings.decay_law)
-    if kind is None:
-        raise ConfigError(f"decayLaw is {settings.decay_law!r}; allowed are {', '.join(sorted(decay.LAWS))}")
-    params = dict(settings.decay_params)
-    if "half_life_days" in kind.parameters:
-        params.setdefault("half_life_days", settings.half_life_days)
-    try:
-        return decay.make_law(settings.decay_law, **params)
-    except InvalidInput as error:
-        raise ConfigError(f"decayParams: {error}") from error
+    """The decay law that the settings name. Raises InvalidInput for an unknown law or a parameter out of range."""
+    known = getattr(decay.LAWS.get(settings.decay_law), "parameters", {})
+    half_life = {"half_life_days": settings.half_life_days} if "half_life_days" in known else {}
+    return decay.make_law(settings.decay_law, **half_life | dict(settings.decay_params))
 
 
 def items_of(axon: Axon, now: int, settings: Settings, law: Law) -> Items:

@@ -17,6 +17,7 @@ recorded), ACTIVE against MILD, speed.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
@@ -87,10 +88,8 @@ def check_context(home: Home, session: str, context_pct: float | None = None, *,
     if context_pct is not None and not 0 <= context_pct <= 100:
         raise InvalidInput(f"got a context of {context_pct} percent; allowed is 0 to 100")
     while True:
-        try:
+        with suppress(AlreadyThere):  # another process made this check of the chain; the next one sees what it found
             return _check(home, home.clock.now(), agent, session, context_pct)
-        except AlreadyThere:
-            continue  # another process made this check of the chain; the next one sees what it found
 
 
 def check_turns(home: Home, session: str, *, agent: str = "main") -> Checked | None:
