@@ -4,7 +4,7 @@ And to the audit log, its entries about an agent's concepts and moments.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,9 +102,6 @@ def _keys(agent: NDArray[Any], concept_id: NDArray[Any]) -> NDArray[np.uint64]:
     return (agent.astype(np.uint64) << np.uint64(53)) + concept_id.astype(np.uint64)
 
 
-Shown = TypeVar("Shown")
-
-
 def status(home: Home, agent: str | None) -> dict[str, Any]:
     """Agents with their concepts by tier and hottest concepts, how many concepts and observations, and the decay law.
 
@@ -139,9 +136,9 @@ class AxonView:
 
     def tiers(self) -> dict[str, int]:
         """How many concepts are in each tier."""
-        return self._shown(lambda _axon, current, _now: current.counts())
+        return dict(self._shown(lambda _axon, current, _now: current.counts()))
 
-    def _shown(self, show: Callable[[Axon, scores.Scores, int], Shown]) -> Shown:
+    def _shown(self, show: Callable[[Axon, scores.Scores, int], Any]) -> Any:
         now = self._home.clock.now()
         with self._home.views.reading(Axon) as axon:
             return show(axon, scores.scores_of(axon, now, self._home.settings, agents=self._agents), now)

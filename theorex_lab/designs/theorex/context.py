@@ -118,8 +118,7 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
     with home.views.reading(Flash) as flash:
         waiting = len(flash.pending(agent, session))
     fixes = as_marked(home, sentence_lines(home, Wanted(now, BUDGETS["default"][0])))
-    said = [*trusted_first(active)[:_FLASH_ACTIVE], *trusted_first(recent)[:_FLASH_RECENT]]
-    said = as_marked(home, said, as_markdown)
+    said = as_marked(home, trusted_first(active)[:_FLASH_ACTIVE] + trusted_first(recent)[:_FLASH_RECENT], as_markdown)
     lines = [f"[Session: {escape(session)} | agent: {agent} | events not flushed: {waiting}]", NOTICE]
     room = Room(BUDGETS["default"][0], used=count_tokens("\n".join(lines)))
     told = _take_sentences(room, fixes, _FLASH_FIXES)
@@ -127,15 +126,13 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
     lines += context.sections_of(told)
     shown = list(told.lines)
     for kind, title in ((CONCEPT, "Active"), (_RECENT, "Lately")):
-        kept = [line for line in said if line in taken and line.kind == kind]
-        shown += kept
-        if kept:
+        if kept := [line for line in said if line in taken and line.kind == kind]:
+            shown += kept
             texts = [line.text for line in kept]
             lines += [f"## {title}", *(fence(texts, "short-term") if kind == _RECENT else context.listed(kept))]
     text = "\n".join(lines) + "\n"
-    return Context(
-        text, sum(line.kind == CONCEPT for line in shown), told.fixes, 1, count_tokens(text), items_of(shown)
-    )
+    concepts = sum(line.kind == CONCEPT for line in shown)
+    return Context(text, concepts, told.fixes, 1, count_tokens(text), items_of(shown))
 
 
 def _kept_last(short_term: ShortTerm, now: int, agent: str, projects: Sequence[str] | None) -> list[Line]:
