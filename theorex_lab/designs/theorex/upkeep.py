@@ -192,14 +192,14 @@ def drift(home: Home, *, agent: str = "main") -> Drift:
     now, settings = home.clock.now(), home.settings
     window = round(settings.drift_window_days * MICROSECONDS_PER_DAY)
     with home.views.reading(Axon) as axon:
-        table, owner = axon.observations, axon.agents.find(check_agent(agent))
+        table, owner, ids = axon.observations, axon.agents.find(check_agent(agent)), axon.concepts["concept_id"]
         moments = (table["type"] == axon.types.find(MOMENT_TYPE)) & (table["agent"] == owner)
         anchors = axon.mentions["concept"][moments[axon.mentions["observation"]]]  # also those that were pruned
-        names = {int(axon.concepts["concept_id"][row]): axon.labels[row] for row in anchors.tolist()}
+        names = {int(ids[row]): axon.labels[row] for row in anchors.tolist()}
         current, earlier = (scores_of(axon, at, settings, agents=[agent]) for at in (now, now - window))
-        active = _ids(axon, current.rows[current.tier == Tier.ACTIVE]) & names.keys()
+        active = names.keys() & ids[current.rows[current.tier == Tier.ACTIVE]].tolist()
         # By importance, since what sleeps now did not always.
-        once = _ids(axon, earlier.rows[earlier.importance >= settings.active_threshold]) & names.keys()
+        once = names.keys() & ids[earlier.rows[earlier.importance >= settings.active_threshold]].tolist()
     coverage = len(active) / len(names) if names else 1.0
     left = sorted(names[number] for number in once - active)
     return Drift(agent, coverage, state_of(coverage, bool(left)), len(names), len(active), left)
@@ -214,10 +214,6 @@ def state_of(coverage: float, has_left: bool) -> str:
     if coverage < DRIFTING_BELOW:
         return "drifting"
     return "recovering" if has_left and coverage >= RECOVERING_FROM else "stable"
-
-
-def _ids(axon: Axon, rows: Ints) -> set[int]:
-    return set(axon.concepts["concept_id"][rows].tolist())
 
 
 # What may be proposed.
