@@ -62,8 +62,7 @@ def test_git_touches_plain_and_gzipped(tmp_path: Path) -> None:
     for file in (plain, packed):
         log = load_log(file)
         assert accesses(log) == expected
-        assert log.group is not None
-        assert log.group.tolist() == [0, 0, 1]
+        assert log.of_files
     assert accesses(from_git_touches(plain)) == expected
 
 
@@ -205,15 +204,13 @@ def by_hand(rows: list[Access]) -> list[tuple[int, str, int, bool]]:
     )
 )  # fmt: skip
 def test_rows_in_any_order_become_events_in_order(rows: list[Access]) -> None:
-    log = AccessLog.of(iter(rows), group_of=str.upper)
+    log = AccessLog.of(iter(rows))
     expected = by_hand(rows)
     found = zip(
         log.time.tolist(), [log.items[n] for n in log.item], log.event.tolist(), log.deleted.tolist(), strict=True
     )
     assert list(found) == expected
     assert list(log.items) == list(dict.fromkeys(item for _, item, _, _ in expected)), "in the order of first access"
-    assert log.group is not None
-    assert log.group.tolist() == list(range(len(log.items)))
 
 
 def test_a_long_log_is_read_row_by_row() -> None:
@@ -243,7 +240,7 @@ def test_sessions_are_a_log_of_the_files_of_each_turn(tmp_path: Path) -> None:
     log = load_log(file, "sessions")
     assert log.n_events == 2, "a turn is an event"
     assert [log.items[item].rpartition("/")[2] for item in log.item] == ["a.py", "b.py", "a.py"]
-    assert log.group is not None, "its items are files"
+    assert log.of_files, "its items are files"
 
 
 def test_a_name_that_is_no_log_names_what_is() -> None:

@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs.causal.files import export_graph, named_places
-from theorex_lab.designs.causal.files_read import import_graph
+from theorex_lab.designs.causal.files import export_graph, import_graph, named_places
 from theorex_lab.designs.causal.keys import compute_signal_key
 from theorex_lab.designs.causal.narrative import last_of_narrative, narrative
 from theorex_lab.errors import InvalidInput

@@ -1,4 +1,4 @@
-"""What policies cost: scores by hand on a small set, boards, and evidence that ages while models change."""
+"""What policies cost: scores by hand on a small set."""
 
 from __future__ import annotations
 
@@ -8,17 +8,13 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from conftest import DAY, NOW
 from test_routing_scoring import needs_data, small_set
 
 from theorex_lab.cli import theorex
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.parsing import AiderRun
 from theorex_lab.experiments.data.routing_sets import RoutingSet
 from theorex_lab.experiments.scores import costs
-from theorex_lab.experiments.scores.drift import EACH_RUN, SINCE_LAST, aged, half_lives_under_drift
 from theorex_lab.experiments.scores.routing import OURS, score_routing
-from theorex_lab.memory.evidence import EvidenceTable
 from theorex_lab.memory.intervals import bootstrap_ratio
 
 
@@ -90,42 +86,7 @@ def test_a_picture_is_drawn_on_the_axes_given() -> None:
     plt.close(figure)
 
 
-def test_of_a_board_the_cheapest_that_is_not_worse_is_chosen_and_no_cost_is_not_cheap() -> None:
-    def run(model: str, rate: float, cost: float | None) -> AiderRun:
-        return AiderRun("b", model, model, "diff", 200, rate, 10.0, cost)
-
-    runs = [run("best", 80, 20.0), run("near", 79, 2.0), run("silent", 80, None), run("poor", 40, 0.2)]
-    (found,) = costs.score_boards(runs)
-    assert (found.best, found.chosen, found.cost, found.with_cost) == ("best (diff)", "near (diff)", 0.01, 3)
-    assert found.cost_ratio == pytest.approx(0.1)
-    assert found.difference == pytest.approx(-0.01)
-    assert found.low < found.difference < 0 < found.high
-    assert found.frontier == ["poor (diff)", "near (diff)", "best (diff)"]
-
-
-def test_evidence_that_ages_by_itself_recovers_from_a_change_and_a_whole_cell_hardly() -> None:
-    how = {"half_lives": (7.0, None), "repetitions": 6, "days": 130, "change": 60}
-    found = half_lives_under_drift(cascading_set(), **how, seed=1)
-    days = {(row.ages, row.half_life_days): row.days for row in found}
-    assert days[EACH_RUN, 7.0] < days[EACH_RUN, None] == days[SINCE_LAST, None]
-    after = {(row.ages, row.half_life_days): row for row in found}
-    assert after[EACH_RUN, 7.0].after < after[SINCE_LAST, 7.0].after
-    assert all(row.before < row.after for row in found)
-    assert half_lives_under_drift(cascading_set(), **how, seed=1).to_dict() == found.to_dict()
-    with pytest.raises(InvalidInput, match="allowed is a day from 14"):
-        half_lives_under_drift(cascading_set(), change=5)
-
-
-def test_the_simulated_ageing_is_that_of_evidence() -> None:
-    table = EvidenceTable()
-    for number in range(8):
-        table.add("query_type/code", "m", number < 6, at=NOW - 10 * DAY)
-    cells = table.cells(now=NOW, half_life_days=7.0)
-    assert float(8 * aged(10.0, 7.0)) == pytest.approx(cells.n[0])
-    assert float(6 * aged(10.0, 7.0)) == pytest.approx(cells.successes[0])
-
-
-def test_the_command_tells_policies_and_drift() -> None:
+def test_the_command_tells_policies() -> None:
     def told(*arguments: str) -> str:
         ended = CliRunner().invoke(theorex, ["eval", "costs", "--dataset", "local_runs", *arguments], obj={})
         assert ended.exit_code == 0, ended.output
@@ -133,8 +94,6 @@ def test_the_command_tells_policies_and_drift() -> None:
 
     assert {"dataset", "policies", "cost_unit"} <= json.loads(told("--json")).keys()
     assert "cheapest not worse" in told()
-    assert len(json.loads(told("--drift", "--json"))["drift"]) == 8
-    assert EACH_RUN in told("--drift")
 
 
 @needs_data
@@ -144,11 +103,3 @@ def test_on_the_public_set_the_router_is_no_worse_than_the_best_single_model_and
         assert ours.difference_high > 0
         assert ours.cost_ratio_high is not None
         assert ours.cost_ratio_high < 0.85
-
-
-@needs_data
-def test_the_boards_of_aider_are_compared() -> None:
-    ended = CliRunner().invoke(theorex, ["eval", "costs", "--dataset", "aider", "--json"], obj={})
-    boards = {board["board"]: board for board in json.loads(ended.output)["boards"]}
-    assert boards["polyglot"]["cost_ratio"] < 0.7
-    assert boards["edit"]["best_cost"] is None

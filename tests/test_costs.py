@@ -90,7 +90,7 @@ def test_a_short_history_keeps_what_one_has() -> None:
 
 
 def test_a_log_of_files_is_advised_the_law_of_files() -> None:
-    log = AccessLog.of(work(), group_of=lambda name: name.rpartition("/")[0])
+    log = AccessLog.of(work(), of_files=True)
     tuning = tune(log)
     assert set(tuning.advice["config"]) <= {"designs"}
     assert "files" in tuning.advice["why"]

@@ -242,14 +242,6 @@ def counts_of_routellm(table: Any) -> dict[str, float]:
     }
 
 
-def counts_of_aider_leaderboards(boards: runs.AiderBoards) -> dict[str, float]:
-    found = boards.runs
-    assert sum(run.total_cost is not None for run in found if run.board == "polyglot") == 51
-    assert sum(run.total_cost is None for run in found if run.board == "edit") == 98 - 30
-    assert all(run.total_cost is None or run.total_cost > 0 for run in found)
-    return {board: sum(run.board == board for run in found) for board in dict.fromkeys(run.board for run in found)}
-
-
 def counts_of_taubench(found: runs.TauBench) -> dict[str, float]:
     assert found.rewards.mean(axis=0).round(2).tolist() == [0.42, 0.44, 0.40, 0.42]
     assert sum(len(run.actions) for run in found.runs) == 1164
@@ -295,7 +287,6 @@ def counts_of_reflexion(found: runs.Reflexion) -> dict[str, float]:
 COUNTS: dict[str, Callable[[Any], dict[str, float]]] = {
     "llmrouter": counts_of_llmrouter,
     "routellm": counts_of_routellm,
-    "aider_leaderboards": counts_of_aider_leaderboards,
     "taubench_airline": counts_of_taubench,
     "whoandwhen": counts_of_whoandwhen,
     "reflexion_alfworld": counts_of_reflexion,

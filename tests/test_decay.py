@@ -16,9 +16,7 @@ from theorex_lab.memory.decay import (
     Law,
     Tier,
     effective_link_strength,
-    group_activity,
     link_columns,
-    linked_activity,
     make_law,
     power_mixture,
     rank_order,
@@ -75,7 +73,7 @@ def test_recency_and_frequency_golden_values() -> None:
 
 
 def test_half_life_cap_holds_in_every_law_with_time() -> None:
-    for name in ("product", "weighted_sum", "recency", "power", "multi_scale"):
+    for name in ("product", "weighted_sum", "recency", "power"):
         params = {"half_life_days": 30.0} if "half_life_days" in LAWS[name].parameters else {}
         law = make_law(name, **params)
         capped, free = law.raw(Items.of([60.0, 60.0], 3, half_life_cap_days=[7.0, math.inf]))
@@ -110,19 +108,15 @@ def test_power_default_tiers_are_those_of_product() -> None:
 
 ages = st.floats(-100, 5_000, allow_nan=False)
 rows = st.lists(
-    st.tuples(ages, st.floats(0, 2_000), st.floats(0, 1e4), st.floats(0, 1), st.floats(0, 50), st.booleans()),
-    min_size=1,
-    max_size=8,
+    st.tuples(ages, st.floats(0, 2_000), st.floats(0, 1e4), st.floats(0, 1), st.booleans()), min_size=1, max_size=8
 )
 
 
-def items_from(drawn: list[tuple[float, float, float, float, float, bool]], shift: float = 0.0) -> Items:
-    age, older, count, strength, activity, fix = (
-        np.array(column, dtype=np.float64) for column in zip(*drawn, strict=True)
-    )
+def items_from(drawn: list[tuple[float, float, float, float, bool]], shift: float = 0.0) -> Items:
+    age, older, count, strength, fix = (np.array(column, dtype=np.float64) for column in zip(*drawn, strict=True))
     return Items.of(
         age + shift, count, first_age_days=age + older + shift,
-        link_strength=strength, mean_link_strength=strength, linked_activity=activity, group_activity=activity,
+        link_strength=strength, mean_link_strength=strength,
         half_life_cap_days=np.where(fix > 0, 7.0, np.inf),
     )  # fmt: skip
 
@@ -162,9 +156,7 @@ def test_never_rises_with_age(name: str, drawn: list[tuple[float, ...]], shift: 
 
 
 @pytest.mark.parametrize("name", list(LAWS))
-@pytest.mark.parametrize(
-    "column", ["count", "link_strength", "mean_link_strength", "linked_activity", "group_activity", "decayed_counts"]
-)
+@pytest.mark.parametrize("column", ["count", "link_strength", "mean_link_strength", "decayed_counts"])
 @given(drawn=rows, more=st.floats(0, 3))
 @settings(max_examples=15, deadline=None)
 def test_never_falls_with_count_or_link(name: str, column: str, drawn: list[tuple[float, ...]], more: float) -> None:
@@ -180,7 +172,7 @@ def test_future_is_now(law: Law) -> None:
 
 
 def test_unreadable_age_scores_zero_and_ranks_last(law: Law) -> None:
-    items = Items.of([math.nan, 4_000.0, 0.0], [50, 1, 1], link_strength=[1.0, 0.0, 0.0], linked_activity=[5.0, 0, 0])
+    items = Items.of([math.nan, 4_000.0, 0.0], [50, 1, 1], link_strength=[1.0, 0.0, 0.0])
     raw = law.raw(items)
     assert np.isfinite(raw).all()
     assert raw[0] == raw.min()
@@ -235,22 +227,3 @@ def test_link_columns() -> None:
     strength, mean = link_columns(4, [0, 0, 1], [1, 2, 2], [0.5, 1.0, 0.0])
     assert strength == pytest.approx(np.array([1.0, 0.5, 1.0, 0.0]))
     assert mean == pytest.approx(np.array([0.75, 0.5, 1.0, 0.0]))
-
-
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(1, 9)), max_size=12))
-def test_linked_activity_is_the_strongest_neighbour(links: list[tuple[int, int, int]]) -> None:
-    age, count = np.array([0.0, 0.2, 1.0, 5.0, math.nan, -1.0]), np.array([1.0, 2, 3, 9, 4, 2])
-    first, second, times = (
-        np.array(column, dtype=np.int64) for column in (zip(*links, strict=True) if links else ([],) * 3)
-    )
-    expected = np.zeros(6)
-    for a, b, n in links:
-        for item, other in ((a, b), (b, a)):
-            recent = 0.0 if math.isnan(age[other]) else 2 ** (-max(age[other], 0) / 0.5)
-            expected[item] = max(expected[item], n / (count[other] + 1) * recent)
-    assert linked_activity(6, first, second, times, count, age) == pytest.approx(expected)
-
-
-def test_group_activity_leaves_out_the_item_itself() -> None:
-    counts = Items.of([0.0, 2.0, 4.0, 0.0], [4, 2, 1, 1]).decayed_counts
-    assert group_activity([0, 0, 1, -1], counts).tolist() == [1.0, 4.0, 0.0, 0.0]

@@ -17,13 +17,15 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.draw import dream_plots as plots
 from theorex_lab.experiments.scores.compare import compare
-from theorex_lab.experiments.scores.dream_keeping import made_up, score_constraints, survivors
 from theorex_lab.experiments.scores.strategies import (
     beside_peers,
     commands_of,
+    made_up,
     score_actions,
     score_coding,
+    score_constraints,
     score_taubench,
+    survivors,
 )
 from theorex_lab.journal.event import new_event
 

@@ -20,7 +20,7 @@ from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.dispatch.traces import Traces, trace
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.exchange.files import file_name
-from theorex_lab.exchange.history import import_runs
+from theorex_lab.exchange.home_files import import_runs
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.evidence import EvidenceView
 

@@ -1,4 +1,4 @@
-"""The heartbeat: its phases, what they hand over, and faults: killed, hanging, printing garbage, two at once."""
+"""The heartbeat: its phases, and faults: killed, failing, two at once."""
 
 from __future__ import annotations
 
@@ -20,18 +20,17 @@ from theorex_lab import FixedClock, Lab
 from theorex_lab.clock import to_iso
 from theorex_lab.config import check_settings
 from theorex_lab.designs.facts import commands, heartbeat
-from theorex_lab.designs.facts.handoff import PHASES, Handoff
-from theorex_lab.designs.facts.heartbeat import Beat, Phase, in_process_of_its_own, in_this_process, watermark
+from theorex_lab.designs.facts.heartbeat import Beat, Extracted, Phase, keep_watermark, watermark
 from theorex_lab.errors import StorageError
 from theorex_lab.evolution.lease import Lease, LeaseLost, lease_holder, leased
 from theorex_lab.experiments.data.logs import load_logs
-from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.search.embed import HashedNgramEmbedder
 
 MONDAY = FixedClock.at("2026-03-02T09:00:00Z").now()
 LENGTH = 600_000_000  # µs that a lease lasts
-ALL = ["state", "extract", "synthesis", "domains", "validate"]
+ALL = ["state", "extract", "synthesis", "validate"]
+PHASES = ALL[1:]
 SAID = [
     "I prefer tabs over spaces.",
     "We decided to ship on Friday.",
@@ -87,7 +86,7 @@ def _known(lab: Lab) -> tuple[list[str], list[str], bool]:
 
 
 def test_a_heartbeat_does_each_phase_and_reports(lab: Lab) -> None:
-    done = lab.facts.beat(in_this_process)
+    done = lab.facts.beat()
     assert (_status(done), done.word) == (dict.fromkeys(ALL, "ok"), "HEARTBEAT_OK")
     assert _phase(done, "state").stats == {"waiting": {"main": 5}, "today": 5, "plan": "working on the parser"}
     assert _phase(done, "extract").stats["facts_written"] == 3
@@ -98,9 +97,9 @@ def test_a_heartbeat_does_each_phase_and_reports(lab: Lab) -> None:
 
 
 def test_a_second_heartbeat_writes_nothing_twice(lab: Lab) -> None:
-    lab.facts.beat(in_this_process)
+    lab.facts.beat()
     known = _known(lab)
-    done = lab.facts.beat(in_this_process)
+    done = lab.facts.beat()
     assert _status(done) == {**dict.fromkeys(ALL, "ok"), "extract": "idle", "synthesis": "idle"}
     assert _known(lab) == known
     assert len(_events(lab, "extracted")) == 1
@@ -110,7 +109,7 @@ def test_a_second_heartbeat_writes_nothing_twice(lab: Lab) -> None:
 def test_synthesis_is_on_mondays_once_a_week(lab: Lab) -> None:
     due = []
     for _ in range(15):
-        done = lab.facts.beat(in_this_process)
+        done = lab.facts.beat()
         due.append(_phase(done, "synthesis").status == "ok")
         _clock(lab).advance(days=1)
     assert [day for day, was in enumerate(due) if was] == [0, 7, 14]
@@ -125,19 +124,15 @@ def test_monday_is_that_of_the_time_zone(tmp_path: Path, zone: str, due: str) ->
     settings = check_settings({"designs": {"facts": {"timezone": zone}}})
     with Lab(tmp_path / "home", clock=sunday, settings=settings, embedder=HashedNgramEmbedder()) as lab:
         lab.agent("main").write("I prefer tabs over spaces.", source="user")
-        assert _phase(lab.facts.beat(in_this_process), "synthesis").status == due
+        assert _phase(lab.facts.beat(), "synthesis").status == due
 
 
 def test_what_needs_someone_is_an_alert(lab: Lab) -> None:
-    from theorex_lab.designs.facts.domains import add_domain, propose
-
-    add_domain(lab.home, "parser", type="cron-task")
-    propose(lab.home, "parser", "drop the old grammar")
-    _clock(lab).advance(days=8)
-    done = lab.facts.beat(in_this_process)
+    for number in range(21):
+        lab.facts.observe(f"trouble {number} with tool{number} on host{number}", "friction")
+    done = lab.facts.beat()
     assert (done.ok, done.word) == (True, "HEARTBEAT_ALERT")
-    assert any("drop the old grammar" in alert for alert in done.alerts)
-    assert any(alert.startswith("parser: nothing was written") for alert in done.alerts)
+    assert any("21" in alert for alert in done.alerts)
 
 
 def test_a_night_beats_too_and_a_second_one_at_once_changes_nothing(lab: Lab) -> None:
@@ -153,60 +148,24 @@ def test_a_night_beats_too_and_a_second_one_at_once_changes_nothing(lab: Lab) ->
 # Faults
 
 
-def _handing(**given: Any) -> Callable[[Home, str], str]:
-    """A runner whose extract hands this over, and whose other phases are themselves."""
+def _around(phase: str, before: Callable[[], object], after: Callable[[], object]) -> Callable[..., Any]:
+    """A phase of the heartbeat with something done before it, and after it."""
+    own = getattr(heartbeat, f"_{phase}")
 
-    def run(home: Home, name: str) -> str:
-        stats = {"facts_written": 1, "new_watermark": 2, "captures": 1, "superseded": 0, "tensions": 0}
-        handed = Handoff("extract", "ok", "as if", stats)
-        return str(handed._replace(**given)) if name == "extract" else in_this_process(home, name)
+    def run(*given: Any) -> Any:
+        before()
+        found = own(*given)
+        after()
+        return found
 
     return run
 
 
-@pytest.mark.parametrize(
-    ("run", "told"),
-    [
-        (lambda *_: "rm -rf /\x00 {]", "it printed no block === HB-EXTRACT HANDOFF ==="),
-        (lambda *_: "", "it printed no block"),
-        (lambda *_: str(Handoff("extract", "ok"))[:-14], "it was cut off"),
-        (lambda _home, name: str(Handoff("domains" if name == "extract" else "extract", "ok")), "it printed no block"),
-        (lambda _home, name: str(Handoff(name, "ok", "", {})).replace("Stats: {}", "Stats: {'a': 1}"), "got the stats"),
-        (lambda _home, name: str(Handoff(name, "error", "the disk is full")), "the disk is full"),
-    ],
-)  # fmt: skip
-def test_what_a_phase_hands_over_wrongly_is_an_error_and_moves_no_watermark(
-    lab: Lab, run: Callable[[Home, str], str], told: str
-) -> None:
-    done = lab.facts.beat(run)
-    assert (done.ok, done.word) == (False, "HEARTBEAT_ERROR")
-    assert told in _phase(done, "extract").summary
-    assert [phase.name for phase in done.phases] == ALL, "the phases after it ran"
-    assert (watermark(lab.home), _events(lab, "extracted")) == (0, [])
-    lab.facts.beat(in_this_process)
-    assert len(lab.facts.list()) == 3, "nothing was skipped"
-
-
-@pytest.mark.parametrize(
-    "stats",
-    [
-        {}, {"new_watermark": 10**9}, {"new_watermark": -1}, {"new_watermark": "2"}, {"new_watermark": True},
-        {"captures": 1.5}, {"facts_written": None}, {"facts_written": -3},
-    ],
-)  # fmt: skip
-def test_a_watermark_that_cannot_be_is_refused(lab: Lab, stats: dict[str, Any]) -> None:
-    sound = {"facts_written": 1, "new_watermark": 2, "captures": 1, "superseded": 0, "tensions": 0}
-    done = lab.facts.beat(_handing(stats={**sound, **stats} if stats else {}))
-    assert _status(done) == {**dict.fromkeys(ALL, "ok"), "extract": "error", "synthesis": "idle"}
-    assert "got the stats" in _phase(done, "extract").summary
-    assert watermark(lab.home) == 0
-
-
 def test_a_watermark_goes_forwards_alone(lab: Lab) -> None:
-    lab.facts.beat(in_this_process)
+    lab.facts.beat()
     upto = watermark(lab.home)
     lab.agent("main").write("I prefer spaces over tabs.", source="user")
-    lab.facts.beat(_handing())
+    assert not keep_watermark(lab.home, Extracted(2, captures=1, facts=1))
     assert watermark(lab.home) == upto
 
 
@@ -214,61 +173,67 @@ def test_a_phase_that_fails_stops_no_other(lab: Lab, monkeypatch: pytest.MonkeyP
     def fails(*_: object) -> None:
         raise StorageError("the disk is full")
 
-    for week, broken in enumerate(("_state", "_validate", "_synthesis", "_domains")):
+    for week, broken in enumerate(("_state", "_validate", "_synthesis", "_extract")):
         _clock(lab).microseconds = MONDAY + 7 * week * DAY
         with monkeypatch.context() as patched:
             patched.setattr(heartbeat, broken, fails)
-            done = lab.facts.beat(in_this_process)
+            done = lab.facts.beat()
         assert _status(done)[broken[1:]] == "error", broken
         assert [phase.name for phase in done.phases] == ALL
         assert _events(lab, "heartbeat")[-1].body["phases"] == done.to_dict()["phases"]
-    assert lab.facts.beat(in_this_process).ok
+    assert lab.facts.beat().ok
     weeks = [event.body["week"] for event in _events(lab, "summarized") if event.body["entity"] == "people/user"]
     assert weeks == ["2026-03-02", "2026-03-09", "2026-03-23"], "what failed on a Monday would be done later that day"
 
 
-def test_of_two_heartbeats_at_once_one_runs(lab: Lab) -> None:
+def test_of_two_heartbeats_at_once_one_runs(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     others: list[Beat] = []
 
-    def run(home: Home, name: str) -> str:
+    def meanwhile() -> None:
         seq = lab.journal.last_seq()
-        others.append(lab.facts.beat(in_this_process))
+        others.append(lab.facts.beat())
         assert lab.nightly(reviewer="heuristic").ran is False
         assert lab.journal.last_seq() == seq, "who is refused appends nothing"
-        return in_this_process(home, name)
 
-    assert lab.facts.beat(run).ok
+    for phase in PHASES:
+        monkeypatch.setattr(heartbeat, f"_{phase}", _around(phase, meanwhile, int))
+    assert lab.facts.beat().ok
     assert [other.word for other in others] == ["HEARTBEAT_SKIPPED"] * 3
     assert all(other.holder is not None and other.holder.what == "heartbeat" for other in others)
     assert len(_events(lab, "heartbeat")) == 1
     with leased(lab.home, "nightly"):
-        assert lab.facts.beat(in_this_process).to_dict()["held_by"].startswith("nightly/")
+        assert lab.facts.beat().to_dict()["held_by"].startswith("nightly/")
 
 
 @pytest.mark.parametrize("phase", PHASES)
-def test_who_lost_the_lease_stops_and_appends_nothing_more(lab: Lab, phase: str) -> None:
+def test_who_lost_the_lease_stops_and_appends_nothing_more(
+    lab: Lab, phase: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seqs = []
 
-    def run(home: Home, name: str) -> str:
-        text = in_this_process(home, name)
-        if name == phase:
-            _clock(lab).advance(seconds=600)
-            assert Lease(home, "heartbeat").take()
-            seqs.append(lab.journal.last_seq())
-        return text
+    def lose() -> None:
+        _clock(lab).advance(seconds=600)
+        assert Lease(lab.home, "heartbeat").take()
+        seqs.append(lab.journal.last_seq())
 
-    with pytest.raises(LeaseLost, match="appends nothing more"):
-        lab.facts.beat(run)
+    with monkeypatch.context() as patched:
+        if phase == "extract":  # what it read is kept by who still has the lease
+            read = heartbeat.extract_facts
+            patched.setattr(heartbeat, "extract_facts", lambda home: (read(home), lose())[0])
+        else:
+            patched.setattr(heartbeat, f"_{phase}", _around(phase, int, lose))
+        with pytest.raises(LeaseLost, match="appends nothing more"):
+            lab.facts.beat()
     assert lab.journal.last_seq() == seqs[0]
     _clock(lab).advance(seconds=600)
-    assert lab.facts.beat(in_this_process).ok
+    assert lab.facts.beat().ok
     assert len(lab.facts.list()) == 3
 
 
 def test_a_clock_that_was_set_back_stops_no_heartbeat(lab: Lab) -> None:
     assert Lease(lab.home, "heartbeat").take()
     _clock(lab).advance(days=-1)
-    assert lab.facts.beat(in_this_process).ok
+    assert lab.facts.beat().ok
     assert len(lab.facts.list()) == 3
     assert lab.verify().ok
 
@@ -279,19 +244,11 @@ def test_a_clock_that_was_set_back_stops_no_heartbeat(lab: Lab) -> None:
 def test_a_heartbeat_killed_in_a_phase_is_made_good_by_the_next(tmp_path: Path, phase: str, when: str) -> None:
     folder, other = tmp_path / "home", tmp_path / "undisturbed"
     with _said(folder), _said(other) as undisturbed:
-        undisturbed.facts.beat(in_this_process)
+        undisturbed.facts.beat()
         expected = _known(undisturbed)
 
     def kill() -> None:
         os.kill(os.getpid(), signal.SIGKILL)
-
-    def run(home: Home, name: str) -> str:
-        if (name, when) == (phase, "before"):
-            kill()
-        text = in_this_process(home, name)
-        if (name, when) == (phase, "after"):
-            kill()
-        return text
 
     def killed() -> None:
         with opened(folder, at=MONDAY) as lab:
@@ -299,55 +256,26 @@ def test_a_heartbeat_killed_in_a_phase_is_made_good_by_the_next(tmp_path: Path, 
             if phase == "report":
                 heartbeat._report = lambda *given: kill() if when == "before" else report(*given)  # type: ignore[func-returns-value,assignment,return-value]
                 Lease.append = lambda self, events: (append(self, events), kill())  # type: ignore[method-assign,assignment,return-value,func-returns-value]
-            lab.facts.beat(run)
+            else:
+                ends = (kill, int) if when == "before" else (int, kill)
+                setattr(heartbeat, f"_{phase}", _around(phase, *ends))
+            lab.facts.beat()
 
     assert forked(killed) == -signal.SIGKILL
     with opened(folder, at=MONDAY) as lab:
-        refused = lab.facts.beat(in_this_process)
+        refused = lab.facts.beat()
         assert refused.holder is not None
         assert refused.holder.expires_at == MONDAY + LENGTH
         _clock(lab).advance(seconds=600)
-        assert lab.facts.beat(in_this_process).ok
+        assert lab.facts.beat().ok
         assert _known(lab) == expected
         assert lab.verify().ok
-
-
-def test_a_phase_runs_in_a_process_of_its_own_and_one_that_hangs_is_ended(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with _said(tmp_path / "home") as lab:
-        text = in_process_of_its_own(lab.home, "extract")
-        assert text.startswith("=== HB-EXTRACT HANDOFF ===\nStatus: ok\nSummary: 3 facts of 5 captures")
-        assert len(lab.facts.list()) == 3
-        assert watermark(lab.home) == 0, "the watermark is the heartbeat's alone"
-        hangs = tmp_path / "hangs"
-        hangs.write_text(
-            f"#!/bin/sh\nexec {sys.executable} -c 'import time; print(\"=== HB-\", flush=True); time.sleep(60)'\n"
-        )
-        hangs.chmod(0o755)
-        fails = tmp_path / "fails"
-        fails.write_text("#!/bin/sh\necho 'no room' >&2\nexit 3\n")
-        fails.chmod(0o755)
-        lab.settings = check_settings({"designs": {"facts": {"phaseSeconds": 1}}})
-
-        def apart(home: Home, name: str) -> str:
-            return (in_process_of_its_own if name == "extract" else in_this_process)(home, name)
-
-        monkeypatch.setattr(sys, "executable", str(hangs))
-        done = lab.facts.beat(apart)
-        assert "it was not done after 1 s and was ended" in _phase(done, "extract").summary
-        monkeypatch.setattr(sys, "executable", str(fails))
-        done = lab.facts.beat(apart)
-        assert "its process ended with 3: no room" in _phase(done, "extract").summary
-        assert _status(done) | {"synthesis": "ok"} == {**dict.fromkeys(ALL, "ok"), "extract": "error"}
-        assert watermark(lab.home) == 0
 
 
 # The command
 
 
 def test_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(heartbeat, "in_process_of_its_own", in_this_process)
     waits: list[float] = []
     monkeypatch.setattr(commands.waiting, "wait", waits.append)
     at = ("--now", to_iso(NOW))
@@ -371,10 +299,14 @@ def test_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         ["--once", "--every", "5m"],
     ):
         assert run("heartbeat", *wrong).code == 2, wrong
-    monkeypatch.setattr(heartbeat, "in_process_of_its_own", lambda *_: "garbage")
+
+    def full(*_: object) -> None:
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(heartbeat, "_state", full)
     failed = run("heartbeat", *at)
     assert (failed.code, failed.out.splitlines()[-1]) == (1, "HEARTBEAT_ERROR")
-    assert "FAILED domains" in failed.out
+    assert "FAILED state      the disk is full" in failed.out
 
 
 def test_the_command_says_who_holds_the_lease(run: Run, tmp_path: Path) -> None:
@@ -422,14 +354,10 @@ def test_meetings_come_in_once_although_heartbeats_are_killed(tmp_path: Path) ->
     assert len(meetings) == 35
     folder = tmp_path / "home"
 
-    def killed(home: Home, name: str) -> str:
-        text = in_this_process(home, name)
-        os.kill(os.getpid(), signal.SIGKILL)
-        return text
-
     def dying() -> None:
         with opened(folder, at=at) as lab:
-            lab.facts.beat(killed)
+            heartbeat.keep_watermark = lambda *_: os.kill(os.getpid(), signal.SIGKILL)  # type: ignore[assignment]
+            lab.facts.beat()
 
     at, captures = NOW, 0
     for day in range(7):
@@ -443,12 +371,12 @@ def test_meetings_come_in_once_although_heartbeats_are_killed(tmp_path: Path) ->
             assert forked(dying) == -signal.SIGKILL
             at += LENGTH
         with opened(folder, at=at) as lab:
-            assert lab.facts.beat(in_this_process).ok
+            assert lab.facts.beat().ok
     with opened(folder, at=at) as lab:
         assert sum(event.body["captures"] for event in _events(lab, "extracted")) == captures
         facts = _events(lab, "fact")
         assert len(facts) == len({event.id for event in facts}) > 30
         sources = [event.lineage[0] for event in facts]
         assert set(sources) <= {event.id for meeting in meetings for event in meeting.events}
-        assert lab.facts.beat(in_this_process).ok
+        assert lab.facts.beat().ok
         assert len(_events(lab, "fact")) == len(facts)

@@ -6,6 +6,7 @@ import json
 from contextlib import closing
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from conftest import Run
 
@@ -94,7 +95,6 @@ def test_growth_counts_notes_and_says_where_days_come_again() -> None:
     assert frame["notes"].iloc[7] == 2 * frame["notes"].iloc[3]
     assert frame["facts"].iloc[7] == frame["facts"].iloc[3] > 0, "words that come again are no new facts"
     assert (frame["query"] <= 600).all()
-    assert set(growth.verdicts) == {"notes", "summaries", "query", "ratio", "days", "entities"}
     assert json.loads(json.dumps(growth.result()))["document"]["notes"] == 27_000
     assert "from day 5 on again word for word" in str(growth)
     assert growth.plot().get_title() == "tiny: what a session's start costs"
@@ -117,8 +117,8 @@ def test_the_command_measures_draws_and_refuses(run: Run, tmp_path: Path) -> Non
     assert end["notes"] > 4 * month["notes"]
     assert end["summaries"] < end["notes"] / 20
     assert end["query"] <= 600
-    assert told["metrics"]["r2"]["in_view"] > 0.8 > told["metrics"]["r2"]["day"]
-    assert [told["verdicts"][claim].split(":")[0] for claim in ("days", "entities")] == ["reproduced", "refuted"]
+    grown = pd.DataFrame(told["curve"]).iloc[30:120].corr()["summaries"] ** 2
+    assert grown["in_view"] > 0.8 > grown["day"]
     refused = run("eval", "growth", "--dataset", "nowhere")
     assert refused.code != 0
     assert "got the log 'nowhere'" in refused.err

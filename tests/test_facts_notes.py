@@ -1,4 +1,4 @@
-"""Notes of the work, tensions between facts, domains, MEMORY.md and SOUL.md."""
+"""Notes of the work, tensions between facts, MEMORY.md and SOUL.md."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import multiprocessing
 from pathlib import Path
 
 import pytest
-from conftest import DAY, NOW, Run
+from conftest import NOW, Run
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs.facts import domains, notes
-from theorex_lab.designs.facts.tree_write import domain_documents
+from theorex_lab.designs.facts import notes
 from theorex_lab.designs.facts.writing import check_flow
 from theorex_lab.errors import InvalidInput
 
@@ -198,113 +197,6 @@ def test_a_line_outside_the_rules_is_refused(lab: Lab, given: dict[str, str]) ->
     assert notes.self_lines(lab.home, "MEMORY") == []
 
 
-# Domains
-
-
-def test_a_domain_has_files_that_are_written_by_whom_they_belong_to(lab: Lab) -> None:
-    domains.add_domain(lab.home, "digest", description="Daily digest", interval=1440)
-    domains.write(lab.home, "digest", "decisions", "- At most 12 items")
-    domains.write(lab.home, "digest", "status", "Ran at nine\n", by="subagent")
-    domains.write(lab.home, "digest", "status", "Ran at ten", by="subagent")
-    domains.write(lab.home, "digest", "changelog", "Sent\n12 items", by="subagent")
-    with pytest.raises(InvalidInput, match="domain propose"):
-        domains.write(lab.home, "digest", "decisions", "- At most 99 items", by="subagent")
-    assert domains.domain_called(lab.home, "digest").files == {
-        "decisions": ["- At most 12 items"], "workflow": [], "status": ["Ran at ten"],
-        "changelog": ["- 2026-03-01T09:00Z Sent 12 items"],
-    }  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("name", "stated", "said"),
-    [
-        ("Digest", {}, "a-z 0-9"), ("../x", {}, "a-z 0-9"), ("9x", {}, "letter first"), ("x", {"type": "daemon"}, "cron-task, dev-project"),
-        ("x", {"type": "dev-project"}, "one of each dev-project"), ("x", {"entity": "projects/x"}, "one of each dev-project"),
-        ("x", {"type": "dev-project", "entity": "projects/../x"}, "people/NAME"), ("x", {"interval": -1}, "minutes"),
-        ("x", {"interval": float("nan")}, "minutes"), ("x", {"interval": True}, "minutes"),
-    ],
-)  # fmt: skip
-def test_a_domain_outside_the_rules_is_refused(lab: Lab, name: str, stated: dict[str, object], said: str) -> None:
-    with pytest.raises(InvalidInput, match=said):
-        domains.add_domain(lab.home, name, **stated)
-    assert domains.domains_of(lab.home) == {}
-
-
-def test_a_domain_is_there_once_and_an_unknown_one_is_named(lab: Lab) -> None:
-    domains.add_domain(lab.home, "digest")
-    with pytest.raises(InvalidInput, match="there already"):
-        domains.add_domain(lab.home, "digest")
-    with pytest.raises(InvalidInput, match=r"'diggest'; allowed: digest"):
-        domains.write(lab.home, "diggest", "status", "fine")
-    with pytest.raises(InvalidInput, match="decisions, workflow, status, changelog"):
-        domains.write(lab.home, "digest", "notes", "fine")
-
-
-def test_a_proposal_is_surfaced_and_becomes_a_decision_and_a_fact(lab: Lab) -> None:
-    domains.add_domain(lab.home, "parser", type="dev-project", entity="projects/parser")
-    domains.propose(lab.home, "parser", "Use a table of tokens")
-    domains.propose(lab.home, "parser", "Rewrite it all")
-    domains.write(lab.home, "parser", "decisions", "PROPOSAL: Keep line numbers")
-    first, second, third = domains.scan_domains(lab.home).proposals
-    assert [each.text for each in (first, second, third)] == [
-        "Use a table of tokens",
-        "Rewrite it all",
-        "Keep line numbers",
-    ]
-    domains.judge_proposal(lab.home, "parser", first.id, accept=True)
-    domains.judge_proposal(lab.home, "parser", second.id, accept=False)
-    assert domains.scan_domains(lab.home).proposals == [third]
-    files = domains.domain_called(lab.home, "parser").files
-    assert files["decisions"] == ["PROPOSAL: Keep line numbers", "- Use a table of tokens"]
-    assert files["changelog"][-1].endswith("Rejected: Rewrite it all")
-    assert [(fact.text, fact.category) for fact in lab.facts.list("projects/parser")] == [
-        ("Use a table of tokens", "decision")
-    ]
-    with pytest.raises(InvalidInput, match="proposal"):
-        domains.judge_proposal(lab.home, "parser", first.id, accept=True)
-    domains.propose(lab.home, "parser", "Rewrite it all")
-    assert domains.scan_domains(lab.home).proposals == [third]
-
-
-def test_a_domain_is_stale_after_two_intervals_or_seven_days_and_never_while_it_rests(lab: Lab) -> None:
-    domains.add_domain(lab.home, "hourly", interval=60)
-    domains.add_domain(lab.home, "rare")
-    domains.add_domain(lab.home, "resting", interval=60)
-    domains.pause(lab.home, "resting")
-    later(lab, seconds=2 * 3600)
-    assert domains.scan_domains(lab.home).stale == []
-    later(lab, seconds=1)
-    assert domains.scan_domains(lab.home).stale == ["hourly"]
-    domains.write(lab.home, "hourly", "status", "fine")
-    assert domains.scan_domains(lab.home).stale == []
-    later(lab, seconds=7 * DAY / 1e6)
-    assert domains.scan_domains(lab.home).stale == ["hourly", "rare"]
-    domains.pause(lab.home, "resting", paused=False)
-    later(lab, seconds=7201)
-    assert "resting" in domains.scan_domains(lab.home).stale
-
-
-def test_a_changelog_past_a_thousand_lines_is_rotated_where_it_is_rendered(lab: Lab) -> None:
-    domains.add_domain(lab.home, "digest")
-    lines = [f"- line {number}" for number in range(2_001)]
-    body = {
-        "domain": "digest",
-        "file": "changelog",
-        "text": "\n".join(lines),
-        "append": True,
-        "by": "main",
-        "source": "agent",
-    }
-    lab.facts.append("domain_written", body)
-    rendered = {
-        name.removeprefix("memory/domains/digest/"): text.splitlines()[2:]
-        for _, name, text in domain_documents(lab.home)
-    }
-    assert rendered["archives/changelog-0001.md"] == lines[:1_000]
-    assert rendered["archives/changelog-0002.md"] == lines[1_000:2_000]
-    assert rendered["changelog.md"] == lines[2_000:]
-
-
 # Commands
 
 
@@ -326,21 +218,7 @@ def test_the_commands_of_notes(run: Run) -> None:
     assert (refused.code, "obs-0009" in refused.err) == (1, True)
 
 
-def test_the_commands_of_domains_and_self(run: Run, tmp_path: Path) -> None:
-    assert run("fact", "domain", "add", "digest", "--interval", "60", "--json").json["interval"] == 60
-    run("fact", "domain", "log", "digest", "--text", "Sent 12 items", "--by", "subagent")
-    run("fact", "domain", "propose", "digest", "--text", "Send 13")
-    (waiting,) = run("fact", "domain", "scan", "--json").json["proposals"]
-    assert run("fact", "domain", "accept", "digest", waiting["id"]).out == "accepted: Send 13\n"
-    assert run("fact", "domain", "show", "digest", "--json").json["files"]["decisions"] == "- Send 13"
-    assert run("fact", "domain", "list", "--json").json["domains"][0]["stale"] is False
-    run("fact", "domain", "render", str(tmp_path / "out"))
-    status = tmp_path / "out" / "memory" / "domains" / "digest" / "status.md"
-    status.write_text(status.read_text() + "\nAll is well\n")
-    assert run("fact", "domain", "import", str(tmp_path / "out"), "--json").code == 0
-    assert run("fact", "domain", "show", "digest", "--json").json["files"]["status"] == "All is well"
-    assert run("fact", "domain", "pause", "digest").out == "digest  paused\n"
-    assert run("fact", "domain", "list").out == "digest  cron-task  paused  \n"
+def test_the_commands_of_self(run: Run, tmp_path: Path) -> None:
     run("fact", "self", "add", "--file", "SOUL", "--text", "Be brief")
     run("fact", "self", "render", str(tmp_path / "out"))
     assert (tmp_path / "out" / "SOUL.md").read_text() == "# SOUL\n\n- Be brief\n"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from theorex_lab import Entry, Lab
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs.facts import CATEGORIES, domains, notes
-from theorex_lab.designs.facts.tree_read import check_home, duplicates, import_domains
+from theorex_lab.designs.facts import CATEGORIES, notes
+from theorex_lab.designs.facts.tree_read import check_home, duplicates
 from theorex_lab.errors import InvalidInput
 
 OLD = {"id": "ann-001", "fact": "Lives in Bath", "category": "relationship", "timestamp": "2025-02-08"}
@@ -62,9 +62,6 @@ def lived(folder: Path) -> Lab:
         Entry("We decided to use uv", "main", observation_type="decision"), Entry("The cat sleeps", "sage"),
         Entry("Only here", "main", project="telegram-77"),
     ])  # fmt: skip
-    domains.add_domain(lab.home, "shop", type="dev-project", entity="projects/shop", description="The shop")
-    domains.propose(lab.home, "shop", "Open at eight")
-    domains.write(lab.home, "shop", "decisions", "# Rules\n\n- Never on Sundays")
     notes.observe(lab.home, "The till is slow")
     notes.observe(lab.home, "Reviews were quick", "quality")
     notes.review(lab.home, "obs-0002", "archive")
@@ -88,8 +85,7 @@ def test_export_import_export_is_equal_and_the_tree_has_its_layout(tmp_path: Pat
         assert other.verify().ok
     assert sorted(first) == [
         "MEMORY.md", "SOUL.md", "life/people/ann/items.json", "life/people/ann/summary.md", "life/projects/shop/items.json",
-        "life/projects/shop/summary.md", "memory/domains/registry.json", "memory/domains/shop/changelog.md",
-        "memory/domains/shop/decisions.md", "memory/domains/shop/status.md", "memory/main/2026-03-01.md",
+        "life/projects/shop/summary.md", "memory/main/2026-03-01.md",
         "memory/telegram-77/2026-03-01.md", "ops/observations/index.json", "ops/observations/obs-0001.json",
         "ops/observations/obs-0002.json", "ops/tensions/index.json", "ops/tensions/tension-0001.json",
     ]  # fmt: skip
@@ -245,52 +241,26 @@ def test_notes_of_the_original_and_its_silos_come_in(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_domain_file_edited_by_hand_is_taken_in_as_an_event(tmp_path: Path) -> None:
-    with lived(tmp_path / "home") as lab:
-        lab.export_files(tmp_path / "a")
-        file = tmp_path / "a" / "memory" / "domains" / "shop" / "decisions.md"
-        file.write_text("# shop: decisions\n\n- Open on Sundays\n")
-        (report,) = (each for each in lab.import_files(tmp_path / "a") if each.problems)
-        assert "differs from what is here" in report.problems[0]
-        assert domains.domain_called(lab.home, "shop").files["decisions"] == ["# Rules", "", "- Never on Sundays"]
-        for imported in (1, 0):
-            assert sum(each.imported for each in import_domains(lab.home, tmp_path / "a")) == imported
-        assert domains.domain_called(lab.home, "shop").files["decisions"] == ["- Open on Sundays"]
-        (event,) = (each for each in lab.journal.tail(0, kinds=["domain_written"]) if each.body["by"] == "hand")
-        assert event.body["source"] == "import"
-
-
-@pytest.mark.parametrize("registry", ["[1]", "3", '{"domains": ["digest"]}', '{"domains": {"digest": 7}}'])
-def test_a_registry_of_another_shape_says_nothing_of_a_domain(tmp_path: Path, registry: str) -> None:
-    files = {"memory/domains/registry.json": registry, "memory/domains/digest/status.md": "All is well\n"}
-    with opened(tmp_path / "home") as lab:
-        reports = lab.import_files(tree(tmp_path / "a", files))
-        domain = domains.domain_called(lab.home, "digest")
-    assert [report.problems for report in reports] == [[]]
-    assert (domain.stated["type"], domain.files["status"]) == ("cron-task", ["All is well"])
-
-
 def test_days_that_are_none_and_bad_names_are_named_and_nothing_else_is_lost(tmp_path: Path) -> None:
     files = {
         "memory/main/2025-13-45.md": "- said\n", "memory/main/2025-02-08.md": "- 29:99 user: late\n- 10:00 user: in time\n",
-        "memory/domains/Digest/status.md": "x", "life/people/..%2f/items.json": [OLD], "life/people/bob/items.json": [{**OLD, "id": ["x"]}],
+        "life/people/..%2f/items.json": [OLD], "life/people/bob/items.json": [{**OLD, "id": ["x"]}],
     }  # fmt: skip
     with opened(tmp_path / "home") as lab:
         reports = lab.import_files(tree(tmp_path / "a", files))
         assert [event.body["text"] for event in lab.journal.tail(0, kinds=["prompt"])] == ["in time"]
         assert [report.imported for report in reports if not report.problems] == []
-    assert len([problem for report in reports for problem in report.problems]) == 5
+    assert len([problem for report in reports for problem in report.problems]) == 4
 
 
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
-    folder = tree(tmp_path / "a", {"memory/domains/digest/status.md": "fine\n"})
-    (tmp_path / "secret.md").write_text("a secret\n")
-    (folder / "memory/domains/digest/archives").mkdir()
-    (folder / "memory/domains/digest/archives/status-0001.md").symlink_to(tmp_path / "secret.md")
+    folder = tree(tmp_path / "a", {"memory/readme.md": "fine\n"})
+    (tmp_path / "secret.md").write_text("- a secret\n")
+    (folder / "memory" / "2025-02-08.md").symlink_to(tmp_path / "secret.md")
     with opened(tmp_path / "home") as lab:
         (report,) = lab.import_files(folder)
         assert "link" in report.problems[0]
-        assert domains.domains_of(lab.home) == {}
+        assert not list(lab.journal.tail(0, kinds=["observation", "prompt"]))
 
 
 def test_nothing_is_written_where_the_design_was_never_used(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from matplotlib.axes import Axes
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.failure_signs import RunStep
-from theorex_lab.experiments.draw import failure_plots as plots
+from theorex_lab.experiments.draw import comparison_plots as plots
 
 LATIN = st.characters(max_codepoint=0x24F)  # what the font has; and control characters
 STEPS = [

@@ -41,7 +41,7 @@ def test_half_life_must_be_a_number_in_range(value: Any) -> None:
 
 
 def test_unknown_law_names_those_allowed() -> None:
-    with pytest.raises(InvalidInput, match=r"'linear'.*product.*multi_scale"):
+    with pytest.raises(InvalidInput, match=r"'linear'.*product.*frequency"):
         make_law("linear")
 
 
@@ -52,8 +52,8 @@ def test_tier_thresholds_out_of_order(bounds: tuple[float, float]) -> None:
 
 
 def test_items_name_every_bad_column() -> None:
-    with pytest.raises(InvalidInput, match=r"count of shape \(1,\).*group_activity with NaN"):
-        Items.of([1.0, 2.0], [1.0], decayed_counts=np.zeros((2, 6)), group_activity=float("nan"))
+    with pytest.raises(InvalidInput, match=r"count of shape \(1,\).*link_strength with NaN"):
+        Items.of([1.0, 2.0], [1.0], decayed_counts=np.zeros((2, 6)), link_strength=float("nan"))
 
 
 def test_link_half_life_must_be_positive() -> None:

@@ -155,10 +155,6 @@ def read_answers(text: bytes) -> object:
     return parsing.routellm({}, {"mmlu_x.csv": Content("p", text)})
 
 
-def read_board(text: bytes) -> object:
-    return parsing.aider({"polyglot_leaderboard.yml": Content("p", text)}, "L")
-
-
 def read_reflexion(**trials: str) -> object:
     contents = {
         f"{name.split('_')[0]}_run_logs/env_results_trial_{name.split('_')[1]}.json": Content(
@@ -181,7 +177,6 @@ RUN = b"""{"question_ID": "", "question": "", "ground_truth": "", "level": "1", 
 TRIAL = '[{"name": "e", "memory": ["m"], "is_success": true}]'
 FORGOT = '[{"name": "e", "memory": [], "is_success": true}]'
 
-BOARD = b"- dirname: d\n  model: m\n  edit_format: diff\n  test_cases: 2\n  pass_rate_1: 50.0\n"
 ANSWERS = f"prompt,{parsing.WEAK_MODEL},{parsing.STRONG_MODEL}\n".encode()
 
 MALFORMED: dict[str, tuple[Callable[[], object], str]] = {
@@ -224,11 +219,6 @@ MALFORMED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: read_reflexion(base_0=TRIAL.replace('"e"', '"f"'), reflexion_0=TRIAL),
         r"p base_0.*environments",
     ),
-    "no YAML": (lambda: read_board(b"- {"), r"p: got .*; allowed is YAML"),
-    "board no list": (lambda: read_board(b"model: m"), r"p: got \{'model': 'm'\}; Input should be a valid list"),
-    "no cases": (lambda: read_board(BOARD.replace(b"s: 2", b"s: 0")), r"p: 0: test_cases: got 0"),
-    "pass rate above 100": (lambda: read_board(BOARD.replace(b"50.0", b"500")), r"p: 0: pass_rate_1: got 500"),
-    "negative cost": (lambda: read_board(BOARD + b"  total_cost: -1\n"), r"p: 0: total_cost: got -1"),
     "score above 1": (lambda: read_scores(b'[{"question": "q", "scores": {"a": 1.5}}]'), r"p: 0: scores: a.*1.5"),
     "model without price": (lambda: read_scores(b'[{"question": "q", "scores": {"b": 1}}]'), r"a price for b"),
     "score missing": (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import pickle
 from itertools import combinations
 from pathlib import Path
@@ -26,7 +27,7 @@ SETTINGS: list[dict[str, Any]] = [
     {"half_life_days": 3.0, "fix_half_life_days": 2.0, "sleep_after_days": 5.0, "context_tokens": 150},
     {"half_life_days": 1.0, "sleep_after_days": 0.0, "active_threshold": 0.9, "mild_threshold": 0.8},
     {"decay_law": "power", "sleep_after_days": 9.0, "context_tokens": 220},
-    {"decay_law": "multi_scale", "half_life_days": 5.0, "sleep_after_days": 3.0, "context_tokens": 100},
+    {"decay_law": "power", "half_life_days": 5.0, "sleep_after_days": 3.0, "context_tokens": 100},
     {"decay_law": "weighted_sum", "decay_params": {"half_life_days": 4.0}, "sleep_after_days": 7.0},
     {"decay_law": "recency", "sleep_after_days": 14.0},
 ]
@@ -203,3 +204,47 @@ def test_items_of_an_event_are_linked_pair_by_pair(rows: list[tuple[int, str, ob
     found = zip(recorded.together_time.tolist(), recorded.together_link.tolist(), strict=True)
     assert list(found) == sorted(together, key=lambda each: each[0])
     assert recorded.item.tolist() == log.item[~log.deleted].tolist()
+
+
+def recording(n: int = 60, *, per_event: int = 2, seed: int = 1) -> EventLog:
+    rng = np.random.default_rng(seed)
+    rows = [
+        (NOW + event * DAY // 2, f"file {int(item)}", event, False)
+        for event in range(n)
+        for item in np.unique(rng.geometric(0.08, size=per_event))
+    ]
+    return EventLog.of(AccessLog.of(rows))
+
+
+def by_items(recorded: EventLog, settings: Settings, at: int) -> list[int]:
+    """Tiers after one scan at a time, event by event and item by item, without numpy; for recordings without links."""
+    count: dict[int, int] = {}
+    last: dict[int, int] = {}
+    for time, item in zip(recorded.time.tolist(), recorded.item.tolist(), strict=True):
+        if time <= at:
+            count[item] = count.get(item, 0) + 1
+            last[item] = max(time, last.get(item, time))
+    held = [0, 0, 0, 0]
+    for item, times in count.items():
+        age = (at - last[item]) / DAY
+        importance = min(1.0, 2.0 ** (-age / settings.half_life_days) * (1.0 + math.log(times)))
+        if importance >= settings.active_threshold:
+            held[0] += 1
+        elif importance >= settings.mild_threshold:
+            held[1] += 1
+        else:
+            held[3 if age >= settings.sleep_after_days else 2] += 1
+    return held
+
+
+def test_tiers_after_one_scan_are_those_of_a_pure_python_replay() -> None:
+    recorded = recording(400, per_event=1)
+    settings = [
+        Settings(half_life_days=days, mild_threshold=mild, sleep_after_days=late)
+        for days in np.geomspace(0.5, 90, 12).tolist()
+        for mild in (0.1, 0.3)
+        for late in (0.0, 10.0, 30.0)
+    ]
+    for at in (int(recorded.time[-1]), int(recorded.time[200]) + DAY // 3):
+        once = replay_all(recorded, settings, every_days=1_000.0, now=at)
+        assert [seen.steps[-1, :4].tolist() for seen in once] == [by_items(recorded, each, at) for each in settings]

@@ -9,7 +9,7 @@ import yaml
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs.research import files, files_read
+from theorex_lab.designs.research import files
 
 PUBLISHED = {
     "memory/persistent.json": {
@@ -69,7 +69,7 @@ def lab(tmp_path):
 
 
 def take(lab, folder, **how):
-    return {report.file: report for report in files_read.import_tiers(lab.home, None, folder, **how)}
+    return {report.file: report for report in files.import_tiers(lab.home, None, folder, **how)}
 
 
 def test_the_folders_of_the_original_are_taken_in_once(lab, tmp_path):

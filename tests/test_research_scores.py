@@ -7,7 +7,7 @@ import pytest
 from theorex_lab.designs import BUILT_IN
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.sources import packaged
-from theorex_lab.experiments.scores import injection, theorem_scores
+from theorex_lab.experiments.scores import injection
 from theorex_lab.experiments.scores.compare import Comparison
 from theorex_lab.search.embed import HashedNgramEmbedder
 
@@ -54,7 +54,7 @@ def test_a_comparison_that_is_no_gzip_is_refused(tmp_path):
 
 
 def test_unknown_sets_are_refused():
-    for score in (injection.score_injection, theorem_scores.score_theorems):
+    for score in (injection.score_injection, injection.score_theorems):
         with pytest.raises(InvalidInput, match="allowed are"):
             score("sick")
 
@@ -79,13 +79,13 @@ def test_what_is_given_is_scored(monkeypatch):
 
 @needs_data
 def test_the_published_graphs_are_scored():
-    assert theorem_scores.score_theorems("pfr_blueprint")["metrics"] == {
+    assert injection.score_theorems("pfr_blueprint")["metrics"] == {
         "nodes": 218,
         "links": 497,
         "unresolved": 0,
         "problems": 0,
     }
-    assert theorem_scores.score_theorems("equational_theories")["metrics"]["pairs"] == 8_178_279
+    assert injection.score_theorems("equational_theories")["metrics"]["pairs"] == 8_178_279
 
 
 @needs_data

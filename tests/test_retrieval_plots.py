@@ -9,7 +9,7 @@ import pytest
 from drawing import PictureContract, own_axes
 
 from theorex_lab import InvalidInput
-from theorex_lab.experiments.draw.retrieval_plots import plot_recall
+from theorex_lab.experiments.draw.comparison_plots import plot_recall
 from theorex_lab.experiments.scores.retrieval import METRICS, Retrieval
 from theorex_lab.memory.intervals import bootstrap_means
 

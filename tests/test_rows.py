@@ -15,7 +15,6 @@ from theorex_lab import Lab, Settings
 from theorex_lab.experiments.data.datasets import LocalRuns, TaskRun
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay
-from theorex_lab.experiments.replay.sweep import sweep
 from theorex_lab.experiments.scores.access import Tuning
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.experiments.scores.failures import FailureScores, FixEffect
@@ -32,7 +31,6 @@ RESULTS: dict[str, Callable[[], Rows[Any]]] = {
     "fit": lambda: FIT,
     "tuning": lambda: Tuning(FIT),
     "replay": lambda: replay(LOG, Settings()),
-    "sweep": lambda: sweep(LOG, {"half_life_days": [1.0, 9.0]}),
     "failures": lambda: FailureScores("all", 2, {"find_decisive": (HALVES, HALVES)}, 0),
     "fixes": lambda: FixEffect(np.array([HALVES, HALVES]), np.array([HALVES, 0 * HALVES]), 0),
     "runs": lambda: LocalRuns({"date": "2026-01-01T00:00:00Z"}, (RUN,)),

@@ -150,11 +150,11 @@ def test_what_is_dated_before_never_lowers_last_seen(lab: Lab) -> None:
     assert axon.concepts["decayed"][0] == pytest.approx(1 + 2 ** (-50 / half_lives))
 
 
-@pytest.mark.parametrize("law", ["product", "weighted_sum", "power", "constant", "recency", "frequency", "multi_scale"])
+@pytest.mark.parametrize("law", ["product", "weighted_sum", "power", "constant", "recency", "frequency"])
 def test_the_memory_runs_on_every_law(clock: FixedClock, law: str) -> None:
     with Lab.temporary(clock=clock, decay_law=law, embedder=HashedNgramEmbedder(), **THEOREX_SHOWN) as lab:
         lab.journal.append([observation("x", labels=["a", "b"]), observation("y", labels=["b"], at=NOW - 100 * DAY)])
-        items = items_of(lab.views.get(Axon), NOW, lab.settings, law_of(lab.settings))
+        items = items_of(lab.views.get(Axon), NOW, lab.settings)
         assert items.decayed_counts[1] == pytest.approx(1 + 2 ** (-100 / np.array([0.1, 0.5, 2, 7, 30, 120])))
         assert sum(lab.theorex.scan().tiers.values()) == 2
         assert "concepts" in lab.context().text

@@ -196,7 +196,7 @@ class Lab:
 
     @property
     def facts(self) -> FactsMemory:
-        """The design of facts: written, replaced, believed when; channels, a heartbeat, domains."""
+        """The design of facts: written, replaced, believed when; channels, a heartbeat."""
         return cast("FactsMemory", self.design("facts"))
 
     @property

@@ -30,7 +30,6 @@ _NAMES = (
 @click.argument("part", type=click.Choice(_NAMES.split()))
 @click.option("--dataset", help=_HELP["dataset"])
 @click.option("--path", "--file", "path", default="", help=_HELP["path"])
-@click.option("--drift", is_flag=True, help="costs: regret by half-life of evidence when models change.")
 @SEED
 @PICTURE
 def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
@@ -62,8 +61,8 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     constraints reach; the files and commands that it names of a coding session.
 
     costs: what ways to choose a model bring and cost: the cheapest that is not distinguishably worse, cascades with a
-    check of the first answer, Thompson sampling; of aider, whose boards state sums alone, which run it is. --drift: how
-    fast advice by evidence recovers when the models' success is swapped. --picture draws policies.
+    check of the first answer, Thompson sampling. --picture draws policies.
+
     causal: a log is walked in the order of time: what advice expected of each attempt after a failed call, what it banned and
     preferred, and whether what then helped was among what it offers; says in words where advice does not help.
 
@@ -73,11 +72,11 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; growth: {dataset, days, own_days, metrics, document, curve};
     strategies: {dataset, scores, cycles}; causal: {dataset, n, figures, verdict};
-    costs: {dataset, policies, …}, of aider {dataset, boards}, --drift {dataset, drift};
+    costs: {dataset, policies, …};
     signals: make too; duplicates and contradictions: thresholds too
     """
-    if given["picture"] and (part not in ("retrieval", "growth", "costs") or dataset == "aider" or given["drift"]):
-        raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval, growth or policies of costs")
+    if given["picture"] and part not in ("retrieval", "growth", "costs"):
+        raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval, growth or costs")
     result, text = _PARTS[part](dataset, seed, **given)
     emit(result, text)
 
@@ -90,7 +89,7 @@ def _routing(dataset: str | None, seed: int, **_: Any) -> Report:
 
 
 def _retrieval(dataset: str | None, _seed: int, path: str, picture: str | None, **_: Any) -> Report:
-    from theorex_lab.experiments.draw.retrieval_plots import plot_recall
+    from theorex_lab.experiments.draw.comparison_plots import plot_recall
     from theorex_lab.experiments.scores.retrieval import known_figures, retrieval_logs, score_retrieval
 
     name = dataset or "locomo"
@@ -139,8 +138,7 @@ def _growth(dataset: str | None, _seed: int, picture: str | None, **_: Any) -> R
 
 def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
     """See `score_taubench`, `score_constraints`, `score_coding` and `survivors`, which raise what this does."""
-    from theorex_lab.experiments.scores.dream_keeping import score_constraints, survivors
-    from theorex_lab.experiments.scores.strategies import score_coding, score_taubench
+    from theorex_lab.experiments.scores.strategies import score_coding, score_constraints, score_taubench, survivors
 
     name = dataset or "taubench_airline"
     if name == "taubench_airline":
@@ -153,20 +151,11 @@ def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
     return {"dataset": name, "scores": scored, "cycles": cycles.to_dict(orient="records")}, told
 
 
-def _costs(dataset: str | None, seed: int, drift: bool, picture: str | None, **_: Any) -> Report:
-    """See `score_costs`, `score_boards` and `half_lives_under_drift`, which raise what this does."""
+def _costs(dataset: str | None, seed: int, picture: str | None, **_: Any) -> Report:
+    """See `score_costs`, which raises what this does."""
     from theorex_lab.experiments.scores import costs
-    from theorex_lab.experiments.scores.drift import half_lives_under_drift
 
-    name = dataset or "llmrouter"
-    if drift:
-        found = half_lives_under_drift(costs.load_cost_set(name, seed=seed), seed=seed)
-        return {"dataset": name, "drift": found.to_dict()}, found.frame.round(3).to_string(index=False, na_rep="never")
-    if name == "aider":
-        boards = costs.score_boards()
-        told = boards.frame.drop(columns="frontier").round(3).T.to_string(header=False, na_rep="–")
-        return {"dataset": name, "boards": boards.to_dict(), "note": costs.BOARDS_NOTE}, f"{told}\n{costs.BOARDS_NOTE}"
-    score = costs.score_costs(name, seed=seed)
+    score = costs.score_costs(dataset or "llmrouter", seed=seed)
     write_picture(picture, score.plot)
     head = f"{score.dataset}: {score.n:,} test queries, {score.n_train:,} for training; cost: {score.cost_unit}"
     return score.result(), f"{head}\n{_policies(score)}"
@@ -182,11 +171,11 @@ def _causal(dataset: str | None, seed: int, **_: Any) -> Report:
 
 def _research(dataset: str | None, seed: int, **_: Any) -> Report:
     """See `score_injection` and `score_theorems`, which raise what this does."""
-    from theorex_lab.experiments.scores import injection, theorem_scores
+    from theorex_lab.experiments.scores import injection
 
     name = dataset or "metamath_ql"
     found, text = _beside_baselines(
-        (injection.score_injection if name in injection.SETS else theorem_scores.score_theorems)(name, seed)
+        (injection.score_injection if name in injection.SETS else injection.score_theorems)(name, seed)
     )
     return found, "\n".join([text, *_known("published", found.get("published", {}))])
 

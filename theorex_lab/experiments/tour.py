@@ -162,7 +162,7 @@ def transcripts_of(path: Path) -> TourHistory:
 def _of_sessions(source: str, log: Log) -> TourHistory:
     """A history of sessions; each session is an event of the access log."""
     touched = ((line.at, file, line.session, False) for line in log.lines for file in (*line.reads, *line.edits))
-    return TourHistory(source, AccessLog.of(touched, group_of=lambda file: file.rpartition("/")[0]), log)
+    return TourHistory(source, AccessLog.of(touched, of_files=True), log)
 
 
 def run_tour(repository: Path = Path(), *, transcripts: Path | None = None, now: int | None = None, seed: int = 0,

@@ -129,8 +129,3 @@ class Links:
     def keep(self, present: NDArray[np.bool_]) -> None:
         """Drop the links of all other rows: they start anew."""
         self.count[~present] = 0
-
-    def activity(self, rows: Integers, counts: Counts, now: int) -> Floats:
-        """`linked_activity` of every item over these links."""
-        ends = self.first[rows], self.second[rows]
-        return decay.linked_activity(len(counts.count), *ends, self.count[rows], counts.count, counts.age_days(now))

@@ -24,8 +24,6 @@ PRODUCT_HALF_LIVES_DAYS = (1.0, 3.0, 7.0, 14.0, 30.0, 60.0, 120.0)
 ACTIVE_THRESHOLD, MILD_THRESHOLD = 0.6, 0.3
 LINK_FIRST, LINK_STEP, LINK_CAP = 0.1, 0.05, 1.0
 LINK_DROP_BELOW, LINK_BOOST = 0.01, 0.25
-NEWNESS_HALF_LIFE_DAYS = 7.0
-ACTIVITY_HALF_LIFE_DAYS = 0.5  # use of linked items fades by half in this time
 POWER_AGES_DAYS = (0.1, 1_000.0)  # where the power law is approximated
 TINY = 1e-12  # keeps the logarithm of an item without mentions finite
 UNREADABLE_RAW = -1e300  # finite, so that sums and sorts over raw scores stay finite
@@ -123,8 +121,8 @@ def link_columns(n: int, first: ArrayLike, second: ArrayLike, strength: ArrayLik
         return 1.0 - np.exp(np.bincount(ends, weights=np.log1p(-each), minlength=n)), mean
 
 
-_ACTIVITY = ("link_strength", "mean_link_strength", "linked_activity", "group_activity")
-_WITHOUT_HISTORY: dict[str, ArrayLike] = {**dict.fromkeys(_ACTIVITY, 0.0), "half_life_cap_days": math.inf}
+_WITHOUT_HISTORY: dict[str, ArrayLike] = {
+    "link_strength": 0.0, "mean_link_strength": 0.0, "half_life_cap_days": math.inf}  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,8 +135,6 @@ class Items:
     decayed_counts      Σ over mentions of 2^(−age / h), for h in COUNT_HALF_LIVES_DAYS
     link_strength       1 − ∏(1 − s) over present links, 0..1 (see `link_columns`)
     mean_link_strength  mean over present links, 0..1
-    linked_activity     what the linked items did recently (see `linked_activity`)
-    group_activity      what the item's group did recently (see `group_activity`)
     half_life_cap_days  no half-life of the item is longer: inf, or 7 for an item seen in trace_fix only
 
     Build it with `Items.of`, which fills what the caller does not know.
@@ -151,8 +147,6 @@ class Items:
     decayed_counts: Floats
     link_strength: Floats
     mean_link_strength: Floats
-    linked_activity: Floats
-    group_activity: Floats
     half_life_cap_days: Floats
 
     def __post_init__(self) -> None:
@@ -377,39 +371,7 @@ def power_mixture(exponent: float) -> Floats:
     return weights
 
 
-class MultiScale(LogisticLaw):
-    """Σ weight · ln(1 + signal) over decayed counts at six half-lives, the plain count, newness and company.
-
-    Newness is 2^(−days since the first mention / 7); company is `linked_activity` and `group_activity`.
-    The weights are those of a conditional logit: exp(raw) is proportional to the chance that the item is the
-    next one used. They are never negative, so that raw falls with age and rises with count and links.
-    Source: McFadden, Conditional logit analysis of qualitative choice behavior (1974).
-    """
-
-    name = "multi_scale"
-    weight_names: ClassVar = tuple(name for name in LAW_PARAMETERS["multi_scale"] if name.startswith("weight_"))
-
-    def _raw(self, items: Items) -> Floats:
-        scores = np.zeros(len(items))
-        for name, signal in zip(self.weight_names, _multi_scale_signals(items), strict=True):
-            if self.params[name] > 0:
-                # Plain log, since numpy's log1p is five times slower; signals below 1e-16 are nothing here.
-                scores += self.params[name] * np.log(1.0 + np.maximum(signal, 0.0))
-        return scores
-
-
-def _multi_scale_signals(items: Items) -> tuple[Floats, ...]:
-    counts, count = _scale_columns(items)
-    newness = np.exp2(-np.maximum(np.nan_to_num(items.first_age_days, nan=math.inf), 0.0) / NEWNESS_HALF_LIFE_DAYS)
-    return *counts.T, count, newness, items.linked_activity, items.group_activity
-
-
-def multi_scale_features(items: Items) -> Floats:
-    """What `MultiScale` weighs, shape (n, 10): ln(1 + signal) in the order of its weights."""
-    return np.log(1.0 + np.maximum(np.column_stack(_multi_scale_signals(items)), 0.0))
-
-
-_LAWS: tuple[type[Law], ...] = (Product, WeightedSum, PowerLaw, Constant, Recency, Frequency, MultiScale)
+_LAWS: tuple[type[Law], ...] = (Product, WeightedSum, PowerLaw, Constant, Recency, Frequency)
 LAWS = {law.name: law for law in _LAWS}
 
 
@@ -424,38 +386,3 @@ def make_law(name: str, **params: float) -> Law:
     if name not in LAWS:
         raise InvalidInput(f"got the law {name!r}; allowed are {', '.join(LAWS)}")
     return LAWS[name](**params)
-
-
-def linked_activity(n: int, first: ArrayLike, second: ArrayLike, co_count: ArrayLike, count: ArrayLike,
-                    age_days: ArrayLike) -> Floats:  # fmt: skip
-    """The strongest recent use among the items that each of n items is linked to, shape (n,), 0..1.
-
-    For links between positions `first` and `second` seen together `co_count` times: the largest, over the
-    linked items j, of co_count / (count_j + 1) · 2^(−age_j / .5 days), that is how often the item came with j,
-    times how recently j was seen. `count` and `age_days` are those of the n items; 0 without links.
-
-    >>> linked_activity(3, [0], [1], [3], count=[3, 5, 1], age_days=[9.0, 0.5, 0.0]).tolist()
-    [0.25, 2.86102294921875e-06, 0.0]
-    """
-    left, right = np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)
-    age = np.maximum(np.nan_to_num(np.asarray(age_days, dtype=np.float64), nan=math.inf), 0.0)
-    share = np.exp2(-age / ACTIVITY_HALF_LIFE_DAYS) / (np.asarray(count, dtype=np.float64) + 1.0)
-    times = np.asarray(co_count, dtype=np.float64)
-    activity = np.zeros(n)
-    np.maximum.at(activity, left, times * share[right])
-    np.maximum.at(activity, right, times * share[left])
-    return activity
-
-
-def group_activity(group: ArrayLike, decayed_counts: ArrayLike) -> Floats:
-    """Recent use of the other items of each item's group, shape (n,): their decayed counts at 2 days, summed.
-
-    `group` holds a non-negative integer for each item, -1 for none (then 0); `decayed_counts` is (n, 6).
-
-    >>> counts = Items.of([0.0, 2.0, 0.0]).decayed_counts
-    >>> group_activity([0, 0, -1], counts).tolist()
-    [0.5, 1.0, 0.0]
-    """
-    groups = np.asarray(group, dtype=np.intp)
-    own = np.asarray(decayed_counts, dtype=np.float64)[:, COUNT_HALF_LIVES_DAYS.index(2.0)]
-    return np.where(groups < 0, 0.0, np.maximum(np.bincount(groups + 1, weights=own)[groups + 1] - own, 0.0))

@@ -1,6 +1,6 @@
 """Needed next: how high what is used next ranked before that use, within the budget of a context.
 
-The one measure of a decay law, for the gate, `tune` and the sweep. Before a use the items known by then are ranked, of
+The one measure of a decay law, for the gate and `tune`. Before a use the items known by then are ranked, of
 all agents together, since one context is given to all, and as the context ranks them: by raw score, then count, then
 last use, then id. The context takes lines in that order until its tokens are spent (tokens, since they are what a line
 costs a reader; every line is priced as one of thirteen days, so that no law gains by an item's age) and none whose

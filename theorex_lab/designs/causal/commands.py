@@ -6,8 +6,8 @@ from typing import Any
 
 import click
 
-from theorex_lab.console import command, emit, fail, keeps_secrets, one_row, open_lab, reads_project
-from theorex_lab.console.options import OWN_AGENT, SEED, agent_option, own_agent
+from theorex_lab.console import command, emit, fail, keeps_secrets, open_lab, reads_project
+from theorex_lab.console.options import OWN_AGENT, agent_option, own_agent
 from theorex_lab.errors import InvalidInput
 from theorex_lab.text.line import one_line
 
@@ -121,22 +121,6 @@ def causal_genes(signals: tuple[str, ...]) -> None:
     emit({"genes": rows}, "\n".join(shown) or nothing)
 
 
-@command("personality")
-@OWN_AGENT
-@SEED
-@click.option("--adapt", is_flag=True, help="Adapt it to the outcomes since it was set last.")
-def causal_personality(agent: str | None, adapt: bool, seed: int) -> None:
-    """The parameters by which mutations are allowed, and how each personality did.
-
-    JSON: {state, key, statistics: {key: {success, failed, score}}, history}
-    """
-    causal = open_lab().causal
-    told = causal.adapt_personality(seed=seed, agent=own_agent(agent)) if adapt else causal.personality()
-    lived = told["statistics"].items()
-    rows = [f"{row['success']} succeeded, {row['failed']} failed: {one_row(key)}" for key, row in lived]
-    emit(told, "\n".join([told["key"], *rows]))
-
-
 @command("advice")
 @reads_project
 @_SIGNALS
@@ -204,7 +188,7 @@ def causal_import(paths: tuple[Path, ...], **how: Any) -> None:
 
     JSON: {files: [{file, imported, skipped, problems}], imported, skipped}
     """
-    from theorex_lab.designs.causal.files_read import import_graph
+    from theorex_lab.designs.causal.files import import_graph
 
     home = open_lab().home
     reports = [report for path in paths for report in import_graph(home, None, path, **how)]

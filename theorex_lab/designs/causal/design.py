@@ -18,7 +18,7 @@ _TITLES = {"banned": "What did not help before", "gene": "What helped with error
 READ_FROM = {kind: (kind,) for kind in ("personality", "external_candidate")}
 FILES = FileLayout(
     "memory_graph.jsonl, genes.json, capsules.json", later(f"{_HERE}.files:export_graph"), later(f"{_HERE}.files:graph_files"),
-    later(f"{_HERE}.files_read:import_graph"), places=later(f"{_HERE}.files:places"),
+    later(f"{_HERE}.files:import_graph"), places=later(f"{_HERE}.files:places"),
     export_places=later(f"{_HERE}.files:export_named"), in_places=later(f"{_HERE}.files:named_files"))  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from theorex_lab.designs.causal.graph import Graph, assets_of
 from theorex_lab.designs.causal.items import causal_settings, gene_text
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL, checked_signals, normalized_signals, stable_hash, trimmed
 from theorex_lab.designs.causal.outcomes import at_most, number_of
-from theorex_lab.designs.causal.personality import CATEGORIES, adapt_personality
+from theorex_lab.designs.causal.personality import CATEGORIES
 from theorex_lab.designs.causal.selector import DISTILLED, MOST_BOOST, marks_in, texts_in
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
@@ -218,11 +218,9 @@ def _is_word(signal: str) -> bool:
 
 
 def tend_at_night(home: Home, _agent: str | None) -> str:
-    """Mark genes by their outcomes, distill successes, adapt the personality to the outcomes since; a step of the night."""
+    """Mark genes by their outcomes and distill successes; a step of the night."""
     whole = home.in_project("")
     with whole.views.reading(Graph) as view:
-        before, projects = len(view.states), list(view.projects)
+        projects = list(view.projects)
     marked, made = mark_genes(whole), [distill(home.in_project(project)) for project in projects]
-    adapt_personality(whole)
-    adapted = "the personality adapted" if len(whole.views.get(Graph).states) > before else "the personality as it was"
-    return f"{marked} genes marked, {len(made) - made.count(None)} distilled, {adapted}"
+    return f"{marked} genes marked, {len(made) - made.count(None)} distilled"

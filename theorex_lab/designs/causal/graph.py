@@ -1,4 +1,4 @@
-"""The causal graph: attempts and how they were closed, the genes and capsules that are known, and the personality."""
+"""The causal graph: attempts and how they were closed, the genes and capsules that are known."""
 
 import json
 from collections.abc import Iterable
@@ -32,26 +32,21 @@ class Graph(View):
     rows: seq of the attempt (0 where only its outcome is known), agent (number of a name), closed (as is what only
     a file tells).  assets: the JSON of each
     as it was told, one after the other; known: of each id the place of the last, whether it is a gene, its project (number of
-    a name), and whether it is trusted.  people: of each personality (by its key) its outcomes: success, failed, and the sum
-    of their scores.  states: personalities as they were set, set_at: the seqs of the events that did.  lived: outcomes that
-    are trusted, in order: seq, gene (number, -1 without), score, whether it failed, and was
-    of a mutation.
+    a name), and whether it is trusted.  lived: outcomes that are trusted, in order: seq, gene (number, -1 without), score, and
+    whether it failed.
     """
 
     name = "causal_graph"
-    code = 2
-    kinds = ("attempt", "attempt_closed", "asset", "personality")
+    code = 3
+    kinds = ("attempt", "attempt_closed", "asset")
 
     def __init__(self) -> None:
         super().__init__()
         self.actions, self.agents, self.ids, self.projects = Names(), Names(), Names(), Names()
-        self.personalities, self.genes = Names(), Names()
-        self.assets, self.states = Strings(), Strings()
+        self.genes, self.assets = Names(), Strings()
         self.rows = Table(seq="i8", agent="i4", closed="?")
         self.known = Table(place="i8", gene="?", project="i4", own="?")
-        self.people = Table(success="i8", failed="i8", score="f8")
-        self.lived = Table(seq="i8", gene="i4", failed="?", mutated="?", score="f8")
-        self.set_at = Table(seq="i8")
+        self.lived = Table(seq="i8", gene="i4", failed="?", score="f8")
         self._open: dict[int, list[int]] = {}  # by agent, the rows that are open, the newest last
 
     def _after_load(self) -> None:
@@ -86,15 +81,8 @@ class Graph(View):
     def _lived(self, event: Event) -> None:
         body, said = event.body, event.body["outcome"]
         gene, score = (body.get("gene") or {}).get("id"), said["score"] or 0.0
-        if personality := body.get("personality"):
-            number = self.personalities.number(personality["key"])
-            if number == len(self.people):
-                self.people.add()
-            self.people[said["status"]][number] += 1
-            self.people["score"][number] += score
-        self.lived.add(
-            seq=event.seq, gene=self.genes.number(gene) if gene else -1, score=score,
-            failed=said["status"] == FAILED, mutated=bool(body.get("mutation")))  # fmt: skip
+        number = self.genes.number(gene) if gene else -1
+        self.lived.add(seq=event.seq, gene=number, score=score, failed=said["status"] == FAILED)
 
     def _asset(self, event: Event) -> None:
         number = self.ids.number(event.body["asset"]["id"])
@@ -104,10 +92,6 @@ class Graph(View):
         gene = event.body["asset"]["type"] == "Gene"
         self.known.put(number, place=len(self.assets), gene=gene, project=project, own=_trusted(event))
         self.assets.append(json.dumps(event.body["asset"], separators=(",", ":")))
-
-    def _personality(self, event: Event) -> None:
-        self.states.append(json.dumps(event.body["state"]))
-        self.set_at.add(seq=event.seq)
 
     def attempt(self, row: int) -> ToldAttempt:
         """The attempt in a row."""

@@ -1,4 +1,4 @@
-"""Facts with supersede chains, contradictions, a heartbeat and domains, as Engram keeps them."""
+"""Facts with supersede chains, contradictions, and a heartbeat, as Engram keeps them."""
 
 from theorex_lab.text.sections import read_sections
 

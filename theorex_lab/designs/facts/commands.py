@@ -1,4 +1,4 @@
-"""The commands of facts, their heartbeat, notes of the work, domains, MEMORY.md and SOUL.md, and of folders: `theorex fact …`."""
+"""The commands of facts, their heartbeat, notes of the work, MEMORY.md and SOUL.md, and of folders: `theorex fact …`."""
 
 import re
 import signal
@@ -6,19 +6,16 @@ import sys
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
-from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
-from theorex_lab.clock import to_iso
 from theorex_lab.console import Command, command, emit, fail, group, keeps_secrets, one_row, open_lab, reads_project
 from theorex_lab.console.options import OWN_AGENT, own_agent
 from theorex_lab.design import later
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, domains, notes, tree_write
-from theorex_lab.designs.facts.handoff import MOST_CHARACTERS, PHASES, read_handoff
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, notes, tree_write
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
@@ -33,7 +30,6 @@ def _checks(name: str) -> Callable[..., Any]:
 Told = tuple[dict[str, Any], str]  # the result of a command, and the text for people
 _PATH = click.Path(file_okay=False, path_type=Path)
 _FOLDER = click.argument("folder", metavar="DIR", type=_PATH)
-_NAME = click.argument("name", metavar="DOMAIN")
 _TEXT = click.option("--text", required=True, help="What is written.")
 _BY = click.option("--by", type=click.Choice(["main", "subagent"]), default="main", help="Who writes.")
 _FROM = click.option("--trust", "source", type=click.Choice([*TRUST]), default="agent", help="Who it is from.")
@@ -123,60 +119,6 @@ def _review(home: Home, note_id: str, verdict: str, **given: Any) -> Told:
     return found.to_dict(), f"{found.id} {found.status}" + (f": {found.fact}" if found.fact else "")
 
 
-def _add_domain(home: Home, name: str, named: str, **given: Any) -> Event:
-    return domains.add_domain(home, name or named, **given)
-
-
-def _domains(home: Home) -> Told:
-    """JSON: {domains: [{name, type, description, entity, interval, paused, stale, writtenAt}]}"""
-    told, rows, now = list[dict[str, Any]](), list[str](), home.clock.now()
-    for domain in domains.domains_of(home).values():
-        about = {"stale": domain.is_stale(now), "writtenAt": to_iso(domain.written_at)}
-        told.append({"name": domain.name, **domain.stated, **about})
-        marks = [mark for mark in ("paused", "stale") if told[-1][mark]]
-        rows.append("  ".join([domain.name, domain.stated["type"], *marks, domain.stated["description"]]))
-    return {"domains": told}, "\n".join(rows) or "no domain yet: `theorex fact domain add` makes one"
-
-
-def _show(home: Home, name: str) -> Told:
-    """JSON: {name, type, …, files: {decisions, workflow, status, changelog}}"""
-    domain = domains.domain_called(home, name)
-    texts = {file: "\n".join(lines) for file, lines in domain.files.items()}
-    shown = [f"# {file}\n\n{text}" for file, text in texts.items() if text] or ["nothing is written yet"]
-    return {"name": name, **domain.stated, "files": texts}, "\n\n".join(shown)
-
-
-def _scan(home: Home) -> Told:
-    """Stale: nothing was written for two intervals, without an interval for seven days, unless it is paused.
-
-    JSON: {domains, stale, proposals: [{id, domain, text, event_id, source}]}
-    """
-    found = domains.scan_domains(home)
-    rows = [f"{name}: stale" for name in found.stale]
-    rows += [f"{line.id}  {line.domain}: PROPOSAL {one_row(line.text)}" for line in found.proposals]
-    told = {**found._asdict(), "proposals": [line._asdict() for line in found.proposals]}
-    return told, "\n".join(rows) or f"{found.domains} domains, all well"
-
-
-def _judge(home: Home, accept: bool, **given: Any) -> Told:
-    """PROPOSAL is its id, as `domain scan` shows it. An accepted one becomes a decision, and a fact of the entity.
-
-    JSON: {id, domain, text, event_id, source}
-    """
-    found = domains.judge_proposal(home, accept=accept, **given)
-    return found._asdict(), f"{'accepted' if accept else 'rejected'}: {found.text}"
-
-
-def _import_domains(home: Home, folder: Path, **given: Any) -> Told:
-    """What differs below DIR/memory/domains/ takes the place of what is here, as an event.
-
-    JSON: {files: [{file, imported, skipped, problems}]}
-    """
-    found = later("theorex_lab.designs.facts.tree_read:import_domains")(home, folder, **given)
-    rows = [line for file in found for line in (f"{file.imported:8d} new  {file.file}", *file.problems)]
-    return {"files": [asdict(file) for file in found]}, "\n".join(rows) or "no domain is there"
-
-
 def _validate(home: Home) -> Told:
     """That the chains of the facts are complete and without a circle. Exit code 1 where something is wrong.
 
@@ -203,8 +145,6 @@ def _dedup(home: Home, entity: str, text: str, seed: bool) -> Told:
     return told, f"{hashes} hashes; {'; '.join(map(' = '.join, found)) or 'no duplicates'}"
 
 
-_WROTE = ("domain", "file", "text")
-_PROPOSAL = click.argument("proposal_id", metavar="PROPOSAL")
 _PATHS = "people/NAME, projects/NAME or archives/NAME."
 _ANY_ENTITY = click.option("--entity", "--kg-entity", "entity", default="", metavar="PATH", help=_PATHS)
 fact_observe = _made(
@@ -223,27 +163,6 @@ fact_validate = _made("validate", _validate)
 fact_dedup = _made(
     "dedup", _dedup, _ANY_ENTITY, click.option("--text", default="", help="A text that may be there."),
     click.option("--seed", is_flag=True, help="Look through all facts."))  # fmt: skip
-fact_domain_add = _made(
-    "add", _writing(_add_domain, "A dev-project is of an entity; a cron-task may run every --interval minutes.", "domain", "type", "entity", "interval"), OWN_AGENT, click.argument("name", metavar="[DOMAIN]", default=""), click.option("--domain", "named", default="", help="The same as DOMAIN."), click.option("--description", default="", help="What it is for."),
-    click.option("--type", type=click.Choice(domains.TYPES), default="cron-task", help="What it is."), _ANY_ENTITY,
-    click.option("--interval", type=float, default=0, metavar="MINUTES", help="How often it runs; 0: now and then."),
-    about="Add a domain.")  # fmt: skip
-fact_domain = group(
-    "domain", "",
-    fact_domain_add,
-    _made("list", _domains, about="List the domains."),
-    _made("show", _show, _NAME, about="Show the files of a domain."),
-    _made(
-        "write", _writing(domains.write, "FILE is decisions, workflow, status or changelog, written as a whole unless --append is given.", *_WROTE), OWN_AGENT, _NAME, click.argument("file", metavar="FILE"), _TEXT, _BY, _FROM,
-        click.option("--append", is_flag=True, help="Add to the end."), about="Write a file of a domain."),
-    _made("log", _writing(partial(domains.write, file="changelog"), "A line with its time.", *_WROTE), OWN_AGENT, _NAME, _TEXT, _BY, about="Add a line to a domain's changelog."),
-    _made("propose", _writing(domains.propose, "A line of the changelog, which `domain scan` shows.", *_WROTE), OWN_AGENT, _NAME, _TEXT, _BY, about="Ask for a decision."),
-    _made("scan", _scan, about="Show stale domains and waiting proposals."),
-    _made("accept", partial(_judge, accept=True), OWN_AGENT, _NAME, _PROPOSAL, about="Accept a proposal."),
-    _made("reject", partial(_judge, accept=False), OWN_AGENT, _NAME, _PROPOSAL, about="Reject a proposal."),
-    _made("pause", _writing(domains.pause, "It is not stale meanwhile.", "domain", "paused"), OWN_AGENT, _NAME, click.option("--paused/--undo", default=True, help="Rest, or go on."), about="Let a domain rest."),
-    _made("render", _rendering(tree_write.domain_documents), _FOLDER, about="Write the domains as Markdown files."),
-    _made("import", _import_domains, OWN_AGENT, _FOLDER, _OWN, about="Take in domain files that were edited by hand."))  # fmt: skip
 fact_self = group(
     "self", "",
     _made(
@@ -253,7 +172,6 @@ fact_self = group(
     _made("render", _rendering(tree_write.self_documents), _FOLDER, about="Write MEMORY.md and SOUL.md."))  # fmt: skip
 
 
-_PHASE = click.argument("phase", type=click.Choice(PHASES))
 waiting = threading.Event()  # nobody sets it: a signal ends the wait
 
 
@@ -262,7 +180,7 @@ waiting = threading.Event()  # nobody sets it: a signal ends the wait
 @click.option("--every", is_flag=False, flag_value="", metavar="30m", help="Go on; default heartbeatMinutes.")
 @click.option("--limit-beats", type=click.IntRange(1), metavar="N", help="With --every: stop after so many.")
 def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> None:
-    """Reads new captures for facts, on Mondays sums up entities, scans domains, validates, and reports; of all projects. Where
+    """Reads new captures for facts, on Mondays sums up entities, validates, and reports; of all projects. Where
     a night or a heartbeat is under way, nothing is done. Exit code 1 where a phase of the last one failed.
 
     JSON: {ran, ok, phases: [{name, status, summary, stats, alerts, seconds}], heartbeat}, held_by and until where it did not run
@@ -295,7 +213,7 @@ def _told(done: Any) -> bool:
 
 
 def _stop(*_: object) -> NoReturn:
-    """End in order: what is under way gives the lease back, and its process is ended."""
+    """End in order: what is under way gives the lease back."""
     for sign in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sign, signal.SIG_IGN)
     sys.exit(0)
@@ -307,57 +225,6 @@ def _minutes(every: str) -> int:
     if not 1 <= minutes <= 1_440:
         raise click.BadParameter(f"got {every!r}; allowed are 1m to 1440m, or 1h to 24h", param_hint="--every")
     return minutes
-
-
-@command("phase")
-@_PHASE
-def fact_phase(phase: str) -> None:
-    """It keeps no watermark: that is the heartbeat's, which starts this as a process of its own.
-
-    JSON: {phase, status, summary, stats, observations, tensions, alerts, problem, text}
-    """
-    from theorex_lab.designs.facts.heartbeat import done_here
-
-    found = done_here(open_lab().home, phase)
-    emit({**found._asdict(), "text": str(found)}, str(found))
-
-
-@command("parse", "Read the first hand-off block of a text.")
-@click.option("--file", type=click.File("r", "utf-8-sig", "replace"), default="-", help="Default: standard input.")
-def fact_handoff_parse(file: IO[str]) -> None:
-    """Exit code 0 for a sound block, and where there is none; 1 for an error or one that cannot be read; 2 where it has alerts.
-
-    JSON: {found, phase, status, summary, stats, observations, tensions, alerts, problem}
-    """
-    found = read_handoff(file.read(MOST_CHARACTERS))
-    if found is None:
-        emit({"found": False}, "no hand-off block")
-        return
-    told = {"found": True, **found._asdict()}
-    if found.status == "error":
-        fail(found.problem or f"{found.phase} failed: {found.summary}", **told)
-    emit(told, "\n".join([f"{found.phase}: {found.summary}", *(f"ALERT  {alert}" for alert in found.alerts)]))
-    if found.alerts:
-        sys.exit(2)
-
-
-@command("template", "Show what an agent is told that does a phase.")
-@_PHASE
-def fact_handoff_template(phase: str) -> None:
-    """It ends with the block that the agent is to hand over.
-
-    JSON: {phase, text}
-    """
-    from theorex_lab.text.sections import read_sections
-
-    parts = read_sections(__file__, "templates.txt")
-    stats = dict(line.split(": ", 1) for line in parts["stats"].splitlines())
-    block = parts["handoff"].replace("{PHASE}", phase.upper()).replace("{STATS}", stats[phase])
-    text = f"{parts[phase]}\n\n{block}"
-    emit({"phase": phase, "text": text}, text)
-
-
-fact_handoff = group("handoff", "", fact_handoff_parse, fact_handoff_template)
 
 
 _ENTITY = click.option("--entity", required=True, metavar="PATH", help=_PATHS)

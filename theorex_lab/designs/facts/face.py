@@ -1,4 +1,4 @@
-"""What a lab gives as `lab.facts`: facts written, replaced, listed, summed up; notes of the work, domains, channels."""
+"""What a lab gives as `lab.facts`: facts written, replaced, listed, summed up; notes of the work, channels."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -6,7 +6,6 @@ from typing import Any
 
 from theorex_lab.design import Face, later, on_home
 from theorex_lab.designs.facts import channels, signals, writing
-from theorex_lab.designs.facts import domains as areas
 from theorex_lab.designs.facts import notes as work
 from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.items import fact_settings
@@ -51,11 +50,6 @@ class FactsMemory(Face):
     notes = on_home(work.notes_of)
     review = on_home(work.review)
     alerts = on_home(work.alerts)
-    add_domain = on_home(areas.add_domain)
-    domains = on_home(areas.domains_of)
-    write_domain = on_home(areas.write)
-    scan_domains = on_home(areas.scan_domains)
-    judge_proposal = on_home(areas.judge_proposal)
     add_line = on_home(work.add_line)
     lines = on_home(work.self_lines)
     check_chains = on_home(later(f"{_HERE}.tree_read:check_home"))

@@ -1,24 +1,18 @@
-"""The heartbeat: what is done every half hour, phase by phase; one that fails or hangs is told, and the next runs.
+"""The heartbeat: what is done every half hour, phase by phase; one that fails is told, and the next runs.
 
-State, extract, synthesis, domains, validate and report, as Engram has them. The three that may take long run in processes of
-their own with a time limit; what they did they hand over as a block of text. How far captures were read is kept by the
-heartbeat alone, forwards, and only where extract handed over that all went well: one that is killed anywhere is made good
-by the next. Extract reads the sentences of people and agents that signal something worth keeping; a flush does it too.
+State, extract, synthesis, validate and report, as Engram has them. How far captures were read is kept once all of them
+were, and forwards alone: a heartbeat that is killed anywhere is made good by the next. Extract reads the sentences of people and agents that signal something worth keeping; a flush does it too.
 """
 
 import re
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from theorex_lab.clock import SystemClock, to_iso
-from theorex_lab.designs.facts import domains, items, signals, writing
+from theorex_lab.designs.facts import items, signals, writing
 from theorex_lab.designs.facts.channels import Channels
 from theorex_lab.designs.facts.facts import Facts, facts_of
-from theorex_lab.designs.facts.handoff import Handoff, read_handoff
 from theorex_lab.designs.facts.notes import alerts as note_alerts
 from theorex_lab.designs.facts.summaries import local_day, summary
 from theorex_lab.errors import AlreadyThere, TheorexError
@@ -33,7 +27,8 @@ from theorex_lab.search.index import SPEAKER
 from theorex_lab.search.items import MOMENT_TYPE
 from theorex_lab.text.line import count_tokens, one_line
 
-Runner = Callable[[Home, str], str]  # runs a phase by its name, and returns what it printed
+Done = tuple[str, dict[str, Any], list[str]]  # what a phase did, in words and numbers, and its alerts
+_NOTHING_WAITS, _NOT_DUE = "nothing waits", "not due"
 _SECOND = 1_000_000  # µs
 _EMBEDDING_SECONDS = 2.0
 _WORDS, _PLAN = 300, 120  # characters
@@ -79,8 +74,8 @@ class Beat(NamedTuple):
         return told | {"heartbeat": self.word} | (self.holder.to_dict() if self.holder else {})
 
 
-def beat(home: Home, run: Runner | None = None) -> Beat:
-    """One heartbeat over all projects, under the home's lease; `run` runs the long phases, by default in processes.
+def beat(home: Home) -> Beat:
+    """One heartbeat over all projects, under the home's lease.
 
     Raises LeaseLost where another process has taken over meanwhile; what was done till then stays, and is not done twice.
     """
@@ -88,7 +83,7 @@ def beat(home: Home, run: Runner | None = None) -> Beat:
     with leased(whole, "heartbeat") as lease:
         if not lease.held:
             return Beat(holder=lease.holder)
-        done = Beat(tuple(_phases(whole, run or in_process_of_its_own, lease.renew)))
+        done = Beat(tuple(_phases(whole, lease.renew)))
         lease.append([_report(whole, done)])
     return done
 
@@ -98,86 +93,31 @@ def night_step(home: Home, agent: str | None) -> str:  # noqa: ARG001 - of all a
 
     Raises TheorexError where a phase failed, once all had their turn.
     """
-    done = Beat(tuple(_phases(home.in_project(""), in_this_process, lambda: None, embeds=False)))
+    done = Beat(tuple(_phases(home.in_project(""), lambda: None, embeds=False)))
     told = "; ".join([*(phase.summary for phase in done.phases if phase.status != "idle"), *done.alerts])
     if not done.ok:
         raise TheorexError(told)
     return told
 
 
-def in_process_of_its_own(home: Home, name: str) -> str:
-    """Run a phase as a process of this Python, which is killed after phaseSeconds; no text becomes part of a command."""
-    now = [] if isinstance(home.clock, SystemClock) else ["--now", to_iso(home.clock.now())]
-    command = [sys.executable, "-m", "theorex_lab", "--home", str(home.folder), "--preset", home.settings.preset, *now]
-    seconds = items.fact_settings(home).phase_seconds
-    try:
-        command += ["fact", "phase", name]
-        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired as error:
-        told = f"it was not done after {seconds:g} s and was ended; raise designs.facts.phaseSeconds"
-        raise TheorexError(told) from error
-    if done.returncode:
-        said = one_line(done.stderr.decode(errors="replace"), _WORDS)
-        raise TheorexError(f"its process ended with {done.returncode}: {said or 'it said nothing'}")
-    return done.stdout.decode(errors="replace")
-
-
-def in_this_process(home: Home, name: str) -> str:
-    """Run a phase here, and return the block that it would print."""
-    return str(done_here(home, name))
-
-
-def done_here(home: Home, name: str) -> Handoff:
-    """Do one of the long phases, and hand over what was done; it keeps no watermark."""
-    return {"extract": _extract, "synthesis": _synthesis, "domains": _domains}[name](home.in_project(""))
-
-
-def _phases(home: Home, run: Runner, renew: Callable[[], None], *, embeds: bool = True) -> Iterator[Phase]:
+def _phases(home: Home, renew: Callable[[], None], *, embeds: bool = True) -> Iterator[Phase]:
     """Each phase in its turn; before each the lease is renewed, so that who has lost it does nothing more."""
-
-    def handed_over(name: str) -> Handoff:
-        found = read_handoff(run(home, name))
-        if found is None or found.phase != name:
-            raise TheorexError(f"it printed no block === HB-{name.upper()} HANDOFF ===, so nothing of it is taken")
-        return found
-
-    def extract() -> Handoff:
-        if next(home.journal.tail(watermark(home), kinds=list(TEXT_OF)), None) is None:
-            return Handoff(status="idle", summary="nothing waits")
-        found = handed_over("extract")
-        if found.status == "ok":
-            renew()
-            _keep(home, found.stats)
-        return found
-
-    turns: dict[str, Callable[[], Handoff]] = {
-        "state": lambda: _state(home),
-        "extract": extract,
-        "synthesis": lambda: handed_over("synthesis") if _due(home) else Handoff(status="idle", summary="not due"),
-        "domains": lambda: handed_over("domains"),
+    turns: dict[str, Callable[[], Done]] = {
+        "state": lambda: _state(home), "extract": lambda: _extract(home, renew), "synthesis": lambda: _synthesis(home),
         "validate": lambda: _validate(home, embeds)}  # fmt: skip
     for name, turn in turns.items():
         renew()
-        started = home.clock.now()
+        started, status = home.clock.now(), "ok"
         try:
-            found = turn()
+            told, stats, alerts = turn()
         except TheorexError as error:
-            found = Handoff(problem=str(error))
+            status, told, stats, alerts = "error", str(error), {}, []
         seconds = (home.clock.now() - started) / _SECOND
-        told = one_line(found.problem or found.summary, _WORDS)
-        yield Phase(name, found.status, told, found.stats, [*found.alerts], seconds)
+        idle = status == "ok" and told in (_NOTHING_WAITS, _NOT_DUE)
+        yield Phase(name, "idle" if idle else status, one_line(told, _WORDS), stats, alerts, seconds)
 
 
-def _keep(home: Home, stats: dict[str, Any]) -> None:
-    """Keep how far captures were read. Raises TheorexError for numbers that cannot be."""
-    found = [stats.get(name) for name in ("new_watermark", "captures", "facts_written", "superseded", "tensions")]
-    counts = [count for count in found if type(count) is int and count >= 0]
-    if len(counts) < len(found) or counts[0] > home.journal.last_seq():
-        raise TheorexError(f"got the stats {stats!s:.120}; allowed are whole numbers, a watermark that is there")
-    keep_watermark(home, Extracted(*counts))
-
-
-def _state(home: Home) -> Handoff:
+def _state(home: Home) -> Done:
     """What waits since the watermark: notes by channel, those of today, and what was said to be in work last."""
     settings = items.fact_settings(home)
     today = local_day(home.clock.now(), settings).date()
@@ -187,20 +127,28 @@ def _state(home: Home) -> Handoff:
     lately = (SPEAKER.sub("", event.body.get(TEXT_OF[event.kind], ""), 1) for event in events[: -_LATELY - 1 : -1])
     plan = next((one_line(text, _PLAN) for text in lately if signals.signal_of(text).signal == "low"), "")
     told = f"{len(events)} notes wait, {of_today} of today" + (f"; in work: {plan}" if plan else "")
-    return Handoff("state", "ok", told, {"waiting": dict(waiting), "today": of_today, "plan": plan})
+    return told, {"waiting": dict(waiting), "today": of_today, "plan": plan}, []
 
 
-def _extract(home: Home) -> Handoff:
+def _extract(home: Home, renew: Callable[[], None]) -> Done:
+    """Read what waits; how far that is, is kept by who still has the lease."""
+    if next(home.journal.tail(watermark(home), kinds=list(TEXT_OF)), None) is None:
+        return _NOTHING_WAITS, {}, []
     found = extract_facts(home)
+    renew()
+    keep_watermark(home, found)
     counts = found._asdict()
     stats = {"facts_written": counts.pop("facts"), "new_watermark": counts.pop("upto"), **counts}
-    return Handoff("extract", "ok", f"{found.facts} facts of {found.captures} captures", stats)
+    return f"{found.facts} facts of {found.captures} captures", stats, []
 
 
-def _due(home: Home) -> bool:
-    """Whether it is Monday, and something was not summed up this week."""
-    today = local_day(home.clock.now(), items.fact_settings(home))
-    return today.weekday() == 0 and next(_unsummed(home), None) is not None
+def _synthesis(home: Home) -> Done:
+    """On Mondays, each entity that was not summed up this week."""
+    if local_day(home.clock.now(), items.fact_settings(home)).weekday() or next(_unsummed(home), None) is None:
+        return _NOT_DUE, {}, []
+    done = [event for event in _unsummed(home) if append_once(home.journal, [event])]
+    tokens = sum(event.body["tokens"] for event in done)
+    return f"{len(done)} entities summed up in {tokens} tokens", {"entities": len(done), "tokens": tokens}, []
 
 
 def _unsummed(home: Home) -> Iterator[Event]:
@@ -217,23 +165,7 @@ def _unsummed(home: Home) -> Iterator[Event]:
             yield new_event("summarized", body, agent=SCANNER, at=now, event_id=event_id)
 
 
-def _synthesis(home: Home) -> Handoff:
-    done = [event for event in _unsummed(home) if append_once(home.journal, [event])]
-    tokens = sum(event.body["tokens"] for event in done)
-    told = f"{len(done)} entities summed up in {tokens} tokens"
-    return Handoff("synthesis", "ok", told, {"entities": len(done), "tokens": tokens})
-
-
-def _domains(home: Home) -> Handoff:
-    found = domains.scan_domains(home)
-    alerts = [f"{name}: nothing was written for too long" for name in found.stale]
-    alerts += [f"{asked.domain} proposes ({asked.id}): {one_line(asked.text, _WORDS)}" for asked in found.proposals]
-    stats = {"domains": found.domains, "stale": len(found.stale), "proposals": len(found.proposals)}
-    told = ", ".join(f"{count} {name}" for name, count in stats.items())
-    return Handoff("domains", "ok", told, stats, alerts=tuple(alerts))
-
-
-def _validate(home: Home, embeds: bool) -> Handoff:
+def _validate(home: Home, embeds: bool) -> Done:
     """Whether chains of facts are sound; texts get vectors for two seconds, or from a step of the night; alerts of notes
     that nobody reviewed."""
     from theorex_lab.designs.facts.tree_read import check_home  # pydantic takes long to load, and a flush needs none
@@ -241,8 +173,7 @@ def _validate(home: Home, embeds: bool) -> Handoff:
     found = check_home(home)
     waits = Searcher(home).vectors.embed_some(_EMBEDDING_SECONDS) if embeds else ""
     told = f"{found.facts} facts, {len(found.problems)} problems" + (f"; vectors wait: {waits}" if waits else "")
-    alerts = (*found.problems, *note_alerts(home))
-    return Handoff("validate", "ok", told, {"facts": found.facts, "problems": len(found.problems)}, alerts=alerts)
+    return told, {"facts": found.facts, "problems": len(found.problems)}, [*found.problems, *note_alerts(home)]
 
 
 def _report(home: Home, done: Beat) -> Event:

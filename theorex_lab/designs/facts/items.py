@@ -51,7 +51,6 @@ class FactSettings(SettingsRecord):
     doubtful_below: float = tunable(0.5, "confidence below which a fact is doubtful", ge=0, le=1)
     warm_accesses: int = tunable(10, "uses from which a cold fact is warm", ge=1, le=1_000_000)
     heartbeat_minutes: float = tunable(30, "between two heartbeats", unit="minutes", ge=1, le=1_440)
-    phase_seconds: float = tunable(300, "that a phase of the heartbeat may take", unit="s", ge=1, le=86_400)
     observation_alerts: int = tunable(20, "pending notes above which the heartbeat gives an alert", ge=1, le=10_000)
     tension_alerts: int = tunable(5, "pending tensions above which the heartbeat gives an alert", ge=1, le=10_000)
 

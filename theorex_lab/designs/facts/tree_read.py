@@ -2,7 +2,7 @@
 
 A record that cannot be read is named and the others come in. Taking in the same twice changes nothing: a record has one
 event id, its own where it was exported here, else one made of what it says. An id that another record has already becomes
-the next free one. Where a domain's file differs from what is here, `theorex import` only adds to it.
+the next free one.
 
 First comes what a record must hold, at last what is wrong with folders and with the memory itself, and what can be mended.
 """
@@ -23,13 +23,13 @@ from pydantic.alias_generators import to_camel
 from pydantic.fields import FieldInfo
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, domains, notes
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, notes
 from theorex_lab.designs.facts.facts import Fact, Facts, facts_of
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.notes import STATUSES
 from theorex_lab.designs.facts.pairs import fact_hash, same_fact
 from theorex_lab.designs.facts.summaries import zone_of
-from theorex_lab.designs.facts.tree_write import MAIN, REGISTRY, SECTIONS, said_by_day, title_of
+from theorex_lab.designs.facts.tree_write import MAIN, SECTIONS, said_by_day
 from theorex_lab.designs.facts.writing import check_entity
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import schema
@@ -184,13 +184,6 @@ def import_tree(home: Home, _: object, path: Path, *, agent: str = "main", trust
     return each_file(path, tree_files(path), _Taking(home, how, path).take)
 
 
-def import_domains(home: Home, folder: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
-    """Take in what was edited by hand below memory/domains/ of a folder: it stands in the place of what is here."""
-    how = Importing(home.settings, home.clock.now(), agent, trust_own)
-    files = [file for file in tree_files(folder) if _reader(file) == "_domain"]
-    return each_file(folder, files, _Taking(home, how, folder, replace=True).take)
-
-
 def tree_files(path: Path) -> list[Path]:
     """The files below a folder that are read, facts first; an items.json is its own."""
     if not path.is_dir():
@@ -206,19 +199,16 @@ def _reader(file: Path) -> str:
         return "_facts"
     if file.parent.name in ("observations", "tensions"):
         return "" if file.name == "index.json" else "_note"
-    if file.parent.parent.name == "domains":
-        return "_domain" if file.stem in domains.FILES else ""
     return "_self" if file.stem in notes.FILES else "_day" if _DAY.fullmatch(file.stem) else ""
 
 
 class _Taking:
     """Taking in one folder. ids: of facts and notes that had to be given others, by those of the files."""
 
-    def __init__(self, home: Home, how: Importing, root: Path, *, replace: bool = False) -> None:
-        self.home, self.how, self.root, self.replace, self.ids = home, how, root, replace, dict[str, str]()
+    def __init__(self, home: Home, how: Importing, root: Path) -> None:
+        self.home, self.how, self.root, self.ids = home, how, root, dict[str, str]()
         self.source = "agent" if how.trust_own else "import"
         self.zone, self.said = cache(lambda: zone_of(fact_settings(home))), cache(lambda: said_by_day(home))
-        self.domains = cache(lambda: domains.domains_of(home, everywhere=True))
 
     def take(self, file: Path, problems: list[str]) -> tuple[int, int]:
         """Take in one file, in one transaction; how many records were new, and how many known."""
@@ -323,34 +313,6 @@ class _Taking:
             if line not in here:
                 yield self._event("self_added", body, None, derived_event_id("self-file", file.stem, line)), 1
 
-    def _domain(self, file: Path, problems: list[str]) -> Events:
-        name, kind = file.parent.name, file.stem
-        domain = self.domains().get(name)
-        body = {"domain": name, "by": "hand", "source": self.source, "append": False, "text": ""}
-        if domain is None:
-            about = {"file": "domain", **domains.check_stated(name, self._stated(file.parent.parent / REGISTRY, name))}
-            yield self._event("domain_written", {**body, **about}, None, derived_event_id("domain-file", name)), 1
-        parts = [*sorted(file.parent.glob(f"archives/{kind}-*.md")), file]
-        lines = [line for part in parts for line in _untitled(name, kind, self._text(part))]
-        here = domain.files[kind] if domain else []
-        adds = lines[: len(here)] == here
-        if lines == here:
-            return
-        if not adds and not self.replace:
-            problems.append(": it differs from what is here; `theorex fact domain import` takes it in its place")
-            return
-        text = "\n".join(lines[len(here) :] if adds else lines)
-        event_id = derived_event_id("domain-file", name, kind, domain.last_event if domain else "", text)
-        yield self._event("domain_written", {**body, "file": kind, "text": text, "append": adds}, None, event_id), 1
-
-    def _stated(self, registry: Path, name: str) -> dict[str, Any]:
-        """What the registry says of a domain; nothing where it has another shape."""
-        check_inside(self.root, registry)
-        found = read_marked_json(registry)[0] if registry.is_file() else {}
-        for key in ("domains", name):
-            found = found.get(key) if isinstance(found, dict) else None
-        return found if isinstance(found, dict) else {}
-
     def _day(self, file: Path, problems: list[str]) -> Events:
         folder, day, section = file.parent.name, file.stem, SECTIONS[0]
         project = "" if folder in (MAIN, "memory") else check_project(folder.removeprefix("_").removesuffix("_"))
@@ -394,11 +356,6 @@ def _event_id(raw: dict[str, Any], *parts: str) -> str:
     """The id that a record's event had, where that was drawn by chance; else one made of what it says."""
     stated = str(raw.get("event", ""))
     return stated if _DRAWN.fullmatch(stated) else derived_event_id("facts-file", *parts)
-
-
-def _untitled(name: str, kind: str, text: str) -> list[str]:
-    lines = text.strip("\n").splitlines()
-    return lines[2:] if lines[:1] == [title_of(name, kind)] else lines
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 life/<people|projects|archives>/<slug>/items.json, summary.md    the facts of an entity, and its page
 memory/<channel>/YYYY-MM-DD.md                                   what was said on a day in a channel (main: in none), a line each
-memory/domains/<domain>/*.md, archives/, and registry.json       domains
 ops/observations/, ops/tensions/                                 notes of the work, a file each, and index.json
 MEMORY.md, SOUL.md                                               lines that are known always
 """
@@ -13,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.designs.facts import KINDS, domains, notes
+from theorex_lab.designs.facts import KINDS, notes
 from theorex_lab.designs.facts.facts import Fact, facts_of
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.notes import Note, notes_of
@@ -25,8 +24,7 @@ from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.text.line import folded
 
 SCHEMA_VERSION = 2
-ROTATED_LINES = 1_000  # of a changelog; those before stand in archives/
-OBSERVATIONS, TENSIONS, DOMAINS, REGISTRY = "ops/observations", "ops/tensions", "memory/domains", "registry.json"
+OBSERVATIONS, TENSIONS = "ops/observations", "ops/tensions"
 SAID = ("prompt", "observation", "turn_ended", "turn_message")
 MAIN = "main"  # the folder of what was said in no channel and no project
 _USED = tuple(kind for kind in KINDS if kind not in ("extracted", "summarized", "heartbeat"))
@@ -37,7 +35,7 @@ Document = tuple[str, str, str]  # how its like are told, its path in the folder
 
 
 def export_tree(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
-    """Write the folders of all agents, or of one without summaries and domains; nothing where the design was never used.
+    """Write the folders of all agents, or of one without summaries; nothing where the design was never used.
 
     Each file is replaced as a whole; others are left alone. Raises StorageError where one cannot be written.
     """
@@ -58,8 +56,6 @@ def documents(home: Home, agent: str | None = None) -> Iterator[Document]:
     """Every file, of all agents or of one."""
     yield from _life(home, agent)
     yield from _days(home, agent)
-    if agent is None:
-        yield from domain_documents(home)
     for name, tensions in ((OBSERVATIONS, False), (TENSIONS, True)):
         yield from _notes(name, [note for note in notes_of(home, tensions=tensions) if agent in (None, note.agent)])
     yield from self_documents(home, agent)
@@ -109,29 +105,8 @@ def said_by_day(home: Home, agent: str | None = None) -> dict[tuple[str, str], d
 
 
 def channel_folder(project: str) -> str:
-    """The folder of a channel's days; between underscores where its name is one that means something else."""
-    return f"_{project}_" if project in (MAIN, "domains") else portable(project) if project else MAIN
-
-
-def domain_documents(home: Home) -> Iterator[Document]:
-    """The files of every domain; a changelog keeps what follows its last full thousand lines, archives/ has the others."""
-    found = domains.domains_of(home)
-    for name, domain in found.items():
-        for file, lines in domain.files.items():
-            rotated = max(len(lines) - 1, 0) // ROTATED_LINES if file == "changelog" else 0
-            parts = {f"archives/{file}-{number + 1:04d}.md": number * ROTATED_LINES for number in range(rotated)}
-            for part, start in {**parts, f"{file}.md": rotated * ROTATED_LINES}.items():
-                if lines or file != "workflow":
-                    text = [title_of(name, file), "", *lines[start : start + ROTATED_LINES if part in parts else None]]
-                    yield "memory/domains/*/*.md", f"{DOMAINS}/{name}/{part}", "\n".join(text)
-    if found:
-        stated = {name: {**domain.stated, "project": domain.project} for name, domain in found.items()}
-        yield f"{DOMAINS}/{REGISTRY}", f"{DOMAINS}/{REGISTRY}", in_json({"domains": stated})
-
-
-def title_of(domain: str, file: str) -> str:
-    """The first line of a domain's file."""
-    return f"# {domain}: {file}"
+    """The folder of a channel's days; between underscores where its name is that of no channel's."""
+    return f"_{project}_" if project == MAIN else portable(project) if project else MAIN
 
 
 def self_documents(home: Home, agent: str | None = None) -> Iterator[Document]:

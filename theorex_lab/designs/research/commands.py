@@ -228,7 +228,7 @@ def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) ->
 
     JSON: {files: [{file, imported, skipped, problems}], imported, skipped}
     """
-    take = later(f"{_HERE}.files_read:import_tiers")
+    take = later(f"{_HERE}.files:import_tiers")
     reports = [report for path in paths for report in take(home, None, path, agent=agent, trust_own=trust_own)]
     told: dict[str, Any] = {"files": [vars(report) for report in reports]}
     told |= {name: sum(getattr(report, name) for report in reports) for name in ("imported", "skipped")}

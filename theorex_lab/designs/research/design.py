@@ -20,7 +20,7 @@ _VIEWS = (
 )
 FILES = FileLayout(
     "memory/*.json, memories/*/*.md, skills/*/SKILL.md, runs/*/*.json", later(f"{_HERE}.files:export_tiers"),
-    later(f"{_HERE}.files_read:tier_files"), later(f"{_HERE}.files_read:import_tiers"), places=later(f"{_HERE}.files:places"),
+    later(f"{_HERE}.files:tier_files"), later(f"{_HERE}.files:import_tiers"), places=later(f"{_HERE}.files:places"),
     export_places=later(f"{_HERE}.files:export_named_tiers"), in_places=later(f"{_HERE}.files:named_tier_files"))  # fmt: skip
 DESIGN = Design(
     name="research", face=later(f"{_HERE}.face:MemoryManager"), kinds=KINDS, settings=ResearchSettings, leads=False,

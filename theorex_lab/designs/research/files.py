@@ -12,22 +12,28 @@ What these files have no member for (whose it was, its project and source) stand
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from theorex_lab.clock import to_microseconds
 from theorex_lab.config import Settings
-from theorex_lab.designs.research import KINDS, RELATIONS
-from theorex_lab.designs.research.insights import Insight, insights_of
-from theorex_lab.designs.research.items import domain_slug
-from theorex_lab.designs.research.records import all_records
-from theorex_lab.designs.research.skills import skills_of
-from theorex_lab.designs.research.theorems import Theorems
-from theorex_lab.exchange.files import Exported, portable
-from theorex_lab.exchange.flat_files import write_lines
+from theorex_lab.designs.research import CATEGORIES, GENERAL, KINDS, ORIGINS, RELATIONS
+from theorex_lab.designs.research.insights import Insight, insight_events, insights_of
+from theorex_lab.designs.research.items import domain_slug, record_id_of
+from theorex_lab.designs.research.learning import RunState, post_run
+from theorex_lab.designs.research.records import all_records, record_body, record_of
+from theorex_lab.designs.research.skills import is_known, skill_event, skills_of
+from theorex_lab.designs.research.theorems import Theorems, check_same, link_event, theorem_event
+from theorex_lab.errors import InvalidInput
+from theorex_lab.exchange.files import Exported, Importing, Reports, each_file, portable
+from theorex_lab.exchange.flat_files import append_new, each_noted, parse_object, write_lines
 from theorex_lab.home import Home
-from theorex_lab.journal.event import Event
+from theorex_lab.ids import check_agent, check_session, derived_event_id
+from theorex_lab.journal.event import Event, encode, new_event
+from theorex_lab.journal.foreign import read_file
 from theorex_lab.memory.retrieve import Searcher
+from theorex_lab.project import check_project
 
 RECORDS, GRAPH, INDEX, SKILL = "memory/persistent.json", "memory/knowledge_graph.json", "_index.json", "SKILL.md"
 FOLDERS = ("memory", "memories", "skills", "runs")
@@ -171,3 +177,204 @@ def front_matter(told: dict[str, Any]) -> str:
 
 def _in_json(value: object) -> str:
     return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+Told = Mapping[str, Any]
+_STATS = "seed_skill_stats.json"
+_FRONT_CHARACTERS = 20_000
+_NO_DATE = "1970-01-01T00:00:00Z"
+
+
+def tier_files(path: Path) -> list[Path]:
+    """The files of this layout below a folder, or the one that is given, by its name and folder."""
+    if not path.is_dir():
+        kinds = (
+            path.name in (Path(RECORDS).name, Path(GRAPH).name, SKILL, "theory_state.json"),
+            path.suffix == ".md" and "memories" in path.parts,
+        )
+        return [path] * any(kinds)
+    graph = [file for name in (RECORDS, GRAPH) if (file := path / name).is_file()]
+    listed = [*path.glob("memories/*/*.md"), *path.glob(f"skills/*/{SKILL}"), *path.glob("runs/*/theory_state.json")]
+    return [*graph, *sorted(file for file in listed if file.is_file())]
+
+
+def import_tiers(home: Home, _searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
+    """Take in such folders, or one file, each file in one transaction; what is there already stays as it is.
+
+    What is damaged is named and passed over. Without `trust_own`, which is for exports of one's own, all is `agent`'s and only
+    heard, and replaces nothing that was not. An insight whose file was edited stands in the place of what it was. Raises InvalidInput for
+    an agent outside the rule, StorageError on a full disk.
+    """
+    _ = home.designs  # its kinds become known
+    reading = _Reading(home, Importing(home.settings, home.clock.now(), check_agent(agent), trust_own), path)
+
+    def take(file: Path, problems: list[str]) -> tuple[int, int]:
+        events = [(reading.how.believed(event, problems, where), 1) for where, event in reading.events(file, problems)]
+        found = append_new(home.journal, events)
+        return found[0] + reading.learnt, found[1] + reading.known
+
+    return each_file(path, tier_files(path), take)
+
+
+class _Reading:
+    """A folder that is read. known: records of the last file that are here as they are there; learnt: those kept otherwise."""
+
+    def __init__(self, home: Home, how: Importing, path: Path) -> None:
+        self.home, self.how, self.known, self.learnt = home, how, 0, 0
+        self.stats = _object_in(file) if (file := path / "skills" / _STATS).is_file() else {}
+
+    def events(self, file: Path, problems: list[str]) -> Iterator[tuple[int | str, Event]]:
+        """What a file becomes, with its places."""
+        self.known = self.learnt = 0
+        if file.name == Path(RECORDS).name:
+            yield from each_noted(problems, _placed(_object_in(file)), self._record)
+        elif file.name == Path(GRAPH).name:
+            yield from self._graph(_object_in(file), problems)
+        elif file.name == "theory_state.json":
+            self._run(file)
+        else:
+            made = self._skill(file) if file.name == SKILL else self._insight(file)
+            yield from ((file.name, event) for event in made)
+
+    def _about(self, record: Told) -> tuple[Home, dict[str, Any]]:
+        """The home in the project of a record, and its source and agent, as far as it is believed."""
+        own = record.get("theorex")
+        said = dict(own) if isinstance(own, Mapping) and self.how.trust_own else {}
+        home = self.home.in_project(check_project(str(said.get("project", self.home.project))))
+        return home, {"source": self.how.source(said, "source"), "agent": check_agent(str(said.get("agent", self.how.agent)))}  # fmt: skip
+
+    def _record(self, record: Told) -> Event | None:
+        if not isinstance(record, Mapping) or "value" not in record:
+            raise InvalidInput(f"got {record!r:.100}; allowed is a record with key and value")
+        home, about = self._about(record)
+        body = record_body(home, record.get("key"), record["value"], record.get("tags") or ())  # type: ignore[arg-type]
+        created, updated = _time(record.get("created_at")), _time(record.get("updated_at") or record.get("created_at"))
+        there = record_of(home, body["key"])
+        if there is not None and (there.value == body["value"] or to_microseconds(there.updated_at) >= updated):
+            self.known += 1
+            return None
+        session = check_session(str(record.get("source_session") or ""))
+        body |= {"source_session": session, "created_at": created, "source": about["source"], "project": home.project}
+        made = derived_event_id("record", record_id_of(home.project, body["key"]), updated, encode(body["value"]))
+        return new_event("record", body, agent=about["agent"], session=session, at=updated, event_id=made)
+
+    def _graph(self, told: Told, problems: list[str]) -> Iterator[tuple[int | str, Event]]:
+        nodes, edges = told.get("nodes"), told.get("edges", [])
+        if not isinstance(nodes, Mapping) or not isinstance(edges, list):
+            raise InvalidInput(
+                f"got members {', '.join(told)!r:.100}; allowed are nodes {{id: node}} and edges [[from, to, relation]]"
+            )
+        ids, made = dict[str, str](), dict[str, Event]()
+
+        def theorem(named: tuple[str, Any]) -> Event:
+            key, node = named
+            if not isinstance(node, Mapping):
+                raise InvalidInput(f"got {node!r:.100}; allowed is a theorem")
+            home, about = self._about(node)
+            name, said = (str(node.get(part) or "") for part in ("theorem_name", "formal_statement"))
+            event = theorem_event(
+                home, name, said, str(node.get("domain") or GENERAL), session_id=check_session(str(node.get("session_id") or "")),
+                tags=[str(tag) for tag in node.get("tags") or ()], at=_time(node.get("created_at")), **about)  # fmt: skip
+            if event.id in made or home.journal.read(ids=[event.id], erased=True):
+                check_same([made[event.id]] if event.id in made else home.journal.read(ids=[event.id]), event)
+            ids[key], made[event.id] = event.id, event
+            return event
+
+        yield from each_noted(problems, ((key, (key, node)) for key, node in nodes.items()), theorem)
+        source = {"source": "agent" if self.how.trust_own else "import", "agent": self.how.agent}
+
+        def link(edge: Any) -> Event:
+            if not isinstance(edge, list) or len(edge) != 3 or edge[0] not in ids or edge[1] not in ids:
+                raise InvalidInput(f"got {edge!r:.100}; allowed is [from, to, relation] of two of the nodes")
+            return link_event(self.home, ids[edge[0]], ids[edge[1]], str(edge[2]), **source)
+
+        yield from each_noted(problems, enumerate(edges, 1), link)
+
+    def _insight(self, file: Path) -> list[Event]:
+        front, text = _parts(file)
+        home, about = self._about(front)
+        title, content = str(front.get("title") or ""), text.strip()
+        if content.startswith("# "):
+            head, _, content = content.partition("\n")
+            title = title or head[2:].strip()
+        domain, category = str(front.get("domain") or file.parent.name), front.get("category")
+        if category not in CATEGORIES:
+            raise InvalidInput(f"got the category {category!r:.60}; allowed are {', '.join(CATEGORIES)}")
+        known, old = {one.insight_id: one for one in insights_of(home, domain)}, front.get("insight_id")
+        edited = isinstance(old, str) and old in known and (self.how.trust_own or known[old].source == "import")
+        made, events = insight_events(
+            home, str(category), title, content, confidence=_number(front.get("confidence", 0.8)), domain=domain, at=_time(front.get("created_at")),
+            replaces=[str(old)] if edited and known[str(old)].content != content.strip() else (), **about)  # fmt: skip
+        self.known += not events and bool(made)
+        return events
+
+    def _skill(self, file: Path) -> list[Event]:
+        front, body = _parts(file)
+        home, about = self._about(front)
+        lists: dict[str, Any] = {
+            name: [str(one) for one in front.get(name) or ()] for name in ("tags", "agent_roles", "pipeline_stages")
+        }
+        said = self.stats.get(file.parent.name)
+        stats = said if isinstance(said, Mapping) else front
+        uses, rate = _number(stats.get("usage_count") or 0), _number(stats.get("success_rate") or 0)
+        origin = front.get("source") if front.get("source") in ORIGINS else "manual"
+        counted = (
+            self.how.trust_own and 0 < uses < 1e9 and 0 <= rate <= 1
+        )  # what a stranger says of a skill is no evidence
+        brought = {"usage_count": int(uses), "success_rate": rate} if counted else None
+        event = skill_event(
+            home, file.parent.name.strip("_").lower(), str(front.get("description") or front.get("name") or file.parent.name), body.strip(),
+            version=str(front.get("version") or "1"), origin=str(origin), stats=brought, at=_time(front.get("created_at")), **lists, **about)  # fmt: skip
+        self.known += (there := is_known(home, event))
+        made = derived_event_id("skill", encode(event.body))
+        return [] if there else [event._replace(id=made)]
+
+    def _run(self, file: Path) -> None:
+        state, session = RunState.of(_object_in(file)), check_session(file.parent.name)
+        source = "agent" if self.how.trust_own else "import"
+        told = post_run(self.home, session, state, agent=self.how.agent, source=source)
+        self.learnt = sum(len(told[name]) for name in ("insights", "skills", "patterns"))
+        self.known = not self.learnt
+
+
+def _placed(told: Told) -> Iterator[tuple[str, Any]]:
+    return ((key, value) for key, value in told.items())
+
+
+def _object_in(file: Path) -> dict[str, Any]:
+    return parse_object(read_file(file))
+
+
+def _parts(file: Path) -> tuple[dict[str, Any], str]:
+    """The front matter of a file, and what follows it. Raises InvalidInput where it is no YAML of plain members."""
+    import yaml  # type: ignore[import-untyped]
+
+    text = read_file(file).decode("utf-8", "replace").replace("\r\n", "\n")
+    parts = text.split("\n---\n", 1)
+    if (
+        not text.startswith("---\n")
+        or len(parts) < 2
+        or len(parts[0]) > _FRONT_CHARACTERS
+        or ("&" in parts[0] and "*" in parts[0])
+    ):
+        raise InvalidInput("got a file without front matter; allowed is one that begins with --- and members, and ---")
+    try:
+        front = yaml.load(parts[0].removeprefix("---\n"), Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InvalidInput(f"got front matter that is no YAML: {str(error)[:100]}") from error
+    if not isinstance(front, dict) or not all(isinstance(name, str) for name in front):
+        raise InvalidInput("got front matter without members; allowed are lines such as category: pitfalls")
+    return front, parts[1]
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidInput(f"got {value!r:.60}; allowed is a number") from error
+
+
+def _time(value: Any) -> int:
+    """A time in µs UTC; one without a zone is taken as UTC. Raises InvalidInput for what is no time."""
+    text = str(value or _NO_DATE).replace(" ", "T")
+    return to_microseconds(text if text.endswith("Z") or text[-6:-5] in ("+", "-") else f"{text}Z")

@@ -58,21 +58,20 @@ def law_of(settings: Settings) -> Law:
     return decay.make_law(settings.decay_law, **half_life | dict(settings.decay_params))
 
 
-def items_of(axon: Axon, now: int, settings: Settings, law: Law) -> Items:
-    """What this law reads, for every row of the axon's concepts."""
+def items_of(axon: Axon, now: int, settings: Settings) -> Items:
+    """What the laws read, for every row of the axon's concepts."""
     counts, links = axon.concept_counts, axon.link_counts
     present, strength = links.present(now, settings.half_life_days)
     linked = decay.link_columns(len(axon.concepts), links.first[present], links.second[present], strength)
-    activity: Any = links.activity(present, counts, now) if law.params.get("weight_linked") else 0.0
     only_fixes = axon.concepts["fix_count"] == axon.concepts["count"]
     own = counts.columns(now) | {"half_life_cap_days": np.where(only_fixes, settings.fix_half_life_days, np.inf)}
-    return Items.of(**own, link_strength=linked[0], mean_link_strength=linked[1], linked_activity=activity)
+    return Items.of(**own, link_strength=linked[0], mean_link_strength=linked[1])
 
 
 def scores_of(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None, among: Mask | None = None) -> Scores:
     """Scores and tiers of the living concepts of these agents, or of all, at `now` (µs); of those in the mask `among`."""
     rows, law, table = axon.rows_of(agents, among), law_of(settings), axon.concepts
-    items = items_of(axon, now, settings, law)
+    items = items_of(axon, now, settings)
     raw = law.raw(items.take(rows) if len(rows) < len(items) else items)
     importance = law.importance(raw)
     tier = decay.tiers(importance, settings.active_threshold, settings.mild_threshold)

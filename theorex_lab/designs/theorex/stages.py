@@ -322,7 +322,7 @@ def shared_concepts(axon: Axon, shared: SharedWeb, now: int, settings: Settings)
     best = np.lexsort((shared.concepts["last_seen"][known], shared.concepts["source_weight"][known], group))
     starts = np.searchsorted(group[best], np.arange(len(concept)))
     speaker = best[np.append(starts[1:], len(best)) - 1]
-    items = _own_items(axon, items_of(axon, now, settings, law).take(rows), rows, now)
+    items = _own_items(axon, items_of(axon, now, settings).take(rows), rows, now)
     items = _joined(items.take(best), starts, shared.concepts["count"][known][best])
     importance = law.importance(raw := law.raw(items))
     tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
@@ -349,7 +349,7 @@ def _joined(items: Items, starts: Ints, count: Ints) -> Items:
 
     The rows of a concept stand together, and begin at `starts`.
     """
-    names = ("first_age_days", "link_strength", "mean_link_strength", "linked_activity", "half_life_cap_days")
+    names = ("first_age_days", "link_strength", "mean_link_strength", "half_life_cap_days")
     highest: Any = {name: np.maximum.reduceat(getattr(items, name), starts) for name in names}
     decayed = np.add.reduceat(items.decayed_counts, starts)
     age, total = np.minimum.reduceat(items.age_days, starts), np.add.reduceat(count, starts)

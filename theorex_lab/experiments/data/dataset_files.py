@@ -230,17 +230,6 @@ def read_json_lines(content: Content, kind: type[T]) -> list[T]:
     return [_checked(f"{content.place}, line {number}", read, line) for number, line in lines if line.strip()]
 
 
-def read_yaml(content: Content, kind: type[T]) -> T:
-    """The content as YAML of this type. Raises as `read_json`, and for what is no YAML."""
-    import yaml  # type: ignore[import-untyped]
-
-    try:
-        value = yaml.load(content.data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise refused(content.place, content.data[:40], "allowed is YAML") from error
-    return _checked(content.place, TypeAdapter(kind).validate_python, value)
-
-
 def _checked(place: str, validate: Callable[[Any], T], value: object) -> T:
     try:
         return validate(value)

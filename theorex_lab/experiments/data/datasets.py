@@ -148,12 +148,6 @@ def fetch_routellm() -> pd.DataFrame:
     return table
 
 
-def fetch_aider_leaderboards() -> parsing.AiderBoards:
-    """The boards of the coding tool aider: some 200 runs of models, with pass rate, time and cost."""
-    info = DATASETS["aider_leaderboards"]
-    return parsing.aider(read_files(info), info.licence)
-
-
 def fetch_taubench_airline() -> parsing.TauBench:
     """tau-bench airline: 4 trials of each of 50 tasks by gpt-4o, with every action and its reward."""
     info = DATASETS["taubench_airline"]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import AfterValidator, AliasChoices, AliasPath, BaseModel, BeforeValidator, Field, Json, TypeAdapter
 
-from theorex_lab.experiments.data.dataset_files import Content, read_json, read_json_lines, read_yaml, refused
+from theorex_lab.experiments.data.dataset_files import Content, read_json, read_json_lines, refused
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -312,40 +312,3 @@ def _answers(content: Content, *, responses: bool = False) -> pd.DataFrame:
     if list(table.columns) != list(names):
         raise refused(place, list(table.columns), f"allowed is the header {', '.join(names)}")
     return table.rename(columns=names)
-
-
-_Stated = Annotated[float | None, Field(ge=0, allow_inf_nan=False), AfterValidator(lambda amount: amount or None)]
-
-
-@dataclass(frozen=True)
-class AiderRun:
-    """A run of a model over the cases of a board.
-
-    board: a name such as polyglot.  pass_rate: percent solved by the second try, else by the first where there was one
-    alone.  seconds_per_case, total_cost (USD, of all cases): None where they are not stated, or stated as 0.
-    """
-
-    board: Annotated[str, Field(default="")]
-    name: Annotated[str, Field(alias="dirname")]
-    model: str
-    edit_format: str
-    cases: Annotated[int, Field(alias="test_cases", ge=1)]
-    pass_rate: Annotated[float, Field(validation_alias=AliasChoices("pass_rate_2", "pass_rate_1"), ge=0, le=100)]
-    seconds_per_case: _Stated = None
-    total_cost: _Stated = None
-
-
-class AiderBoards(NamedTuple):
-    """Runs in the order of the boards."""
-
-    runs: tuple[AiderRun, ...]
-    licence: str
-
-
-def aider(files: Mapping[str, Content], licence: str) -> AiderBoards:
-    """The runs of every board, a file each."""
-    found: list[AiderRun] = []
-    for name, content in files.items():
-        board = name.split(".")[0].removesuffix("_leaderboard")
-        found += [replace(run, board=board) for run in read_yaml(content, list[AiderRun])]
-    return AiderBoards(tuple(found), licence)

@@ -18,7 +18,6 @@ from theorex_lab.memory.intervals import bootstrap_means
 GRAPH_NODES = 40  # beyond this many, labels no longer find room
 _LABEL_LETTERS = 26
 _BAND_OPACITY = 0.13
-_ANNOTATED_CELLS = 120  # of a sweep
 _MOST_POINTS = 12
 
 
@@ -196,21 +195,3 @@ def _layout(graph: Any, seed: int) -> Floats:
     extent = np.abs(places[:, 0]).max() or 1.0
     # Half way to evenly spaced ranks: what is near stays near, but no side is empty and none is full.
     return np.column_stack([0.5 * places[:, 0] / extent + 0.5 * ranks[:, 0], ranks[:, 1]])
-
-
-def plot_sweep(cells: Any, metric: str, *, ax: Axes | None = None) -> Axes:
-    """A metric as a table, the values of one setting down and of another across, the lowest as a diamond; see `Sweep.plot`."""
-    values = cells.to_numpy(dtype=np.float64)
-    best = np.unravel_index(np.nanargmin(values), values.shape)
-    y, x, said = (name.replace("_", " ").capitalize() for name in (cells.index.name, cells.columns.name, metric))
-    ax = axes.new_axes(ax, width=1.6 + 0.72 * max(values.shape[1], 6), height=1.6 + 0.5 * max(values.shape[0], 4))
-    texts = [[f"{value:.3g}" if values.size <= _ANNOTATED_CELLS else "" for value in row] for row in values]
-    rows, columns = ([tick if isinstance(tick, str) else f"{tick:.4g}" for tick in axis] for axis in cells.axes)
-    picture = axes.heat_map(ax, values, texts, rows=rows, columns=columns, size=7.5, drop=-0.28, cmap="viridis")
-    ax.invert_yaxis()
-    look: dict[str, Any] = {"color": axes.LINE_COLOURS[4], "markersize": 9, "markeredgecolor": "white"}
-    ax.plot(best[1], best[0], "D", **look, label=f"best: {values[best]:.4g}")
-    axes.figure_of(ax).colorbar(picture, ax=ax, label=said)
-    axes.legend_below(ax)
-    ax.set(xlabel=x, ylabel=y, title=f"{said} by {x.lower()} and {y.lower()}")
-    return ax

@@ -16,7 +16,7 @@ from theorex_lab.journal.columns import Names
 from theorex_lab.journal.event import Event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.counts import Counts, Integers, Links
-from theorex_lab.memory.decay import Items, Law, link_columns
+from theorex_lab.memory.decay import Items, link_columns
 from theorex_lab.memory.needed_next import line_tokens, name_bytes
 from theorex_lab.memory.observation import FIX_TYPE
 
@@ -131,23 +131,18 @@ class Memory:
         self.columns = self.counts.columns(now, self.rows)
         self.age, self.count = self.columns["age_days"], self.columns["count"]
         self.only_fixes = self.fix_count[self.rows] == self.count
-        self._linked: dict[float, tuple[Any, ...]] = {}
+        self._linked: dict[float, dict[str, Any]] = {}
 
-    def items(self, settings: Settings, law: Law) -> Items:
-        """What this law reads of the known items."""
+    def items(self, settings: Settings) -> Items:
+        """What the laws read of the known items."""
         half_life, links = settings.half_life_days, self.links[settings.half_life_days]
         if half_life not in self._linked:
             present, strength = links.present(self.now, half_life)
             ends = links.first[present], links.second[present]
             strongest, mean = link_columns(len(self.counts.count), *ends, strength)
-            self._linked[half_life] = present, strongest[self.rows], mean[self.rows]
-        present, strongest, mean = self._linked[half_life]
-        activity: Any = 0.0
-        if law.params.get("weight_linked"):
-            activity = links.activity(present, self.counts, self.now)[self.rows]
-        linked = {"link_strength": strongest, "mean_link_strength": mean, "linked_activity": activity}
+            self._linked[half_life] = {"link_strength": strongest[self.rows], "mean_link_strength": mean[self.rows]}
         caps = np.where(self.only_fixes, settings.fix_half_life_days, np.inf)
-        return Items.of(**self.columns, **linked, half_life_cap_days=caps)
+        return Items.of(**self.columns, **self._linked[half_life], half_life_cap_days=caps)
 
 
 def last_mention(recorded: EventLog) -> int:

@@ -93,7 +93,7 @@ class _Policy:
     def scan(self, memory: Memory) -> None:
         """Recompute tiers and fill the context."""
         settings, rows = self.settings, memory.rows
-        raw = self.law.raw(memory.items(settings, self.law))
+        raw = self.law.raw(memory.items(settings))
         tier = tiers(self.law.importance(raw), settings.active_threshold, settings.mild_threshold)
         tier[self.asleep[rows] | ((tier == Tier.LESS) & (memory.age >= settings.sleep_after_days))] = Tier.SLEEPING
         self.asleep[rows] = tier == Tier.SLEEPING

@@ -1,4 +1,4 @@
-"""Work of many tasks, such as a sweep or a comparison: in process or on an executor."""
+"""Work of many tasks, such as a comparison: in process or on an executor."""
 
 from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Executor, as_completed

@@ -9,13 +9,11 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import math
 import subprocess
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -23,11 +21,9 @@ import numpy as np
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.config import Settings, check_settings
-from theorex_lab.config_record import to_camel
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay_all
-from theorex_lab.experiments.replay.sweep import summaries, sweep
 from theorex_lab.experiments.scores.access_log import AccessLog, split
 from theorex_lab.experiments.scores.fitting import FILE_POWERS, PRESENT, Fit, fit
 from theorex_lab.memory.decay import Law, make_law
@@ -96,9 +92,9 @@ def _parse_commits(output: str) -> list[Commit]:
 
 
 def log_of_commits(commits: Iterable[Commit]) -> AccessLog:
-    """The access log of commits: an event each, its files the items, their folders the groups."""
+    """The access log of commits: an event each, its files the items."""
     rows = ((commit.at, path, commit.sha, status == "D") for commit in commits for status, path in commit.files)
-    return AccessLog.of(rows, group_of=_folder)
+    return AccessLog.of(rows, of_files=True)
 
 
 def from_git(path: str | Path) -> AccessLog:
@@ -106,16 +102,12 @@ def from_git(path: str | Path) -> AccessLog:
     return log_of_commits(git_commits(path))
 
 
-def _folder(name: str) -> str:
-    return name.rpartition("/")[0]
-
-
 def from_git_touches(file: str | Path) -> AccessLog:
     """From the output of `git log --name-status --format='%x01%H %ct'`, plain or gzipped.
 
     Raises InvalidInput for a file that cannot be read, and naming the first few lines that cannot.
     """
-    return _log(_read_lines(file), _touches(), file, group_of=_folder)
+    return _log(_read_lines(file), _touches(), file, of_files=True)
 
 
 def _touches() -> Callable[[str], Access | None]:
@@ -215,8 +207,8 @@ def _read_lines(file: str | Path) -> Iterator[tuple[int, str]]:
         raise InvalidInput(f"got the log {file}, which cannot be read: {error}; give a text file in UTF-8") from error
 
 
-def _log(numbered: Iterable[tuple[int, Any]], read: Callable[[Any], Access | None], source: str | Path,
-         group_of: Callable[[str], str] | None = None) -> AccessLog:  # fmt: skip
+def _log(numbered: Iterable[tuple[int, Any]], read: Callable[[Any], Access | None], source: str | Path, *,
+         of_files: bool = False) -> AccessLog:  # fmt: skip
     wrong: list[str] = []
 
     def rows() -> Iterator[Access]:
@@ -229,7 +221,7 @@ def _log(numbered: Iterable[tuple[int, Any]], read: Callable[[Any], Access | Non
             if row is not None:
                 yield row
 
-    log = AccessLog.of(rows(), group_of=group_of)
+    log = AccessLog.of(rows(), of_files=of_files)
     if wrong:
         shown = "; ".join(wrong[:SHOWN_BAD_ROWS])
         raise InvalidInput(f"{source} has {len(wrong)} bad rows: {shown}. Mend or remove them")
@@ -252,7 +244,7 @@ def from_sessions(name: str | Path) -> AccessLog:
             rows += [(line.at, before + path, event, False) for path in (*line.reads, *line.edits)]
     if not rows:
         raise InvalidInput(f"got the sessions {name!r}, in which no file was read or edited; give other ones")
-    return AccessLog.of(rows, group_of=_folder)
+    return AccessLog.of(rows, of_files=True)
 
 
 def load_log(path: str | Path, format: str | None = None) -> AccessLog:
@@ -343,7 +335,7 @@ def tune(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Tuning:
     law = Tuning(fit(log, seed=seed, laws=laws))
     thresholds = fitted_thresholds(log, law.config_lines())
     compared = held_back(log, {**law.config_lines(), **thresholds}, seed)
-    advice = _advice_on_files(law.fit) if log.group is not None else _advice_on_concepts(compared)
+    advice = _advice_on_files(law.fit) if log.of_files else _advice_on_concepts(compared)
     asked = law.fit.n_train + law.fit.n_scored
     if law.fit.days < MIN_DAYS or asked < MIN_EVENTS:
         short = f"the log has {asked} events over {law.fit.days:.1f} days; a fit needs {MIN_EVENTS} over {MIN_DAYS:g}"
@@ -394,13 +386,13 @@ def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float
     """
     recorded, scored_from = EventLog.of(log), split(log)[1][0]
     until = int(log.time[np.searchsorted(log.event, scored_from) - 1])
-    metric = partial(summaries, every_days=_every_days(log, until), now=until)
-    (default,) = metric(recorded, [Settings()])
-    pairs = [{"mild_threshold": mild, "active_threshold": min(1.0, _ACTIVE_OF_MILD * mild)} for mild in _THRESHOLDS]
-    swept = sweep(recorded, pairs, base=check_settings(dict(law)), metric=metric, progress=False)
-    fitting = [row for row in swept if row[COST] <= default[COST] and not math.isnan(row[LOSS])]
-    best = min(fitting, key=lambda row: float(row[LOSS]), default={})
-    return {to_camel(name): best[name] for name in ("active_threshold", "mild_threshold") if best}
+    pairs = [{"activeThreshold": min(1.0, _ACTIVE_OF_MILD * mild), "mildThreshold": mild} for mild in _THRESHOLDS]
+    settings = [Settings(), *(check_settings({**law, **pair}) for pair in pairs)]
+    default, *rows = (
+        run.summary() for run in replay_all(recorded, settings, every_days=_every_days(log, until), now=until)
+    )
+    fitting = [(row[LOSS], place) for place, row in enumerate(rows) if row[COST] <= default[COST]]
+    return pairs[min(fitting)[1]] if fitting else {}
 
 
 def held_back(log: AccessLog, fitted: Mapping[str, Any], seed: int = 0) -> dict[str, dict[str, Any]]:

@@ -12,7 +12,7 @@ column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -24,8 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
 from theorex_lab.errors import InvalidInput
-from theorex_lab.memory.counts import Counts, Integers, Links
-from theorex_lab.memory.decay import Floats, Items, Law, group_activity
+from theorex_lab.memory.counts import Counts, Integers
+from theorex_lab.memory.decay import Floats, Items, Law
 from theorex_lab.memory.filling import HEADING_TOKENS
 from theorex_lab.memory.needed_next import MOST_AT_ONCE, Candidates, line_tokens, name_bytes, needed_next
 
@@ -41,8 +41,6 @@ POOL = 64
 MIN_QUESTIONS = 6
 RECALL_AT = 10
 CONTEXT_TOKENS: int = Settings.tunables["context_tokens"].default
-ACTIVE_LINK_DAYS = 5.0  # ten half-lives of linked activity: what is older adds less than a thousandth
-MAX_ACTIVE_ITEMS = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +52,7 @@ class AccessLog:
     item     position in `items` of each access
     event    number of the event (a commit, a message) of each access: 0, 1, 2, … without a gap
     deleted  whether the access removed the item; it is unknown until it is touched again
-    group    a group's number for each item (its folder), shape (n_items,), or None
+    of_files whether the items are files
 
     An event's accesses share one time and touch each item once. `AccessLog.of` brings any rows into this form.
     """
@@ -64,16 +62,14 @@ class AccessLog:
     item: Integers
     event: Integers
     deleted: Booleans
-    group: Integers | None = None
+    of_files: bool = False
 
     @classmethod
-    def of(cls, rows: Iterable[tuple[int, str, object, bool]],
-           group_of: Callable[[str], str] | None = None) -> AccessLog:  # fmt: skip
+    def of(cls, rows: Iterable[tuple[int, str, object, bool]], *, of_files: bool = False) -> AccessLog:
         """From rows of (time in microseconds, item, event or None, deleted), in any order of time.
 
         Rows of one event become one event at its earliest time; a row without an event is one by itself.
-        Where an event names an item twice, its last row tells whether it was deleted. `group_of` gives an
-        item's group. Raises InvalidInput for a time outside of the years 1 to 9999.
+        Where an event names an item twice, its last row tells whether it was deleted. Raises InvalidInput for a time outside of the years 1 to 9999.
 
         >>> AccessLog.of([(5, "b", None, False), (1, "a", "x", False), (1, "b", "x", False)]).n_events
         2
@@ -95,9 +91,8 @@ class AccessLog:
         table = table.drop_duplicates(["event", "item"]).sort_values(["time", "event"], kind="stable")
         item, known = pd.factorize(table["item"])  # in the order of their first access
         names = tuple(np.array(list(items), object)[known].tolist())
-        group = None if group_of is None else pd.factorize(np.array([group_of(name) for name in names], object))[0]
         event, deleted = pd.factorize(table["event"])[0], table["deleted"].to_numpy(np.bool_)
-        return cls(names, table["time"].to_numpy(), item, event, deleted, group)
+        return cls(names, table["time"].to_numpy(), item, event, deleted, of_files)
 
     @property
     def n_events(self) -> int:
@@ -211,18 +206,13 @@ def split(log: AccessLog) -> tuple[Integers, Integers]:
 
 
 class LogReplay:
-    """A log replayed up to the events that are asked for, which come after those asked for before.
-
-    Link strengths are 0 in it: what links say is in `linked_activity`.
-    """
+    """A log replayed up to the events that are asked for, which come after those asked for before; without links."""
 
     def __init__(self, log: AccessLog) -> None:
         n = len(log.items)
         self.log, self._next, self._bounds = log, 0, np.append(log.starts, len(log.time))
         self._live, self._counts, self._next_use = np.zeros(n, np.bool_), Counts.empty(n), np.full(n, LATEST)
         self._following = pd.Series(log.time).groupby(log.item).shift(-1, fill_value=LATEST).to_numpy()
-        rows, self._link, ends = together(log.event, log.item, np.arange(len(log.time)))
-        self._links, self._link_bounds = Links.none(ends), np.searchsorted(rows, self._bounds)
         self._tokens = line_tokens(np.array([name_bytes(name) for name in log.items], np.int64))
 
     def snapshots(self, events: ArrayLike, *, pooled: ArrayLike = ()) -> tuple[Snapshots, Snapshots]:
@@ -245,10 +235,8 @@ class LogReplay:
     def _pass(self, event: int) -> None:
         """Take in the events before this one; of what an item's rows set the last one stays."""
         rows = slice(self._bounds[self._next], self._bounds[event])
-        links = self._link[self._link_bounds[self._next] : self._link_bounds[event]]
         self._next, item = event, self.log.item[rows]
         self._counts.take_in(item, 1, self.log.time[rows])
-        self._links.take_in(links, self.log.time[rows][-1:])
         self._live[item] = ~self.log.deleted[rows]
         self._next_use[item] = self._following[rows]
 
@@ -257,20 +245,9 @@ class LogReplay:
         live, now = np.flatnonzero(self._live), int(self.log.time[self._bounds[event]])
         known = live[np.argsort(-self._counts.last[live], kind="stable")]
         columns = self._counts.columns(now, known)
-        columns["linked_activity"] = self._linked(known, columns["age_days"], now)
-        if self.log.group is not None:
-            columns["group_activity"] = group_activity(self.log.group[known], columns["decayed_counts"])
         needed = np.isin(known, self.log.item[self._bounds[event] : self._bounds[event + 1]])
         reuse = np.where(self._next_use[known] < LATEST, (self._next_use[known] - now) / MICROSECONDS_PER_DAY, np.inf)
         return {**columns, "id": known, "needed": needed, "reuse_days": reuse}
-
-    def _linked(self, known: Integers, age: Floats, now: int) -> Floats:
-        """`linked_activity` over the links between known items of which one at least was just used."""
-        standing = self._live.astype(np.int8)
-        standing[known[: min(int(np.searchsorted(age, ACTIVE_LINK_DAYS)), MAX_ACTIVE_ITEMS)]] = 2
-        seen = np.count_nonzero(self._links.count)  # links are numbered as they are first seen
-        rows = np.flatnonzero(standing[self._links.first[:seen]] + standing[self._links.second[:seen]] > 2)
-        return self._links.activity(rows, self._counts, now)[known]
 
     def _stacked(self, parts: Sequence[dict[str, NDArray[Any]]]) -> Snapshots:
         sizes = [len(part["id"]) for part in parts]
@@ -282,8 +259,9 @@ class LogReplay:
 
 
 def _foremost(columns: Mapping[str, NDArray[Any]]) -> Booleans:
-    rising = [columns[name] for name in ("count", "linked_activity", "group_activity") if name in columns]
-    signals = np.stack([*columns["decayed_counts"].T, -columns["age_days"], -columns["first_age_days"], *rising])
+    signals = np.stack(
+        [*columns["decayed_counts"].T, -columns["age_days"], -columns["first_age_days"], columns["count"]]
+    )
     chosen = np.full(signals.shape[1], signals.shape[1] <= POOL)
     if not chosen.all():
         chosen[np.argpartition(signals, -POOL, axis=1)[:, -POOL:]] = True

@@ -1,25 +1,22 @@
-"""What ways to choose a model cost, beside what they bring: scored on queries that every model answered, or on the boards of
-aider, which state no more than sums."""
+"""What ways to choose a model cost, beside what they bring: scored on queries that every model answered."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from theorex_lab.config import WORSE_AT
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.datasets import fetch_aider_leaderboards, load_local_runs
-from theorex_lab.experiments.data.parsing import AiderRun
+from theorex_lab.experiments.data.datasets import load_local_runs
 from theorex_lab.experiments.data.routing_sets import Ints, RoutingSet, Training, load_routing_set
 from theorex_lab.experiments.scores import routing as scored
 from theorex_lab.experiments.scores.routing import SUCCESS_FROM, BestSingle, Paid, PolicyScore, TaskMatrix
 from theorex_lab.experiments.scores.routing_runs import local_routing_set
-from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, Option, cheapest_not_worse, not_worse
+from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable
 from theorex_lab.memory.rows import Rows
 from theorex_lab.routing.cascade import cascade_of
 from theorex_lab.routing.confidence import Cell, cheapest, matrix, near_best
@@ -32,7 +29,6 @@ CHEAPEST, THOMPSON = "cheapest not worse", "Thompson sampling"
 FALSE_PASS = FALSE_ALARM = 0.1  # of the noisy check
 CHECKS = {"perfect check": (0.0, 0.0), "noisy check": (FALSE_PASS, FALSE_ALARM)}
 ANY_TASK = ""
-BOARDS_NOTE = "The boards state sums alone: runs are chosen and scored on the same cases, which flatters the best one."
 Cells = dict[str, list[Cell]]
 
 
@@ -146,61 +142,3 @@ def _pair(cells: list[Cell], false_pass: float, false_alarm: float) -> tuple[str
     offered = cascade_of(cells, false_pass=false_pass, false_alarm=false_alarm)
     best = near_best(cells, 0.5)[0].model
     return (offered.first, offered.then) if offered else (best, best)
-
-
-class BoardScore(NamedTuple):
-    """The best run of a board and the one that is chosen: the cheapest that is not distinguishably worse.
-
-    rates: 0 to 1.  costs: USD a case, None where they are not stated.  difference: of the rates, with its 95 % interval by the
-    normal approximation.  frontier: the runs that no other beats in both, cheapest first, among those whose cost is stated.
-    """
-
-    board: str
-    runs: int
-    with_cost: int
-    best: str
-    best_rate: float
-    best_cost: float | None
-    chosen: str
-    rate: float
-    cost: float | None
-    difference: float
-    low: float
-    high: float
-    cost_ratio: float | None
-    near: int
-    frontier: list[str]
-
-
-class BoardScores(Rows[BoardScore]):
-    """A row a board; see BOARDS_NOTE."""
-
-    row_class = BoardScore
-
-
-def score_boards(runs: Sequence[AiderRun] | None = None, *, level: float = WORSE_AT) -> BoardScores:
-    """Which run of each board is the cheapest that is not distinguishably worse than the best; None: the boards of aider."""
-    runs = fetch_aider_leaderboards().runs if runs is None else runs
-    boards = {board: [run for run in runs if run.board == board] for board in dict.fromkeys(run.board for run in runs)}
-    return BoardScores([_board(board, [_option(run) for run in found], level) for board, found in boards.items()])
-
-
-def _option(run: AiderRun) -> Option:
-    cost = math.nan if run.total_cost is None else run.total_cost / run.cases
-    name, solved = f"{run.model} ({run.edit_format})", round(run.pass_rate / 100 * run.cases)
-    return Option(name, run.cases, solved, cost, 1_000 * (run.seconds_per_case or math.nan))
-
-
-def _board(board: str, options: Sequence[Option], level: float) -> BoardScore:
-    near = not_worse(options, level)
-    best, found = options[near[0]], options[cheapest_not_worse(options, level)]
-    best_rate, rate = best.successes / best.n, found.successes / found.n
-    error = 1.96 * math.sqrt(best_rate * (1 - best_rate) / best.n + rate * (1 - rate) / found.n) * (best != found)
-    best_cost, cost = (None if math.isnan(side.cost) else side.cost for side in (best, found))
-    ratio = cost / best_cost if cost is not None and best_cost is not None else None
-    known = sorted((o for o in options if not math.isnan(o.cost)), key=lambda o: (o.cost, -o.successes / o.n))
-    rising = [o for place, o in enumerate(known) if all(o.successes / o.n > p.successes / p.n for p in known[:place])]
-    gain, names = rate - best_rate, [o.name for o in rising]
-    return BoardScore(
-        board, len(options), len(known), best.name, best_rate, best_cost, found.name, rate, cost, gain, gain - error,
-        gain + error, ratio, len(near), names)  # fmt: skip

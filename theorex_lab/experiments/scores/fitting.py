@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from theorex_lab.designs.sessions.items import SessionSettings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, Snapshots, score_snapshots, split
 from theorex_lab.memory import decay
-from theorex_lab.memory.decay import Floats, Law, LogisticLaw, MultiScale, make_law
+from theorex_lab.memory.decay import Floats, Law, LogisticLaw, make_law
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.memory.rows import Rows
 
@@ -33,12 +32,8 @@ PRESENT = next(name for name, power in FILE_POWERS.items() if power == SessionSe
 REUSE_DAYS = 7.0  # over a month nearly everything in a busy log is used again, and nothing would ever fade
 CALIBRATION_EVENTS = 60
 SINGLE_LAWS = ("recency", "frequency", "weighted_sum")
-MULTI_SCALE, CONSTANT = MultiScale.name, "constant"
-# What a fit of weights may use (positions), and how many events their pull to a single half-life is worth.
-WEIGHT_SETS = (tuple(range(6)), (*range(6), 8), tuple(range(len(MultiScale.weight_names))))
-PULL_EVENTS = 100.0
-# Ten weights fit noise where one law does not: they must win on enough events, and by more than chance alone.
-MIN_EVENTS_FOR_WEIGHTS = 40
+CONSTANT = "constant"
+MIN_EVENTS_FOR_CHANGE = 40
 GAIN_IN_STANDARD_ERRORS = 0.75
 NEWTON_STEPS = 50
 ROWS_AT_ONCE = 250_000
@@ -58,7 +53,7 @@ class LawScore:
 class Fit(Rows[dict[str, Any]]):
     """The law chosen on the training events, and a row a law with its score on the events after them, best MRR first.
 
-    chosen   its name among the scores; `half_life_7_days` is `multi_scale` with that one weight
+    chosen   its name among the scores
     law      name of the law to adopt, with its `params`: the choice, or where that is the constant, the best of the others
     scores   law → LawScore
     n_train, n_scored   events trained on and scored
@@ -94,8 +89,7 @@ class Fit(Rows[dict[str, Any]]):
 def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
     """Choose the law that ranks a log's next accesses best, and score every law on the log's last third.
 
-    Candidates are compared on the later two thirds of the training events; weights are then always fitted on
-    earlier events only. The chosen law is fitted once more on all training events. `seed` draws the bootstrap.
+    Candidates are compared on the later two thirds of the training events. `seed` draws the bootstrap.
     `laws` of one's own are scored as they are, and not chosen: a home's config.json knows the others alone.
     Raises InvalidInput where the log is too short (see `split`), or a law has the name of a candidate.
     """
@@ -156,10 +150,6 @@ def _candidates(training: Snapshots) -> dict[str, tuple[Order, Floats]]:
     candidates |= {name: validated(make_law(name)) for name in SINGLE_LAWS} | {CONSTANT: validated(_first_seen)}
     by_half_life = [validated(make_law("product", half_life_days=days)) for days in decay.PRODUCT_HALF_LIVES_DAYS]
     candidates["product"] = max(by_half_life, key=lambda candidate: float(candidate[1].mean()))
-    for column, days in enumerate(decay.COUNT_HALF_LIVES_DAYS):
-        candidates[f"half_life_{days:g}_days"] = validated(_law_of([column], np.ones(1)))
-    n = len(training)
-    candidates[MULTI_SCALE] = _fitted_weights([_WeightFit(training.part(0, cut)) for cut in (n // 3, 2 * n // 3, n)])
     return candidates
 
 
@@ -173,29 +163,8 @@ def raw_of(order: Order, snapshots: Snapshots) -> Floats:
     return order.raw(snapshots.items) if isinstance(order, Law) else order(snapshots)
 
 
-def _law_of(columns: Sequence[int], weights: Floats) -> Law:
-    """The law of these weights, all others 0."""
-    given = {MultiScale.weight_names[k]: float(weight) for k, weight in zip(columns, weights, strict=True)}
-    return MultiScale(**(dict.fromkeys(MultiScale.weight_names, 0.0) | given))
-
-
-def _fitted_weights(fits: Sequence[_WeightFit]) -> tuple[Law, Floats]:
-    """The weights whose set does best in time: of fits on one, two and three thirds, each foretells the next third."""
-    ranks: dict[tuple[int, ...], Floats] = dict.fromkeys(WEIGHT_SETS, np.zeros(0))
-    for fitted, longer in pairwise(fits):
-        later = longer.snapshots.part(len(fitted.snapshots), len(longer.snapshots))
-        for allowed in WEIGHT_SETS:
-            found = score_snapshots(later, fitted.law(allowed).raw(later.items))[0]
-            ranks[allowed] = np.append(ranks[allowed], found)
-    best = max(ranks, key=lambda allowed: float(ranks[allowed].mean()))
-    return fits[-1].law(best), ranks[best]
-
-
 def _choose(candidates: Mapping[str, tuple[Order, Floats]]) -> str:
-    """The best single order, or fitted weights where they beat it by more than their noise."""
-    single = (name for name in candidates if name != MULTI_SCALE)
-    best = max(single, key=lambda name: candidates[name][1].mean())
-    return MULTI_SCALE if _beyond_noise(candidates[MULTI_SCALE][1] - candidates[best][1]) else best
+    return max(candidates, key=lambda name: float(candidates[name][1].mean()))
 
 
 def _age_power(candidates: Mapping[str, tuple[Order, Floats]]) -> str:
@@ -205,78 +174,7 @@ def _age_power(candidates: Mapping[str, tuple[Order, Floats]]) -> str:
 
 def _beyond_noise(gain: Floats) -> bool:
     noise = gain.std() / math.sqrt(len(gain))
-    return len(gain) >= MIN_EVENTS_FOR_WEIGHTS and bool(gain.mean() > GAIN_IN_STANDARD_ERRORS * noise)
-
-
-class _WeightFit:
-    """What all fits of weights on the same snapshots share: the features, and the best single half-life."""
-
-    def __init__(self, snapshots: Snapshots) -> None:
-        self.snapshots, self.features = snapshots, decay.multi_scale_features(snapshots.items)
-        later = snapshots.part(len(snapshots) // 2, len(snapshots))
-        counts = later.items.decayed_counts.T
-        self.single = int(np.argmax([score_snapshots(later, column)[0].mean() for column in counts]))
-        alone = _ConditionalLogit(snapshots, self.features[:, [self.single]], np.ones(1), pull_events=1.0)
-        self.prior = np.zeros(self.features.shape[1])
-        self.prior[self.single] = alone.maximise()[0]
-
-    def law(self, allowed: tuple[int, ...]) -> Law:
-        """The law of fitted weights of these signals and of the best half-life."""
-        chosen = sorted({*allowed, self.single})
-        logit = _ConditionalLogit(self.snapshots, self.features[:, chosen], self.prior[chosen], PULL_EVENTS)
-        return _law_of(chosen, np.minimum(logit.maximise(), MultiScale.parameters[MultiScale.weight_names[0]].high))
-
-
-class _ConditionalLogit:
-    """The penalised log-likelihood of the touched items among the known, and its maximum.
-
-    Newton steps, kept non-negative and halved until they improve.
-    """
-
-    def __init__(self, snapshots: Snapshots, features: Floats, prior: Floats, pull_events: float) -> None:
-        self.features, self.prior, self.needed = features, prior, snapshots.needed
-        self.starts, sizes = snapshots.offsets[:-1], np.diff(snapshots.offsets)
-        self.event = np.repeat(np.arange(len(snapshots)), sizes)  # of each row
-        weight = 1.0 / np.add.reduceat(self.needed, self.starts, dtype=np.float64)
-        self.event_weight = weight / weight.sum()
-        self.pull = pull_events / len(snapshots) * features.var(axis=0) + 1e-9
-
-    def _value(self, weights: Floats) -> tuple[float, Floats, Floats]:
-        """(objective, probability of each row, share of each touched row in its event's touched probability)."""
-        raw = self.features @ weights
-        mass = np.exp(raw - np.maximum.reduceat(raw, self.starts)[self.event])
-        touched = mass * self.needed
-        total, hit = np.add.reduceat(mass, self.starts), np.maximum(np.add.reduceat(touched, self.starts), 1e-300)
-        value = float(self.event_weight @ np.log(hit / total)) - 0.5 * float(self.pull @ (weights - self.prior) ** 2)
-        return value, mass / total[self.event], touched / hit[self.event]
-
-    def maximise(self) -> Floats:
-        """The best non-negative weights."""
-        weights = self.prior.copy()
-        value, probability, share = self._value(weights)
-        for _ in range(NEWTON_STEPS):
-            direction, before = self._direction(weights, probability, share), value
-            for halvings in range(10):
-                moved = np.maximum(weights + direction / 2**halvings, 0.0)
-                value, probability, share = self._value(moved)
-                if value > before:
-                    break
-            if value < before + 1e-8:
-                break
-            weights = moved
-        return weights
-
-    def _direction(self, weights: Floats, probability: Floats, share: Floats) -> Floats:
-        expected = np.add.reduceat(self.features * probability[:, None], self.starts, axis=0)
-        row_weight = self.event_weight[self.event]
-        slope = (share * row_weight) @ self.features - self.event_weight @ expected
-        slope -= self.pull * (weights - self.prior)
-        curvature = (self.features * (probability * row_weight)[:, None]).T @ self.features
-        curvature += np.diag(self.pull) - (expected * self.event_weight[:, None]).T @ expected
-        free = np.flatnonzero((weights > 0) | (slope > 0))
-        direction = np.zeros(len(weights))
-        direction[free] = np.linalg.solve(curvature[np.ix_(free, free)], slope[free])
-        return direction
+    return len(gain) >= MIN_EVENTS_FOR_CHANGE and bool(gain.mean() > GAIN_IN_STANDARD_ERRORS * noise)
 
 
 def _with_logistic(law: Order, before: Snapshots, horizon_days: float) -> Law:

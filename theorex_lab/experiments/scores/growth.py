@@ -7,7 +7,6 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
@@ -24,7 +23,6 @@ from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
 from theorex_lab.search.embed import Embedder
 from theorex_lab.text.line import count_tokens
-from theorex_lab.text.sections import read_sections
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,9 +31,8 @@ if TYPE_CHECKING:
 # costs than all notes.
 DOCUMENT = {"day": 10, "entities": 25, "facts": 183, "notes": 27_000, "summaries": 8_000, "query": 600}
 TIMES_LESS = (60, 100)  # after a month
-_MONTH, _FACTOR = 30, 2.0  # a figure within this factor of the document's reproduces it
+_MONTH = 30
 _SHOWN = (10, 30, 90, 180)
-_GOES_WITH = 0.5  # R² from which the size goes with something
 
 
 class Day(NamedTuple):
@@ -70,55 +67,24 @@ class Growth:
 
     @property
     def metrics(self) -> dict[str, Any]:
-        """Tokens after 10 and 30 days and at the log's own end, how many times 600 the notes are, and what the size of the summaries goes with.
-
-        r2: by column, the share of the variance of the summaries' size that a straight line through it explains, on the
-        log's own days after the first month; null where the column or the size does not change.
-        """
+        """What stood at a session's start after 10 and 30 days and at the log's own end, and how many times 600 tokens the notes are."""
         own = self.days[: self.own_days]
         at = {f"day_{day}": own[min(day, len(own)) - 1] for day in (DOCUMENT["day"], _MONTH)} | {"end": own[-1]}
-        own_fields = {name: dict(zip(Day._fields[:7], found, strict=False)) for name, found in at.items()}
-        told: dict[str, Any] = {n: {**own_fields[n], "ratio": at[n].notes / DOCUMENT["query"]} for n in at}
-        late = self.frame.iloc[_MONTH : self.own_days]
-        r2 = {name: _explained(late[name], late["summaries"]) for name in ("day", "entities", "facts", "in_view")}
-        grown = {name: told["end"][name] / max(told[f"day_{_MONTH}"][name], 1) for name in ("notes", "summaries")}
-        return {**told, "grown_after_a_month": grown, "r2": r2}
-
-    @property
-    def verdicts(self) -> dict[str, str]:
-        """For each claim of the document whether this log reproduces it, within a factor of two, or has more or less of it.
-
-        days, entities: that the size of the summaries does not go with those and does with these: reproduced or refuted.
-        """
-        told = self.metrics
-        tenth, month, end = (told[name] for name in (f"day_{DOCUMENT['day']}", f"day_{_MONTH}", "end"))
-        r2 = {name: value or 0.0 for name, value in told["r2"].items()}
-        sizes = ("notes", "summaries", "query")
-        words = {name: _word(tenth[name] / DOCUMENT[name], 1 / _FACTOR, _FACTOR) for name in sizes}
-        words["ratio"] = _word(month["ratio"], *TIMES_LESS)
-        words["days"] = "reproduced" if r2["day"] < _GOES_WITH else "refuted"
-        words["entities"] = "reproduced" if r2["entities"] > max(r2["in_view"], _GOES_WITH) else "refuted"
-        given = {
-            "tenth": tenth, "month": month, "end": end, "grown": told["grown_after_a_month"], "r2": r2, "times": TIMES_LESS,
-            "a_day": tenth["notes"] / tenth["day"], "a_fact": end["summaries"] / max(end["in_view"], 1), "document": DOCUMENT,
-            "their_day": DOCUMENT["notes"] / DOCUMENT["day"],
-            "their_fact": DOCUMENT["summaries"] / DOCUMENT["facts"]}  # fmt: skip
-        texts = dict(line.split(" = ") for line in read_sections(__file__, "growth_claims.txt")["claims"].splitlines())
-        return {claim: f"{words[claim]}: {text.format(**given)}" for claim, text in texts.items()}
+        return {name: {**day._asdict(), "ratio": day.notes / DOCUMENT["query"]} for name, day in at.items()}
 
     def result(self) -> dict[str, Any]:
-        """JSON values: dataset, days, own_days, metrics, document, verdicts, curve."""
-        return {
-            "dataset": self.dataset, "days": len(self.days), "own_days": self.own_days, "metrics": self.metrics,
-            "document": {**DOCUMENT, "ratio": TIMES_LESS}, "verdicts": self.verdicts,
-            "curve": self.frame.to_dict(orient="list")}  # fmt: skip
+        """JSON values: dataset, days, own_days, metrics, document, curve."""
+        told = {"dataset": self.dataset, "days": len(self.days), "own_days": self.own_days, "metrics": self.metrics}
+        return {**told, "document": {**DOCUMENT, "ratio": TIMES_LESS}, "curve": self.frame.to_dict(orient="list")}
 
     def __str__(self) -> str:
         shown = self.frame[self.frame["day"].isin({*_SHOWN, self.own_days})]
         again = f", from day {self.own_days + 1} on again word for word" if self.own_days < len(self.days) else ""
         head = f"{self.dataset}: {self.own_days} days{again}; tokens at a session's start"
-        verdicts = (f"{claim}: {verdict}" for claim, verdict in self.verdicts.items())
-        return "\n".join([head, shown.to_string(index=False), *verdicts])
+        claims = (
+            f"claimed: after {DOCUMENT}; after a month {TIMES_LESS[0]} to {TIMES_LESS[1]} times less than all notes"
+        )
+        return "\n".join([head, shown.to_string(index=False), claims])
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the three curves beside the document's figures; returns the Axes."""
@@ -177,13 +143,3 @@ def _by_day(log: Log, days: int, span: int) -> list[list[Event]]:
                 id = derived_event_id("again", event.id, times) if times else event.id
                 found[day].append(event._replace(id=id, at=at))
     return found
-
-
-def _word(value: float, low: float, high: float) -> str:
-    return "reproduced" if low <= value <= high else "more" if value > high else "less"
-
-
-def _explained(cause: pd.Series[Any], effect: pd.Series[Any]) -> float | None:
-    if len(cause) < 3 or cause.nunique() < 2 or effect.nunique() < 2:
-        return None
-    return float(np.corrcoef(cause, effect)[0, 1] ** 2)
