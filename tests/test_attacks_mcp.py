@@ -87,7 +87,7 @@ WRONG_TYPES = [
     call("search", query="x", limit="5"), call("search", query="x", limit=True), call("search", query="x", limit=5.0),
     call("search", query="x", limit=None), call("search", query="x", cold="true"), call("search", query="x", cold=1), call("search", query=True),
     call("write", text="x y", tags='["a"]'), call("write", text="x y", tags={"a": 1}), call("write", text="x y", tags=[1]),
-    call("promote", force='["3"]'), call("status", agent_id=["bob"]), call("write", text=["x"]), call("write", text="x y", session=None),
+    call("status", agent_id=["bob"]), call("write", text=["x"]), call("write", text="x y", session=None),
 ]  # fmt: skip
 
 

@@ -94,8 +94,7 @@ def test_runs_come_back_the_same(worked: Path, tmp_path: Path) -> None:
         assert lab.verify().ok
         kinds = ("trace_started", "trace_ended", "tool_used", "outcome", "observation")
         assert {event.body["source"] for event in lab.journal.tail(0, kinds=kinds)} == {"import"}
-        flash = lab.views.get(Flash)
-        assert flash.sessions_of("sage") == [], "imported tool events wait for no flush"
+        assert lab.views.get(Flash).waiting(lab.home, "sage") == [], "imported tool events wait for no flush"
 
 
 @pytest.mark.usefixtures("forgets_kinds")

@@ -4,7 +4,7 @@ And to the audit log, its entries about an agent's concepts and moments.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,15 +53,10 @@ def asleep(home: Home, index: ItemIndex) -> Mask:
         concepts, observations = axon.asleep()
         if not len(concepts):
             return mask
-        alive = np.zeros(len(axon.concepts), bool)
-        alive[axon.rows_of()] = True
-        alive[concepts] = False
-        present = np.sort(_owned(index, axon.agents, axon.concepts)[alive])
+        present = np.delete(_owned(index, axon.agents, axon.concepts), concepts)
         sleeping_texts = axon.observations["seq"][observations]
     is_concept = index.of_kinds([CONCEPT.name])
-    wanted = _keys(documents["agent"][is_concept], documents["item"][is_concept])
-    places = np.minimum(np.searchsorted(present, wanted), max(len(present) - 1, 0))
-    mask[is_concept] = present[places] != wanted if len(present) else True
+    mask[is_concept] = ~np.isin(_keys(documents["agent"][is_concept], documents["item"][is_concept]), present)
     mask |= index.of_kinds([OBSERVATION.name]) & np.isin(documents["seq"], sleeping_texts)
     return mask
 
@@ -107,9 +102,6 @@ def _keys(agent: NDArray[Any], concept_id: NDArray[Any]) -> NDArray[np.uint64]:
     return (agent.astype(np.uint64) << np.uint64(53)) + concept_id.astype(np.uint64)
 
 
-Shown = TypeVar("Shown")
-
-
 def status(home: Home, agent: str | None) -> dict[str, Any]:
     """Agents with their concepts by tier and hottest concepts, how many concepts and observations, and the decay law.
 
@@ -117,11 +109,12 @@ def status(home: Home, agent: str | None) -> dict[str, Any]:
     """
     with home.views.reading(Axon) as axon:
         names, now = [agent] if agent is not None else list(axon.agents), home.clock.now()
-        found = scores.scores_by_agent(axon, now, home.settings, names, axon.within(home.projects))
-        agents: list[dict[str, Any]] = [
-            {"agent": name, "concepts": len(own.rows), "tiers": own.counts(),
-             "top": [axon.surfaces[row] for row in own.best(5).tolist()]}
-            for name, own in found]  # fmt: skip
+        known = scores.scores_of(axon, now, home.settings, agents=names, among=axon.within(home.projects))
+        owner, agents = axon.concepts["agent"][known.rows], list[dict[str, Any]]()
+        for name in names:
+            own = known.take(np.flatnonzero(owner == axon.agents.find(name)))
+            top = [axon.surfaces[row] for row in own.rows[own.order[:5]].tolist()]
+            agents.append({"agent": name, "concepts": len(own.rows), "tiers": own.counts(), "top": top})
         observations = int(axon.observed_within(home.projects).sum())
     concepts = sum(row["concepts"] for row in agents)
     return {"concepts": concepts, "observations": observations, "agents": agents, "decay_law": home.settings.decay_law}
@@ -143,9 +136,9 @@ class AxonView:
 
     def tiers(self) -> dict[str, int]:
         """How many concepts are in each tier."""
-        return self._shown(lambda _axon, current, _now: current.counts())
+        return dict(self._shown(lambda _axon, current, _now: current.counts()))
 
-    def _shown(self, show: Callable[[Axon, scores.Scores, int], Shown]) -> Shown:
+    def _shown(self, show: Callable[[Axon, scores.Scores, int], Any]) -> Any:
         now = self._home.clock.now()
         with self._home.views.reading(Axon) as axon:
             return show(axon, scores.scores_of(axon, now, self._home.settings, agents=self._agents), now)

@@ -116,7 +116,7 @@ class Axon(View):
         """Rows of the living concepts of these agents, or of all; with a mask such as `within` gives, of those in it."""
         alive = self.concepts["alive"]
         if agents is not None:
-            alive = alive & np.isin(self.concepts["agent"], numbers_of(self.agents, agents))
+            alive = alive & np.isin(self.concepts["agent"], self.agents.numbers(*agents))
         return np.flatnonzero(alive if among is None else alive & among)
 
     def within(self, projects: Iterable[str] | None, *, alone: bool = False) -> Mask:
@@ -141,7 +141,7 @@ class Axon(View):
 
     def _wanted(self, projects: Iterable[str], *, alone: bool = False) -> Mask:
         wanted = np.zeros(len(self.projects), bool)
-        wanted[numbers_of(self.projects, projects if alone else ("", *projects))] = True
+        wanted[self.projects.numbers(*(projects if alone else ("", *projects)))] = True
         return wanted
 
     def asleep(self) -> tuple[Ints, Ints]:
@@ -227,17 +227,14 @@ class Axon(View):
         return self.concepts.add(concept_id=concept[0], agent=agent, alive=True, **_UNSEEN)
 
     def _count_mentions(self, mentions: _Mentions) -> None:
-        rows, counts, at = mentions.rows, mentions.counts, mentions.at
-        if not len(rows):
-            return
-        table = self.concepts
+        rows, counts, at, table = mentions.rows, mentions.counts, mentions.at, self.concepts
         touched = self.concept_counts.take_in(rows, counts, at)
         np.add.at(table["fix_count"], rows, np.where(mentions.type == self.types.find(FIX_TYPE), counts, 0))
         np.add.at(table["sentiment_sum"], rows, mentions.sentiment * counts)
         np.maximum.at(table["source_weight"], rows, mentions.weight)
         self._believe(mentions, touched)
         table["type"][rows] = mentions.type  # of a repeated row the last one stays
-        table["tier"][touched] = np.where(table["tier"][touched] == Tier.SLEEPING, Tier.NEUTRAL, table["tier"][touched])
+        table["tier"][touched[table["tier"][touched] == Tier.SLEEPING]] = Tier.NEUTRAL
 
     def _believe(self, mentions: _Mentions, touched: Ints) -> None:
         """Take in how far each mention is trusted, and count the affirming ones apart."""
@@ -352,23 +349,15 @@ class Axon(View):
         self.links["count"][[links.pop(key) for key in keys if key in links]] = 0
 
 
-def numbers_of(names: Names, wanted: Iterable[str]) -> list[int]:
-    """The numbers of those of the wanted names that are known."""
-    return [number for name in wanted if (number := names.find(name)) is not None]
-
-
 def _without_repeats(events: Iterable[Event]) -> Iterator[list[Event]]:
     """The events in runs in which no concept of an agent comes twice."""
-    run: list[Event] = []
-    seen: set[tuple[str, int]] = set()
+    run: dict[tuple[str, int], Event] = {}
     for event in events:
-        key = event.agent, event.body["concepts"][0][0]
-        if key in seen:
-            yield run
-            run, seen = [], set()
-        run.append(event)
-        seen.add(key)
-    yield run
+        if (key := (event.agent, event.body["concepts"][0][0])) in run:
+            yield list(run.values())
+            run = {}
+        run[key] = event
+    yield list(run.values())
 
 
 def _told_apart(body: Body, first_seen: int) -> list[int]:

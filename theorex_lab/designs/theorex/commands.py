@@ -7,7 +7,7 @@ import click
 
 from theorex_lab.console import command, emit, keeps_secrets, one_row, open_lab, options, reads_project, tends_project
 from theorex_lab.console.options import ANY_AGENT, CONCEPT_ID, LIMIT, OWN_AGENT, SESSION, nearest, note, own_agent
-from theorex_lab.designs.theorex.face import Theorex
+from theorex_lab.home import Home
 from theorex_lab.ids import check_session
 from theorex_lab.search.items import MOMENT_TYPE
 
@@ -122,7 +122,7 @@ def flash_inject(agent: str | None, session: str) -> None:
     """
     theorex, name = open_lab().theorex, own_agent(agent)
     context = theorex.flash_context(check_session(session), agent=name)
-    _note_given(theorex, "flash_inject", context.items, context.tokens, name, session)
+    _note_given(theorex.home, "flash_inject", context.items, context.tokens, name, session)
     emit({"text": context.text}, context.text.rstrip("\n"))
 
 
@@ -139,7 +139,7 @@ def boot_aware(agent: str | None, model: str) -> None:
 
     theorex, name = open_lab().theorex, own_agent(agent)
     context = theorex.boot_aware(model, agent=name)
-    _note_given(theorex, "boot_aware", context.items, context.tokens, name)
+    _note_given(theorex.home, "boot_aware", context.items, context.tokens, name)
     known = [*BUDGETS, *theorex.home.settings.models]
     if model not in known:
         note(f"no model {model!r} is known, so it gets the default's budget; the nearest is {nearest(model, known)!r}")
@@ -202,8 +202,8 @@ def context_monitor(agent: str | None, session: str, context_pct: float | None) 
     emit(found.to_dict(), f"{about}{found.context_pct:g} % of the context, {found.calls} calls: {done}")
 
 
-def _note_given(theorex: Theorex, how: str, items: Sequence[str], tokens: int, agent: str, session: str = "") -> None:
+def _note_given(home: Home, how: str, items: Sequence[str], tokens: int, agent: str, session: str = "") -> None:
     from theorex_lab.memory.giving import note_recalled
 
-    if problem := note_recalled(theorex.home, how, items=items, tokens=tokens, agent=agent, session=session):
+    if problem := note_recalled(home, how, items=items, tokens=tokens, agent=agent, session=session):
         note(problem)

@@ -2,14 +2,14 @@
 
 import math
 from collections.abc import Hashable, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.config import Settings
 from theorex_lab.design import Line, Wanted
-from theorex_lab.designs.theorex.axon import Axon, Mask, numbers_of
+from theorex_lab.designs.theorex.axon import Axon, Mask
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.designs.theorex.items import TITLES
 from theorex_lab.designs.theorex.scores import Chosen, law_of, scores_of
@@ -35,13 +35,7 @@ BUDGETS = {
 _RECENT = "recent"
 _SHOWN = (Tier.ACTIVE, Tier.MILD)
 _FLASH_FIXES, _FLASH_ACTIVE, _FLASH_RECENT = 5, 10, 5
-_SHORT_CHARACTERS = 8
-
-
-def sentence_lines(home: Home, wanted: Wanted) -> list[Line]:
-    """Fixes, then what to avoid: of the home's project, or of none."""
-    with home.views.reading(Axon) as axon:
-        return sentences(axon, home.journal, wanted.now, home.settings, home.projects)
+_SHORT_CHARACTERS = 8  # of the end of an id, which differs from event to event where the beginnings are times
 
 
 def concept_lines(home: Home, wanted: Wanted) -> list[Line]:
@@ -77,11 +71,9 @@ def render_for_model(home: Home, model: str = "default", *, agent: str = "main")
     it), then the coldest.
     """
     budget, most = BUDGETS.get(model, BUDGETS["default"])
-    axon, shared, now = home.views.get(Axon), home.views.get(SharedWeb), home.clock.now()
-    with axon.lock, shared.lock:
-        said = sentences(axon, home.journal, now, home.settings, home.projects)
-        lines = _own_and_shared(axon, shared, now, home, check_agent(agent))
-    said, lines = as_marked(home, said), as_marked(home, lines, as_markdown)
+    now = home.clock.now()
+    said = as_marked(home, sentence_lines(home, Wanted(now, budget)))
+    lines = as_marked(home, _own_and_shared(home, now, check_agent(agent)), as_markdown)
     name = escape(model)
     room = Room(budget, used=count_tokens(f"[Boot: {name} | budget: {budget}t | concepts: {most}]\n{NOTICE}\n") + 16)
     told = _take_sentences(room, said, most // 2)
@@ -95,10 +87,12 @@ def render_for_model(home: Home, model: str = "default", *, agent: str = "main")
     return Context(text, len(kept), told.fixes, owners, count_tokens(text), items_of([*told.lines, *kept]))
 
 
-def _own_and_shared(axon: Axon, shared: SharedWeb, now: int, home: Home, agent: str) -> list[Line]:
-    lines = _concepts(axon, home, now, [agent])
-    own = {axon.surfaces[row] for row in axon.rows_of([agent], axon.within(home.projects)).tolist()}
-    for concept in shared_concepts(axon, shared, now, home.settings):
+def _own_and_shared(home: Home, now: int, agent: str) -> list[Line]:
+    with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
+        lines = _concepts(axon, home, now, [agent])
+        own = {axon.surfaces[row] for row in axon.rows_of([agent], axon.within(home.projects)).tolist()}
+        given = shared_concepts(axon, shared, now, home.settings)
+    for concept in given:
         if concept.text not in own and Tier[concept.tier] >= Tier.MILD:
             numbers = {name: getattr(concept, name) for name in ("concept_id", "count", "last_seen", "trust")}
             lines.append(_concept_line(concept.agent, concept.text, now, **numbers))
@@ -117,16 +111,14 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
     All of it is of the home's project or of none. How much of the session itself waits to be flushed stands in the first
     line. All of it is data.
     """
-    axon, flash, short_term = home.views.get(Axon), home.views.get(Flash), home.views.get(ShortTerm)
-    now, projects = home.clock.now(), home.projects
-    with axon.lock, flash.lock, short_term.lock:
-        fixes = sentences(axon, home.journal, now, home.settings, projects)
+    now = home.clock.now()
+    with home.views.reading(Axon) as axon, home.views.reading(ShortTerm) as short_term:
         active = _concepts(axon, home, now, [check_agent(agent)], [Tier.ACTIVE])
-        recent = _kept_last(short_term, now, agent, projects)
+        recent = _kept_last(short_term, now, agent, home.projects)
+    with home.views.reading(Flash) as flash:
         waiting = len(flash.pending(agent, session))
-    fixes = as_marked(home, fixes)
-    said = [*trusted_first(active)[:_FLASH_ACTIVE], *trusted_first(recent)[:_FLASH_RECENT]]
-    said = as_marked(home, said, as_markdown)
+    fixes = as_marked(home, sentence_lines(home, Wanted(now, BUDGETS["default"][0])))
+    said = as_marked(home, trusted_first(active)[:_FLASH_ACTIVE] + trusted_first(recent)[:_FLASH_RECENT], as_markdown)
     lines = [f"[Session: {escape(session)} | agent: {agent} | events not flushed: {waiting}]", NOTICE]
     room = Room(BUDGETS["default"][0], used=count_tokens("\n".join(lines)))
     told = _take_sentences(room, fixes, _FLASH_FIXES)
@@ -134,9 +126,8 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
     lines += context.sections_of(told)
     shown = list(told.lines)
     for kind, title in ((CONCEPT, "Active"), (_RECENT, "Lately")):
-        kept = [line for line in said if line in taken and line.kind == kind]
-        shown += kept
-        if kept:
+        if kept := [line for line in said if line in taken and line.kind == kind]:
+            shown += kept
             texts = [line.text for line in kept]
             lines += [f"## {title}", *(fence(texts, "short-term") if kind == _RECENT else context.listed(kept))]
     text = "\n".join(lines) + "\n"
@@ -156,16 +147,17 @@ def _kept_last(short_term: ShortTerm, now: int, agent: str, projects: Sequence[s
     return [Line(_RECENT, agent, one_line(label), heard[label], (item,)) for label, (_, item) in trust.items()]
 
 
-def sentences(axon: Axon, journal: Journal, now: int, settings: Settings, projects: Chosen = None) -> list[Line]:
-    """Fixes, then what to avoid: those ACTIVE or MILD by their own age, newest first; of these projects or of none.
+def sentence_lines(home: Home, wanted: Wanted) -> list[Line]:
+    """Fixes, then what to avoid: those ACTIVE or MILD by their own age, newest first; of the home's project or of none.
 
     Of what to avoid the newest of an agent's tag. What was heard comes last, each with the id by which a person confirms
     it. No sentence comes twice: what was heard never stands in the place of the owner's own words, nor beside them.
     """
-    among = axon.observed_within(projects)
-    events = [event for kind in TITLES for event in _of_type(axon, journal, now, settings, kind, among)]
-    said = confirmed(journal, [event.id for event in events if is_heard(event)])
-    told = [(event, _sentence_line(event, now, event.id in said)) for event in events]
+    with home.views.reading(Axon) as axon:
+        among = axon.observed_within(home.projects)
+        events = [event for kind in TITLES for event in _of_type(axon, home, wanted.now, kind, among)]
+    said = confirmed(home.journal, [event.id for event in events if is_heard(event)])
+    told = [(event, _sentence_line(event, wanted.now, event.id in said)) for event in events]
     kept: dict[Hashable, tuple[str, Line]] = {}
     for event, line in sorted(told, key=lambda pair: not pair[1].trusted):
         kept.setdefault(dedup_key(event, heard=not line.trusted), (plain(one_line(event.body["text"])), line))
@@ -175,17 +167,14 @@ def sentences(axon: Axon, journal: Journal, now: int, settings: Settings, projec
     return list(lines.values())
 
 
-def _of_type(axon: Axon, journal: Journal, now: int, settings: Settings, wanted: str, among: Mask) -> list[Event]:
-    kind = axon.types.find(wanted)
-    if kind is None:
-        return []
-    table = axon.observations
-    rows, law = np.flatnonzero((table["type"] == kind) & among), law_of(settings)
+def _of_type(axon: Axon, home: Home, now: int, wanted: str, among: Mask) -> list[Event]:
+    table, settings = axon.observations, home.settings
+    rows, law = np.flatnonzero((table["type"] == axon.types.find(wanted)) & among), law_of(settings)
     age = (now - table["at"][rows]) / MICROSECONDS_PER_DAY
     items = Items.of(age, half_life_cap_days=settings.fix_half_life_days if wanted == FIX_TYPE else math.inf)
     present = tiers(law.importance(law.raw(items)), settings.active_threshold, settings.mild_threshold) >= Tier.MILD
     rows = rows[present][np.argsort(-table["at"][rows[present]], kind="stable")]
-    by_seq = {event.seq: event for event in journal.read(seqs=table["seq"][rows].tolist())}
+    by_seq = {event.seq: event for event in home.journal.read(seqs=table["seq"][rows].tolist())}
     return [by_seq[seq] for seq in table["seq"][rows].tolist() if seq in by_seq]
 
 
@@ -193,7 +182,7 @@ def _sentence_line(event: Event, now: int, is_confirmed: bool) -> Line:
     owner = f"{owner_of(event)},confirmed" if is_confirmed else owner_of(event)
     heard = is_heard(event) and not is_confirmed
     age = age_in_words((now - event.at) / MICROSECONDS_PER_DAY)
-    told = f"{age}, id {short_id(event.id)}" if heard else age
+    told = f"{age}, id {event.id[-_SHORT_CHARACTERS:]}" if heard else age
     heard_from = (event.agent, TRUST[event.body["source"]]) if heard else None
     return Line(event.body["type"], owner, f"{one_line(event.body['text'])} ({told})", heard_from, (event.id,))
 
@@ -240,37 +229,25 @@ def confirm(home: Home, observation_id: str) -> Confirmed:
     Repeating it changes nothing. Raises InvalidInput for an id that names none of them, several, or one that was erased.
     """
     event = _named(home.views, observation_id)
-    body, now, made = {"observation_id": event.id}, home.clock.now(), _confirmation_id(event.id)
+    body, now, made = {"observation_id": event.id}, home.clock.now(), derived_event_id("confirmed", event.id)
     whose = {"agent": event.agent, "session": event.session}
     done = new_event("confirmed", body, **whose, at=now, lineage=[event.id], event_id=made)
-    try:
-        with home.journal.exclusive() as append:
-            if not home.journal.read(ids=[event.id]):
-                raise InvalidInput(f"{event.id} was erased meanwhile; nothing is left to confirm")
-            append(done)
-    except AlreadyThere:
-        pass  # it was confirmed before
+    with suppress(AlreadyThere), home.journal.exclusive() as append:  # it may have been confirmed before
+        if not home.journal.read(ids=[event.id]):
+            raise InvalidInput(f"{event.id} was erased meanwhile; nothing is left to confirm")
+        append(done)
     return Confirmed(event.id, event.body["text"])
 
 
 def confirmed(journal: Journal, observation_ids: Sequence[str]) -> set[str]:
     """Those of these observations that a person has confirmed."""
-    by_id = {_confirmation_id(observation_id): observation_id for observation_id in observation_ids}
+    by_id = {derived_event_id("confirmed", observation_id): observation_id for observation_id in observation_ids}
     return {by_id[event.id] for event in journal.read(ids=list(by_id))}
-
-
-def short_id(event_id: str) -> str:
-    """The end of an id, which differs from event to event where the beginnings are times."""
-    return event_id[-_SHORT_CHARACTERS:]
-
-
-def _confirmation_id(observation_id: str) -> str:
-    return derived_event_id("confirmed", observation_id)
 
 
 def _named(views: Views, observation_id: str) -> Event:
     with views.reading(Axon) as axon:
-        kinds = np.isin(axon.observations["type"], numbers_of(axon.types, (FIX_TYPE, AVOID_TYPE)))
+        kinds = np.isin(axon.observations["type"], axon.types.numbers(FIX_TYPE, AVOID_TYPE))
         seqs = axon.observations["seq"][kinds].tolist()
     ends = isinstance(observation_id, str) and len(observation_id) >= _SHORT_CHARACTERS
     found = [event for event in views.journal.read(seqs=seqs) if ends and event.id.endswith(observation_id)]

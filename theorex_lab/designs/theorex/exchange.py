@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
-from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon, numbers_of
+from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon
 from theorex_lab.designs.theorex.items import MOMENT
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.stages import RETENTION_DAYS, SharedWeb, ShortTerm, counted_upto, shared_concepts
@@ -38,15 +38,13 @@ from theorex_lab.exchange.files import Exported, Importing, Read, Reports, each_
 from theorex_lab.exchange.flat_files import FlatRecord
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
-from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Table
-from theorex_lab.journal.event import Event, encode
+from theorex_lab.journal.event import encode
 from theorex_lab.journal.foreign import read_file
 from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.decay import Tier, stored_link_strength
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
-from theorex_lab.search.index import ItemIndex
 from theorex_lab.search.items import MOMENT_TYPE, OBSERVATION
 
 _DIGITS = 6  # decimal places of values that every export recomputes
@@ -56,13 +54,12 @@ SOURCES = {number: name for name, number in reversed(TRUST.items())}
 
 
 class WrittenMemory(NamedTuple):
-    """What an export reads: views whose locks are held, journal and settings, the present (µs), and whose memory it is."""
+    """What an export reads: views whose locks are held, their home, the present (µs), and whose memory it is."""
 
     axon: Axon
     shared: SharedWeb
     short_term: ShortTerm
-    journal: Journal
-    settings: Settings
+    home: Home
     now: int
     agents: list[str]
 
@@ -78,7 +75,7 @@ def axon_nodes(memory: WrittenMemory, agent: str) -> Iterator[FlatRecord]:
     `scanned_tier` is the tier that the last scan noted, `decayed_counts` stand at `last_seen`.
     """
     axon = memory.axon
-    current = scores_of(axon, memory.now, memory.settings, agents=[agent])
+    current = scores_of(axon, memory.now, memory.home.settings, agents=[agent])
     rows = current.rows.tolist()
     for position, (row, told) in enumerate(zip(rows, _told(axon.concepts, rows), strict=True)):
         attributes = {
@@ -132,14 +129,15 @@ def _edge(source: int, target: int, count: int, last_seen: int, **more: Any) -> 
     return {"key": f"{source}-{target}", "source": str(source), "target": str(target), "attributes": attributes}
 
 
-def shared_nodes(memory: WrittenMemory) -> list[FlatRecord]:
+def shared_nodes(memory: WrittenMemory) -> Iterator[FlatRecord]:
     """A node a concept of the shared web with what each agent contributed.
 
     A contribution is `forgotten` where its agent's axon holds the concept no more; a concept that all have forgotten
     has no text. In order of concept_id. Of several contributions the one of the highest source weight speaks, of equal ones the latest.
     """
     axon, shared, table = memory.axon, memory.shared, memory.shared.concepts
-    summed = {concept.concept_id: concept for concept in shared_concepts(axon, shared, memory.now, memory.settings)}
+    every = shared_concepts(axon, shared, memory.now, memory.home.settings)
+    summed = {concept.concept_id: concept for concept in every}
     given: dict[int, list[FlatRecord]] = {}
     spoken: dict[int, tuple[Any, ...]] = {}
     for told in _told(table, _rows_of_agents(shared, table["agent"], memory.agents)):
@@ -153,7 +151,6 @@ def shared_nodes(memory: WrittenMemory) -> list[FlatRecord]:
         if known is not None:
             claim = (told["source_weight"], told["last_seen"], agent, known)
             spoken[concept] = max(claim, spoken.get(concept, claim))
-    nodes = []
     for concept, contributions in sorted(given.items()):
         attributes: FlatRecord = {"concept_id": concept, "node_type": NODE_TYPE}
         if concept in spoken:
@@ -165,27 +162,25 @@ def shared_nodes(memory: WrittenMemory) -> list[FlatRecord]:
                 "frequency_count": numbers.count, "last_seen": to_iso(numbers.last_seen), "agent_id": agent,
                 "source_weight": weight}  # fmt: skip
         attributes["contributions"] = sorted(contributions, key=itemgetter("agent_id"))
-        nodes.append({"key": str(concept), "attributes": attributes})
-    return nodes
+        yield {"key": str(concept), "attributes": attributes}
 
 
-def shared_edges(memory: WrittenMemory) -> list[FlatRecord]:
+def shared_edges(memory: WrittenMemory) -> Iterator[FlatRecord]:
     """An edge a link of the shared web with what each agent contributed, in order of its ends."""
     shared, table = memory.shared, memory.shared.links
-    given: dict[tuple[int, int], list[FlatRecord]] = {}
-    numbers: dict[tuple[int, int], tuple[int, int]] = {}
+    names, given = ("agent_id", "co_occurrence_count", "last_co_occurrence"), dict[tuple[int, int], list[Any]]()
     for told in _told(table, _rows_of_agents(shared, table["agent"], memory.agents)):
-        ends, count, last_seen = (told["a"], told["b"]), told["count"], told["last_seen"]
-        contribution = {"agent_id": shared.agents[told["agent"]], "co_occurrence_count": count}
-        given.setdefault(ends, []).append({**contribution, "last_co_occurrence": to_iso(last_seen)})
-        before = numbers.get(ends, (0, last_seen))
-        numbers[ends] = before[0] + count, max(before[1], last_seen)
-    by_agent = {ends: sorted(given[ends], key=itemgetter("agent_id")) for ends in sorted(given)}
-    return [_edge(*ends, *numbers[ends], contributions=given) for ends, given in by_agent.items()]
+        contribution = shared.agents[told["agent"]], told["count"], told["last_seen"]
+        given.setdefault((told["a"], told["b"]), []).append(contribution)
+    for ends in sorted(given):
+        agents, counts, times = zip(*sorted(given[ends]), strict=True)
+        rows = zip(agents, counts, map(to_iso, times), strict=True)
+        parts = [dict(zip(names, row, strict=True)) for row in rows]
+        yield _edge(*ends, sum(counts), max(times), contributions=parts)
 
 
 def _rows_of_agents(view: SharedWeb | ShortTerm, column: NDArray[Any], agents: list[str]) -> list[int]:
-    rows: list[int] = np.flatnonzero(np.isin(column, numbers_of(view.agents, agents))).tolist()
+    rows: list[int] = np.flatnonzero(np.isin(column, view.agents.numbers(*agents))).tolist()
     return rows
 
 
@@ -201,19 +196,14 @@ def short_term_days(memory: WrittenMemory) -> dict[str, list[int]]:
 def short_term_records(memory: WrittenMemory, seqs: list[int], *, recent: bool = False) -> Iterator[FlatRecord]:
     """A record a concept of each event; where `recent`, only of the last fourteen days."""
     oldest = memory.now - RETENTION_DAYS * MICROSECONDS_PER_DAY
-    for start in range(0, len(seqs), _VECTORS_AT_ONCE):
-        for event in memory.journal.read(seqs=seqs[start : start + _VECTORS_AT_ONCE]):
-            if not recent or oldest <= event.at <= memory.now:
-                yield from _short_term_of(event)
-
-
-def _short_term_of(event: Event) -> Iterator[FlatRecord]:
-    moment, body = to_iso(event.at), event.body
-    for position, (number, label, surface, count) in enumerate(body["concepts"]):
-        yield {
-            "id": f"{event.id}:{position}", "concept_id": number, "surface_form": surface, "canonical_form": label,
-            "composite_score": body["score"], "source_weight": body["weight"], "timestamp": moment, "date": moment[:10],
-            "agent_id": event.agent, "session_id": event.session, "frequency_count": count, "source": body["source"]}  # fmt: skip
+    for event in memory.home.journal.read(seqs=seqs):
+        moment, body = to_iso(event.at), event.body
+        told = body["concepts"] if not recent or oldest <= event.at <= memory.now else ()
+        for position, (number, label, surface, count) in enumerate(told):
+            yield {
+                "id": f"{event.id}:{position}", "concept_id": number, "surface_form": surface, "canonical_form": label,
+                "composite_score": body["score"], "source_weight": body["weight"], "timestamp": moment, "date": moment[:10],
+                "agent_id": event.agent, "session_id": event.session, "frequency_count": count, "source": body["source"]}  # fmt: skip
 
 
 def observation_records(memory: WrittenMemory, only: str | None = None) -> Iterator[FlatRecord]:
@@ -224,19 +214,15 @@ def observation_records(memory: WrittenMemory, only: str | None = None) -> Itera
     faded: dict[int, list[int]] = {}
     for seq, row in zip(seqs, axon.mentions["concept"][gone].tolist(), strict=True):
         faded.setdefault(seq, []).append(int(axon.concepts["concept_id"][row]))
-    for event in memory.journal.tail(0, kinds=["observation"], upto=axon.seq):
-        if event.agent in names and only in (None, event.body["type"]):
-            yield _observation_of(event, faded.get(event.seq, []))
-
-
-def _observation_of(event: Event, faded: list[int]) -> FlatRecord:
-    body = event.body
-    return {
-        "id": event.id, "timestamp": to_iso(event.at), "agent_id": event.agent, "session_id": event.session,
-        "observation_type": body["type"], **{name: body[name] for name in ("text", "tags", "source")},
-        "source_weight": body["weight"], **{name: body[name] for name in ("sentiment", "extractor", "concepts")},
-        "faded": faded, "lineage": list(event.lineage),
-        **{name: body[name] for name in ("refused", "project") if body.get(name)}}  # fmt: skip
+    for event in memory.home.journal.tail(0, kinds=["observation"], upto=axon.seq):
+        body = event.body
+        if event.agent in names and only in (None, body["type"]):
+            yield {
+                "id": event.id, "timestamp": to_iso(event.at), "agent_id": event.agent, "session_id": event.session,
+                "observation_type": body["type"], **{name: body[name] for name in ("text", "tags", "source")},
+                "source_weight": body["weight"], **{name: body[name] for name in ("sentiment", "extractor", "concepts")},
+                "faded": faded.get(event.seq, []), "lineage": list(event.lineage),
+                **{name: body[name] for name in ("refused", "project") if body.get(name)}}  # fmt: skip
 
 
 def moment_document(record: FlatRecord) -> FlatRecord:
@@ -248,22 +234,18 @@ def moment_document(record: FlatRecord) -> FlatRecord:
 
 def vector_lines(searcher: Searcher, agents: list[str]) -> Iterator[str]:
     """A line an observation of these agents that has a vector of the embedder in use, in order of arrival."""
-    with searcher.home.views.reading(searcher.home.item_view) as index:
+    home, vectors = searcher.home, searcher.vectors
+    with home.views.reading(home.item_view) as index:
         texts = np.flatnonzero(index.allowed(agents=agents) & index.of_kinds([OBSERVATION.name, MOMENT.name]))
         for start in range(0, len(texts), _VECTORS_AT_ONCE):
-            yield from _vectors_of(searcher, index, texts[start : start + _VECTORS_AT_ONCE])
-
-
-def _vectors_of(searcher: Searcher, index: ItemIndex, documents: NDArray[np.int64]) -> Iterator[str]:
-    found, matrix = searcher.vectors.cache.get(index.keys(documents))
-    documents, matrix = documents[found], matrix[found]
-    seqs = index.documents["seq"][documents].tolist()
-    ids = {event.seq: event.id for event in searcher.home.journal.read(seqs=seqs)}
-    # Nine significant digits give every float32 back.
-    pattern = ",".join(["%.9g"] * matrix.shape[1])
-    for key, seq, vector in zip(index.keys(documents), seqs, matrix.tolist(), strict=True):
-        head = {"id": ids[seq], "text_hash": key.tobytes().hex(), "embedder": searcher.vectors.embedder.id}
-        yield f'{encode(head)[:-1]},"vector":[{pattern % tuple(vector)}]}}'
+            keys = index.keys(texts[start : start + _VECTORS_AT_ONCE])
+            found, matrix = vectors.cache.get(keys)
+            seqs = index.documents["seq"][texts[start : start + _VECTORS_AT_ONCE][found]].tolist()
+            ids = {event.seq: event.id for event in home.journal.read(seqs=seqs)}
+            for key, seq, vector in zip(keys[found], seqs, matrix[found].tolist(), strict=True):
+                head = {"id": ids[seq], "text_hash": key.tobytes().hex(), "embedder": vectors.embedder.id}
+                # Nine significant digits give every float32 back.
+                yield f'{encode(head)[:-1]},"vector":[{",".join(f"{number:.9g}" for number in vector)}]}}'
 
 
 AXON, SHARED, STM = "axon.json", "shared-axon.json", "stm.jsonl"
@@ -322,7 +304,7 @@ def in_places(home: Home, *, agent: str | None = None) -> list[Path]:
 
 def _placed(memory: WrittenMemory) -> dict[Path, Callable[[Path], int]]:
     """Each file where the original system looks for it, with what writes it."""
-    folder, web, cold = places(memory.settings)
+    folder, web, cold = places(memory.home.settings)
     axons = {folder / owner / "theorex" / AXON: partial(_write_axon, memory, owner) for owner in memory.owners}
     sleeping = partial(flat.write_cold, records=cold_nodes(memory))
     return {**axons, web: partial(_write_shared, memory), cold: sleeping}
@@ -340,7 +322,7 @@ def _memory(home: Home, agent: str | None) -> Iterator[WrittenMemory]:
     with axon.lock, shared.lock, short_term.lock:
         agents = [*axon.agents, *shared.agents, *short_term.agents] if agent is None else [check_agent(agent)]
         now, known = home.clock.now(), list(dict.fromkeys(agents))
-        yield WrittenMemory(axon, shared, short_term, home.journal, home.settings, now, known)
+        yield WrittenMemory(axon, shared, short_term, home, now, known)
 
 
 def _write_axon(memory: WrittenMemory, agent: str, path: Path) -> int:

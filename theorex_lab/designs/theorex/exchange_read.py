@@ -156,22 +156,19 @@ def shared_events(graph: FlatRecord, held: Callable[[str, int], bool], how: Impo
     agent has forgotten it: the shared web has no texts of its own.
     """
     ids: dict[str, int] = {}
-    concepts: dict[str, list[Body]] = {}
-    links: dict[str, list[list[int]]] = {}
+    told: dict[tuple[str, str], list[Any]] = {}  # by agent and part of the web
     for _, (key, contributions) in each_noted(problems, _placed("node", graph["nodes"]), _given, how):
         for agent, given, body in contributions:
             ids[key] = given["concept_id"]
-            concepts.setdefault(agent, []).append(given)
+            told.setdefault((agent, "concepts"), []).append(given)
             if body is not None and not held(agent, given["concept_id"]):
                 yield imported(how, "imported", body, agent), 0
     for _, given_links in each_noted(problems, _placed("edge", graph["edges"]), _links, ids, how):
         for agent, (one, other, *numbers) in given_links:
-            links.setdefault(agent, []).append([*sorted((one, other)), *numbers])
-    for agent in {**concepts, **links}:
-        for part in _parts(concepts.get(agent, [])):
-            yield imported(how, "imported_shared", {"concepts": part, "links": []}, agent), len(part)
-        for part in _parts(links.get(agent, [])):
-            yield imported(how, "imported_shared", {"concepts": [], "links": part}, agent), len(part)
+            told.setdefault((agent, "links"), []).append([*sorted((one, other)), *numbers])
+    for (agent, name), rows in told.items():
+        for part in _parts(rows):
+            yield imported(how, "imported_shared", {"concepts": [], "links": [], name: part}, agent), len(part)
 
 
 def _parts(rows: list[Any]) -> list[list[Any]]:

@@ -1,16 +1,13 @@
 """What a lab gives as `lab.theorex`: the steps of the life cycle, and what an agent knows now."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from theorex_lab.design import Face, later, on_home
-from theorex_lab.designs.theorex import lifecycle
+from theorex_lab.designs.theorex import answers, lifecycle
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.ids import check_agent
-
-if TYPE_CHECKING:
-    from theorex_lab.designs.theorex.answers import AxonView
 
 
 def _of(place: str) -> Callable[..., Any]:
@@ -44,27 +41,19 @@ class Theorex(Face):
 
     def observation_types(self) -> list[str]:
         """The types of observation that were written here, in order of their first."""
-        from theorex_lab.designs.theorex.axon import Axon
-
         return list(self.home.views.get(Axon).types)
 
-    def axon(self, *, agents: Sequence[str] | None = None) -> AxonView:
+    def axon(self, *, agents: Sequence[str] | None = None) -> answers.AxonView:
         """The concepts of all agents, or of these, as tables and graphs."""
-        from theorex_lab.designs.theorex.answers import AxonView
-
-        return AxonView(self.home, agents)
+        return answers.AxonView(self.home, agents)
 
     def sessions(self, *, agent: str = "main") -> list[str]:
         """The agent's sessions that have events which were not flushed; in a project those with events of it."""
-        from theorex_lab.designs.theorex.flash import Flash
-
         return [name for name, _ in self.home.views.get(Flash).waiting(self.home, check_agent(agent))]
 
     def query_shared(self, query: str = "", *, limit: int = 10) -> Any:
         """The concepts of the shared web that answer the query best; without one the best of all."""
-        from theorex_lab.designs.theorex.answers import query_shared
-
-        return query_shared(self.searcher, query, limit=limit)
+        return answers.query_shared(self.searcher, query, limit=limit)
 
     def flash_inject(self, session: str, *, agent: str = "main") -> str:
         """What a running session knows now: the agent's hottest concepts, and what was lately kept."""

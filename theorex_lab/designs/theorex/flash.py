@@ -6,7 +6,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -61,20 +60,15 @@ class Flash(View):
 
     def pending(self, agent: str, session: str) -> list[int]:
         """Seqs of the agent's events in the session that were not flushed, in order."""
-        owner, where = self.agents.find(agent), self.sessions.find(session)
-        mask = (self.events["agent"] == owner) & (self.events["session"] == where)
-        found: list[int] = self.events["seq"][mask].tolist()
+        mask = self.events["agent"] == self.agents.find(agent)
+        found: list[int] = self.events["seq"][mask & (self.events["session"] == self.sessions.find(session))].tolist()
         return found
-
-    def sessions_of(self, agent: str) -> list[str]:
-        """Sessions in which the agent has events that were not flushed."""
-        mine = self.events["agent"] == self.agents.find(agent)
-        return [self.sessions[number] for number in np.unique(self.events["session"][mine]).tolist()]
 
     def waiting(self, home: Home, agent: str) -> list[tuple[str, int]]:
         """The sessions that wait for a flush, each with the time (µs) of its latest event; in a project those with events of it."""
         with self.lock:
-            pending = {name: self.pending(agent, name) for name in self.sessions_of(agent)}
+            open_here = np.unique(self.events["session"][self.events["agent"] == self.agents.find(agent)]).tolist()
+            pending = {self.sessions[number]: self.pending(agent, self.sessions[number]) for number in open_here}
         found = []
         for name, seqs in pending.items():
             events = home.journal.read(seqs=seqs)
@@ -83,8 +77,7 @@ class Flash(View):
         return found
 
 
-@dataclass(frozen=True)
-class Scored:
+class Scored(NamedTuple):
     """An event with the concepts found in it, its flash score, 0..1, and the concepts by who said them."""
 
     event: Event
@@ -127,7 +120,7 @@ def echoed(scored: Sequence[Scored], weight: float) -> list[Scored]:
     ids = [[concept.concept_id for concept in one.concepts] for one in scored]
     named = Counter(chain.from_iterable(ids))
     shares = (sum(named[number] > 1 for number in own) / max(1, len(own)) for own in ids)
-    return [replace(one, score=min(1.0, one.score + weight * share)) for one, share in zip(scored, shares, strict=True)]
+    return [one._replace(score=min(1.0, one.score + weight * share)) for one, share in zip(scored, shares, strict=True)]
 
 
 def keep_best(scored: Iterable[Scored], *, max_events: int = MAX_EVENTS, max_tokens: int = MAX_TOKENS) -> list[Scored]:

@@ -6,26 +6,23 @@
 A write is `memory.observation.write_all`. Read this file first: each step is one function, leaves whole transactions in the journal, and may be repeated.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import takewhile
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.designs.theorex import flash as flashes
+from theorex_lab.designs.theorex import scores, stages
+from theorex_lab.designs.theorex.axon import Axon
+from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
+from theorex_lab.journal.view import View, Views
 from theorex_lab.memory.observation import project_in
 
-if TYPE_CHECKING:  # a write opens no view, and so does not wait for numpy
-    from theorex_lab.designs.theorex.axon import Axon
-    from theorex_lab.designs.theorex.scores import Scanned
-    from theorex_lab.designs.theorex.stages import ShortTerm
-    from theorex_lab.journal.view import View, Views
-
-V = TypeVar("V", bound="View")
+V = TypeVar("V", bound=View)
 
 
 class Flushed(NamedTuple):
@@ -48,19 +45,17 @@ def flush(home: Home, session: str, *, agent: str = "main", before: int | None =
     Each UTC day of a session has a flash of its own, so that no day crowds out another. `before` (µs UTC): only the
     events until the first that is not older.
     """
-    from theorex_lab.designs.theorex import axon, flash, scores, stages
-
-    with home.views.reading(flash.Flash) as view:
+    with home.views.reading(flashes.Flash) as view:
         pending = view.pending(check_agent(agent), session)
     waiting = list(takewhile(lambda event: before is None or event.at < before, home.journal.read(seqs=pending)))
     if not waiting:
         return Flushed(0, 0)
     upto = waiting[-1].seq
-    with home.views.reading(axon.Axon) as concepts:
-        importance = scores.importance_by_concept(concepts, home.clock.now(), home.settings, agent=agent)
+    with home.views.reading(Axon) as axon:
+        importance = scores.importance_by_concept(axon, home.clock.now(), home.settings, agent=agent)
     weight = home.settings.source_weight(agent)
-    scored = [flash.score(event, importance, weight) for event in waiting]
-    held = flash.held_by_day(flash.echoed(scored, home.settings.flash_echo_weight))
+    scored = [flashes.score(event, importance, weight) for event in waiting]
+    held = flashes.held_by_day(flashes.echoed(scored, home.settings.flash_echo_weight))
     kept = [scored for scored in held if scored.concepts and scored.score >= home.settings.flush_threshold]
     events = [event for scored in kept for event in stages.short_term_events(scored, weight)]
     # Two processes that flush at once give this event one id, so that only one of them is heard.
@@ -74,12 +69,10 @@ def flush(home: Home, session: str, *, agent: str = "main", before: int | None =
 
 def flush_idle(home: Home, agent: str) -> list[Flushed]:
     """Flush the agent's sessions without an event for flushIdleHours; of the others the days that are over."""
-    from theorex_lab.designs.theorex.flash import Flash
-
     now = home.clock.now()
     today = now - now % MICROSECONDS_PER_DAY
     idle_since = now - round(home.settings.flush_idle_hours * 3_600_000_000)
-    waiting = home.views.get(Flash).waiting(home, agent)
+    waiting = home.views.get(flashes.Flash).waiting(home, agent)
     before = {session: None if last <= idle_since else min(today, idle_since) for session, last in waiting}
     return [flush(home, session, agent=agent, before=before[session]) for session in before]
 
@@ -89,39 +82,32 @@ def graduate(home: Home, *, agent: str = "main") -> list[str]:
 
     In a project those alone that were kept in no other.
     """
-    from theorex_lab.designs.theorex.stages import ShortTerm, graduates, graduation_event
 
     def decide(view: ShortTerm) -> Iterator[Event]:
         now = home.clock.now()
-        for graduate in graduates(view, now, home.settings, agent=check_agent(agent)):
+        for graduate in stages.graduates(view, now, home.settings, agent=check_agent(agent)):
             kept = home.journal.read(seqs=sorted(set(view.records["seq"][graduate.rows].tolist())))
             if home.project in ("", project_in(kept)):
-                yield graduation_event(view, graduate, kept, home.settings, agent=agent, at=now)
+                yield stages.graduation_event(view, graduate, kept, home.settings, agent=agent, at=now)
 
     return [str(event.body["label"]) for event in _decided(home.views, ShortTerm, decide)]
 
 
 def promote(home: Home, *, agent: str = "main", force: Sequence[int] = ()) -> Promoted:
     """Give the agent's concepts above promotionThreshold, and the forced ones, to the shared web; as `scan` by project."""
-    from theorex_lab.designs.theorex.axon import Axon
-    from theorex_lab.designs.theorex.stages import SharedWeb, promotion
-
     with home.views.reading(Axon) as axon, home.views.reading(SharedWeb) as shared:
         among = axon.within(home.projects, alone=True)
         now, own = home.clock.now(), check_agent(agent)
-        event = promotion(axon, shared, now, home.settings, agent=own, force=force, among=among)
+        event = stages.promotion(axon, shared, now, home.settings, agent=own, force=force, among=among)
     done = event.body if event is not None and append_once(home.journal, [event]) else {"concepts": (), "links": ()}
     return Promoted(len(done["concepts"]), len(done["links"]))
 
 
-def scan(home: Home, *, agents: Sequence[str] | None = None) -> Scanned:
+def scan(home: Home, *, agents: Sequence[str] | None = None) -> scores.Scanned:
     """Recompute tiers, put LESS concepts that are long unseen to sleep, drop faded links. Repeating changes nothing.
 
     In a project this is done to the concepts that were mentioned there and nowhere else.
     """
-    from theorex_lab.designs.theorex import scores
-    from theorex_lab.designs.theorex.axon import Axon
-
     done = _decided_on_axon(home, scores.scan, agents)
     with home.views.reading(Axon) as axon:
         among = axon.within(home.projects, alone=True)
@@ -131,20 +117,16 @@ def scan(home: Home, *, agents: Sequence[str] | None = None) -> Scanned:
 
 def prune(home: Home, *, agents: Sequence[str] | None = None) -> int:
     """Take LESS concepts unseen for longer than pruneThresholdDays out of the axon; returns how many. As `scan` by project."""
-    from theorex_lab.designs.theorex import scores
-
     done = _decided_on_axon(home, scores.prune, agents)
     return sum(len(concepts) for event in done for concepts in event.body["concepts"].values())
 
 
 def _decided_on_axon(home: Home, decide: Callable[..., Event | None], agents: Sequence[str] | None) -> list[Event]:
     """`_decided` by a scan or a prune of these agents' concepts, in a project of those that are its alone."""
-    from theorex_lab.designs.theorex.axon import Axon
 
-    def decided(axon: Axon) -> list[Event]:
+    def decided(axon: Axon) -> Iterable[Event]:
         among = axon.within(home.projects, alone=True)
-        event = decide(axon, home.clock.now(), home.settings, agents=agents, among=among)
-        return [] if event is None else [event]
+        return filter(None, [decide(axon, home.clock.now(), home.settings, agents=agents, among=among)])
 
     return _decided(home.views, Axon, decided)
 

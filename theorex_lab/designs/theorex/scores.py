@@ -1,6 +1,6 @@
 """How an agent's concepts stand now: their scores and tiers, and the two policies that act on them, scan and prune."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from theorex_lab.clock import to_datetime
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import Axon, Floats, Ints, Mask
-from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import SCANNER
 from theorex_lab.journal.columns import Strings
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory import decay
 from theorex_lab.memory.decay import Items, Law, Tier
-from theorex_lab.memory.needed_next import Standing
 
 Chosen = Sequence[str] | None  # names; None: all
 
@@ -52,26 +50,12 @@ class Scores:
         equals: Any = tuple(column[positions] for column in self.among_equals)
         return Scores(**columns, among_equals=equals)
 
-    def best(self, limit: int) -> Ints:
-        """Rows of the `limit` best, 1 or more, best first; the others are not sorted."""
-        leading = self
-        if len(self.rows) > limit:
-            leading = self.take(np.flatnonzero(self.raw >= np.partition(self.raw, -limit)[-limit]))
-        return leading.rows[leading.order[:limit]]
-
 
 def law_of(settings: Settings) -> Law:
-    """The decay law that the settings name. Raises ConfigError for an unknown law or a parameter out of range."""
-    kind = decay.LAWS.get(settings.decay_law)
-    if kind is None:
-        raise ConfigError(f"decayLaw is {settings.decay_law!r}; allowed are {', '.join(sorted(decay.LAWS))}")
-    params = dict(settings.decay_params)
-    if "half_life_days" in kind.parameters:
-        params.setdefault("half_life_days", settings.half_life_days)
-    try:
-        return decay.make_law(settings.decay_law, **params)
-    except InvalidInput as error:
-        raise ConfigError(f"decayParams: {error}") from error
+    """The decay law that the settings name. Raises InvalidInput for an unknown law or a parameter out of range."""
+    known = getattr(decay.LAWS.get(settings.decay_law), "parameters", {})
+    half_life = {"half_life_days": settings.half_life_days} if "half_life_days" in known else {}
+    return decay.make_law(settings.decay_law, **half_life | dict(settings.decay_params))
 
 
 def items_of(axon: Axon, now: int, settings: Settings) -> Items:
@@ -79,79 +63,21 @@ def items_of(axon: Axon, now: int, settings: Settings) -> Items:
     counts, links = axon.concept_counts, axon.link_counts
     present, strength = links.present(now, settings.half_life_days)
     linked = decay.link_columns(len(axon.concepts), links.first[present], links.second[present], strength)
-    return _items(axon, settings, counts.columns(now), *linked)
-
-
-def _scored_items(axon: Axon, now: int, settings: Settings, law: Law, strengths: Floats) -> Items:
-    """`items_of` without the columns that the default law, which every scan runs on, does not read."""
-    if not isinstance(law, decay.Product):
-        return items_of(axon, now, settings)
-    n = len(axon.concepts)
-    links: Any = np.flatnonzero(strengths)
-    if 2 * len(links) > len(strengths):
-        links = slice(None)
-    absence = -strengths[links]
-    with np.errstate(divide="ignore"):
-        np.log1p(absence, out=absence)
-    absent = sum(np.bincount(axon.links[end][links], weights=absence, minlength=n) for end in ("a", "b"))
-    counts = axon.concept_counts
-    return _items(axon, settings, {"age_days": counts.age_days(now), "count": counts.count}, 1.0 - np.exp(absent))
-
-
-def _items(axon: Axon, settings: Settings, counted: dict[str, Any], *links: Any) -> Items:
-    """links: strength and mean strength; zeros where a law does not read them."""
     only_fixes = axon.concepts["fix_count"] == axon.concepts["count"]
-    # A law that reads less than all gets the columns of the others as zeros that take no memory.
-    read = {"decayed_counts": np.broadcast_to(0.0, (len(only_fixes), len(decay.COUNT_HALF_LIVES_DAYS))), **counted}
-    read |= zip(("link_strength", "mean_link_strength"), links, strict=False)
-    return Items.of(**read, half_life_cap_days=np.where(only_fixes, settings.fix_half_life_days, np.inf))
+    own = counts.columns(now) | {"half_life_cap_days": np.where(only_fixes, settings.fix_half_life_days, np.inf)}
+    return Items.of(**own, link_strength=linked[0], mean_link_strength=linked[1])
 
 
 def scores_of(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None, among: Mask | None = None) -> Scores:
     """Scores and tiers of the living concepts of these agents, or of all, at `now` (µs); of those in the mask `among`."""
-    strengths = axon.link_counts.strengths(now, settings.half_life_days)
-    return _scores_of(axon, now, settings, axon.rows_of(agents, among), strengths)
-
-
-def scores_by_agent(axon: Axon, now: int, settings: Settings, agents: Sequence[str],
-                    among: Mask | None = None) -> Iterator[tuple[str, Scores]]:  # fmt: skip
-    """Each of these agents with its concepts as `scores_of` gives them; what they share is computed once for all."""
-    together = scores_of(axon, now, settings, agents=agents, among=among)
-    owner = axon.concepts["agent"][together.rows]
-    for name in agents:
-        number = axon.agents.find(name)
-        yield name, together.take(np.flatnonzero(owner == (-1 if number is None else number)))
-
-
-def _scores_of(axon: Axon, now: int, settings: Settings, rows: Ints, strengths: Floats) -> Scores:
-    law = law_of(settings)
-    items = _scored_items(axon, now, settings, law, strengths)
-    if len(rows) < len(items):
-        items = items.take(rows)
-    raw, table = law.raw(items), axon.concepts
+    rows, law, table = axon.rows_of(agents, among), law_of(settings), axon.concepts
+    items = items_of(axon, now, settings)
+    raw = law.raw(items.take(rows) if len(rows) < len(items) else items)
     importance = law.importance(raw)
     tier = decay.tiers(importance, settings.active_threshold, settings.mild_threshold)
     tier[table["tier"][rows] == Tier.SLEEPING] = Tier.SLEEPING
     equals: Any = tuple(table[name][rows] for name in ("count", "last_seen", "concept_id"))
     return Scores(rows, raw, importance, tier, equals)
-
-
-def needed_scores(policies: Sequence[Settings], ranked: Callable[[Settings], tuple[Standing, Floats]]) -> list[float]:
-    """How high what was needed ranked under each policy, 0..1, as `memory.needed_next` scores it.
-
-    ranked: for a policy the needed items' standing among what was known, and the importance of all of that.
-    """
-    # Policies that differ in their thresholds alone rank alike, and ranking is what takes time.
-    found: dict[object, tuple[Standing, Floats]] = {}
-    scores = []
-    for policy in policies:
-        law = law_of(policy)
-        same = law.name, *law.params.values(), policy.half_life_days, policy.fix_half_life_days, policy.context_tokens
-        if same not in found:
-            found[same] = ranked(policy)
-        standing, importance = found[same]
-        scores.append(standing.score(importance, policy.mild_threshold))
-    return scores
 
 
 def spread_activation(axon: Axon, seeds: Ints, now: int, settings: Settings, *, hops: int = 2) -> Floats:
@@ -203,8 +129,7 @@ def scan(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None, amo
 
     What is LESS and was not seen for `sleep_after_days` goes to sleep. A second scan at the same time finds nothing.
     """
-    strengths = axon.link_counts.strengths(now, settings.half_life_days)
-    current = _scores_of(axon, now, settings, axon.rows_of(agents, among), strengths)
+    current = scores_of(axon, now, settings, agents=agents, among=among)
     rows, tier = current.rows, current.tier.copy()
     tier[(tier == Tier.LESS) & (axon.concept_counts.age_days(now, rows) >= settings.sleep_after_days)] = Tier.SLEEPING
     changed = np.flatnonzero(tier != axon.concepts["tier"][rows])
@@ -212,10 +137,8 @@ def scan(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None, amo
     for agent, of_agent in _by_agent(axon, rows[changed]):
         codes = tier[changed[of_agent]]
         ids = axon.concepts["concept_id"][rows[changed[of_agent]]]
-        # In the order of their first appearance, as dictionaries keep it.
-        found = codes[np.sort(np.unique(codes, return_index=True)[1])].tolist()
-        by_agent[agent] = {Tier(code).name: ids[codes == code].tolist() for code in found}
-    dropped = _weak_links(axon, strengths, rows)
+        by_agent[agent] = {Tier(code).name: ids[codes == code].tolist() for code in np.unique(codes).tolist()}
+    dropped = _weak_links(axon, axon.link_counts.strengths(now, settings.half_life_days), rows)
     body = {"tiers": by_agent, "dropped_links": dropped, "policy": policy(settings)}
     return new_event("scan", body, agent=SCANNER, at=now) if by_agent or dropped else None
 
@@ -229,10 +152,11 @@ def prune(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None,
     current = scores_of(axon, now, settings, agents=agents, among=among)
     age = axon.concept_counts.age_days(now, current.rows)
     rows = current.rows[(current.tier == Tier.LESS) & (age > settings.prune_threshold_days)]
-    by_agent: dict[str, list[dict[str, Any]]] = {}
-    for row in rows.tolist():
-        agent, names = axon.agents[int(axon.concepts["agent"][row])], ("concept_id", "count", "first_seen", "last_seen")
-        by_agent.setdefault(agent, []).append({name: axon.concepts[name][row].item() for name in names})
+    names = ("concept_id", "count", "first_seen", "last_seen")
+    by_agent = {
+        agent: [{name: axon.concepts[name][row].item() for name in names} for row in rows[of_agent].tolist()]
+        for agent, of_agent in _by_agent(axon, rows)
+    }
     body = {"concepts": by_agent, "policy": policy(settings)}
     return new_event("prune", body, agent=SCANNER, at=now) if by_agent else None
 
@@ -256,10 +180,9 @@ def _weak_links(axon: Axon, strengths: Floats, rows: Ints) -> dict[str, list[lis
 
 
 def _by_agent(axon: Axon, rows: NDArray[Any]) -> Iterator[tuple[str, NDArray[np.intp]]]:
-    """(agent, positions in `rows` of its concepts), agents in the order of their first row."""
+    """(agent, positions in `rows` of its concepts), agents in the order in which they first wrote."""
     numbers = axon.concepts["agent"][rows]
-    found, first = np.unique(numbers, return_index=True)
-    for number in found[np.argsort(first)].tolist():
+    for number in np.unique(numbers).tolist():
         yield axon.agents[number], np.flatnonzero(numbers == number)
 
 
@@ -291,20 +214,16 @@ def graph(axon: Axon, current: Scores, now: int, settings: Settings) -> Any:
     """
     import networkx as nx
 
-    result, table = nx.Graph(), axon.concepts
-    several = len(np.unique(table["agent"][current.rows])) > 1
-
-    def name(row: int) -> Any:
-        number = int(table["concept_id"][row])
-        return (axon.agents[int(table["agent"][row])], number) if several else number
-
-    nodes = frame(axon, current).to_dict("records")
-    for row, attributes in zip(current.rows[current.order].tolist(), nodes, strict=True):
-        result.add_node(name(row), **attributes)
-    links, strength = axon.link_counts.present(now, settings.half_life_days)
-    known = np.isin(axon.links["a"][links], current.rows) & np.isin(axon.links["b"][links], current.rows)
-    for link, present in zip(links[known].tolist(), strength[known].tolist(), strict=True):
-        stored = float(decay.stored_link_strength(axon.links["count"][link]))
-        ends = (int(axon.links["a"][link]), int(axon.links["b"][link]))
-        result.add_edge(name(ends[0]), name(ends[1]), strength=present, stored_strength=stored)
+    result, shown = nx.Graph(), frame(axon, current)
+    several = shown["agent_id"].nunique() > 1
+    names = zip(shown["agent_id"], shown["concept_id"], strict=True) if several else shown["concept_id"]
+    name_of = dict(zip(current.rows[current.order].tolist(), names, strict=True))
+    result.add_nodes_from(zip(name_of.values(), shown.to_dict("records"), strict=True))
+    links, present = axon.link_counts.present(now, settings.half_life_days)
+    stored = decay.stored_link_strength(axon.links["count"][links])
+    columns = (axon.links["a"][links], axon.links["b"][links], present, stored)
+    for one, other, *strengths in zip(*(column.tolist() for column in columns), strict=True):
+        if one in name_of and other in name_of:
+            ends = name_of[one], name_of[other]
+            result.add_edge(*ends, strength=strengths[0], stored_strength=strengths[1])
     return result

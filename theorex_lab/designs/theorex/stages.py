@@ -6,13 +6,13 @@ concepts to all. The shared web has ids and numbers; the labels stay in the axon
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.config import Settings
-from theorex_lab.designs.theorex.axon import Axon, Ints, Mask, numbers_of
+from theorex_lab.designs.theorex.axon import Axon, Ints, Mask
 from theorex_lab.designs.theorex.flash import Scored, said
 from theorex_lab.designs.theorex.scores import items_of, law_of, policy, scores_of
 from theorex_lab.errors import InvalidInput
@@ -55,20 +55,16 @@ class ShortTerm(View):
         # What was only said to be refused is believed no more than what a model says.
         refused, doubted = body.get("refused", ()), min(trust, TRUST["model"])
         for concept, label, surface, count in body["concepts"]:
-            texts = {"label": self.labels.number(label), "surface": self.labels.number(surface)}
-            self.records.add(
-                concept_id=concept, count=count, trust=doubted if concept in refused else trust, **texts, **of
-            )
+            of |= {"label": self.labels.number(label), "surface": self.labels.number(surface)}
+            believed = doubted if concept in refused else trust
+            self.records.add(concept_id=concept, count=count, trust=believed, **of)
 
     def _graduated(self, event: Event) -> None:
-        self._counted(event, [[event.body["concept_id"], event.body["upto"]]])
-
-    def _imported_links(self, event: Event) -> None:
-        self._counted(event, event.body["graduated"])
-
-    def _counted(self, event: Event, graduated: Sequence[Sequence[int]]) -> None:
-        for concept, upto in graduated:
+        body = event.body
+        for concept, upto in body["graduated"] if "graduated" in body else [[body["concept_id"], body["upto"]]]:
             self.graduated.add(agent=self.agents.number(event.agent), concept_id=concept, upto=upto)
+
+    _imported_links = _graduated
 
     def window(self, now: int, *, agent: str, projects: Sequence[str] | None = None) -> Ints:
         """Rows of the agent's records that are not older than fourteen days, in order; exactly fourteen stays.
@@ -78,7 +74,7 @@ class ShortTerm(View):
         table = self.records
         recent = table["at"] >= now - RETENTION_DAYS * MICROSECONDS_PER_DAY
         if projects is not None:
-            recent &= np.isin(table["project"], numbers_of(self.projects, ("", *projects)))
+            recent &= np.isin(table["project"], self.projects.numbers("", *projects))
         rows = np.flatnonzero(recent & (table["at"] <= now) & (table["agent"] == self.agents.find(agent)))
         return rows[np.argsort(table["at"][rows], kind="stable")]
 
@@ -104,8 +100,7 @@ def short_term_events(scored: Scored, weight: float) -> list[Event]:
     return events
 
 
-@dataclass(frozen=True)
-class Graduate:
+class Graduate(NamedTuple):
     """A concept on its way into the axon: rows of the records that count, and the days of its run (since 1970)."""
 
     concept_id: int
@@ -142,11 +137,8 @@ def _run_of(view: ShortTerm, rows: Ints, settings: Settings) -> tuple[int, ...]:
 def counted_upto(view: ShortTerm, agent: str) -> dict[int, int]:
     """concept_id -> up to when (µs) the agent's records of it were counted as it graduated."""
     mine = view.graduated["agent"] == view.agents.find(agent)
-    upto: dict[int, int] = {}
-    pairs = zip(view.graduated["concept_id"][mine].tolist(), view.graduated["upto"][mine].tolist(), strict=True)
-    for concept, at in pairs:
-        upto[concept] = max(at, upto.get(concept, at))
-    return upto
+    columns = (view.graduated[name][mine].tolist() for name in ("upto", "concept_id"))
+    return {concept: upto for upto, concept in sorted(zip(*columns, strict=True))}
 
 
 def first_run(days: Sequence[int], fewest: int, within: int) -> tuple[int, ...]:
@@ -258,7 +250,8 @@ def promotion(axon: Axon, shared: SharedWeb, now: int, settings: Settings, *, ag
     chosen = ((current.importance > settings.promotion_threshold) & (current.tier != Tier.SLEEPING)) | forced
     rows, before = current.rows[chosen], shared.contributed(agent)
     doubtful = zip(rows.tolist(), _hearsay(axon, rows).tolist(), strict=True)
-    concepts = [_contribution(axon, row, heard) for row, heard in doubtful if not heard or _is_corroborated(axon, row)]
+    given = [_contribution(axon, row, heard) for row, heard in doubtful]
+    concepts = [concept for concept in given if concept is not None]
     numbers = {concept["concept_id"]: tuple(concept[name] for name in _NUMBERS) for concept in concepts}
     changed = [concept for concept in concepts if before.get(concept["concept_id"]) != numbers[concept["concept_id"]]]
     links = _changed_links(axon, shared, agent, current.rows, np.fromiter({*before, *numbers}, np.int64))
@@ -275,14 +268,14 @@ def _hearsay(axon: Axon, rows: Ints) -> Mask:
     return np.isin(ids[rows], ids[heard & axon.concepts["alive"]])
 
 
-def _is_corroborated(axon: Axon, row: int) -> bool:
-    """Whether the agent itself said what strangers say too, other than to refuse it, and it looks like words."""
-    return bool(axon.concepts["affirmed"][row] >= 0) and is_worded(axon.labels[row])
+def _contribution(axon: Axon, row: int, own_alone: bool) -> dict[str, Any] | None:
+    """What an agent gives of a concept: all of its numbers, or those of the agent's own affirming mentions alone.
 
-
-def _contribution(axon: Axon, row: int, own_alone: bool) -> dict[str, Any]:
-    """What an agent gives of a concept: all of its numbers, or those of the agent's own affirming mentions alone."""
+    None where strangers say it, and the agent did not, other than to refuse it, or it does not look like words.
+    """
     table = axon.concepts
+    if own_alone and not (table["affirmed"][row] >= 0 and is_worded(axon.labels[row])):
+        return None
     names = {name: f"own_{name}" if own_alone else name for name in _NUMBERS}
     names["trust"] = "affirmed" if own_alone else "trust"
     numbers: dict[str, Any] = {name: int(table[column][row]) for name, column in names.items()}
@@ -325,16 +318,16 @@ def shared_concepts(axon: Axon, shared: SharedWeb, now: int, settings: Settings)
         return []
     rows, law = np.array([found[position] for position in known], np.int64), law_of(settings)
     concept, group = np.unique(shared.concepts["concept_id"][known], return_inverse=True)
-    items = _own_items(axon, items_of(axon, now, settings).take(rows), rows, now)
-    items = _joined(items, group, shared.concepts["count"][known])
-    importance = law.importance(raw := law.raw(items))
-    tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
     # Of each concept the contribution of the highest source weight speaks; of equal ones the latest.
     best = np.lexsort((shared.concepts["last_seen"][known], shared.concepts["source_weight"][known], group))
-    speaker = best[np.append(np.flatnonzero(np.diff(group[best])), len(best) - 1)]
-    last_seen, trust = np.full(len(concept), -(2**62)), np.zeros(len(concept), np.int64)
-    for name, highest in (("last_seen", last_seen), ("trust", trust)):
-        np.maximum.at(highest, group, shared.concepts[name][known])
+    starts = np.searchsorted(group[best], np.arange(len(concept)))
+    speaker = best[np.append(starts[1:], len(best)) - 1]
+    items = _own_items(axon, items_of(axon, now, settings).take(rows), rows, now)
+    items = _joined(items.take(best), starts, shared.concepts["count"][known][best])
+    importance = law.importance(raw := law.raw(items))
+    tier = tiers(importance, settings.active_threshold, settings.mild_threshold)
+    given = (shared.concepts[name][known][best] for name in ("last_seen", "trust"))
+    last_seen, trust = (np.maximum.reduceat(column, starts) for column in given)
     return [
         SharedConcept(
             int(concept[row]), axon.surfaces[int(rows[speaker[row]])], int(items.count[row]),
@@ -351,17 +344,13 @@ def _own_items(axon: Axon, items: Items, rows: Ints, now: int) -> Items:
     return replace(items, age_days=age, decayed_counts=items.decayed_counts * share[:, None])
 
 
-def _joined(items: Items, group: Ints, count: Ints) -> Items:
-    """Several agents' rows of a concept as one: counts add up, the latest mention and the strongest links hold."""
-    n = int(group.max()) + 1
-    age, first_age = np.full(n, np.inf), np.zeros(n)
-    np.minimum.at(age, group, items.age_days)
-    np.maximum.at(first_age, group, items.first_age_days)
-    names = ("link_strength", "mean_link_strength", "half_life_cap_days")
-    strongest = {name: np.zeros(n) for name in names}
-    for name, column in strongest.items():
-        np.maximum.at(column, group, getattr(items, name))
-    decayed = np.zeros((n, items.decayed_counts.shape[1]))
-    np.add.at(decayed, group, items.decayed_counts)
-    total = np.bincount(group, weights=count, minlength=n)
-    return Items.of(age, total, first_age_days=first_age, decayed_counts=decayed, **strongest)
+def _joined(items: Items, starts: Ints, count: Ints) -> Items:
+    """Several agents' rows of a concept as one: counts add up, the latest mention and the strongest links hold.
+
+    The rows of a concept stand together, and begin at `starts`.
+    """
+    names = ("first_age_days", "link_strength", "mean_link_strength", "half_life_cap_days")
+    highest: Any = {name: np.maximum.reduceat(getattr(items, name), starts) for name in names}
+    decayed = np.add.reduceat(items.decayed_counts, starts)
+    age, total = np.minimum.reduceat(items.age_days, starts), np.add.reduceat(count, starts)
+    return Items.of(age, total, decayed_counts=decayed, **highest)

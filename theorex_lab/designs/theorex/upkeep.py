@@ -17,7 +17,8 @@ recorded), ACTIVE against MILD, speed.
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
@@ -31,7 +32,7 @@ from theorex_lab.designs.theorex import axon, flash, lifecycle, stages
 from theorex_lab.designs.theorex.axon import Axon, Floats, Ints
 from theorex_lab.designs.theorex.design import MEMORY_SETTINGS
 from theorex_lab.designs.theorex.flash import Flash, text_of
-from theorex_lab.designs.theorex.scores import needed_scores, scores_of
+from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.evolution.nightly import for_each_agent, in_turn
 from theorex_lab.evolution.outcomes import Outcomes
@@ -55,7 +56,6 @@ _TOOLS_NAMED, _CONCEPTS_NAMED = 5, 8
 _PROMPT_CHARACTERS, _BYTES_PER_TOKEN = 200, 4
 _CHECKS = "context checked"  # what the ids of a session's checks begin with
 DRIFTING_BELOW, RECOVERING_FROM = 0.5, 0.7
-DRIFTING, RECOVERING, STABLE = "drifting", "recovering", "stable"
 
 
 @dataclass(frozen=True)
@@ -88,10 +88,8 @@ def check_context(home: Home, session: str, context_pct: float | None = None, *,
     if context_pct is not None and not 0 <= context_pct <= 100:
         raise InvalidInput(f"got a context of {context_pct} percent; allowed is 0 to 100")
     while True:
-        try:
+        with suppress(AlreadyThere):  # another process made this check of the chain; the next one sees what it found
             return _check(home, home.clock.now(), agent, session, context_pct)
-        except AlreadyThere:
-            continue  # another process made this check of the chain; the next one sees what it found
 
 
 def check_turns(home: Home, session: str, *, agent: str = "main") -> Checked | None:
@@ -194,11 +192,14 @@ def drift(home: Home, *, agent: str = "main") -> Drift:
     now, settings = home.clock.now(), home.settings
     window = round(settings.drift_window_days * MICROSECONDS_PER_DAY)
     with home.views.reading(Axon) as axon:
-        names = {int(axon.concepts["concept_id"][row]): axon.labels[row] for row in _anchors(axon, check_agent(agent))}
+        table, owner, ids = axon.observations, axon.agents.find(check_agent(agent)), axon.concepts["concept_id"]
+        moments = (table["type"] == axon.types.find(MOMENT_TYPE)) & (table["agent"] == owner)
+        anchors = axon.mentions["concept"][moments[axon.mentions["observation"]]]  # also those that were pruned
+        names = {int(ids[row]): axon.labels[row] for row in anchors.tolist()}
         current, earlier = (scores_of(axon, at, settings, agents=[agent]) for at in (now, now - window))
-        active = _ids(axon, current.rows[current.tier == Tier.ACTIVE]) & names.keys()
+        active = names.keys() & ids[current.rows[current.tier == Tier.ACTIVE]].tolist()
         # By importance, since what sleeps now did not always.
-        once = _ids(axon, earlier.rows[earlier.importance >= settings.active_threshold]) & names.keys()
+        once = names.keys() & ids[earlier.rows[earlier.importance >= settings.active_threshold]].tolist()
     coverage = len(active) / len(names) if names else 1.0
     left = sorted(names[number] for number in once - active)
     return Drift(agent, coverage, state_of(coverage, bool(left)), len(names), len(active), left)
@@ -211,20 +212,8 @@ def state_of(coverage: float, has_left: bool) -> str:
     ('drifting', 'recovering', 'stable', 'stable')
     """
     if coverage < DRIFTING_BELOW:
-        return DRIFTING
-    return RECOVERING if has_left and coverage >= RECOVERING_FROM else STABLE
-
-
-def _anchors(axon: Axon, agent: str) -> list[int]:
-    """Rows of the concepts that the agent's moments mention, also of those that were pruned."""
-    table = axon.observations
-    moments = (table["type"] == axon.types.find(MOMENT_TYPE)) & (table["agent"] == axon.agents.find(agent))
-    rows: list[int] = np.unique(axon.mentions["concept"][moments[axon.mentions["observation"]]]).tolist()
-    return rows
-
-
-def _ids(axon: Axon, rows: Ints) -> set[int]:
-    return set(axon.concepts["concept_id"][rows].tolist())
+        return "drifting"
+    return "recovering" if has_left and coverage >= RECOVERING_FROM else "stable"
 
 
 # What may be proposed.
@@ -232,7 +221,6 @@ LAW_NAMES = ("product", "weighted_sum", "recency", "power", "frequency")
 MILD_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
 # Bounds on the work of one night: records of each half, and concepts scored over all of them.
 FEWEST_RECORDS, MOST_SCORED = 20, 1_000_000
-_READ_OUTCOMES = 500
 
 
 def propose(home: Home, turned_down: frozenset[str] = frozenset()) -> Proposal:
@@ -270,15 +258,11 @@ def needs(views: Views) -> list[Need]:
     """What each recorded outcome needed, oldest first; those without concepts are left out."""
     with views.reading(Outcomes) as view:
         rows = view.select()
-        seqs, times = (view.rows[name][rows].tolist() for name in ("seq", "at"))
-        known = dict(zip(seqs, zip(times, ((1.0 + view.scores()[rows]) / 2.0).tolist(), strict=True), strict=True))
-    found = []
-    for start in range(0, len(seqs), _READ_OUTCOMES):
-        for event in views.journal.read(seqs=seqs[start : start + _READ_OUTCOMES]):
-            if event.body["concepts"]:
-                at, weight = known[event.seq]
-                found.append(Need(event.seq, at, np.unique(np.array(event.body["concepts"], np.int64)), weight))
-    return found
+        columns = (view.rows["seq"][rows], view.rows["at"][rows], (1.0 + view.scores()[rows]) / 2.0)
+        known = {seq: told for seq, *told in zip(*(column.tolist() for column in columns), strict=True)}
+    concepts = {event.seq: event.body["concepts"] for event in views.journal.read(seqs=list(known))}
+    found = {seq: np.unique(np.array(named, np.int64)) for seq, named in concepts.items() if named}
+    return [Need(seq, known[seq][0], named, known[seq][1]) for seq, named in found.items()]
 
 
 class _Untouched(Axon):
@@ -305,8 +289,13 @@ class MemoryReplay:
         for column, need in enumerate(needed):
             fold_into(self._axon, self._journal, need.seq - 1)
             known = np.flatnonzero(np.isin(self._axon.concepts["concept_id"][self._axon.rows_of()], need.concepts))
-            if len(known):
-                scores[:, column] = needed_scores(policies, partial(self._ranked, known, need.at))
+            # Policies that differ in their thresholds alone rank alike, and ranking is what takes time.
+            ranked: dict[object, tuple[Standing, Floats]] = {}
+            for row, policy in enumerate(policies if len(known) else ()):
+                days = policy.half_life_days, policy.fix_half_life_days
+                same = policy.decay_law, *policy.decay_params.items(), *days
+                standing, importance = ranked.get(same) or ranked.setdefault(same, self._ranked(known, need.at, policy))
+                scores[row, column] = standing.score(importance, policy.mild_threshold)
         return scores
 
     def _ranked(self, known: Ints, now: int, policy: Settings) -> tuple[Standing, Floats]:
@@ -329,7 +318,7 @@ def weighted_mean(scores: Floats, needed: Sequence[Need]) -> tuple[Floats, int]:
     >>> mean.tolist(), n
     ([1.0, 0.0], 1)
     """
-    known = ~np.isnan(scores[:1]).all(axis=0) if len(scores) else np.zeros(len(needed), np.bool_)
+    known = ~np.isnan(scores).any(axis=0)
     weights = np.array([need.weight for need in needed])[known]
     if not known.any():
         return np.zeros(len(scores)), 0
@@ -337,13 +326,11 @@ def weighted_mean(scores: Floats, needed: Sequence[Need]) -> tuple[Floats, int]:
 
 
 def _changes(settings: Settings) -> list[dict[str, Any]]:
-    changes = []
+    days, changes = [{"halfLifeDays": half_life} for half_life in PRODUCT_HALF_LIVES_DAYS], list[dict[str, Any]]()
+    mild = [{"mildThreshold": threshold} for threshold in MILD_THRESHOLDS if threshold <= settings.active_threshold]
     for name in LAW_NAMES:
-        has_half_life = "half_life_days" in LAWS[name].parameters
-        for half_life, mild in product(PRODUCT_HALF_LIVES_DAYS if has_half_life else (None,), MILD_THRESHOLDS):
-            if mild <= settings.active_threshold:
-                law: dict[str, Any] = {"decayLaw": name, "decayParams": {}, "mildThreshold": mild}
-                changes.append(law if half_life is None else {**law, "halfLifeDays": half_life})
+        own = days if "half_life_days" in LAWS[name].parameters else [{}]
+        changes += ({"decayLaw": name, "decayParams": {}, **least, **life} for life, least in product(own, mild))
     return changes
 
 
@@ -361,8 +348,7 @@ WORDS_CHARACTERS = 300  # of a decision, and of a result, as they are quoted
 _MOST_DAYS = 3_650
 
 
-@dataclass(frozen=True)
-class Refined:
+class Refined(NamedTuple):
     """What one refinement looked at and wrote: tags that won and lost, and ids of the observations made of them.
 
     since, until: the window, µs UTC.  Without observations nothing was written.
@@ -401,40 +387,36 @@ def refine(home: Home, *, agent: str = "main", days: float | None = None) -> Ref
         last = int(outcomes.rows["decided"][rows].max()) if len(rows) else 0
         own = rows_by_tag(outcomes, rows)
         tags = [*((tag, True) for tag in review.top), *((tag, False) for tag in review.weak)]
-        chosen = [_choice(outcomes, tag, own[tag.tag], won) for tag, won in tags]
-    known = {event.id for event in home.journal.read(ids=[choice.event_id(agent) for choice in chosen], erased=True)}
-    new = [choice for choice in chosen if choice.event_id(agent) not in known]
-    events = [event for choice in new if (event := _observation(home, agent, choice, until)) is not None]
+        chosen = [_choice(outcomes, agent, tag, own[tag.tag], won) for tag, won in tags]
+    known = {event.id for event in home.journal.read(ids=[choice.event_id for choice in chosen], erased=True)}
+    made = (_observation(home, agent, choice, until) for choice in chosen if choice.event_id not in known)
+    events = [event for event in made if event is not None]
     refined = Refined(agent, since, until, review.top, review.weak, [event.id for event in events])
     if not events:
         return refined
-    body, made = refined.to_dict(), derived_event_id("refined", agent, last)
-    done = new_event("refined", body, agent=agent, at=until, lineage=refined.observations, event_id=made)
+    body, event_id = refined.to_dict(), derived_event_id("refined", agent, last)
+    done = new_event("refined", body, agent=agent, at=until, lineage=refined.observations, event_id=event_id)
     # Another process may have refined this very window, or outcomes that were erased stood in it.
-    return refined if append_once(home.journal, [*events, done]) else replace(refined, observations=[])
+    return refined if append_once(home.journal, [*events, done]) else refined._replace(observations=[])
 
 
-@dataclass(frozen=True)
-class _Choice:
-    """A tag that stands out: its outcomes' seqs, that of the one to quote, and of the last that was decided."""
+class _Choice(NamedTuple):
+    """A tag that stands out: its outcomes' seqs, that of the one to quote, and the id of what is written of it."""
 
     tag: TagRate
     won: bool
     seqs: list[int]
     quoted: int
-    last: int
-
-    def event_id(self, agent: str) -> str:
-        return derived_event_id("refined tag", agent, self.tag.tag, self.won, self.last)
+    event_id: str
 
 
-def _choice(view: Outcomes, tag: TagRate, own: Ints, won: bool) -> _Choice:
+def _choice(view: Outcomes, agent: str, tag: TagRate, own: Ints, won: bool) -> _Choice:
     decisive = own[view.rows["success"][own] == won]
     scores = view.scores()[decisive]
     # The best success or the worst failure, the latest of equals.
     best = decisive[np.lexsort((np.arange(len(decisive)), scores if won else -scores))[-1]]
-    seqs = view.rows["seq"]
-    return _Choice(tag, won, seqs[own].tolist(), int(seqs[best]), int(view.rows["decided"][own].max()))
+    seqs, event_id = view.rows["seq"], ("refined tag", agent, tag.tag, won, int(view.rows["decided"][own].max()))
+    return _Choice(tag, won, seqs[own].tolist(), int(seqs[best]), derived_event_id(*event_id))
 
 
 def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | None:
@@ -443,18 +425,16 @@ def _observation(home: Home, agent: str, choice: _Choice, at: int) -> Event | No
     if len(outcomes) < len(choice.seqs):
         return None
     tag, quoted = choice.tag, outcomes[choice.quoted].body
-    texts = tag.tag, quoted["decision"], quoted["result"]
-    name, decision, result = (one_line(text, WORDS_CHARACTERS) for text in texts)
-    won = round(tag.n * tag.rate)
+    told, won = (tag.tag, quoted["decision"], quoted["result"]), round(tag.n * tag.rate)
+    name, decision, result = (one_line(text, WORDS_CHARACTERS) for text in told)
+    text = f"Avoid for {name} ({tag.n - won} of {tag.n} failed): {decision}. It ended with: {result}"
     if choice.won:
         text = f"What won for {name} ({won} of {tag.n}): {decision}"
-    else:
-        text = f"Avoid for {name} ({tag.n - won} of {tag.n} failed): {decision}. It ended with: {result}"
     # A summary is trusted no further than a model, and than the least of what it was made from.
     source = min(("model", *(event.body["source"] for event in outcomes.values())), key=lambda name: TRUST[name])
     kind, project = WON_TYPE if choice.won else AVOID_TYPE, project_in(outcomes.values())
     event, _ = new_observation(Entry(text, agent, at, kind, source, [tag.tag], project=project), home.settings, at)
-    return event._replace(id=choice.event_id(agent), lineage=tuple(outcome.id for outcome in outcomes.values()))
+    return event._replace(id=choice.event_id, lineage=tuple(outcome.id for outcome in outcomes.values()))
 
 
 def agents_of(home: Home) -> Iterable[str]:
