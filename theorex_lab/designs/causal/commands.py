@@ -1,12 +1,11 @@
 """The commands of causal memory: `theorex causal …`."""
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import click
 
-from theorex_lab.console import command, emit, fail, keeps_secrets, open_lab, reads_project
+from theorex_lab.console import command, emit, keeps_secrets, open_lab, reads_project
 from theorex_lab.console.options import OWN_AGENT, agent_option, own_agent
 from theorex_lab.errors import InvalidInput
 from theorex_lab.text.line import one_line
@@ -155,48 +154,3 @@ def causal_narrative(agent: str | None, brief: bool, characters: int | None) -> 
     tell = narrative.last_of_narrative if brief else narrative.narrative
     text = tell(open_lab().home, agent=agent, **({} if characters is None else {"characters": characters}))
     emit({"narrative": text, "characters": len(text)}, text.rstrip("\n") or "nothing was tried yet")
-
-
-@command("export")
-@agent_option("Only what is this agent's; default: all agents.")
-@click.option("--replace", is_flag=True, help="Replace files that are there.")
-@click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-def causal_export(folder: Path, agent: str | None, replace: bool) -> None:
-    """memory_graph.jsonl, genes.json, capsules.json and evolution_narrative.md, of all projects.
-
-    JSON: {folder, files}
-    """
-    from theorex_lab.designs.causal.files import export_graph
-    from theorex_lab.exchange.files import refuse_to_replace
-
-    if folder.is_dir() and not replace:
-        refuse_to_replace(sorted(folder.iterdir()))
-    done = export_graph(open_lab().home.in_project(""), None, folder, agent=agent)
-    rows = [f"{count:8d}  {name}" for name, count in done.files.items()]
-    emit({"folder": str(folder), "files": done.files}, "\n".join(rows) or "nothing was tried yet")
-
-
-@command("import")
-@agent_option("Whose it is, where it does not say so.", default="main")
-@click.option("--trust-own", is_flag=True, help="The files are exports of your own: what they tell is evidence.")
-@click.argument("paths", metavar="FILES…", nargs=-1, required=True, type=click.Path(path_type=Path))
-@keeps_secrets
-def causal_import(paths: tuple[Path, ...], **how: Any) -> None:
-    """Such files of any system, or folders of them; importing twice imports once. Lines that are damaged are named.
-
-    Exit code 1 where nothing could be taken in.
-
-    JSON: {files: [{file, imported, skipped, problems}], imported, skipped}
-    """
-    from theorex_lab.designs.causal.files import import_graph
-
-    home = open_lab().home
-    reports = [report for path in paths for report in import_graph(home, None, path, **how)]
-    told: dict[str, Any] = {"files": [vars(report) for report in reports]}
-    told |= {name: sum(getattr(report, name) for report in reports) for name in ("imported", "skipped")}
-    problems = [problem for report in reports for problem in report.problems]
-    if not told["imported"] + told["skipped"]:
-        nothing = "got no memory_graph.jsonl, genes.json or capsules.json there; name such files"
-        fail("; ".join(problems) or nothing, **told)
-    rows = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
-    emit(told, "\n".join([*rows, *problems]))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, audit_telling, later
+from theorex_lab.design import AuditPart, Design, NightStep, Section, audit_telling, later
 from theorex_lab.designs.causal import KINDS
 from theorex_lab.designs.causal.items import ATTEMPT, CAPSULE, GENE, CausalSettings, runs_of
 from theorex_lab.search.items import OBSERVATION
@@ -16,10 +16,6 @@ if TYPE_CHECKING:
 _HERE = "theorex_lab.designs.causal"
 _TITLES = {"banned": "What did not help before", "gene": "What helped with errors like these"}
 READ_FROM = {kind: (kind,) for kind in ("personality", "external_candidate")}
-FILES = FileLayout(
-    "memory_graph.jsonl, genes.json, capsules.json", later(f"{_HERE}.files:export_graph"), later(f"{_HERE}.files:graph_files"),
-    later(f"{_HERE}.files:import_graph"), places=later(f"{_HERE}.files:places"),
-    export_places=later(f"{_HERE}.files:export_named"), in_places=later(f"{_HERE}.files:named_files"))  # fmt: skip
 
 
 def _views() -> Sequence[type[View]]:
@@ -30,7 +26,7 @@ def _views() -> Sequence[type[View]]:
 
 DESIGN = Design(
     name="causal", face=later(f"{_HERE}.face:Causal"), kinds=KINDS, views=_views, settings=CausalSettings, leads=False,
-    items=(OBSERVATION, GENE, CAPSULE, ATTEMPT), evidence={"attempt_closed": runs_of}, files=(FILES,),
+    items=(OBSERVATION, GENE, CAPSULE, ATTEMPT), evidence={"attempt_closed": runs_of},
     sections=(Section(later(f"{_HERE}.sections:advice_lines"), _TITLES, lambda _: 0.6),),
     flush=later(f"{_HERE}.filling:fill"),
     steps=(NightStep("attempts", later(f"{_HERE}.filling:fill_at_night")), NightStep("genes", later(f"{_HERE}.genes:tend_at_night"))),
