@@ -36,16 +36,5 @@ def test_the_graph_shows_each_entity_and_what_replaced_what(facts: Any) -> None:
     assert ax.get_title() == "4 facts of 2 entities, 1970-04-11"
 
 
-def test_a_chain_and_the_beliefs_of_a_day_say_what_held(facts: Any) -> None:
-    first, second = _texts(plots.plot_chain(facts.chain("ann-001")))[:2]
-    assert first == "1970-01-11, user: Ann lives in Bath (held until 1970-04-01)"
-    assert second == "1970-04-01, user: Ann moved to York (holds)"
-    assert len(_texts(plots.plot_beliefs(facts.list(active=None), 20 * DAY))) == 1
-    crosses = [line.get_marker() for line in plots.plot_beliefs(facts.list(active=None), 92 * DAY).lines]
-    assert crosses == ["o", "X"]
-
-
 def test_an_empty_memory_is_said(facts: Any) -> None:
     assert _texts(plots.plot_fact_graph([], NOW)) == ["No facts yet"]
-    assert plots.plot_chain([]).get_title() == "No facts yet"
-    assert plots.plot_beliefs(facts.list(), DAY).get_title() == "Nothing was believed by 1970-01-02"

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from theorex_lab import Entry, Lab
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.facts import CATEGORIES, notes
-from theorex_lab.designs.facts.tree_read import check_home, duplicates
+from theorex_lab.designs.facts.tree_read import check_home
 from theorex_lab.errors import InvalidInput
 
 OLD = {"id": "ann-001", "fact": "Lives in Bath", "category": "relationship", "timestamp": "2025-02-08"}
@@ -305,15 +305,6 @@ def test_the_homes_own_chains_are_checked(tmp_path: Path) -> None:
         assert check_home(lab.home).problems == ["ann-001: the chain ann-001 → ann-002 → ann-001 is a circle"]
 
 
-def test_duplicates_are_found_within_one_entity(tmp_path: Path) -> None:
-    facts = [record(1, "Writes C++"), record(2, "Writes C"), record(3, "writes c++!"), record(4, "Sings")]
-    bob = [{**record(1, "Sings"), "id": "bob-001"}]
-    folder = tree(tmp_path / "a", {"life/people/ann/items.json": facts, "life/people/bob/items.json": bob})
-    with opened(tmp_path / "home") as lab:
-        lab.import_files(folder)
-        assert duplicates(lab.home) == (3, [["ann-001", "ann-003"]])
-
-
 def test_what_was_erased_does_not_come_back(tmp_path: Path) -> None:
     with lived(tmp_path / "home") as lab:
         lab.export_files(tmp_path / "a")
@@ -333,5 +324,3 @@ def test_the_commands_of_what_is_here(run: Run, tmp_path: Path) -> None:
     folder = str(tree(tmp_path / "a", {"life/people/ann/items.json": [OLD]}))
     assert run("import", folder, "--json").json["imported"] == 1
     assert run("fact", "validate", "--json").json == {"facts": 1, "problems": []}
-    assert run("memory-dedup", "--seed", "--json").json == {"hashes": 1, "duplicates": []}
-    assert run("fact", "dedup", "--entity", "people/ann", "--text", "lives in Bath!").out == "ann-001\n"

@@ -67,16 +67,12 @@ def concept_graph(n: int = 24, *, agents: int = 1, order: list[int] | None = Non
 
 DRAWINGS: dict[str, Callable[..., Axes]] = {
     "curves": lambda **to: plots.plot_forgetting_curves([Product(), Recency()], **to),
-    "tiers": lambda **to: plots.plot_tiers({"ACTIVE": 3, "MILD": 1, "LESS": 0, "SLEEPING": 6}, **to),
     "graph": lambda **to: plots.plot_graph(concept_graph(agents=2), **to),
-    "occupancy": lambda **to: plots.plot_occupancy(OCCUPANCY, **to),
     "in_context": lambda **to: plots.plot_in_context(SHARES, tokens=500, **to),
     "law_scores": lambda **to: plots.plot_law_scores(SCORES, **to),
 }
 EMPTY: dict[str, Callable[..., Axes]] = {
-    "tiers": lambda **to: plots.plot_tiers({}, **to),
     "graph": lambda **to: plots.plot_graph(nx.Graph(), **to),
-    "occupancy": lambda **to: plots.plot_occupancy(OCCUPANCY[:0], **to),
     "in_context": lambda **to: plots.plot_in_context(SHARES[:0], **to),
     "law_scores": lambda **to: plots.plot_law_scores(SCORES[:0], **to),
 }
@@ -122,19 +118,6 @@ class TestForgettingCurves:
         with pytest.raises(InvalidInput, match=message):
             plots.plot_forgetting_curves(laws, **more)
         assert plt.get_fignums() == []
-
-
-class TestTiers:
-    def test_bars_are_the_counts(self) -> None:
-        ax = plots.plot_tiers({"SLEEPING": 6, "ACTIVE": 3, "MILD": 1, "NEUTRAL": 0}, ax=own_axes())
-        assert [label.get_text() for label in ax.get_yticklabels()] == ["ACTIVE", "MILD", "SLEEPING"]
-        assert [bar.get_width() for bar in ax.patches] == [3, 1, 6]
-        assert [ax.get_title(), *texts(ax)] == ["10 items by tier", "3 (30%)", "1 (10%)", "6 (60%)"]
-
-    @pytest.mark.parametrize("counts", [{"HOT": 1}, {"ACTIVE": -1}])
-    def test_no_tier_or_no_count_is_refused(self, counts: dict[str, int]) -> None:
-        with pytest.raises(InvalidInput, match="allowed are ACTIVE"):
-            plots.plot_tiers(counts)
 
 
 class TestGraph:
@@ -185,15 +168,6 @@ class TestGraph:
         assert ax.texts[0].get_text() == "$\\frac{" + "x" * 18 + "…"
 
 
-class TestOccupancy:
-    def test_areas_are_stacked_counts(self) -> None:
-        ax = plots.plot_occupancy(OCCUPANCY, ax=own_axes())
-        top = ax.collections[-1].get_paths()[0].vertices[:, 1].max()
-        assert top == 10
-        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["SLEEPING", "LESS", "MILD", "ACTIVE"]
-        assert ax.get_xlim() == (0, 40)
-
-
 class TestInContext:
     def test_a_line_a_law_best_first_with_its_interval_over_days(self) -> None:
         ax = plots.plot_in_context(SHARES, tokens=500, ax=own_axes())
@@ -233,7 +207,6 @@ class TestLawScores:
 @pytest.mark.parametrize(
     ("draw", "table", "missing"),
     [
-        (plots.plot_occupancy, OCCUPANCY.drop(columns="less"), "less"),
         (plots.plot_law_scores, SCORES.drop(columns="chosen"), "chosen"),
         (plots.plot_in_context, SHARES.drop(columns="oracle"), "oracle"),
     ],

@@ -11,9 +11,7 @@ from pathlib import Path
 from string import Template
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock, to_iso
+from theorex_lab.clock import FixedClock, to_iso
 from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.log_sets.runs import record_commits
@@ -21,8 +19,6 @@ from theorex_lab.experiments.data.logs import load_logs, part
 from theorex_lab.experiments.data.sources import describe_source, packaged
 from theorex_lab.experiments.draw import plots
 from theorex_lab.experiments.draw.explorer import drawn
-from theorex_lab.experiments.replay.event_log import EventLog
-from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.replay.sessions import NOTHING, RECENT, SessionReplay, replay_sessions
 from theorex_lab.experiments.scores.access import Tuning, git_commits, log_of_commits, tune
 from theorex_lab.experiments.scores.access_log import AccessLog
@@ -38,7 +34,6 @@ MAX_COMMITS = 5_000  # the newest; older ones change neither the fit nor what is
 SIMULATION = "simulated_sessions"
 SMALL_BUDGET = 500  # tokens, in which files have most of the room
 _MOST_SESSIONS = {"session": 30, "commit": 100}  # that are replayed
-_SCANS = 100  # of the picture of tiers
 _STAGES = 4
 _AGENT = "history"  # whose notes they are
 _MOST_LETTERS = 2_000  # of a note
@@ -256,15 +251,11 @@ def _figure(replayed: SessionReplay, unit: str) -> dict[str, Any]:
 
 def _figures(lab: Lab, history: TourHistory, tuning: Tuning | None, replayed: SessionReplay | None) -> dict[str, str]:
     """Caption -> the picture as base64 PNG."""
-    recorded = EventLog.of(history.log)
-    every_days = max(float(np.ptp(recorded.time)) / MICROSECONDS_PER_DAY / _SCANS, 0.01)
     pictures: dict[str, Any] = {}
     if replayed is not None:
         pictures[f"What the context would have named, {history.unit} by {history.unit}."] = replayed.plot
     if tuning is not None:
         caption = "How well each law foretells the known files touched next (mean reciprocal rank, 95 % interval)."
         pictures[caption] = tuning.plot
-    held, graph = replay(recorded, lab.settings, every_days=every_days), lab.theorex.axon().graph()
-    pictures["Tiers of the files over time, under the settings in force."] = partial(plots.plot_occupancy, held)
-    pictures["The strongest concepts and their links."] = partial(plots.plot_graph, graph)
+    pictures["The strongest concepts and their links."] = partial(plots.plot_graph, lab.theorex.axon().graph())
     return {caption: base64.b64encode(drawn(draw)).decode() for caption, draw in pictures.items()}

@@ -16,7 +16,6 @@ from theorex_lab.console import Command, command, emit, fail, group, keeps_secre
 from theorex_lab.console.options import OWN_AGENT, own_agent
 from theorex_lab.design import later
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, notes, tree_write
-from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import TRUST
@@ -130,21 +129,6 @@ def _validate(home: Home) -> Told:
     return asdict(found), f"{found.facts} facts are well"
 
 
-def _dedup(home: Home, entity: str, text: str, seed: bool) -> Told:
-    """With --seed, facts that say exactly the same within one entity; else whether --text is one of --entity.
-
-    JSON: {hashes, duplicates: [[id]]}; of a text {hash, duplicate}
-    """
-    if not (seed or text):
-        raise InvalidInput("got no text; give --entity PATH --text TEXT, or --seed to look through all facts")
-    if not seed:
-        told = _checks("duplicate_of")(home, entity, text)
-        return told, told["duplicate"] or "new"
-    hashes, found = _checks("duplicates")(home)
-    told = {"hashes": hashes, "duplicates": found}
-    return told, f"{hashes} hashes; {'; '.join(map(' = '.join, found)) or 'no duplicates'}"
-
-
 _PATHS = "people/NAME, projects/NAME or archives/NAME."
 _ANY_ENTITY = click.option("--entity", "--kg-entity", "entity", default="", metavar="PATH", help=_PATHS)
 fact_observe = _made(
@@ -160,9 +144,6 @@ fact_review = _made(
     click.argument("verdict", metavar="VERDICT", type=click.Choice([*notes.VERDICTS])), _ANY_ENTITY,
     click.option("--abstraction", type=click.Choice(["pattern", "principle"]), default="pattern", help="Of the fact."))  # fmt: skip
 fact_validate = _made("validate", _validate)
-fact_dedup = _made(
-    "dedup", _dedup, _ANY_ENTITY, click.option("--text", default="", help="A text that may be there."),
-    click.option("--seed", is_flag=True, help="Look through all facts."))  # fmt: skip
 fact_self = group(
     "self", "",
     _made(

@@ -53,7 +53,6 @@ class FactsMemory(Face):
     add_line = on_home(work.add_line)
     lines = on_home(work.self_lines)
     check_chains = on_home(later(f"{_HERE}.tree_read:check_home"))
-    duplicates = on_home(later(f"{_HERE}.tree_read:duplicates"))
     beat = on_home(later(f"{_HERE}.heartbeat:beat"))
 
     def write(self, entity: str, text: str, *, semantic: bool = True, **given: Any) -> writing.Wrote:

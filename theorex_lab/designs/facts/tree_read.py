@@ -9,7 +9,7 @@ First comes what a record must hold, at last what is wrong with folders and with
 
 import json
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,10 +24,9 @@ from pydantic.fields import FieldInfo
 
 from theorex_lab.clock import to_microseconds
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, notes
-from theorex_lab.designs.facts.facts import Fact, Facts, facts_of
+from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.notes import STATUSES
-from theorex_lab.designs.facts.pairs import fact_hash, same_fact
 from theorex_lab.designs.facts.summaries import zone_of
 from theorex_lab.designs.facts.tree_write import MAIN, SECTIONS, said_by_day
 from theorex_lab.designs.facts.writing import check_entity
@@ -374,19 +373,3 @@ def check_home(home: Home) -> TreeCheck:
     lost = [(fact.id, old) for fact in facts for old in fact.supersedes if old not in links]
     found += [f"{fact_id}: it supersedes {old!r}, which is no fact that is there" for fact_id, old in lost]
     return TreeCheck(len(facts), found)
-
-
-def duplicates(home: Home) -> tuple[int, list[list[str]]]:
-    """How many different hashes the active facts have within their entities, and the ids of those that say exactly the same."""
-    groups: dict[tuple[str, str], list[list[Fact]]] = defaultdict(list)
-    for fact in facts_of(home):
-        alike = groups[fact.entity, fact_hash(fact.text)]
-        same = next((group for group in alike if same_fact(group[0].text, fact.text)), None)
-        alike.append([fact]) if same is None else same.append(fact)
-    return len(groups), [[fact.id for fact in group] for alike in groups.values() for group in alike if len(group) > 1]
-
-
-def duplicate_of(home: Home, entity: str, text: str) -> dict[str, Any]:
-    """The hash of a text, and the id of the entity's active fact that says exactly the same, or None."""
-    same = (fact.id for fact in facts_of(home, check_entity(entity)) if same_fact(fact.text, text))
-    return {"hash": fact_hash(text), "duplicate": next(same, None)}

@@ -10,9 +10,8 @@ from theorex_lab.designs.facts.facts import Fact
 from theorex_lab.designs.facts.items import FactSettings
 from theorex_lab.designs.facts.summaries import tier
 from theorex_lab.experiments.draw import axes
-from theorex_lab.experiments.draw.axes import LINE_COLOURS, TIER_COLOURS
+from theorex_lab.experiments.draw.axes import TIER_COLOURS
 from theorex_lab.experiments.scores.growth import DOCUMENT, Growth
-from theorex_lab.text.line import one_line
 
 # Tiers are told apart by shade as well as by colour.
 _TIERS = ("hot", "warm", "cold", "superseded")
@@ -57,39 +56,6 @@ def plot_fact_graph(facts: Sequence[Fact], now: int, *, seed: int = 0, ax: Axes 
     axes.legend_below(ax, [axes.key("entity", "s", color="#444444"), *_keys("o"), arrow], columns=6)
     ax.set_axis_off()
     return axes.finish_axes(ax, title=f"{len(shown)} facts of {len(entities)} entities, {to_iso(now)[:10]}")
-
-
-def plot_chain(chain: Sequence[Fact], *, ax: Axes | None = None) -> Axes:
-    """Facts that stood in each other's place, oldest on top: when each held, in what words, and who said it."""
-    until = ("holds" if (end := fact.superseded_at) is None else f"held until {to_iso(end)[:10]}" for fact in chain)
-    said = (f"{to_iso(fact.at)[:10]}, {fact.source}: {one_line(fact.text, 100)}" for fact in chain)
-    told = [f"{words} ({held})" for words, held in zip(said, until, strict=True)]
-    title = f"{chain[-1].entity}: {len(chain)} facts, oldest first" if chain else "No facts yet"
-    return _listed(ax, told, [fact.active for fact in chain], title)
-
-
-def _listed(ax: Axes | None, texts: Sequence[str], held: Sequence[bool], title: str) -> Axes:
-    """Texts, one below the other: what held with a dot, what had given way with a cross and in grey."""
-    ax = axes.new_axes(ax, width=10.0, height=1.0 + 0.4 * max(len(texts), 2))
-    for row, (text, holds) in enumerate(zip(texts, held, strict=True)):
-        ax.plot(0, row, "o" if holds else "X", color=LINE_COLOURS[0] if holds else _GREY, ms=8)
-        axes.note(ax, text, (0.0, row), 13, color="black" if holds else _GREY)
-    ax.set(xlim=(-0.3, 10), ylim=(max(len(texts), 1) - 0.5, -0.5))
-    ax.set_axis_off()
-    return axes.finish_axes(ax, title=title)
-
-
-def plot_beliefs(facts: Sequence[Fact], as_of: int, *, ax: Axes | None = None) -> Axes:
-    """What was believed at a time (µs UTC): the facts that held then in black, those that had given way crossed out in grey.
-
-    `facts`: all, also those that were superseded since; those of later are left out. The newest 20 are drawn.
-    """
-    known = sorted((fact for fact in facts if fact.at <= as_of), key=lambda fact: -fact.at)[: _MOST // 2]
-    told = [one_line(f"{to_iso(fact.at)[:10]} {fact.entity}: {fact.text}", 115) for fact in known]
-    held = [_state(fact, as_of) != "superseded" and fact.holds_at(as_of) for fact in known]
-    day = to_iso(as_of)[:10]
-    title = f"Believed on {day} (crosses: had given way by then)" if known else f"Nothing was believed by {day}"
-    return _listed(ax, told, held, title)
 
 
 def plot_growth(growth: Growth, ax: Axes | None = None) -> Axes:

@@ -1,6 +1,6 @@
 """Pictures of a memory: pure functions that draw on the Axes given, or on a new figure, and return the Axes."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -12,7 +12,7 @@ from matplotlib.patheffects import withStroke
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import axes
-from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Floats, Items, Law, Tier, tiers
+from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Floats, Items, Law, tiers
 from theorex_lab.memory.intervals import bootstrap_means
 
 GRAPH_NODES = 40  # beyond this many, labels no longer find room
@@ -49,24 +49,6 @@ def plot_forgetting_curves(laws: Law | Sequence[Law], *, active_threshold: float
     return ax
 
 
-def plot_tiers(counts: Mapping[str, int], *, ax: Axes | None = None) -> Axes:
-    """How many items are in each tier now, as `AxonView.tiers()` counts them: a bar a tier, with its count and share.
-
-    Raises InvalidInput for a name that is no tier or a negative count.
-    """
-    if wrong := {name: count for name, count in counts.items() if name not in axes.TIER_COLOURS or count < 0}:
-        raise InvalidInput(f"got the counts {wrong}; allowed are {', '.join(axes.TIER_COLOURS)} with counts from 0")
-    ax = axes.new_axes(ax, width=6.5, height=2.8)
-    names = [name for name in axes.TIER_COLOURS if counts.get(name) or (name in counts and name != Tier.NEUTRAL.name)]
-    numbers = [counts[name] for name in names]
-    total = sum(numbers)
-    texts = [f"{number:,} ({number / max(total, 1):.0%})" for number in numbers]
-    ax.bar_label(ax.barh(names, numbers, color=[axes.TIER_COLOURS[name] for name in names]), texts, padding=4)
-    ax.invert_yaxis()
-    title = f"{total:,} items by tier" if total else "Nothing is remembered yet"
-    return axes.finish_axes(ax, xlabel="Items", xlim=(0, 1.45 * max(numbers, default=0) or 1), title=title)
-
-
 def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
     """Concepts and their links, from `AxonView.graph()`: colour by tier, size by importance, width by link strength.
 
@@ -96,23 +78,6 @@ def plot_graph(graph: Any, *, seed: int = 0, ax: Axes | None = None) -> Axes:
     keys = [axes.key(name, "o", color=colour) for name, colour in axes.TIER_COLOURS.items() if name in found]
     axes.legend_below(ax, [*keys, axes.key("link (by strength)", ls="-", color="#7F7F7F")], columns=6)
     return ax
-
-
-def plot_occupancy(table: Any, *, ax: Axes | None = None) -> Axes:
-    """Items by tier over time, as a stacked area.
-
-    `table` (a replay, or its frame) has the columns at_days, active, mild, less and sleeping.
-    Raises InvalidInput where one is missing.
-    """
-    days, *counts = axes.columns_of(table, "at_days", "active", "mild", "less", "sleeping")
-    ax = axes.new_axes(ax)
-    if not len(days):
-        return axes.say(ax, "No events yet: nothing to count")
-    names = ("ACTIVE", "MILD", "LESS", "SLEEPING")
-    areas = ax.stackplot(days, *counts, colors=[axes.TIER_COLOURS[name] for name in names], labels=names, alpha=0.9)
-    axes.legend_beside(ax, areas[::-1])  # in the order in which the areas lie
-    ax.set(xlim=(days[0], max(days[-1], days[0] + 1)), ylim=(0, None), title="How many items each tier holds")
-    return axes.finish_axes(ax, xlabel="Days since the first event", ylabel="Items known")
 
 
 def plot_in_context(table: Any, *, tokens: int | None = None, ax: Axes | None = None) -> Axes:
