@@ -26,7 +26,6 @@ from theorex_lab.experiments.scores.access import (
     Access,
     Commit,
     Tuning,
-    from_csv,
     from_git,
     from_git_touches,
     from_jsonl,
@@ -66,21 +65,16 @@ def test_git_touches_plain_and_gzipped(tmp_path: Path) -> None:
     assert accesses(from_git_touches(plain)) == expected
 
 
-def test_jsonl_and_csv_read_the_same(tmp_path: Path) -> None:
+def test_jsonl_is_read(tmp_path: Path) -> None:
     rows = [
         {"time": "2026-01-01T01:00:00+01:00", "item": "a", "event": "x"},
         {"time": 1767225600, "item": "naïve, quoted", "event": "x"},
         {"time": "1767225660.5", "item": "a", "deleted": True},
     ]
-    jsonl, table = tmp_path / "log.jsonl", tmp_path / "log.csv"
+    jsonl = tmp_path / "log.jsonl"
     jsonl.write_text("".join(json.dumps(row) + "\n\n" for row in rows), encoding="utf-8")
-    table.write_text(
-        "time,item,event,deleted\n2026-01-01T01:00:00+01:00,a,x,\n"
-        '1767225600,"naïve, quoted",x,false\n1767225660.5,a,,TRUE\n',
-        encoding="utf-8-sig",
-    )
     expected = [(1767225600, "a", 0, False), (1767225600, "naïve, quoted", 0, False), (1767225660, "a", 1, True)]
-    assert accesses(from_jsonl(jsonl)) == accesses(from_csv(table)) == accesses(load_log(table)) == expected
+    assert accesses(from_jsonl(jsonl)) == accesses(load_log(jsonl)) == expected
     assert from_jsonl(jsonl).time[0] == to_microseconds("2026-01-01T00:00:00Z")
 
 

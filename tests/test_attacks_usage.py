@@ -84,7 +84,7 @@ AGENT_COMMANDS = [
     ["outcome", "--decision", "d", "--result", "r", "--fail"], ["judge", "--pending"], ["context-monitor", "--session", "s", "--context", "5"],
     ["moment", "a story"], ["a2a-tasks"], ["a2a-claim"], ["mcp-start"], ["serve"], ["erase"], ["export", "out"], ["import", "x"], ["install-hooks", "--yes"],
     ["dream-recall", "x"], ["memory-write", "--entity", "people/ann", "--fact", "x y"], ["memory-observe", "--text", "x y"],
-    ["causal-snapshot"], ["causal-hypothesis"], ["causal-attempt"], ["causal-close"], ["causal-narrative"],
+    ["causal-snapshot"], ["causal-hypothesis"], ["causal-attempt"], ["causal-close"],
     ["research-remember", "k", "v"], ["research-forget", "k"], ["research-post-run", "--session", "s"], ["research-import", "x"],
     ["memory-tension", "--fact1", "a", "--fact2", "b", "--text", "x y"], ["fact-review", "obs-0001", "archive"],
 ]  # fmt: skip

@@ -113,32 +113,6 @@ def test_deep_nesting_other_sources_and_taken_ids_are_refused(lab: Lab) -> None:
         lab.causal.record_capsule({**CAPSULE, "id": "gene_a"})
 
 
-def test_a_candidate_is_kept_with_less_confidence_and_is_no_gene_of_ours(lab: Lab) -> None:
-    told = lab.causal.record_external_candidate({**CAPSULE, "a2a": {"status": "promoted"}})
-    assert told is not None
-    assert told["candidate"] == {"trigger": ["log_error"], "gene": "gene_a", "confidence": pytest.approx(0.54)}
-    assert told["asset"] == {"type": "Capsule", "id": "capsule_a"}
-    assert told["content"]["a2a"] == {"status": "external_candidate"}
-    assert told["external"] == {"source": "external", "received_at": "2026-03-01T09:00:00.000Z"}
-    assert lab.causal.record_external_candidate(GENE)["candidate"] is None
-    assert (lab.causal.genes(), lab.causal.capsules()) == ([], [])
-    assert lab.causal.select_gene(SIGNALS).selected is None
-    assert lab.causal.get_advice(SIGNALS, ["gene_a"]).preferred_gene_id is None
-    assert {event.body["source"] for event in lab.journal.tail(0)} == {"import"}
-
-
-def test_a_candidate_must_be_what_its_hash_says(lab: Lab) -> None:
-    signed = {**CAPSULE, "asset_id": asset_id(CAPSULE)}
-    assert lab.causal.record_external_candidate(signed) is not None
-    with pytest.raises(InvalidInput, match="not changed on its way"):
-        lab.causal.record_external_candidate({**signed, "confidence": 1.0})
-    for without in ({}, {"type": "Gene"}, {"id": "x"}):
-        assert lab.causal.record_external_candidate(without) is None
-    for wrong in ({"type": "Script", "id": "x"}, {"type": "Gene", "id": "gene_\u0430"}):
-        with pytest.raises(InvalidInput, match="allowed"):
-            lab.causal.record_external_candidate(wrong)
-
-
 @given(draw.lists(draw.booleans(), max_size=40))
 def test_a_mark_stays_within_half_and_follows_the_outcomes(outcomes: list[bool]) -> None:
     boost = boost_after(outcomes)

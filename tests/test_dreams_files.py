@@ -1,9 +1,8 @@
-"""What leaves and enters dreams: training data, and any agent loop's runs."""
+"""What enters dreams: any agent loop's runs."""
 
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -16,7 +15,6 @@ from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.dreams import sections
 from theorex_lab.designs.dreams.strategies import Branch, Constraint, Recollection, Step, Strategy
-from theorex_lab.designs.dreams.training import export_training
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import new_event
 
@@ -68,42 +66,6 @@ def lived(lab: Lab) -> None:
 def chats(folder: Path, part: str) -> list[list[str]]:
     lines = (folder / f"{part}.jsonl").read_text().splitlines()
     return [[message["content"] for message in json.loads(line)["messages"]] for line in lines]
-
-
-def test_training_data_is_thinned_balanced_split_and_masked(lab: Lab, tmp_path: Path) -> None:
-    def call(tool: str, given: object) -> dict[str, Any]:
-        return {"reasoning": "because", "action": f"{tool}({given})", "ok": True}
-
-    same = [call("move", 1)] * 7  # of which every third stays: 3
-    many = [call("move", number) for number in range(2, 20)]
-    others = [call("turn", number) for number in range(4)] + [call("login", '{"password": "hunter2secret"}')]
-    lab.dreams.capture("drive", [*same, *many, *others, {"reasoning": "said", "action": "I am done"}])
-    lab.dreams.capture("too short", [call("turn", 9), call("turn", 8)])
-    lab.dreams.capture("failed", [call("turn", number) for number in range(30)], outcome="failure")
-    stats = export_training(lab.home, tmp_path)
-    train, held = chats(tmp_path, "train"), chats(tmp_path, "validation")
-    assert (stats["trajectories"], stats["chats"]) == (1, 12)
-    assert (
-        Counter(chat[2].partition("(")[0] for chat in train + held)
-        == {"move": 7, "turn": 4, "login": 1}
-        == stats["tools"]
-    )
-    assert (len(train), len(held)) == (11, 1)
-    assert json.loads((tmp_path / "stats.json").read_text()) == stats
-    assert "hunter2secret" not in (tmp_path / "train.jsonl").read_text() + (tmp_path / "validation.jsonl").read_text()
-    assert all("drive" in system and user == "because" for system, user, _ in train)
-    before = (tmp_path / "train.jsonl").read_bytes()
-    export_training(lab.home, tmp_path)
-    assert (tmp_path / "train.jsonl").read_bytes() == before
-
-
-def test_training_data_of_other_names_is_refused(lab: Lab, tmp_path: Path) -> None:
-    for wrong in ({"outcome": "won"}, {"source": "moon"}):
-        with pytest.raises(InvalidInput, match=r"won|moon"):
-            export_training(lab.home, tmp_path, **wrong)
-    assert export_training(lab.home, tmp_path)["chats"] == 0
-    lab.dreams.capture("one", [{"reasoning": "why", "action": "act"}, {"action": "without a reason"}])
-    assert [chat["messages"][2]["content"] for chat in lab.dreams.training_data()] == ["act"]
 
 
 def test_an_agents_run_is_what_it_was(lab: Lab) -> None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import closing
 from pathlib import Path
 
-import pandas as pd
 import pytest
-from conftest import Run
 
 from theorex_lab import Lab
 from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
-from theorex_lab.design import Design, Log
+from theorex_lab.design import Design
 from theorex_lab.designs.facts.design import DESIGN
-from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.baselines import Housed
-from theorex_lab.experiments.scores.growth import measure_growth
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.search.items import OBSERVATION
 from theorex_lab.text.line import BYTES_PER_TOKEN
@@ -83,42 +78,3 @@ def test_a_query_fills_its_room_and_never_more() -> None:
             "what is known anyway fills the room"
         )
         memory.close()
-
-
-def test_growth_counts_notes_and_says_where_days_come_again() -> None:
-    log = Log("tiny", [_said(f"Remember: always check door {day} of the depot", day) for day in range(1, 5)])
-    growth = measure_growth(log, days=8)
-    frame = growth.frame
-    assert growth.own_days == 4
-    assert frame["repeated"].tolist() == [False] * 4 + [True] * 4
-    assert frame["notes"].is_monotonic_increasing
-    assert frame["notes"].iloc[7] == 2 * frame["notes"].iloc[3]
-    assert frame["facts"].iloc[7] == frame["facts"].iloc[3] > 0, "words that come again are no new facts"
-    assert (frame["query"] <= 600).all()
-    assert json.loads(json.dumps(growth.result()))["document"]["notes"] == 27_000
-    assert "from day 5 on again word for word" in str(growth)
-    assert growth.plot().get_title() == "tiny: what a session's start costs"
-
-
-@pytest.mark.parametrize(("log", "days"), [(Log("empty", []), 10), (Log("one", [_said("Hello", 1)]), 0)])
-def test_growth_refuses_a_log_in_which_nothing_was_said(log: Log, days: int) -> None:
-    with pytest.raises(
-        InvalidInput, match=r"got \d+ days of (empty|one), in which \d texts were said; allowed is one or more of both"
-    ):
-        measure_growth(log, days=days)
-
-
-def test_the_command_measures_draws_and_refuses(run: Run, tmp_path: Path) -> None:
-    picture = tmp_path / "growth.png"
-    told = run("eval", "growth", "--json", "--picture", str(picture)).json
-    assert picture.read_bytes().startswith(b"\x89PNG")
-    assert (told["days"], told["own_days"]) == (180, 120)
-    end, month = told["metrics"]["end"], told["metrics"]["day_30"]
-    assert end["notes"] > 4 * month["notes"]
-    assert end["summaries"] < end["notes"] / 20
-    assert end["query"] <= 600
-    grown = pd.DataFrame(told["curve"]).iloc[30:120].corr()["summaries"] ** 2
-    assert grown["in_view"] > 0.8 > grown["day"]
-    refused = run("eval", "growth", "--dataset", "nowhere")
-    assert refused.code != 0
-    assert "got the log 'nowhere'" in refused.err

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.access import from_csv, from_git, from_git_touches, from_jsonl, load_log, tune
+from theorex_lab.experiments.scores.access import from_git, from_git_touches, from_jsonl, load_log, tune
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, split
 from theorex_lab.experiments.scores.fitting import _ranks
 from theorex_lab.memory.decay import Items, effective_link_strength, make_law, tiers
@@ -92,20 +92,12 @@ def test_bad_jsonl_rows_are_named(tmp_path: Path, row: str, reason: str) -> None
 
 
 def test_only_the_first_bad_rows_are_listed(tmp_path: Path) -> None:
-    file = tmp_path / "log.csv"
-    file.write_text("time,item\n" + "x,a\n" * 9)
+    file = tmp_path / "log.jsonl"
+    file.write_text('{"time": "x", "item": "a"}\n' * 9)
     with pytest.raises(InvalidInput, match="9 bad rows") as caught:
-        from_csv(file)
-    assert "row 6:" in str(caught.value)
-    assert "row 7:" not in str(caught.value)
-
-
-def test_csv_without_its_columns(tmp_path: Path) -> None:
-    file = tmp_path / "log.csv"
-    for text in ("", "when,item\n1,a\n"):
-        file.write_text(text)
-        with pytest.raises(InvalidInput, match="lacks the column"):
-            from_csv(file)
+        from_jsonl(file)
+    assert "row 5:" in str(caught.value)
+    assert "row 6:" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -121,16 +113,16 @@ def test_bad_touches(tmp_path: Path, text: str, reason: str) -> None:
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_bytes(b"\xff\xfe\xff")
-    (tmp_path / "b.csv.gz").write_bytes(b"no gzip")
+    (tmp_path / "b.jsonl.gz").write_bytes(b"no gzip")
     (tmp_path / "c.log.gz").write_bytes(gzip.compress(b"x" * 999)[:-9])
-    for name in ("a.jsonl", "b.csv.gz", "c.log.gz", "missing.csv"):
+    for name in ("a.jsonl", "b.jsonl.gz", "c.log.gz", "missing.jsonl"):
         with pytest.raises(InvalidInput, match="cannot be read"):
             load_log(tmp_path / name)
 
 
 def test_unknown_formats(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"'xml'.*git-touches"):
-        load_log(tmp_path / "a.csv", "xml")
+        load_log(tmp_path / "a.jsonl", "xml")
     with pytest.raises(InvalidInput, match="does not tell"):
         load_log(tmp_path / "a.bin")
 

@@ -104,16 +104,3 @@ def test_a_web_socket_tells_of_each_phase_and_trace(client: httpx.Client) -> Non
     assert {event["trajectory"] for event in told if event["event"] == "trace"} == ids
     assert len({event["phase"] for event in told if event["event"] == "phase"}) >= 3
     assert told[-1].keys() >= COUNTS
-
-
-def test_training_data_is_lines_of_the_agents_own(lab: Lab, client: httpx.Client) -> None:
-    send(client, GOALS[0])
-    send(client, GOALS[1], outcome="failure")
-    lab.dreams.capture("a secret of sage", [{"reasoning": "sage knows", "action": "open()"}], agent="sage")
-    answer = client.get("/export/training-data", params={"outcome": "success", "min_actions": 2})
-    assert answer.headers["content-type"] == "application/x-ndjson"
-    lines = [json.loads(line) for line in answer.text.splitlines()]
-    assert [[part["role"] for part in line["messages"]] for line in lines] == [["system", "user", "assistant"]] * 2
-    assert [line["messages"][2]["content"] for line in lines] == STEPS
-    everything = client.get("/export/training-data", params={"format": "messages"}).text
-    assert (everything.count('"messages"'), "sage knows" in everything) == (4, False)

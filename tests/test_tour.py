@@ -63,7 +63,7 @@ def _run(arguments: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.C
 
 def test_a_history_that_ends_in_a_burst_of_commits_has_a_tour(tmp_path: Path) -> None:
     tour = run_tour(_repository(tmp_path / "burst", 48, last_third_in_an_hour=True))
-    assert tour.html.count('src="data:image/png;base64,') == 4
+    assert tour.html.count('src="data:image/png;base64,') == 3
 
 
 def test_the_tour_of_a_git_history(repository: Path, tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
@@ -83,7 +83,7 @@ def test_the_tour_of_a_git_history(repository: Path, tmp_path: Path, monkeypatch
     assert (result["figure"]["unit"], result["figure"]["of"]) == ("commit", 43)
     assert result["figure"]["replayed"] == 14, "the last third"
     html = page.read_text(encoding="utf-8")
-    assert html.count('src="data:image/png;base64,') == 4
+    assert html.count('src="data:image/png;base64,') == 3
     assert not re.search(r"""(src|href)=["']?(https?:)?//""", html), "the page loads nothing from elsewhere"
     assert "<script" not in html
     assert not list(tmp_path.glob("**/theorex.db")), "the user's home is not touched"

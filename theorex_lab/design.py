@@ -277,14 +277,13 @@ class Route(NamedTuple):
     method: GET, whose arguments stand in the query; POST, whose arguments are a body of JSON; or WS, a web socket, whose first
     message is that body, and whose answers are the dictionaries with which the function calls its argument `progress`, each
     with an `event`, and at last what it returns as the event `completed`.  path: from `/`; arguments named in braces stand there.  `agent_id` is as in `AgentTool`.  answer: the
-    JSON schema of what it returns.  lines: it is a list, sent as one item a line.
+    JSON schema of what it returns.
     """
 
     method: str
     path: str
     run: Callable[..., Any]
     answer: Mapping[str, Any]
-    lines: bool = False
 
 
 class RouteRefused(InvalidInput):

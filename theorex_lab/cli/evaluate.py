@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 Report = tuple[dict[str, Any], str]
 _HELP = read_sections(__file__, "evaluate.txt")
-_NAMES = (
-    "routing failures retrieval signals supersede duplicates contradictions growth strategies costs causal research"
-)
+_NAMES = "routing failures retrieval signals supersede duplicates contradictions strategies costs causal research"
 
 
 @command("eval")
@@ -54,9 +52,6 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     duplicates: how alike people find two sentences, and thresholds from which they say the same; contradictions: whether
     they contradict each other. Half of the pairs made weights and rules, the other half reports them.
 
-    growth: what a session's start costs over 180 days as all daily notes, as the summaries of facts, as one query, beside
-    the figures that Engram claims. --picture draws it.
-
     strategies: the actions that a strategy foretells of a task, what is still found after ten dreams, and which tasks
     constraints reach; the files and commands that it names of a coding session.
 
@@ -70,13 +65,12 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
     is given, by each way to rank them.
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
-    instead of metrics; growth: {dataset, days, own_days, metrics, document, curve};
-    strategies: {dataset, scores, cycles}; causal: {dataset, n, figures, verdict};
+    instead of metrics; strategies: {dataset, scores, cycles}; causal: {dataset, n, figures, verdict};
     costs: {dataset, policies, …};
     signals: make too; duplicates and contradictions: thresholds too
     """
-    if given["picture"] and part not in ("retrieval", "growth", "costs"):
-        raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval, growth or costs")
+    if given["picture"] and part not in ("retrieval", "costs"):
+        raise InvalidInput(f"got --picture with {part}; allowed is it with retrieval or costs")
     result, text = _PARTS[part](dataset, seed, **given)
     emit(result, text)
 
@@ -125,15 +119,6 @@ def _pairs(part: str, dataset: str | None, seed: int, **_: Any) -> Report:
 
     score = statements.score_duplicates if part == "duplicates" else statements.score_contradictions
     return _beside_baselines(score(*filter(None, [dataset]), seed=seed))
-
-
-def _growth(dataset: str | None, _seed: int, picture: str | None, **_: Any) -> Report:
-    """See `measure_growth`. Raises as it does."""
-    from theorex_lab.experiments.scores.growth import measure_growth
-
-    found = measure_growth(dataset or "simulated_sessions")
-    write_picture(picture, found.plot)
-    return found.result(), str(found)
 
 
 def _strategies(dataset: str | None, seed: int, **_: Any) -> Report:
@@ -191,7 +176,7 @@ def _known(kind: str, figures: Mapping[str, Mapping[str, float]]) -> list[str]:
 _PARTS: dict[str, Callable[..., Report]] = {
     "routing": _routing, "retrieval": _retrieval, "signals": _signals,
     "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path), "supersede": _supersede,
-    "duplicates": partial(_pairs, "duplicates"), "contradictions": partial(_pairs, "contradictions"), "growth": _growth,
+    "duplicates": partial(_pairs, "duplicates"), "contradictions": partial(_pairs, "contradictions"),
     "strategies": _strategies, "costs": _costs, "causal": _causal, "research": _research}  # fmt: skip
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from theorex_lab.memory.decay import Law
 
 _LOG = "A git repository, a file of accesses, transcripts, or a data set."
-_FORMATS = ("git", "git-touches", "jsonl", "csv", "sessions")
+_FORMATS = ("git", "git-touches", "jsonl", "sessions")
 
 
 @command("tune")

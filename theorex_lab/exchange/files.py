@@ -171,8 +171,3 @@ class Importing:
         if event.at > self.latest:
             problems.append(f":{where}: the time is ahead of the clock; the clock's is taken")
         return event._replace(at=min(event.at, self.latest))
-
-    def check_size(self, event: Event) -> None:
-        """Raise InvalidInput for a body that is larger than four texts may be."""
-        if len(encode(event.body).encode()) > 4 * self.settings.max_text_bytes:
-            raise InvalidInput(f"the body of {event.id} is larger than four texts may be (setting maxTextBytes)")

@@ -37,7 +37,6 @@ class _Endpoint:
 
     def __init__(self, lab: Lab, owner: Design, route: Route, named: Callable[[str | None], str]) -> None:
         self._lab, self._owner, self.route, self._named = lab, owner.name, route, named
-        self._media = f"application/{'x-ndjson' if route.lines else 'json'}"
         fields: dict[str, Any] = {}
         for name, taken in [*inspect.signature(route.run, eval_str=True).parameters.items()][1:]:
             default = ... if taken.default is taken.empty else taken.default
@@ -58,8 +57,7 @@ class _Endpoint:
         return self.route.run(self._lab.design(self._owner), **given)
 
     def _encoded(self, body: bytes | None, strings: Mapping[str, str]) -> bytes:
-        found = self._run(self._check(body, strings))
-        return b"".join(to_json(line) + b"\n" for line in found) if self.route.lines else to_json(found)
+        return to_json(self._run(self._check(body, strings)))
 
     async def answer(self, request: requests.Request) -> responses.Response:
         """The response to a request."""
@@ -67,7 +65,7 @@ class _Endpoint:
         strings = {**({} if has_body else request.query_params), **request.path_params}
         body = await auth.read_body(request.headers, request.receive, MOST_BYTES, optional=True) if has_body else None
         found = await to_thread.run_sync(self._encoded, body, strings)
-        return responses.Response(found, headers=_PRIVATE, media_type=self._media)
+        return responses.Response(found, headers=_PRIVATE, media_type="application/json")
 
     async def talk(self, socket: websockets.WebSocket) -> None:
         """Take one message, the body; send what is told meanwhile, then the answer. A client that leaves stops nothing."""
@@ -103,7 +101,7 @@ class _Endpoint:
         if members:
             needed = taken["required"] = [name for name in needed if name in members]
             about["requestBody"] = {"required": bool(needed), "content": {"application/json": {"schema": taken}}}
-        done = {"description": "Done.", "content": {self._media: {"schema": self.route.answer}}}
+        done = {"description": "Done.", "content": {"application/json": {"schema": self.route.answer}}}
         refused = {code: {"$ref": f"#/components/responses/{code}"} for code in told["components"]["responses"]}
         told["paths"][path] = {method.lower(): {**about, "parameters": strings, "responses": {"200": done, **refused}}}
         return routing.Route(path, self.answer, methods=[method])

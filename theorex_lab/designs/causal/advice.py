@@ -36,11 +36,6 @@ class GeneAdvice:
     scores: dict[str, float]
     explanation: list[str] = field(default_factory=list)
 
-    @property
-    def current_signal_key(self) -> str:
-        """The key of the signals."""
-        return self.signal_key
-
     def to_dict(self) -> dict[str, Any]:
         """As JSON holds it."""
         return {**vars(self), "banned_gene_ids": sorted(self.banned_gene_ids)}

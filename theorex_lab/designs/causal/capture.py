@@ -243,7 +243,7 @@ def _about(home: Home, signals: Sequence[str], selected_gene: Given | None, obse
            mutation: Given | None = None, personality_state: Given | None = None, selector: Given | None = None,
            drift_enabled: bool = False, selected_by: str = "selector", capsules_used: Sequence[str] = ()) -> dict[str, Any]:  # fmt: skip
     """What hypotheses and attempts say alike."""
-    from theorex_lab.designs.causal.personality import checked_mutation, personality_key
+    from theorex_lab.designs.causal.outcomes import checked_mutation, personality_key
 
     if len(capsules_used) > _MOST_CAPSULES:
         raise InvalidInput(f"got {len(capsules_used)} capsules; allowed are {_MOST_CAPSULES}")

@@ -6,7 +6,7 @@ from typing import Any
 import click
 
 from theorex_lab.console import command, emit, keeps_secrets, open_lab, reads_project
-from theorex_lab.console.options import OWN_AGENT, agent_option, own_agent
+from theorex_lab.console.options import OWN_AGENT, own_agent
 from theorex_lab.errors import InvalidInput
 from theorex_lab.text.line import one_line
 
@@ -137,20 +137,3 @@ def causal_advice(signals: tuple[str, ...], genes: tuple[str, ...], drift: bool,
     banned, prefer = told["banned_gene_ids"], told["preferred_gene_id"] or "none: nothing is known"
     rows = [f"{score:.3g} {gene}{' (banned)' if gene in banned else ''}" for gene, score in told["scores"].items()]
     emit(told, "\n".join([f"prefer {prefer}", *rows, *told["explanation"]]))
-
-
-@command("narrative")
-@reads_project
-@agent_option("Only of this agent.")
-@click.option("--summary", "brief", is_flag=True, help="Only the last eight.")
-@click.option("--characters", type=click.IntRange(0), metavar="N", help="At most; default 12,000, of a summary 4,000.")
-def causal_narrative(agent: str | None, brief: bool, characters: int | None) -> None:
-    """The last outcomes, the newest last: when, under which signals, what was tried, what came of it.
-
-    JSON: {narrative, characters}
-    """
-    from theorex_lab.designs.causal import narrative
-
-    tell = narrative.last_of_narrative if brief else narrative.narrative
-    text = tell(open_lab().home, agent=agent, **({} if characters is None else {"characters": characters}))
-    emit({"narrative": text, "characters": len(text)}, text.rstrip("\n") or "nothing was tried yet")

@@ -36,7 +36,6 @@ class Causal(Face):
     select_gene = on_home(later(f"{_HERE}.selector:select_gene"))
     record_gene = on_home(later(f"{_HERE}.genes:record_gene"))
     record_capsule = on_home(later(f"{_HERE}.genes:record_capsule"))
-    record_external_candidate = on_home(later(f"{_HERE}.genes:record_external_candidate"))
     mark_genes = on_home(later(f"{_HERE}.genes:mark_genes"))
     distill = on_home(later(f"{_HERE}.genes:distill"))
     task_match = on_home(later(f"{_HERE}.genes:task_match"))

@@ -9,15 +9,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.design import Face
 from theorex_lab.designs.causal import SIGNAL_KEY
 from theorex_lab.designs.causal.advice import is_banned, records
-from theorex_lab.designs.causal.capture import asset_event, asset_id, checked_fraction, checked_id, document_form, in_ms
+from theorex_lab.designs.causal.capture import asset_event, asset_id, checked_fraction, checked_id
 from theorex_lab.designs.causal.graph import Graph, assets_of
 from theorex_lab.designs.causal.items import causal_settings, gene_text
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL, checked_signals, normalized_signals, stable_hash, trimmed
-from theorex_lab.designs.causal.outcomes import at_most, number_of
-from theorex_lab.designs.causal.personality import CATEGORIES
+from theorex_lab.designs.causal.outcomes import CATEGORIES, at_most, number_of
 from theorex_lab.designs.causal.selector import DISTILLED, MOST_BOOST, marks_in, texts_in
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
@@ -90,31 +88,6 @@ def _record(home: Home, asset: Asset, project: str, source: str, agent: str, lin
                 return {**told, "asset_id": made}
     home.journal.append([event])
     return {**told, "asset_id": made}
-
-
-def record_external_candidate(home: Home, asset: Mapping[str, Any], *, agent: str = "main") -> dict[str, Any] | None:
-    """Record a gene or a capsule that comes from outside; returns the event in the document's form, None without a type or an id.
-
-    It is kept as content that is trusted least, with the status external_candidate, a capsule at its confidence times the
-    setting externalConfidence; it is no evidence, nothing selects it, and it is never done. Raises InvalidInput as
-    `checked_asset`, and where its asset_id is not the hash of its content.
-    """
-    if not asset.get("type") or not asset.get("id"):
-        return None
-    content = checked_asset(asset)
-    if (said := asset.get("asset_id")) is not None and said != (made := asset_id(asset)):
-        raise InvalidInput(
-            f"got the asset_id {said!r:.80} for content of {made}; allowed is what was not changed on its way"
-        )
-    candidate = None
-    if content["type"] == "Capsule":
-        content["confidence"] = round(content.get("confidence", 0.0) * causal_settings(home).external_confidence, 6)
-        candidate = {name: content.get(name) for name in ("trigger", "gene", "confidence")}
-    content["a2a"] = {"status": "external_candidate"}
-    external = {"source": "external", "received_at": in_ms(home.clock.now())}
-    named = {"type": content["type"], "id": content["id"]}
-    body = {"external": external, "asset": named, "candidate": candidate, "content": content, "source": "import"}
-    return document_form(Face(home).append("external_candidate", body, agent=check_agent(agent)))
 
 
 def boost_after(outcomes: Iterable[bool]) -> float:

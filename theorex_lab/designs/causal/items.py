@@ -71,7 +71,6 @@ class CausalSettings(SettingsRecord):
     cheapest: bool = tunable(
         True, "whether the cheapest of genes not told from the best is preferred, where costs are known")  # fmt: skip
     drift: bool = tunable(False, "whether genes are also drawn at random, bans left aside")
-    external_confidence: float = tunable(0.6, "factor of the confidence of what comes from outside", ge=0, le=1)
 
 
 def causal_settings(home: Home) -> CausalSettings:

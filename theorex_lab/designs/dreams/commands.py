@@ -143,22 +143,3 @@ def dream_undo(strategy: str) -> None:
     dreams.undo_merge(strategy)
     now = dreams.strategy(strategy)
     emit({"strategy_id": now.id, "version": now.version}, f"{now.id} is as it was in version {now.version}")
-
-
-@command("export-training")
-@tends_project
-@click.option("--outcome", default="success", help="Only trajectories that came out so; '' for any.")
-@click.option("--source", default="", help="Where they were lived, such as real_world; default: anywhere.")
-@click.option("--min-actions", type=click.IntRange(1), default=3, help="Calls of tools that one must have.")
-@click.option("--seed", type=click.IntRange(0), default=42, help="Seed of what is drawn.")
-@click.argument("folder", metavar="OUT", type=click.Path(file_okay=False, path_type=Path))
-def dream_export_training(folder: Path, **how: Any) -> None:
-    """A chat for each call of a tool, train.jsonl and, a tenth, validation.jsonl, with stats.json: of the same call in a row
-    every third, of one tool at most 60 %. Secrets are masked; files that are there are replaced.
-
-    JSON: {trajectories, chats, train, validation, seed, tools}
-    """
-    from theorex_lab.designs.dreams.training import export_training
-
-    told = export_training(open_lab().home, folder, **how)
-    emit(told, "\n".join(f"{name:<13}{value}" for name, value in told.items()))

@@ -37,7 +37,6 @@ class Dreams(Face):
     undo_merge = on_home(later(f"{_HERE}.consolidate:undo_merge"))
     begin_traversal = on_home(later(f"{_HERE}.strategies:begin_traversal"))
     next_step = on_home(later(f"{_HERE}.strategies:next_step"))
-    training_data = on_home(later(f"{_HERE}.training:training_data"))
 
     def dream(self, dreamer: Any = None, **given: Any) -> Any:
         """One cycle over what waits; see `engine.dream`."""

@@ -3,7 +3,7 @@
 # No `from __future__ import annotations`: what serves these functions reads their annotations.
 import json
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AliasChoices, BaseModel, Field
 
@@ -102,14 +102,6 @@ def traverse(dreams: Dreams, node_id: str) -> Told:
     node(dreams, node_id)
     out, into = ([edge._asdict() for edge in side] for side in dreams.edges(node_id))
     return {"node_id": node_id, "edges_out": out, "edges_in": into}
-
-
-def training_data(
-    dreams: Dreams, outcome: Ended | None = None, source: _Origin | None = None, min_actions: _Many = 1,
-    format: Literal["jsonl", "messages"] = "jsonl", agent_id: str = "",  # noqa: ARG001 - Evolving Memory takes it too
-) -> list[Any]:  # fmt: skip
-    """The actions of an agent's trajectories, as lines for training."""
-    return list(dreams.training_data(outcome=outcome, source=source, min_actions=min_actions, agent=agent_id))
 
 
 def _nodes(dreams: Dreams, node_id: str) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Pictures of facts: the graph of entities, chains of what replaced what, beliefs, and growth."""
+"""A picture of facts: the graph of entities, and what replaced what."""
 
 from collections.abc import Sequence
 
@@ -11,14 +11,11 @@ from theorex_lab.designs.facts.items import FactSettings
 from theorex_lab.designs.facts.summaries import tier
 from theorex_lab.experiments.draw import axes
 from theorex_lab.experiments.draw.axes import TIER_COLOURS
-from theorex_lab.experiments.scores.growth import DOCUMENT, Growth
 
 # Tiers are told apart by shade as well as by colour.
 _TIERS = ("hot", "warm", "cold", "superseded")
 COLOURS = {name: TIER_COLOURS[level] for name, level in zip(_TIERS, ("ACTIVE", "MILD", "LESS", "NEUTRAL"), strict=True)}
-_GREY, _MOST = "#7F7F7F", 40
-_CURVES = {
-    "notes": "all daily notes", "summaries": "summaries of all entities", "query": "one query of at most 600 tokens"}  # fmt: skip
+_MOST = 40
 
 
 def _state(fact: Fact, now: int) -> str:
@@ -56,21 +53,3 @@ def plot_fact_graph(facts: Sequence[Fact], now: int, *, seed: int = 0, ax: Axes 
     axes.legend_below(ax, [axes.key("entity", "s", color="#444444"), *_keys("o"), arrow], columns=6)
     ax.set_axis_off()
     return axes.finish_axes(ax, title=f"{len(shown)} facts of {len(entities)} entities, {to_iso(now)[:10]}")
-
-
-def plot_growth(growth: Growth, ax: Axes | None = None) -> Axes:
-    """Tokens at a session's start, day by day, in three ways, beside the document's figures (crosses); a log scale."""
-
-    ax, frame = axes.new_axes(ax, width=9.0), growth.frame
-
-    for number, (name, label) in enumerate(_CURVES.items()):
-        ax.plot(frame["day"], frame[name].where(frame[name] > 0), color=axes.colour_of(number), label=label)
-        ax.plot(DOCUMENT["day"], DOCUMENT[name], "X", color=axes.colour_of(number), ms=9)
-    handles = [*ax.get_legend_handles_labels()[0], axes.key("the document's figure", "X", color="#444444")]
-    if growth.own_days < len(frame):
-        ax.axvspan(growth.own_days, len(frame), color="#EEEEEE", zorder=0)
-        axes.note(ax, "the log's days\nagain, word for word", (growth.own_days + 2, 4 * DOCUMENT["query"]), fontsize=8)
-    ax.set_yscale("log")
-    axes.legend_below(ax, handles, columns=2)
-    title = f"{growth.dataset}: what a session's start costs"
-    return axes.finish_axes(ax, xlabel="days", ylabel="tokens at a session's start", title=title)

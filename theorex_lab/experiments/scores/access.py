@@ -6,7 +6,6 @@ it by what keeping costs in tokens and what forgetting costs in things asked for
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import subprocess
@@ -68,7 +67,7 @@ def git_commits(path: str | Path, limit: int | None = None) -> list[Commit]:
     try:
         done = subprocess.run(command, capture_output=True, check=False)
     except FileNotFoundError as error:
-        raise InvalidInput("git was not found on this machine; install it, or export the log as csv") from error
+        raise InvalidInput("git was not found on this machine; install it, or export the log as JSON Lines") from error
     if done.returncode != 0:
         reason = done.stderr.decode(errors="replace").strip()
         read = f"got the repository {str(path)!r}, which git cannot read: {reason}"
@@ -147,25 +146,6 @@ def _json_row(line: str) -> Access:
     if not isinstance(fields, dict):
         raise InvalidInput(f"got {line[:60]!r}; allowed is an object with time and item")
     return _row(fields)
-
-
-def from_csv(file: str | Path) -> AccessLog:
-    """From a table with a header: the columns time, item and, if there are, event and deleted; plain or gzipped.
-
-    Times as in `from_jsonl`. Raises InvalidInput as it does, and where time or item has no column.
-    """
-    reader = csv.DictReader(line for _, line in _read_lines(file))
-    if missing := ", ".join(sorted({"time", "item"} - set(reader.fieldnames or ()))):
-        raise InvalidInput(f"{file} lacks the column {missing}; allowed are time,item[,event][,deleted]")
-    return _log(_numbered(reader, file), _row, file)
-
-
-def _numbered(reader: csv.DictReader[str], file: str | Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        for fields in reader:
-            yield reader.line_num, fields
-    except csv.Error as error:
-        raise InvalidInput(f"got the table {file}, which is no csv after line {reader.line_num}: {error}") from error
 
 
 def _row(fields: dict[str, Any]) -> Access:
@@ -248,7 +228,7 @@ def from_sessions(name: str | Path) -> AccessLog:
 
 
 def load_log(path: str | Path, format: str | None = None) -> AccessLog:
-    """The access log at a path; without a format its name decides: a git repository, else .csv, .jsonl or touches.
+    """The access log at a path; without a format its name decides: a git repository, else .jsonl or touches.
 
     Another folder, and a name that is no path, are `sessions`: transcripts, or a data set that `load_logs` knows.
 
@@ -260,7 +240,7 @@ def load_log(path: str | Path, format: str | None = None) -> AccessLog:
 
 
 _READERS: dict[str, Callable[[str | Path], AccessLog]] = {
-    "git": from_git, "git-touches": from_git_touches, "jsonl": from_jsonl, "csv": from_csv, "sessions": from_sessions}  # fmt: skip
+    "git": from_git, "git-touches": from_git_touches, "jsonl": from_jsonl, "sessions": from_sessions}  # fmt: skip
 
 
 def _format_of(path: Path) -> str:
@@ -270,7 +250,7 @@ def _format_of(path: Path) -> str:
 
     if not path.exists() and str(path).partition("/")[0].partition(":")[0] in {**LOGS, **GIVEN}:
         return "sessions"
-    suffixes = {".csv": "csv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".log": "git-touches"}
+    suffixes = {".jsonl": "jsonl", ".ndjson": "jsonl", ".log": "git-touches"}
     suffix = path.with_suffix("").suffix if path.suffix == ".gz" else path.suffix
     if suffix not in suffixes:
         formats = f"name one of {', '.join(_READERS)}; of recorded sessions, transcripts or one of {', '.join(LOGS)}"
