@@ -17,8 +17,7 @@ from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.experiments.bench.measure import texts
 from theorex_lab.experiments.data import dataset_files
 from theorex_lab.experiments.data.dataset_files import DATASETS
-from theorex_lab.experiments.scores.retrieval import kept_embedder
-from theorex_lab.experiments.scores.statements import (
+from theorex_lab.experiments.scores.labelled import (
     Pairs,
     auc,
     pearson,
@@ -27,6 +26,7 @@ from theorex_lab.experiments.scores.statements import (
     sentence_pairs,
     threshold,
 )
+from theorex_lab.experiments.scores.retrieval import kept_embedder
 
 needs_data = pytest.mark.skipif(not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder")
 quiet = pytest.mark.filterwarnings("ignore::theorex_lab.experiments.data.dataset_files.LicenceNotice")

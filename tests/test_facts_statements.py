@@ -12,8 +12,8 @@ from theorex_lab.designs.facts.pairs import fact_hash, normal_form, same_fact, s
 from theorex_lab.designs.facts.statements import cue_of, read_statement
 from theorex_lab.designs.facts.superseding import Superseding
 from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.scores.labelled import score_fact_updates
 from theorex_lab.experiments.scores.retrieval import kept_embedder
-from theorex_lab.experiments.scores.statements import score_fact_updates
 
 needs_data = pytest.mark.skipif(not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder")
 

@@ -25,8 +25,7 @@ from theorex_lab.experiments.data.datasets import load_local_runs
 from theorex_lab.experiments.draw import routing_plots as plots
 from theorex_lab.experiments.draw.explorer import to_png
 from theorex_lab.experiments.draw.routing_plots import describe_choices, draw_matrix, matrix_explorer
-from theorex_lab.experiments.scores.routing import PolicyScore
-from theorex_lab.experiments.scores.routing_runs import (
+from theorex_lab.experiments.scores.costs import (
     COLUMNS,
     MatrixSettings,
     Runs,
@@ -36,6 +35,7 @@ from theorex_lab.experiments.scores.routing_runs import (
     run_sources,
     set_runs,
 )
+from theorex_lab.experiments.scores.routing import PolicyScore
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event, new_event
 

@@ -97,7 +97,7 @@ def _retrieval(dataset: str | None, _seed: int, path: str, picture: str | None, 
 
 def _supersede(dataset: str | None, seed: int, path: str, **_: Any) -> Report:
     """See `score_fact_updates`; `path` says which of the set's, or another log. Raises InvalidInput for another set."""
-    from theorex_lab.experiments.scores.statements import score_fact_updates
+    from theorex_lab.experiments.scores.labelled import score_fact_updates
 
     if dataset not in (None, "fact_updates"):
         raise InvalidInput(f"got data set {dataset!r}; allowed is fact_updates, with --file another log")
@@ -115,9 +115,9 @@ def _signals(dataset: str | None, seed: int, **_: Any) -> Report:
 
 def _pairs(part: str, dataset: str | None, seed: int, **_: Any) -> Report:
     """See `score_duplicates` or `score_contradictions`, as `part` says. Raises InvalidInput for another set."""
-    from theorex_lab.experiments.scores import statements
+    from theorex_lab.experiments.scores import labelled
 
-    score = statements.score_duplicates if part == "duplicates" else statements.score_contradictions
+    score = labelled.score_duplicates if part == "duplicates" else labelled.score_contradictions
     return _beside_baselines(score(*filter(None, [dataset]), seed=seed))
 
 

@@ -24,10 +24,8 @@ from theorex_lab.text.doors import kept_value
 
 Given = Mapping[str, Any]
 EVENT_TYPE = "MemoryGraphEvent"
-LINES = {"signal": "signal_snapshot", "outcome": "attempt_closed"}  # kinds as lines call them, where that differs
-LINES |= {kind: kind for kind in ("hypothesis", "attempt", "external_candidate")}
 USED = ("latency_ms", "tokens", "cost")
-_LINE_OF = {kind: line for line, kind in LINES.items()}
+_LINE_OF = {"signal_snapshot": "signal", "attempt_closed": "outcome"}  # kinds as the document calls them
 _KEPT = "signal mutation personality gene action hypothesis capsules".split()  # of an attempt, by what closes it
 _OBSERVED_CHARACTERS, MOST_OBSERVED = 2_000, 64
 _ACTION = "act_"  # before the id of its attempt
@@ -47,7 +45,13 @@ class RecordedAction(NamedTuple):
 def document_form(event: Event) -> dict[str, Any]:
     """An event as a line of memory_graph.jsonl has it."""
     kept = {name: value for name, value in event.body.items() if name not in ("v", "project", "source")}
-    return {"type": EVENT_TYPE, "kind": _LINE_OF[event.kind], "id": event.id, "ts": in_ms(event.at), **kept}
+    return {
+        "type": EVENT_TYPE,
+        "kind": _LINE_OF.get(event.kind, event.kind),
+        "id": event.id,
+        "ts": in_ms(event.at),
+        **kept,
+    }
 
 
 def in_ms(at: int) -> str:

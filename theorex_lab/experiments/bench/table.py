@@ -57,7 +57,7 @@ def number(value: float) -> str:
 
 def rows() -> dict[str, BenchRow]:
     """All rows by name."""
-    for family in ("peers", "causal", "research"):
+    for family in ("peers", "designs"):
         import_module(f"theorex_lab.experiments.bench.{family}")
     return ROWS
 

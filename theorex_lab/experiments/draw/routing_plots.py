@@ -11,7 +11,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from theorex_lab.experiments.draw import axes
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
-from theorex_lab.experiments.scores.routing_runs import MatrixSettings, Runs, query_types
+from theorex_lab.experiments.scores.costs import MatrixSettings, Runs, query_types
 
 HEURISTIC = "heuristic"  # what decides where the matrix knows too little
 _UNUSABLE: dict[str, Any] = {"facecolor": "#F2F2F2", "edgecolor": "#DDDDDD", "hatch": "///"}
