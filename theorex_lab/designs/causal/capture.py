@@ -43,7 +43,7 @@ class RecordedAction(NamedTuple):
 
 
 def document_form(event: Event) -> dict[str, Any]:
-    """An event as a line of memory_graph.jsonl has it."""
+    """An event as the document writes it on a line."""
     kept = {name: value for name, value in event.body.items() if name not in ("v", "project", "source")}
     return {
         "type": EVENT_TYPE,

@@ -1,7 +1,8 @@
 """The heartbeat: what is done every half hour, phase by phase; one that fails is told, and the next runs.
 
 State, extract, synthesis, validate and report, as Engram has them. How far captures were read is kept once all of them
-were, and forwards alone: a heartbeat that is killed anywhere is made good by the next. Extract reads the sentences of people and agents that signal something worth keeping; a flush does it too.
+were, and forwards alone: a heartbeat that is killed anywhere is made good by the next. Extract reads the sentences of people
+and agents that signal something worth keeping; a flush does it too.
 """
 
 import re
