@@ -184,8 +184,6 @@ REFUSED: list[tuple[int, str, str, dict[str, Any], str]] = [
     (422, "GET", "/query", {"params": {"q": " "}}, "got the query ' '"),
     (422, "GET", "/query", {"params": {"q": "x", "k": "1"}}, "k: Extra inputs are not permitted"),
     (422, "POST", "/route", {"json": {"query": "x", "top_k": 0}}, "top_k"),
-    (422, "GET", "/export/training-data", {"params": {"outcome": "great"}}, "outcome"),
-    (422, "GET", "/export/training-data", {"params": {"min_actions": "many"}}, "min_actions"),
 ]  # fmt: skip
 
 

@@ -226,11 +226,12 @@ def test_tune_prints_and_writes_the_settings(repository: Path, tmp_path: Path, m
 
 def test_tune_adopts_what_it_advises(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     """A few hundred rare concepts fit into the context, which the default threshold leaves half empty."""
-    home, log = tmp_path / "home", tmp_path / "log.csv"
+    home, log = tmp_path / "home", tmp_path / "log.jsonl"
     home.mkdir()
     (home / "config.json").write_text('{"pruneThresholdDays": 60}')
-    rows = [f"{1_600_000_000 + day * 86_400},c{number}" for day in range(200) for number in (day % 7, day * 13 % 60)]
-    log.write_text("\n".join(["time,item", *rows]) + "\n")
+    uses = [(day, number) for day in range(200) for number in (day % 7, day * 13 % 60)]
+    rows = [{"time": 1_600_000_000 + day * 86_400, "item": f"c{number}"} for day, number in uses]
+    log.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     code, result = _run(["tune", "--log", str(log), "--home", str(home), "--json", "--write"], monkeypatch, capsys)
     assert (code, result["adopted"], result["advice"]["adopt"]) == (0, True, True)
     assert result["advice"]["low"] > 0
@@ -247,16 +248,17 @@ def test_what_is_advised_for_files_is_written_for_the_sessions(tmp_path: Path, m
 
 
 def test_tune_names_bad_rows(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
-    log = tmp_path / "log.csv"
-    log.write_text("time,item\n2026-01-01T00:00:00Z,a\n2026-01-01,b\nyesterday,c\n")
+    log = tmp_path / "log.jsonl"
+    times = ("2026-01-01T00:00:00Z", "2026-01-01", "yesterday")
+    log.write_text("".join(f'{{"time": "{time}", "item": "a"}}\n' for time in times))
     code, result = _run(["tune", "--log", str(log), "--json"], monkeypatch, capsys)
     assert code == 1
+    assert "row 2" in result["error"]
     assert "row 3" in result["error"]
-    assert "row 4" in result["error"]
     assert "without an offset" in result["error"]
 
 
-@pytest.mark.parametrize("command", [["tune", "--log", "log.csv"], ["tour"], ["eval", "routing"]])
+@pytest.mark.parametrize("command", [["tune", "--log", "log.jsonl"], ["tour"], ["eval", "routing"]])
 def test_a_seed_below_zero_is_refused_before_anything_runs(command: list[str], monkeypatch: Any, capsys: Any) -> None:
     code, result = _run([*command, "--seed", "-1", "--json"], monkeypatch, capsys)
     assert code == 2

@@ -35,7 +35,7 @@ def replay(recorded: EventLog, settings: Settings, *, every_days: float = 1.0, n
 
     The grid of scans ends at `now` (µs; default: the last mention); what came after `now` is left out. Raises
     InvalidInput where nothing was mentioned by then, or for an `every_days` that is not above 0 or gives over
-    100,000 scans; ConfigError for a law that the settings get wrong.
+    100,000 scans; and for a law that the settings get wrong.
 
     >>> from theorex_lab.experiments.scores.access_log import AccessLog
     >>> day = 86_400_000_000
