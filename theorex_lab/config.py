@@ -93,6 +93,9 @@ class Settings(SettingsRecord):
 
     # What is taken in and given back.
     max_text_bytes: int = tunable(65_536, "longest text that is accepted", "bytes of UTF-8", ge=1, le=16_777_216)
+    ingest_max_bytes: int = tunable(32 << 20, "largest file that `ingest` reads", "bytes", ge=1 << 10, le=1 << 30)
+    vision_model: str | None = tunable(None, "the model of `models` that describes pictures; none: they are not shown")
+    vision_tokens: int = tunable(0, "what it may cost each time something is taken in", "tokens", ge=0, le=10_000_000)
     source_weights: dict[str, Weight] = tunable({}, "credibility of an agent, 0 to 1; 0.7 where none is given")
     context_tokens: int = tunable(2_000, "budget of the boot context", "tokens", ge=50, le=1_000_000)
     context_designs: list[str] = tunable([], "designs whose sections the context has; none named: those that lead")

@@ -14,7 +14,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import open_journal
 from theorex_lab.project import check_project
-from theorex_lab.search.items import CORRECTION, ItemKind
+from theorex_lab.search.items import OWN_ITEMS, ItemKind
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -76,7 +76,7 @@ class Home:
                 allowed = "1 to 32 of a-z 0-9 _ starting with a letter"
                 raise InvalidInput(f"got a design named {design.name!r}; allowed are {allowed}")
         names = [name for design in found for name in (design.name, *design.kinds)]
-        items = [CORRECTION.name, *(kind.name for kind in item_kinds(found))]
+        items = [kind.name for kind in (*OWN_ITEMS, *item_kinds(found))]
         if twice := [name for known in (names, items) for name in known if known.count(name) > 1]:
             allowed = "one of each name, of each kind of event and of items"
             raise InvalidInput(f"got two designs with {twice[0]!r}; allowed is {allowed}")
@@ -186,7 +186,7 @@ def item_view(designs: Iterable[Design], *, labels: bool = False) -> type[ItemIn
     """The search index over the texts, or the labels, of these designs, in whatever order they are named."""
     from theorex_lab.search.index import item_index
 
-    items = (CORRECTION, *item_kinds(sorted(designs, key=lambda design: design.name)))
+    items = (*OWN_ITEMS, *item_kinds(sorted(designs, key=lambda design: design.name)))
     items = tuple(kind for kind in items if kind.label == labels)
     return item_index(items, "labels" if labels else "items")
 

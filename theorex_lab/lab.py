@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.nightly import NightlyReport
     from theorex_lab.evolution.outcomes import OutcomeLog
     from theorex_lab.exchange.files import Exported, FileReport
+    from theorex_lab.ingest.documents import Ingested, Reader
     from theorex_lab.ingest.importing import Imported
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
@@ -343,13 +344,14 @@ class Lab:
         from theorex_lab.dispatch.traces import Traces
         from theorex_lab.evolution.outcomes import Outcomes
         from theorex_lab.journal.view import verify
+        from theorex_lab.memory.documents import Documents
         from theorex_lab.memory.evidence import evidence_view
         from theorex_lab.memory.marks import Marks
         from theorex_lab.memory.projects import projects_view
         from theorex_lab.routing.recall import Recall
 
         own: tuple[type[View], ...] = (self.home.item_view, self.home.label_view, projects_view(self.home), Traces)
-        own += (evidence_view(self.home), Recall, Tasks, Outcomes, Marks)
+        own += (evidence_view(self.home), Recall, Tasks, Outcomes, Marks, Documents)
         found = verify(self.views, (*own, *(view for design in self.home.designs for view in design.views())))
         if not self.home.project or found.problems:
             return found
@@ -421,6 +423,16 @@ class Lab:
         from theorex_lab.ingest.importing import import_transcripts
 
         return import_transcripts(self.home, Path(path).expanduser(), **how)
+
+    def ingest(self, *paths: str | Path, reader: Reader | None = None, **how: Any) -> Ingested:
+        """Take in documents, or by another reader what it reads; `how` as `ingest.documents.ingest` takes it.
+
+        `reader`: `ingest.code.CODE`, or `images(home)` and `videos(home)` of `ingest.media`; None reads documents.
+        """
+        from theorex_lab.ingest.documents import ingest
+        from theorex_lab.ingest.text import DOCUMENTS
+
+        return ingest(self.home, [Path(path).expanduser() for path in paths], reader or DOCUMENTS, **how)
 
     def close(self) -> None:
         """Close the journal, after the calls of models that are under way; a temporary home is removed."""

@@ -143,7 +143,8 @@ class ModelClient:
     def complete(self, prompt: Prompt, **options: Any) -> Completion:
         """Ask the model once; `timeout_seconds` bounds the whole call, with all its tries and waits.
 
-        `options`: json_schema, max_tokens, temperature, seed, timeout_seconds; None leaves what is set.
+        `options`: json_schema, max_tokens, temperature, seed, timeout_seconds, images (data URIs, shown with the last
+        message); None leaves what is set.
         `prompt`: one user message, or messages {"role": system|user|assistant, "content": text}. With `json_schema` the
         answer has to be JSON that satisfies it (numbers written as text do not) and is found parsed in `data`.
         Raises InvalidInput for a prompt or schema of another shape, UnusableAnswer for an answer that cannot be used,
@@ -152,7 +153,8 @@ class ModelClient:
         from theorex_lab.search.wire import Deadline
 
         json_schema, timeout_seconds = options.pop("json_schema", None), options.pop("timeout_seconds", None)
-        body: dict[str, Any] = {"model": self.model, "messages": _messages(prompt), **self._defaults}
+        messages = _with_images(_messages(prompt), options.pop("images", ()))
+        body: dict[str, Any] = {"model": self.model, "messages": messages, **self._defaults}
         body |= {name: value for name, value in options.items() if value is not None}
         check = None
         if json_schema is not None:
@@ -310,6 +312,13 @@ def _messages(prompt: Prompt) -> list[ChatMessage]:
         if not isinstance(message["content"], str):
             raise InvalidInput(f"got a content of the type {type(message['content']).__name__}; allowed is a text")
     return [{"role": message["role"], "content": encodable(message["content"])} for message in messages]
+
+
+def _with_images(messages: list[ChatMessage], images: Sequence[str]) -> list[dict[str, Any]]:
+    if not images:
+        return [{**message} for message in messages]
+    shown = [{"type": "image_url", "image_url": {"url": uri}} for uri in images]
+    return [*messages[:-1], {**messages[-1], "content": [{"type": "text", "text": messages[-1]["content"]}, *shown]}]
 
 
 def _checked_timeout(seconds: float) -> float:

@@ -11,6 +11,7 @@ from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.context import ChosenLines, Context, choose, render
 from theorex_lab.memory.context_file import CONTEXT_FILE, CONTEXTS_FOLDER, NO_PROJECT, project_context, write_context
+from theorex_lab.memory.documents import DOCUMENTS, SUMMARY
 from theorex_lab.memory.filling import age_in_words
 from theorex_lab.memory.marks import find_item, mark
 from theorex_lab.memory.observation import TRUST, owner_of
@@ -25,12 +26,12 @@ _DECISION_CHARACTERS = LINE_CHARACTERS // 2
 
 def boot_context(home: Home, *, tokens: int | None = None, query: str = "") -> Context:
     """What the next session is given now, within `tokens` (default: the setting contextTokens)."""
-    return render(home, home.clock.now(), more=[WHAT_FAILED], tokens=tokens, query=query)
+    return render(home, home.clock.now(), more=MORE, tokens=tokens, query=query)
 
 
 def boot_lines(home: Home, *, tokens: int | None = None, query: str = "") -> ChosenLines:
     """The lines that make up `boot_context`."""
-    return choose(home, home.clock.now(), more=[WHAT_FAILED], tokens=tokens, query=query)
+    return choose(home, home.clock.now(), more=MORE, tokens=tokens, query=query)
 
 
 def boot_inject(home: Home, output: Path) -> Context:
@@ -118,3 +119,5 @@ def _line(event: Event, now: int) -> Line:
 
 
 WHAT_FAILED = Section(what_failed, {FAILURE: "What failed"})
+# What every context has beside the designs' sections.
+MORE = (SUMMARY, WHAT_FAILED, DOCUMENTS)

@@ -21,7 +21,7 @@ class Projects(View):
 
     name = "projects"
     code = 1
-    kinds = (*"observation outcome trace_started task_submitted tool_used prompt turn_ended session_ended".split(),
+    kinds = (*"observation document outcome trace_started task_submitted tool_used prompt turn_ended session_ended".split(),
              *MARKS)  # fmt: skip
 
     def __init__(self) -> None:

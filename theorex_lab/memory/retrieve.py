@@ -18,7 +18,7 @@ from theorex_lab.search.blend import Passages, WordScores, blend, likeliest, sho
 from theorex_lab.search.embed import Matrix
 from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, fuse_reciprocal_rank
 from theorex_lab.search.index import ItemIndex
-from theorex_lab.search.items import CORRECTION
+from theorex_lab.search.items import OWN_ITEMS
 from theorex_lab.search.lexical import tokenize
 
 MAX_RESULTS = 1_000
@@ -252,7 +252,7 @@ class Searcher:
 
     def _check_kinds(self, kinds: Sequence[str]) -> None:
         items = (kind for design in self.home.designs for kind in design.items)
-        known = list(dict.fromkeys(kind.name for kind in (*items, CORRECTION)))  # designs may share a kind
+        known = list(dict.fromkeys(kind.name for kind in (*items, *OWN_ITEMS)))  # designs may share a kind
         for kind in kinds:
             if kind not in known:
                 near = "".join(difflib.get_close_matches(kind, known, n=1, cutoff=0))

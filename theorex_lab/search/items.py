@@ -94,3 +94,25 @@ def _observed(event: Event) -> tuple[ItemText, ...]:
 
 # What was written, which any design may bring, and several may.
 OBSERVATION = ItemKind("observation", {"observation": _observed})
+
+
+def _parts(code: bool) -> Callable[[Event], Iterable[ItemText]]:
+    """The parts of a file that was taken in: its symbols, or its sections; their names are searched too."""
+
+    def texts(event: Event) -> Iterable[ItemText]:
+        file = event.body["file"]
+        for number, node_type, name, text, line, _ in event.body["parts"]:
+            if node_type.startswith("code_") == code:
+                yield ItemText(number, f"{name}\n{text}", (), f"{file}:{line} › {name}")
+
+    return texts
+
+
+def _gone(event: Event) -> Iterable[str]:
+    return list(event.body["gone"])
+
+
+SECTION = ItemKind("section", {"document": _parts(code=False)}, hides={"document": _gone})
+SYMBOL = ItemKind("symbol", {"document": _parts(code=True)}, hides={"document": _gone})
+# What every home finds, whichever designs work in it.
+OWN_ITEMS = (CORRECTION, SECTION, SYMBOL)

@@ -1,0 +1,208 @@
+"""Source code: modules, classes, functions and methods with their signatures, comments, calls and imports, by tree-sitter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import import_module
+from inspect import cleandoc
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from theorex_lab.errors import InvalidInput
+from theorex_lab.ingest.documents import Reader
+from theorex_lab.memory.documents import Part
+from theorex_lab.text.line import folded
+from theorex_lab.text.sections import read_sections
+
+if TYPE_CHECKING:
+    from tree_sitter import Node, Parser, Query
+
+# By the ending of a file's name: its language, the package that parses it, and the function there that gives the grammar.
+LANGUAGES = {
+    **dict.fromkeys((".py", ".pyi"), ("python", "tree_sitter_python", "language")),
+    **dict.fromkeys((".js", ".jsx", ".mjs", ".cjs"), ("javascript", "tree_sitter_javascript", "language")),
+    **dict.fromkeys((".ts", ".mts", ".cts"), ("typescript", "tree_sitter_typescript", "language_typescript")),
+    ".tsx": ("typescript", "tree_sitter_typescript", "language_tsx"),
+    ".go": ("go", "tree_sitter_go", "language"), ".rs": ("rust", "tree_sitter_rust", "language")}  # fmt: skip
+_NAMED = {"call": "calls", "import": "imports", "word": "words", "said": "said"}  # what counts for the symbol around it
+_SYMBOLS = ("class", "function", "module")
+_MOST_WORDS, _MOST_LINKS, _SIGNATURE, _DOC, _SAID = 120, 60, 400, 2_000, 600
+_COMMENT = re.compile(r"^\s*(?:///?!?|/\*+!?|\*+/?|#+)\s?|\s*\*+/\s*$", re.MULTILINE)
+_WORD = re.compile(r"\w+")
+_DOTTED = re.compile(r"[\w.:!$?]{1,80}")
+_QUOTES = re.compile(r"^[a-zA-Z]*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$")
+
+
+@dataclass
+class _Symbol:
+    """A symbol while its file is read: its part of the file, the owners around it, and what it names itself."""
+
+    kind: str
+    node: Node
+    name: str
+    body: Node | None = None
+    owners: list[str] = field(default_factory=list)
+    calls: list[str] = field(default_factory=list)
+    imports: list[str] = field(default_factory=list)
+    words: list[str] = field(default_factory=list)
+    said: list[str] = field(default_factory=list)
+
+    @property
+    def qualified(self) -> str:
+        """The name behind those of its owners."""
+        return ".".join([*self.owners, self.name])
+
+
+def read_code(file: str, source: bytes) -> tuple[list[Part], int]:
+    """The symbols of a source file, the file itself first as a module, and how many places of it do not parse.
+
+    Raises ImportError where the extra `ingest` is not installed.
+
+    >>> parts, broken = read_code("a.py", b"class Cache:\\n    def get(self, key):\\n        return load(key)")
+    >>> [part.name for part in parts], parts[2].node_type, broken
+    (['a', 'Cache', 'Cache.get'], 'code_method', 0)
+    """
+    from tree_sitter import QueryCursor
+
+    parser, query = _grammar(*LANGUAGES["." + file.rpartition(".")[2].lower()])
+    root = parser.parse(source).root_node
+    found = _Found(file.rpartition("/")[2].rpartition(".")[0], root)
+    for _, captured in QueryCursor(query).matches(root):
+        found.add({name: nodes[0] for name, nodes in captured.items()})
+    return list(found.parts()), found.broken
+
+
+@cache
+def _grammar(language: str, package: str, function: str) -> tuple[Parser, Query]:
+    from tree_sitter import Language, Parser, Query
+
+    grammar = Language(getattr(import_module(package), function)())
+    return Parser(grammar), Query(grammar, read_sections(__file__, "code.txt")[language] + "\n(ERROR) @error")
+
+
+class _Found:
+    """What the query finds in a file."""
+
+    def __init__(self, stem: str, root: Node) -> None:
+        self._module, self.broken = _Symbol("module", root, stem), 0
+        self._symbols: dict[int, _Symbol] = {}
+        self._owners: list[tuple[Node, str]] = []
+        self._named: list[tuple[int, str, str]] = []
+
+    def add(self, captured: dict[str, Node]) -> None:
+        """Take in one match of the query."""
+        for kind, node in captured.items():
+            if kind in _SYMBOLS:
+                self._symbols.setdefault(node.id, _Symbol(kind, node, _text(captured["name"]), captured.get("body")))
+            elif kind == "owner":
+                self._owners.append((node, _text(captured["name"]).partition("<")[0]))
+            elif kind == "error":
+                self.broken += 1
+            elif kind in _NAMED:
+                self._named.append((node.start_byte, kind, _text(node)))
+
+    def parts(self) -> Iterator[Part]:
+        """The module, then its symbols in the order of the file."""
+        self._place()
+        symbols, seen = [self._module, *sorted(self._symbols.values(), key=lambda one: one.node.start_byte)], set[str]()
+        for symbol in symbols:
+            name = symbol.qualified
+            while name in seen:  # defined again, as under a condition
+                name += "'"
+            seen.add(name)
+            yield _part(symbol, name, symbol is self._module)
+
+    def _place(self) -> None:
+        """Give each symbol its owners, and each call, import and word to the innermost symbol around it."""
+        spans = [(symbol.node, symbol) for symbol in self._symbols.values()]
+        found: list[tuple[int, int, int, Any]] = [(at, 0, 1, (kind, text)) for at, kind, text in self._named]
+        found += [(node.start_byte, -node.end_byte, 0, one) for node, one in [*self._owners, *spans]]
+        opened: list[tuple[int, _Symbol | str]] = []
+        for start, end, _, what in sorted(found, key=lambda one: one[:3]):
+            while opened and opened[-1][0] <= start:
+                opened.pop()
+            around = [one for _, one in opened]
+            if isinstance(what, tuple):
+                inner = next((one for one in reversed(around) if isinstance(one, _Symbol)), self._module)
+                getattr(inner, _NAMED[what[0]]).append(what[1])
+                continue
+            if isinstance(what, _Symbol):
+                what.owners = [one if isinstance(one, str) else one.name for one in around]
+                if what.kind == "function" and around and (isinstance(around[-1], str) or around[-1].kind == "class"):
+                    what.kind = "method"
+            opened.append((-end, what))
+
+
+def _text(node: Node) -> str:
+    return (node.text or b"").decode("utf-8", "replace")
+
+
+def _once(names: list[str], most: int) -> list[str]:
+    return [*dict.fromkeys(filter(None, map(folded, names)))][:most]
+
+
+def _part(symbol: _Symbol, name: str, is_file: bool) -> Part:
+    """A symbol as it is kept: its signature, what its comment says, and the names in it, which are searched too."""
+    calls = [call for call in _once(symbol.calls, _MOST_LINKS) if _DOTTED.fullmatch(call)]
+    imports = [text.strip("\"'") for text in _once(symbol.imports, _MOST_LINKS)]
+    doc = _doc(symbol, is_file)
+    start, end = symbol.node.start_byte, symbol.body.start_byte if symbol.body is not None else symbol.node.end_byte
+    source = (symbol.node.text or b"")[: end - start][: 4 * _SIGNATURE]
+    signature = "module " + name if is_file else folded(source.decode("utf-8", "replace"))[:_SIGNATURE].rstrip(" {:=>")
+    told_already = {*_WORD.findall(" ".join([signature, *calls, *imports]))}
+    words = [word for word in _once(symbol.words, _MOST_WORDS) if word not in told_already]
+    told = [signature, doc, f"Calls: {', '.join(calls)}." if calls else ""]
+    said = folded(
+        " ".join(
+            _COMMENT.sub("", text)
+            for text in _once(symbol.said, _MOST_WORDS)
+            if folded(_COMMENT.sub("", text))[:80] not in folded(doc)
+        )
+    )
+    told += [f"Says: {said[:_SAID]}" if len(said) > 2 else ""]
+    told += [f"Imports: {'; '.join(imports)}." if imports else "", f"Names: {', '.join(words)}." if words else ""]
+    links = [("calls", call) for call in calls] + [("imports", text) for text in imports]
+    links += [("in", ".".join(symbol.owners))] if symbol.owners else []
+    return Part(
+        f"code_{symbol.kind}", name, "\n".join(filter(None, told)), symbol.node.start_point[0] + 1, tuple(links)
+    )
+
+
+def _doc(symbol: _Symbol, is_file: bool) -> str:
+    """What the comment or docstring of a symbol says."""
+    inside = symbol.node if is_file else symbol.body
+    first = inside.named_children[0] if inside is not None and inside.named_children else None
+    if first is not None and first.type == "expression_statement" and first.named_children[0].type == "string":
+        return cleandoc(_QUOTES.sub("", _text(first).strip()))[:_DOC]
+    lines, node = list[str](), first if is_file else _before(symbol.node)
+    while node is not None and ("comment" in node.type or node.type in ("attribute_item", "decorator")):
+        if "comment" in node.type:
+            lines.append(_COMMENT.sub("", _text(node)))
+        node = node.next_named_sibling if is_file else node.prev_named_sibling
+    return "\n".join(line.strip() for line in (lines if is_file else lines[::-1]))[:_DOC].strip()
+
+
+def _before(node: Node) -> Node | None:
+    """What stands before a symbol, or before the statement that it is the first of, as of an export."""
+    while (
+        node.prev_named_sibling is None
+        and node.parent is not None
+        and node.parent.start_point[0] == node.start_point[0]
+    ):
+        node = node.parent
+    return node.prev_named_sibling
+
+
+def _read(path: Path, name: str, content: bytes) -> tuple[list[Part], list[str]]:
+    if path.suffix.lower() not in LANGUAGES:
+        raise InvalidInput(f"its language is not known; allowed are {', '.join(LANGUAGES)}")
+    if b"\0" in content[:8_192]:
+        raise InvalidInput("it holds bytes that no source code has")
+    parts, broken = read_code(name, content)
+    return parts, [f"{broken} places do not parse; {len(parts) - 1} symbols were read"] if broken else []
+
+
+CODE = Reader("code 1", lambda: LANGUAGES, _read, "ingest")

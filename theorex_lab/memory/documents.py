@@ -1,0 +1,175 @@
+"""Files that were taken in: which are known and in which state, and what a context says of them and of a session that was summed up."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from theorex_lab.clock import MICROSECONDS_PER_DAY
+from theorex_lab.design import Line, Section, Wanted
+from theorex_lab.home import Home
+from theorex_lab.ids import derived_event_id
+from theorex_lab.journal.columns import Names, Table
+from theorex_lab.journal.event import Body, Event
+from theorex_lab.journal.view import View
+from theorex_lab.memory.filling import age_in_words
+from theorex_lab.memory.observation import TRUST, Entry, Written, write_all
+from theorex_lab.memory.retrieve import Searcher
+from theorex_lab.search.items import SECTION, SYMBOL
+from theorex_lab.text.line import one_line
+
+SUMMARY_TAG = "session-summary"
+# What a session's summary tells, and the type of observation that each is.
+SUMMED_UP = {"investigated": "discovery", "learned": "decision", "completed": "feature", "next": "change"}
+_DOCUMENT, _SUMMARY = "document", "summary"  # kinds of lines
+_MOST_FOUND, _MOST_FILES, _MOST_SYMBOLS, _RECENT_EVENTS = 6, 5, 12, 2_000
+
+
+class Part(NamedTuple):
+    """A part of a file: a section, or a symbol of its code.
+
+    node_type: section, code_module, code_class, code_function, code_method, image or scene.  name: headings, or the qualified
+    name.  line: where it begins, from 1; of a PDF the page, of a film the second.  links: pairs of relation and target.
+    """
+
+    node_type: str
+    name: str
+    text: str
+    line: int = 1
+    links: Sequence[tuple[str, str]] = ()
+
+
+class Known(NamedTuple):
+    """The state in which a file was taken in: hash of its content ('' once it is gone), and the seq of the event that holds it."""
+
+    digest: str
+    seq: int
+
+
+class Documents(View):
+    """The files that are known, by agent, project and name, each with its state."""
+
+    name = "documents"
+    code = 1
+    kinds = ("document",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.files, self.digests = Names(), Names()
+        self.rows = Table(seq="i8", digest="i8")
+
+    def _document(self, event: Event) -> None:
+        project, file, moved = (event.body.get(name, "") for name in ("project", "file", "moved_from"))
+        self._put(event, project, file, event.body["digest"])
+        if moved:
+            self._put(event, project, moved, "")
+
+    def _put(self, event: Event, project: str, file: str, digest: str) -> None:
+        row = self.files.number(f"{event.agent}\n{project}\n{file}")
+        self.rows.grow(len(self.files) - len(self.rows))
+        self.rows.put(row, seq=event.seq, digest=self.digests.number(digest))
+
+    def state(self, agent: str, project: str, file: str) -> Known | None:
+        """The state of a file, None where it is not there."""
+        row = self.files.find(f"{agent}\n{project}\n{file}")
+        return None if row is None else self._state(row)
+
+    def _state(self, row: int) -> Known | None:
+        digest = self.digests[int(self.rows["digest"][row])]
+        return Known(digest, int(self.rows["seq"][row])) if digest else None
+
+    def known(self, agent: str, project: str) -> dict[str, Known]:
+        """By name, the files of an agent in a project that are there."""
+        own = f"{agent}\n{project}\n"
+        rows = ((key.removeprefix(own), self._state(row)) for row, key in enumerate(self.files) if key.startswith(own))
+        return {name: known for name, known in rows if known is not None}
+
+
+def document_body(file: str, digest: str, parts: Sequence[Part], before: Body | None, **more: str) -> Body:
+    """The body of a file's event: its parts, each under the id that it had before where its name is the same.
+
+    before: the body that holds the file's earlier state; its parts are gone.  more: source, project, moved_from.
+    """
+    held = {part[2]: part[0] for part in before["parts"]} if before else {}
+    rows, used = [], set[str]()
+    for number, part in enumerate(parts):
+        known = held.get(part.name)
+        new = derived_event_id(more.get("project", ""), file, part.name, number if known in used else "")
+        item = new if known is None or known in used else known
+        used.add(item)
+        rows.append([item, *part])
+    return {"file": file, "digest": digest, "parts": rows, "gone": [*held.values()], **more}
+
+
+def sum_up(home: Home, said: dict[str, str], *, agent: str, session: str = "") -> list[Written]:
+    """Keep what a session says of itself, by the names of SUMMED_UP, in one transaction. Raises as `write_all`."""
+    entries = [
+        Entry(f"{name.capitalize()}: {text}", agent, None, SUMMED_UP[name], "agent", [SUMMARY_TAG], session)
+        for name, text in said.items()
+    ]
+    return write_all(home, entries)
+
+
+def summary_lines(home: Home, wanted: Wanted) -> list[Line]:
+    """The last summary of a session of the home's project, or of none."""
+    with home.views.reading(home.item_view) as index:
+        seqs = index.documents["seq"][index.allowed(tag=SUMMARY_TAG, projects=home.projects)]
+        found = home.journal.read(seqs=sorted(seqs.tolist())[-2 * len(SUMMED_UP) :])
+    last = [event for event in found if event.at <= wanted.now and TRUST[event.body["source"]] >= TRUST["agent"]]
+    last = [event for event in last if (event.at, event.agent) == (last[-1].at, last[-1].agent)]
+    age = age_in_words((wanted.now - last[-1].at) / MICROSECONDS_PER_DAY) if last else ""
+    why = "what the last session that was summed up said of itself"
+    return [
+        Line(_SUMMARY, event.agent, one_line(f"{event.body['text']} ({age})"), None, (event.id,), (), why)
+        for event in last
+    ]
+
+
+def document_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
+    """What of files and code fits the query; without one, what is defined in the files that were touched last."""
+    if not wanted.query:
+        yield from _touched(home, wanted.now)
+        return
+    with home.views.reading(Documents) as view:
+        if not len(view.rows):
+            return
+    kinds = [SECTION.name, SYMBOL.name]
+    found = Searcher(home).search(wanted.query, kinds=kinds, projects=home.projects, limit=_MOST_FOUND)
+    events = {event.id: event for event in home.journal.read(ids=list({*found.events}))}
+    for hit, event in zip(found, map(events.__getitem__, found.events), strict=True):
+        text = one_line(f"{hit.about}: {hit.text.partition(chr(10))[2]}")
+        yield Line(_DOCUMENT, hit.agent, text, _heard(event), (hit.id,), (), f"fits the prompt, {hit.score:.2f}")
+
+
+def _touched(home: Home, now: int) -> Iterator[Line]:
+    """The files that were touched last and whose symbols are known, each with these."""
+    with home.views.reading(Documents) as view:
+        there = np.flatnonzero(view.rows["digest"] >= 0)
+        known = {tuple(view.files[row].split("\n", 2)): int(view.rows["seq"][row]) for row in there.tolist()}
+    start = max(home.journal.last_seq() - _RECENT_EVENTS, 0)
+    recent = [*home.journal.tail(start, kinds=["tool_used"], projects=home.projects)] if known else []
+    touched: dict[int, int] = {}
+    for event in reversed(recent):
+        paths, project = event.body["paths"], event.body["project"]
+        for path in (*paths["edited"], *paths["read"]):
+            for key in ((event.agent, project, path), (event.agent, "", f"{project}/{path}")):
+                if key in known and len(touched) < _MOST_FILES:
+                    touched.setdefault(known[key], event.at)
+    for event in home.journal.read(seqs=sorted(touched)):
+        parts = [part for part in event.body["parts"] if part[1] in ("code_class", "code_function")][:_MOST_SYMBOLS]
+        if parts:
+            age = age_in_words((now - touched[event.seq]) / MICROSECONDS_PER_DAY)
+            text = one_line(f"{event.body['file']} defines {', '.join(part[2] for part in parts)} (touched {age})")
+            items = tuple(part[0] for part in parts)
+            yield Line(_DOCUMENT, event.agent, text, _heard(event), items, (event.id,), "a file that was touched last")
+
+
+def _heard(event: Event) -> tuple[str, int] | None:
+    trust = TRUST[event.body["source"]]
+    return None if trust >= TRUST["agent"] else (event.agent, trust)
+
+
+SUMMARY = Section(summary_lines, {_SUMMARY: "How the last session summed itself up"})
+DOCUMENTS = Section(document_lines, {_DOCUMENT: "Documents and code"})
