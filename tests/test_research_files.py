@@ -90,7 +90,7 @@ def test_the_folders_of_the_original_are_taken_in_once(lab, tmp_path):
     assert "gone" in problems
     assert "implies" in problems
     assert [node.theorem_name for node in lab.research.find_related_theorems("A")] == ["B"]
-    assert {one.content for one in lab.research.insights("tails")} == {"It costs a logarithm.", "m: too slow"}
+    assert {one.content for one in lab.research.insights("tails")} == {"It costs a logarithm.", "m failed: too slow"}
     (skill,) = lab.research.skills()
     assert (skill.name, skill.origin, skill.source) == ("nets", "seed", "import")
     assert skill.success_rate is None, "what a stranger says of a skill is no evidence"
@@ -151,6 +151,51 @@ def test_a_file_edited_by_hand_replaces_what_it_was(lab, tmp_path):
     assert "It costs three logarithms." in texts
     assert old.content not in texts
     assert next(hit.text for hit in lab.search("three logarithms", kinds=["insight"])).endswith("three logarithms.")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('title: "Union bound"', 'title: "The union bound"'),
+        ('category: "pitfalls"', 'category: "open_problems"'),
+        ('domain: "tails"', 'domain: "nets"'),
+        ('confidence: "0.80"', 'confidence: "0.60"'),
+    ],
+)
+def test_an_edit_of_front_matter_alone_replaces_too(lab, tmp_path, old, new):
+    lab.research.add_insight("pitfalls", "Union bound", "It costs a logarithm.", domain="tails")
+    files.export_tiers(lab.home, None, tmp_path / "out")
+    (file,) = (tmp_path / "out/memories/tails").glob("*.md")
+    file.write_text(file.read_text().replace(old, new))
+    assert take(lab, tmp_path / "out", trust_own=True)[f"memories/tails/{file.name}"].imported == 1
+    (one,) = lab.research.insights()
+    told = {"title": one.title, "category": one.category, "domain": one.domain, "confidence": f"{one.confidence:.2f}"}
+    name = old.partition(":")[0]
+    assert f'{name}: "{told[name]}"' == new
+    assert not take(lab, tmp_path / "out", trust_own=True)[f"memories/tails/{file.name}"].imported
+    assert lab.verify().ok
+
+
+def test_a_file_is_edited_again_after_it_was_taken_in(lab, tmp_path):
+    lab.research.add_insight("pitfalls", "Union bound", "It costs a logarithm.", domain="tails")
+    files.export_tiers(lab.home, None, tmp_path / "out")
+    (file,) = (tmp_path / "out/memories/tails").glob("*.md")
+    for old, new in (("a logarithm", "two logarithms"), ("two", "three"), ("0.80", "0.30")):
+        file.write_text(file.read_text().replace(old, new))
+        report = take(lab, tmp_path / "out", trust_own=True)[f"memories/tails/{file.name}"]
+    assert [one.content for one in lab.research.insights()] == ["It costs three logarithms."]
+    assert "insightConfidence" in "".join(report.problems)
+
+
+def test_an_insight_without_a_title_comes_back_without_one(lab, tmp_path):
+    lab.research.add_insight("pitfalls", "", "The union bound costs a logarithm.", domain="tails")
+    files.export_tiers(lab.home, None, tmp_path / "out")
+    assert not sum(report.imported for report in take(lab, tmp_path / "out", trust_own=True).values())
+    with Lab(tmp_path / "other") as other:
+        take(other, tmp_path / "out")
+        assert [(one.title, one.content) for one in other.research.insights()] == [
+            ("", "The union bound costs a logarithm.")
+        ]
 
 
 @pytest.mark.parametrize("name", [*PUBLISHED, "memories/tails/20250101_union_bound.md", "skills/nets/SKILL.md"])
@@ -256,6 +301,26 @@ def test_the_commands(tmp_path):
     assert "It costs." in theorex(home, "insight", "inject")[1]["text"]
     (tmp_path / "state.json").write_text(json.dumps(PUBLISHED["runs/s9/theory_state.json"]))
     assert theorex(home, "post-run", "--session", "s9", "--state", str(tmp_path / "state.json"))[1]["insights"]
+    told = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "theorex_lab",
+            "research",
+            "post-run",
+            "--session",
+            "s8",
+            "--home",
+            str(home),
+            "--state",
+            str(tmp_path / "state.json"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert told.stdout.splitlines() == ["s8: failed", "nothing new"]
     assert theorex(home, "skill", "list")[1]["skills"] == []
     assert theorex(home, "skill", "stats", "x")[0] == 1
     assert "memory/persistent.json" in theorex(home, "export", str(tmp_path / "out"))[1]["files"]

@@ -19,7 +19,7 @@ from typing import Any
 from theorex_lab.clock import to_microseconds
 from theorex_lab.config import Settings
 from theorex_lab.designs.research import CATEGORIES, GENERAL, KINDS, ORIGINS, RELATIONS
-from theorex_lab.designs.research.insights import Insight, insight_events, insights_of
+from theorex_lab.designs.research.insights import Insight, insight_events, insights_of, stands_for
 from theorex_lab.designs.research.items import domain_slug, record_id_of
 from theorex_lab.designs.research.learning import RunState, post_run
 from theorex_lab.designs.research.records import all_records, record_body, record_of
@@ -293,19 +293,23 @@ class _Reading:
     def _insight(self, file: Path) -> list[Event]:
         front, text = _parts(file)
         home, about = self._about(front)
-        title, content = str(front.get("title") or ""), text.strip()
+        content, head = text.strip(), ""
         if content.startswith("# "):
             head, _, content = content.partition("\n")
-            title = title or head[2:].strip()
+        title, content = str(front.get("title", head[2:].strip()) or ""), content.strip()
         domain, category = str(front.get("domain") or file.parent.name), front.get("category")
         if category not in CATEGORIES:
             raise InvalidInput(f"got the category {category!r:.60}; allowed are {', '.join(CATEGORIES)}")
-        known, old = {one.insight_id: one for one in insights_of(home, domain)}, front.get("insight_id")
-        edited = isinstance(old, str) and old in known and (self.how.trust_own or known[old].source == "import")
+        sure, old = _number(front.get("confidence", 0.8)), stands_for(home, str(front.get("insight_id")))
+        edited = [one.insight_id for one in insights_of(home) if one.insight_id == old
+                  and (self.how.trust_own or one.source == "import")
+                  and (one.category, one.title, one.content, one.domain, f"{one.confidence:.2f}") != (category, title, content, domain, f"{sure:.2f}")]  # fmt: skip
         made, events = insight_events(
-            home, str(category), title, content, confidence=_number(front.get("confidence", 0.8)), domain=domain, at=_time(front.get("created_at")),
-            replaces=[str(old)] if edited and known[str(old)].content != content.strip() else (), **about)  # fmt: skip
-        self.known += not events and bool(made)
+            home, str(category), title, content, confidence=sure, domain=domain, at=_time(front.get("created_at")),
+            replaces=edited, **about)  # fmt: skip
+        if not made:
+            raise InvalidInput(f"got the confidence {sure}; allowed is one from the setting insightConfidence on")
+        self.known += not events
         return events
 
     def _skill(self, file: Path) -> list[Event]:
