@@ -90,7 +90,7 @@ def test_the_folders_of_the_original_are_taken_in_once(lab, tmp_path):
     assert "gone" in problems
     assert "implies" in problems
     assert [node.theorem_name for node in lab.research.find_related_theorems("A")] == ["B"]
-    assert {one.content for one in lab.research.insights("tails")} == {"It costs a logarithm.", "m failed: too slow"}
+    assert {one.content for one in lab.research.insights("tails")} == {"It costs a logarithm.", "m: too slow"}
     (skill,) = lab.research.skills()
     assert (skill.name, skill.origin, skill.source) == ("nets", "seed", "import")
     assert skill.success_rate is None, "what a stranger says of a skill is no evidence"
@@ -215,6 +215,52 @@ def test_a_torn_file_is_told_and_the_others_are_taken_in(lab, tmp_path, name, br
     assert lab.verify().ok
 
 
+HOSTILE = (5, True, "texts", {"a": [1]}, [[1]], [{}])
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("memory/persistent.json", ["theory.failed", "tags"]),
+        ("memory/knowledge_graph.json", ["nodes", "n1", "tags"]),
+        ("memory/knowledge_graph.json", ["edges", 0, 0]),
+        ("memory/knowledge_graph.json", ["edges", 0, 2]),
+        ("runs/s9/theory_state.json", ["failed_attempts", 0]),
+        ("runs/s9/theory_state.json", ["proven_lemmas"]),
+    ],
+)
+def test_members_of_another_form_stop_no_other_file(lab, tmp_path, name, path, value):
+    folder = published(tmp_path / "eureka")
+    told = held = json.loads(json.dumps(PUBLISHED[name]))
+    for member in path[:-1]:
+        held = held[member]
+    held[path[-1]] = [{"statement": "s", "tool_calls": value}] if path[-1] == "proven_lemmas" else value
+    (folder / name).write_text(json.dumps(told))
+    found = take(lab, folder)
+    assert sum(report.imported > 0 for report in found.values()) >= 4
+    assert lab.verify().ok
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+@pytest.mark.parametrize("member", ["tags", "agent_roles", "pipeline_stages"])
+def test_a_skill_with_lists_of_another_form_stops_no_other_file(lab, tmp_path, member, value):
+    folder = published(tmp_path / "eureka")
+    front, body = yaml.safe_load(SKILL.split("---")[1]), SKILL.split("---")[2]
+    front = {**front, "created_at": "2025-01-01T10:00:00", member: value}
+    (folder / "skills/nets/SKILL.md").write_text(f"---\n{json.dumps(front)}\n---\n{body}")
+    assert sum(report.imported > 0 for report in take(lab, folder).values()) >= 4
+    assert all("allowed is a list" in one for one in take(lab, folder)["skills/nets/SKILL.md"].problems)
+
+
+def test_torn_statistics_are_told_and_the_skill_comes_in_untried(lab, tmp_path):
+    folder = published(tmp_path / "eureka")
+    (folder / "skills/seed_skill_stats.json").write_text('{"nets": {"usage')
+    found = take(lab, folder)
+    assert found["skills/seed_skill_stats.json"].problems
+    assert found["skills/nets/SKILL.md"].imported == 1
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -289,6 +335,8 @@ def test_the_commands(tmp_path):
     for name in ("A", "B"):
         assert theorex(home, "theorem", "add", name, "statement", "of", name)[1]["theorem_name"] == name
     assert theorex(home, "theorem", "link", "A", "B", "--relation", "generalizes")[1]["new"]
+    assert theorex(home, "theorem", "link", "A", "B")[1]["circles"] == []
+    assert theorex(home, "theorem", "link", "B", "A")[1]["circles"] == [["A", "B"]]
     assert [row["distance"] for row in theorex(home, "theorem", "related", "A")[1]["related"]] == [1]
     assert theorex(home, "theorem", "closure")[1]["pairs"] == 3
     assert theorex(home, "theorem", "premises", "statement", "of", "A")[1]["premises"]

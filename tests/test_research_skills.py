@@ -152,7 +152,7 @@ def test_a_state_becomes_insights_lessons_and_patterns_once(lab):
     assert by_category["domain_knowledge"].content == "Proved: A net of size (3/e)^d exists."
     lessons = next(skill for skill in lab.research.skills() if skill.name == "lessons-concentration")
     assert lessons.body.count("- Failed: ") == 2
-    assert "- Failed: tail failed: unbounded variables" in lessons.body
+    assert "- Failed: tail: unbounded variables" in lessons.body
     assert "..." in lessons.body
     assert lessons.origin == "distilled"
     again = lab.research.post_run("s1", STATE)

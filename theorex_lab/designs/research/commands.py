@@ -84,10 +84,14 @@ def _add_theorem(home: Home, name: str, statement: tuple[str, ...], domain: str,
 def _link(home: Home, start: str, end: str, relation: str, agent: str) -> Told:
     """START and END are ids or names. The same link is kept once.
 
-    JSON: {from, to, relation, new}
+    JSON: {from, to, relation, new, circles: [[names]]}
     """
     new = later(f"{_HERE}.theorems:link_theorems")(home, start, end, relation, agent=agent)
-    return {"from": start, "to": end, "relation": relation, "new": new}, f"{start} {relation} {end}{'' if new else ' (known)'}"  # fmt: skip
+    name = later(f"{_HERE}.theorems:theorem_named")(home, start).theorem_name
+    circles = [one for one in later(f"{_HERE}.theorems:cycles")(home) if relation == "uses" and name in one]
+    told = "".join(f"\nthese use each other in a circle: {one_line(', '.join(one))}" for one in circles)
+    about = {"from": start, "to": end, "relation": relation, "new": new, "circles": circles}
+    return about, f"{start} {relation} {end}{'' if new else ' (known)'}{told}"
 
 
 def _related(home: Home, name: str, depth: int) -> Told:
@@ -221,9 +225,8 @@ def _export(home: Home, folder: Path, replace: bool) -> Told:
     if folder.is_dir() and not replace:
         refuse_to_replace(sorted(folder.iterdir()))
     files = later(f"{_HERE}.files:export_tiers")(home.in_project(""), None, folder).files
-    return {"folder": str(folder), "files": files}, "\n".join(
-        f"{count:8d}  {name}" for name, count in files.items()
-    ) or "nothing yet"
+    rows = [f"{count:8d}  {name}" for name, count in files.items()]
+    return {"folder": str(folder), "files": files}, "\n".join(rows) or "nothing yet"
 
 
 def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) -> Told:

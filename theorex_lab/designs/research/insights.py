@@ -213,11 +213,8 @@ def _merged(home: Home, new: Event) -> Event | None:
     if not answer or answer.strip().upper().startswith("DIFFERENT"):
         return None
     content, trust = (kept_text(one_line(answer, _CONTENT_CHARACTERS)), [TRUST[event.body["source"]] for event in (*olds, new)])  # fmt: skip
-    source = (
-        "model"
-        if min(trust) >= TRUST["model"]
-        else min((*olds, new), key=lambda event: TRUST[event.body["source"]]).body["source"]
-    )
+    least = min((*olds, new), key=lambda event: TRUST[event.body["source"]]).body["source"]
+    source = "model" if min(trust) >= TRUST["model"] else least
     title = new.body["title"]
     body = {**new.body, "content": content, "fingerprint": fingerprint_of(title, content), "source": source, "like": [],
             "replaces": [olds[0].id, new.id]}  # fmt: skip

@@ -126,14 +126,14 @@ def _of_state(state: RunState, source: str, sure: float) -> _Read:
     drafts += [Draft("pitfalls", "", failure[:_FAILURE_CHARACTERS], 0.8, source) for failure in failed[:_FAILURES]]
     goals = [*state.open_goals[:_FAILURES], *([state.conjecture] if state.conjecture and _went(state.status) is not True else [])]  # fmt: skip
     drafts += [Draft("open_problems", "", f"Not proved yet: {goal[:_CONJECTURE_CHARACTERS]}", 0.8, source) for goal in goals]  # fmt: skip
-    patterns = [Pattern(_name(lemma), tuple(_called(call) for call in lemma.get("tool_calls") or ())) for lemma in state.proven_lemmas
+    patterns = [Pattern(_name(lemma), tuple(map(_called, _listed(lemma, "tool_calls")))) for lemma in state.proven_lemmas
                 if lemma.get("confidence") is None or _sure(lemma) >= sure]  # fmt: skip
     return drafts, failed, proved, patterns, _went(state.status)
 
 
 def _failure(attempt: Mapping[str, Any]) -> str:
     approach, reason = _said(attempt, "approach"), _said(attempt, "failure_reason", "reason", "error", "statement")
-    return f"{_said(attempt, 'lemma_id', 'id') or 'An attempt'} failed{' by ' + approach if approach else ''}: {reason}"
+    return f"{_said(attempt, 'lemma_id', 'id') or 'an attempt'}: {approach + ' failed: ' if approach else ''}{reason}"
 
 
 def compressed(text: str) -> str:
