@@ -153,6 +153,51 @@ def test_a_file_edited_by_hand_replaces_what_it_was(lab, tmp_path):
     assert next(hit.text for hit in lab.search("three logarithms", kinds=["insight"])).endswith("three logarithms.")
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('title: "Union bound"', 'title: "The union bound"'),
+        ('category: "pitfalls"', 'category: "open_problems"'),
+        ('domain: "tails"', 'domain: "nets"'),
+        ('confidence: "0.80"', 'confidence: "0.60"'),
+    ],
+)
+def test_an_edit_of_front_matter_alone_replaces_too(lab, tmp_path, old, new):
+    lab.research.add_insight("pitfalls", "Union bound", "It costs a logarithm.", domain="tails")
+    files.export_tiers(lab.home, None, tmp_path / "out")
+    (file,) = (tmp_path / "out/memories/tails").glob("*.md")
+    file.write_text(file.read_text().replace(old, new))
+    assert take(lab, tmp_path / "out", trust_own=True)[f"memories/tails/{file.name}"].imported == 1
+    (one,) = lab.research.insights()
+    told = {"title": one.title, "category": one.category, "domain": one.domain, "confidence": f"{one.confidence:.2f}"}
+    name = old.partition(":")[0]
+    assert f'{name}: "{told[name]}"' == new
+    assert not take(lab, tmp_path / "out", trust_own=True)[f"memories/tails/{file.name}"].imported
+    assert lab.verify().ok
+
+
+def test_a_file_is_edited_again_after_it_was_taken_in(lab, tmp_path):
+    lab.research.add_insight("pitfalls", "Union bound", "It costs a logarithm.", domain="tails")
+    files.export_tiers(lab.home, None, tmp_path / "out")
+    (file,) = (tmp_path / "out/memories/tails").glob("*.md")
+    for old, new in (("a logarithm", "two logarithms"), ("two", "three"), ("0.80", "0.30")):
+        file.write_text(file.read_text().replace(old, new))
+        report = take(lab, tmp_path / "out", trust_own=True)[f"memories/tails/{file.name}"]
+    assert [one.content for one in lab.research.insights()] == ["It costs three logarithms."]
+    assert "insightConfidence" in "".join(report.problems)
+
+
+def test_an_insight_without_a_title_comes_back_without_one(lab, tmp_path):
+    lab.research.add_insight("pitfalls", "", "The union bound costs a logarithm.", domain="tails")
+    files.export_tiers(lab.home, None, tmp_path / "out")
+    assert not sum(report.imported for report in take(lab, tmp_path / "out", trust_own=True).values())
+    with Lab(tmp_path / "other") as other:
+        take(other, tmp_path / "out")
+        assert [(one.title, one.content) for one in other.research.insights()] == [
+            ("", "The union bound costs a logarithm.")
+        ]
+
+
 @pytest.mark.parametrize("name", [*PUBLISHED, "memories/tails/20250101_union_bound.md", "skills/nets/SKILL.md"])
 @pytest.mark.parametrize(
     "broken",
@@ -168,6 +213,52 @@ def test_a_torn_file_is_told_and_the_others_are_taken_in(lab, tmp_path, name, br
     assert sum(report.imported > 0 for report in found.values()) == 4
     assert lab.research.recall("kept") == 1
     assert lab.verify().ok
+
+
+HOSTILE = (5, True, "texts", {"a": [1]}, [[1]], [{}])
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+@pytest.mark.parametrize(
+    ("name", "path"),
+    [
+        ("memory/persistent.json", ["theory.failed", "tags"]),
+        ("memory/knowledge_graph.json", ["nodes", "n1", "tags"]),
+        ("memory/knowledge_graph.json", ["edges", 0, 0]),
+        ("memory/knowledge_graph.json", ["edges", 0, 2]),
+        ("runs/s9/theory_state.json", ["failed_attempts", 0]),
+        ("runs/s9/theory_state.json", ["proven_lemmas"]),
+    ],
+)
+def test_members_of_another_form_stop_no_other_file(lab, tmp_path, name, path, value):
+    folder = published(tmp_path / "eureka")
+    told = held = json.loads(json.dumps(PUBLISHED[name]))
+    for member in path[:-1]:
+        held = held[member]
+    held[path[-1]] = [{"statement": "s", "tool_calls": value}] if path[-1] == "proven_lemmas" else value
+    (folder / name).write_text(json.dumps(told))
+    found = take(lab, folder)
+    assert sum(report.imported > 0 for report in found.values()) >= 4
+    assert lab.verify().ok
+
+
+@pytest.mark.parametrize("value", HOSTILE)
+@pytest.mark.parametrize("member", ["tags", "agent_roles", "pipeline_stages"])
+def test_a_skill_with_lists_of_another_form_stops_no_other_file(lab, tmp_path, member, value):
+    folder = published(tmp_path / "eureka")
+    front, body = yaml.safe_load(SKILL.split("---")[1]), SKILL.split("---")[2]
+    front = {**front, "created_at": "2025-01-01T10:00:00", member: value}
+    (folder / "skills/nets/SKILL.md").write_text(f"---\n{json.dumps(front)}\n---\n{body}")
+    assert sum(report.imported > 0 for report in take(lab, folder).values()) >= 4
+    assert all("allowed is a list" in one for one in take(lab, folder)["skills/nets/SKILL.md"].problems)
+
+
+def test_torn_statistics_are_told_and_the_skill_comes_in_untried(lab, tmp_path):
+    folder = published(tmp_path / "eureka")
+    (folder / "skills/seed_skill_stats.json").write_text('{"nets": {"usage')
+    found = take(lab, folder)
+    assert found["skills/seed_skill_stats.json"].problems
+    assert found["skills/nets/SKILL.md"].imported == 1
 
 
 @pytest.mark.parametrize(
@@ -244,6 +335,8 @@ def test_the_commands(tmp_path):
     for name in ("A", "B"):
         assert theorex(home, "theorem", "add", name, "statement", "of", name)[1]["theorem_name"] == name
     assert theorex(home, "theorem", "link", "A", "B", "--relation", "generalizes")[1]["new"]
+    assert theorex(home, "theorem", "link", "A", "B")[1]["circles"] == []
+    assert theorex(home, "theorem", "link", "B", "A")[1]["circles"] == [["A", "B"]]
     assert [row["distance"] for row in theorex(home, "theorem", "related", "A")[1]["related"]] == [1]
     assert theorex(home, "theorem", "closure")[1]["pairs"] == 3
     assert theorex(home, "theorem", "premises", "statement", "of", "A")[1]["premises"]
@@ -256,6 +349,26 @@ def test_the_commands(tmp_path):
     assert "It costs." in theorex(home, "insight", "inject")[1]["text"]
     (tmp_path / "state.json").write_text(json.dumps(PUBLISHED["runs/s9/theory_state.json"]))
     assert theorex(home, "post-run", "--session", "s9", "--state", str(tmp_path / "state.json"))[1]["insights"]
+    told = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "theorex_lab",
+            "research",
+            "post-run",
+            "--session",
+            "s8",
+            "--home",
+            str(home),
+            "--state",
+            str(tmp_path / "state.json"),
+        ],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert told.stdout.splitlines() == ["s8: failed", "nothing new"]
     assert theorex(home, "skill", "list")[1]["skills"] == []
     assert theorex(home, "skill", "stats", "x")[0] == 1
     assert "memory/persistent.json" in theorex(home, "export", str(tmp_path / "out"))[1]["files"]

@@ -105,6 +105,14 @@ def test_what_says_much_of_the_same_is_linked_and_given_once(lab):
     assert told.count("pitfalls") == 1
 
 
+def test_what_fits_a_query_is_given_though_it_says_much_of_the_same(lab):
+    teach(lab)
+    for net in ("fine", "coarse"):
+        lab.research.add_insight("pitfalls", "", f"The union bound over a {net} net costs one logarithm.")
+    assert lab.research.load_for_injection().count("costs one logarithm. (2026-05-05)") == 1
+    assert lab.research.load_for_injection(query="union bound over nets").count("costs one logarithm") == 2
+
+
 def test_a_model_merges_and_search_finds_the_merged_alone(lab, monkeypatch):
     configure(lab, model="large")
     answers = iter(

@@ -151,7 +151,8 @@ def test_a_state_becomes_insights_lessons_and_patterns_once(lab):
     assert set(by_category) == {"domain_knowledge", "pitfalls", "open_problems"}
     assert by_category["domain_knowledge"].content == "Proved: A net of size (3/e)^d exists."
     lessons = next(skill for skill in lab.research.skills() if skill.name == "lessons-concentration")
-    assert lessons.body.count("- Do not") == 2
+    assert lessons.body.count("- Failed: ") == 2
+    assert "- Failed: tail: unbounded variables" in lessons.body
     assert "..." in lessons.body
     assert lessons.origin == "distilled"
     again = lab.research.post_run("s1", STATE)
@@ -233,6 +234,28 @@ def test_patterns_need_enough_calls(lab):
     assert "FAIL" not in pattern.body, "what a tool printed is no part of it"
     used(lab, "s2", RED, EDIT, GREEN)
     assert ToolPatternExtractor(lab.home).extract_and_save("s2") == []
+
+
+@pytest.mark.parametrize(("confidence", "kept"), [(None, 1), (0.7, 1), (0.69, 0)])
+def test_patterns_are_of_lemmas_that_are_sure(lab, confidence, kept):
+    lemma = {**STATE["proven_lemmas"]["net"], "confidence": confidence}
+    assert len(lab.research.post_run("s1", {"proven_lemmas": {"net": lemma}})["patterns"]) == kept
+
+
+def test_the_context_holds_as_many_skills_as_the_setting_says(lab):
+    from theorex_lab.memory.context import render
+
+    for number in range(4):
+        lab.research.record_skill(f"nets-{number}", f"How net {number} is built")
+    own = {"context_designs": ["research"], "designs": {"research": {"skillsK": 2}}}
+    lab.home.settings = lab.settings = lab.settings.model_copy(update=own)
+    assert render(lab.home, lab.clock.now(), more=[], tokens=400, query="").text.count("is built") == 2
+
+
+def test_a_question_is_no_finding(lab):
+    used(lab, "s1", READ, message="Could you say whether the issue was `Sync`? The issue was `pkg/sync.go`.")
+    lab.research.post_run("s1")
+    assert [one.content for one in lab.research.insights()] == ["The issue was `pkg/sync.go`."]
 
 
 def test_the_night_learns_from_sessions_that_are_over(lab):

@@ -19,6 +19,7 @@ from theorex_lab.text.line import one_line
 Told = tuple[dict[str, Any], str]  # the result of a command, and the text for people
 _HERE = "theorex_lab.designs.research"
 _SHOWN_CHARACTERS = 120
+_HERE_YET = "of this project yet; --all-projects shows those of others"
 _PATH = click.Path(path_type=Path)
 _TAGS = click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
 _DOMAIN = click.option("--domain", default="", help="What it is about; default: the session's, else general.")
@@ -83,10 +84,14 @@ def _add_theorem(home: Home, name: str, statement: tuple[str, ...], domain: str,
 def _link(home: Home, start: str, end: str, relation: str, agent: str) -> Told:
     """START and END are ids or names. The same link is kept once.
 
-    JSON: {from, to, relation, new}
+    JSON: {from, to, relation, new, circles: [[names]]}
     """
     new = later(f"{_HERE}.theorems:link_theorems")(home, start, end, relation, agent=agent)
-    return {"from": start, "to": end, "relation": relation, "new": new}, f"{start} {relation} {end}{'' if new else ' (known)'}"  # fmt: skip
+    name = later(f"{_HERE}.theorems:theorem_named")(home, start).theorem_name
+    circles = [one for one in later(f"{_HERE}.theorems:cycles")(home) if relation == "uses" and name in one]
+    told = "".join(f"\nthese use each other in a circle: {one_line(', '.join(one))}" for one in circles)
+    about = {"from": start, "to": end, "relation": relation, "new": new, "circles": circles}
+    return about, f"{start} {relation} {end}{'' if new else ' (known)'}{told}"
 
 
 def _related(home: Home, name: str, depth: int) -> Told:
@@ -152,7 +157,7 @@ def _insights(home: Home, domain: str | None, category: str | None) -> Told:
     found = later(f"{_HERE}.insights:insights_of")(home, domain, category)
     in_json = later(f"{_HERE}.records:with_iso_times")
     rows = [f"{one.created_at:%Y-%m-%d}  {one.domain}  {one.category}  {one_line(one.text, _SHOWN_CHARACTERS)}" for one in found]  # fmt: skip
-    return {"insights": [in_json(asdict(one)) for one in found]}, "\n".join(rows) or "no insights yet"
+    return {"insights": [in_json(asdict(one)) for one in found]}, "\n".join(rows) or f"no insights {_HERE_YET}"
 
 
 def _inject(
@@ -177,7 +182,7 @@ def _skills(home: Home, role: str | None, stage: str | None) -> Told:
     for one in found:
         rate = ("untried" if one.success_rate is None else f"{one.success_rate:.2f} ({one.successes} of {one.usage_count})")  # fmt: skip
         rows.append(one_line(f"{one.name}: {one.description}  {rate}", _SHOWN_CHARACTERS))
-    return {"skills": [later(f"{_HERE}.records:with_iso_times")(asdict(one)) for one in found]}, "\n".join(rows) or "no skills yet"  # fmt: skip
+    return {"skills": [later(f"{_HERE}.records:with_iso_times")(asdict(one)) for one in found]}, "\n".join(rows) or f"no skills {_HERE_YET}"  # fmt: skip
 
 
 def _skill_stats(home: Home, name: str, success: bool | None, session: str, agent: str) -> Told:
@@ -203,7 +208,11 @@ def _post_run(home: Home, session: str, domain: str, status: str | None, state: 
     """
     run = None if state is None else later(f"{_HERE}.learning:read_state")(state)
     told = later(f"{_HERE}.learning:post_run")(home, session, run, domain=domain, status=status, agent=agent)
-    return told, "\n".join(f"{name}: {value}" for name, value in told.items())
+    found = [one for one in later(f"{_HERE}.insights:insights_of")(home) if one.insight_id in told["insights"]]
+    rows = [one_line(f"{one.category}: {one.text}", _SHOWN_CHARACTERS) for one in found]
+    rows += [f"skill: {name}" for name in (*told["skills"], *told["patterns"])]
+    rows += [f"outcome counted: {name}" for name in told["stats"]]
+    return told, "\n".join([f"{session}: {told['status'] or 'outcome unknown'}", *(rows or ["nothing new"])])
 
 
 def _export(home: Home, folder: Path, replace: bool) -> Told:
@@ -216,9 +225,8 @@ def _export(home: Home, folder: Path, replace: bool) -> Told:
     if folder.is_dir() and not replace:
         refuse_to_replace(sorted(folder.iterdir()))
     files = later(f"{_HERE}.files:export_tiers")(home.in_project(""), None, folder).files
-    return {"folder": str(folder), "files": files}, "\n".join(
-        f"{count:8d}  {name}" for name, count in files.items()
-    ) or "nothing yet"
+    rows = [f"{count:8d}  {name}" for name, count in files.items()]
+    return {"folder": str(folder), "files": files}, "\n".join(rows) or "nothing yet"
 
 
 def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) -> Told:

@@ -19,7 +19,7 @@ from typing import Any
 from theorex_lab.clock import to_microseconds
 from theorex_lab.config import Settings
 from theorex_lab.designs.research import CATEGORIES, GENERAL, KINDS, ORIGINS, RELATIONS
-from theorex_lab.designs.research.insights import Insight, insight_events, insights_of
+from theorex_lab.designs.research.insights import Insight, insight_events, insights_of, stands_for
 from theorex_lab.designs.research.items import domain_slug, record_id_of
 from theorex_lab.designs.research.learning import RunState, post_run
 from theorex_lab.designs.research.records import all_records, record_body, record_of
@@ -193,7 +193,7 @@ def tier_files(path: Path) -> list[Path]:
             path.suffix == ".md" and "memories" in path.parts,
         )
         return [path] * any(kinds)
-    graph = [file for name in (RECORDS, GRAPH) if (file := path / name).is_file()]
+    graph = [file for name in (RECORDS, GRAPH, f"skills/{_STATS}") if (file := path / name).is_file()]
     listed = [*path.glob("memories/*/*.md"), *path.glob(f"skills/*/{SKILL}"), *path.glob("runs/*/theory_state.json")]
     return [*graph, *sorted(file for file in listed if file.is_file())]
 
@@ -206,7 +206,7 @@ def import_tiers(home: Home, _searcher: object, path: Path, *, agent: str = "mai
     an agent outside the rule, StorageError on a full disk.
     """
     _ = home.designs  # its kinds become known
-    reading = _Reading(home, Importing(home.settings, home.clock.now(), check_agent(agent), trust_own), path)
+    reading = _Reading(home, Importing(home.settings, home.clock.now(), check_agent(agent), trust_own))
 
     def take(file: Path, problems: list[str]) -> tuple[int, int]:
         events = [(reading.how.believed(event, problems, where), 1) for where, event in reading.events(file, problems)]
@@ -219,14 +219,16 @@ def import_tiers(home: Home, _searcher: object, path: Path, *, agent: str = "mai
 class _Reading:
     """A folder that is read. known: records of the last file that are here as they are there; learnt: those kept otherwise."""
 
-    def __init__(self, home: Home, how: Importing, path: Path) -> None:
+    def __init__(self, home: Home, how: Importing) -> None:
         self.home, self.how, self.known, self.learnt = home, how, 0, 0
-        self.stats = _object_in(file) if (file := path / "skills" / _STATS).is_file() else {}
+        self.stats: Told = {}
 
     def events(self, file: Path, problems: list[str]) -> Iterator[tuple[int | str, Event]]:
         """What a file becomes, with its places."""
         self.known = self.learnt = 0
-        if file.name == Path(RECORDS).name:
+        if file.name == _STATS:
+            self.stats = _object_in(file)
+        elif file.name == Path(RECORDS).name:
             yield from each_noted(problems, _placed(_object_in(file)), self._record)
         elif file.name == Path(GRAPH).name:
             yield from self._graph(_object_in(file), problems)
@@ -247,7 +249,7 @@ class _Reading:
         if not isinstance(record, Mapping) or "value" not in record:
             raise InvalidInput(f"got {record!r:.100}; allowed is a record with key and value")
         home, about = self._about(record)
-        body = record_body(home, record.get("key"), record["value"], record.get("tags") or ())  # type: ignore[arg-type]
+        body = record_body(home, record.get("key"), record["value"], _texts(record.get("tags")))  # type: ignore[arg-type]
         created, updated = _time(record.get("created_at")), _time(record.get("updated_at") or record.get("created_at"))
         there = record_of(home, body["key"])
         if there is not None and (there.value == body["value"] or to_microseconds(there.updated_at) >= updated):
@@ -274,7 +276,7 @@ class _Reading:
             name, said = (str(node.get(part) or "") for part in ("theorem_name", "formal_statement"))
             event = theorem_event(
                 home, name, said, str(node.get("domain") or GENERAL), session_id=check_session(str(node.get("session_id") or "")),
-                tags=[str(tag) for tag in node.get("tags") or ()], at=_time(node.get("created_at")), **about)  # fmt: skip
+                tags=_texts(node.get("tags")), at=_time(node.get("created_at")), **about)  # fmt: skip
             if event.id in made or home.journal.read(ids=[event.id], erased=True):
                 check_same([made[event.id]] if event.id in made else home.journal.read(ids=[event.id]), event)
             ids[key], made[event.id] = event.id, event
@@ -284,7 +286,11 @@ class _Reading:
         source = {"source": "agent" if self.how.trust_own else "import", "agent": self.how.agent}
 
         def link(edge: Any) -> Event:
-            if not isinstance(edge, list) or len(edge) != 3 or edge[0] not in ids or edge[1] not in ids:
+            if (
+                not isinstance(edge, list)
+                or len(edge) != 3
+                or not all(isinstance(end, str) and end in ids for end in edge[:2])
+            ):
                 raise InvalidInput(f"got {edge!r:.100}; allowed is [from, to, relation] of two of the nodes")
             return link_event(self.home, ids[edge[0]], ids[edge[1]], str(edge[2]), **source)
 
@@ -293,34 +299,34 @@ class _Reading:
     def _insight(self, file: Path) -> list[Event]:
         front, text = _parts(file)
         home, about = self._about(front)
-        title, content = str(front.get("title") or ""), text.strip()
+        content, head = text.strip(), ""
         if content.startswith("# "):
             head, _, content = content.partition("\n")
-            title = title or head[2:].strip()
+        title, content = str(front.get("title", head[2:].strip()) or ""), content.strip()
         domain, category = str(front.get("domain") or file.parent.name), front.get("category")
         if category not in CATEGORIES:
             raise InvalidInput(f"got the category {category!r:.60}; allowed are {', '.join(CATEGORIES)}")
-        known, old = {one.insight_id: one for one in insights_of(home, domain)}, front.get("insight_id")
-        edited = isinstance(old, str) and old in known and (self.how.trust_own or known[old].source == "import")
+        sure, old = _number(front.get("confidence", 0.8)), stands_for(home, str(front.get("insight_id")))
+        edited = [one.insight_id for one in insights_of(home) if one.insight_id == old
+                  and (self.how.trust_own or one.source == "import")
+                  and (one.category, one.title, one.content, one.domain, f"{one.confidence:.2f}") != (category, title, content, domain, f"{sure:.2f}")]  # fmt: skip
         made, events = insight_events(
-            home, str(category), title, content, confidence=_number(front.get("confidence", 0.8)), domain=domain, at=_time(front.get("created_at")),
-            replaces=[str(old)] if edited and known[str(old)].content != content.strip() else (), **about)  # fmt: skip
-        self.known += not events and bool(made)
+            home, str(category), title, content, confidence=sure, domain=domain, at=_time(front.get("created_at")),
+            replaces=edited, **about)  # fmt: skip
+        if not made:
+            raise InvalidInput(f"got the confidence {sure}; allowed is one from the setting insightConfidence on")
+        self.known += not events
         return events
 
     def _skill(self, file: Path) -> list[Event]:
         front, body = _parts(file)
         home, about = self._about(front)
-        lists: dict[str, Any] = {
-            name: [str(one) for one in front.get(name) or ()] for name in ("tags", "agent_roles", "pipeline_stages")
-        }
+        lists: dict[str, Any] = {name: _texts(front.get(name)) for name in ("tags", "agent_roles", "pipeline_stages")}
         said = self.stats.get(file.parent.name)
         stats = said if isinstance(said, Mapping) else front
         uses, rate = _number(stats.get("usage_count") or 0), _number(stats.get("success_rate") or 0)
         origin = front.get("source") if front.get("source") in ORIGINS else "manual"
-        counted = (
-            self.how.trust_own and 0 < uses < 1e9 and 0 <= rate <= 1
-        )  # what a stranger says of a skill is no evidence
+        counted = self.how.trust_own and 0 < uses < 1e9 and 0 <= rate <= 1  # what a stranger says is no evidence
         brought = {"usage_count": int(uses), "success_rate": rate} if counted else None
         event = skill_event(
             home, file.parent.name.strip("_").lower(), str(front.get("description") or front.get("name") or file.parent.name), body.strip(),
@@ -365,6 +371,12 @@ def _parts(file: Path) -> tuple[dict[str, Any], str]:
     if not isinstance(front, dict) or not all(isinstance(name, str) for name in front):
         raise InvalidInput("got front matter without members; allowed are lines such as category: pitfalls")
     return front, parts[1]
+
+
+def _texts(value: Any) -> list[str]:
+    if not isinstance(value or [], list):
+        raise InvalidInput(f"got {value!r:.60}; allowed is a list of texts")
+    return [str(one) for one in value or ()]
 
 
 def _number(value: Any) -> float:

@@ -163,20 +163,15 @@ def insight_events(home: Home, category: str, title: str, content: str, *, confi
     if sure < settings.insight_confidence:
         return "", []
     made, body = (fingerprint_of(title, content), {"category": category, "title": title, "content": content, "confidence": sure})  # fmt: skip
-    known = derived_event_id("insight", home.project, domain_slug(where), made)
+    of = (home.project, domain_slug(where), made)
+    known = derived_event_id("insight", *of)
+    if replaces and stands_for(home, known) in replaces:  # in the same words
+        known = derived_event_id("insight", *of, category, sure)
     if home.journal.read(ids=[known]):
-        return _stands_for(home, known), []
-    body |= {
-        "domain": where,
-        "session_id": session_id,
-        "fingerprint": made,
-        "source": checked_source(source),
-        "project": home.project,
-    }
-    body |= {
-        "replaces": [*replaces],
-        "like": [one for one in _alike(home, body, settings.duplicate_overlap) if one not in replaces],
-    }
+        return stands_for(home, known), []
+    body |= {"domain": where, "session_id": session_id, "fingerprint": made, "source": checked_source(source)}
+    body |= {"project": home.project, "replaces": [*replaces]}
+    body["like"] = [one for one in _alike(home, body, settings.duplicate_overlap) if one not in replaces]
     event = new_event("insight", body, agent=agent, session=session_id, lineage=lineage, event_id=known,
                       at=home.clock.now() if at is None else at)  # fmt: skip
     merged = _merged(home, event)
@@ -190,7 +185,7 @@ def checked_confidence(confidence: Any) -> float:
     return float(confidence)
 
 
-def _stands_for(home: Home, known: str) -> str:
+def stands_for(home: Home, known: str) -> str:
     """The insight that stands for one by now."""
     replaced = {old: event.id for event in home.journal.tail(0, kinds=["insight"]) for old in event.body.get("replaces", ())}  # fmt: skip
     seen = {known}
@@ -218,11 +213,8 @@ def _merged(home: Home, new: Event) -> Event | None:
     if not answer or answer.strip().upper().startswith("DIFFERENT"):
         return None
     content, trust = (kept_text(one_line(answer, _CONTENT_CHARACTERS)), [TRUST[event.body["source"]] for event in (*olds, new)])  # fmt: skip
-    source = (
-        "model"
-        if min(trust) >= TRUST["model"]
-        else min((*olds, new), key=lambda event: TRUST[event.body["source"]]).body["source"]
-    )
+    least = min((*olds, new), key=lambda event: TRUST[event.body["source"]]).body["source"]
+    source = "model" if min(trust) >= TRUST["model"] else least
     title = new.body["title"]
     body = {**new.body, "content": content, "fingerprint": fingerprint_of(title, content), "source": source, "like": [],
             "replaces": [olds[0].id, new.id]}  # fmt: skip
@@ -298,10 +290,10 @@ def ranked(home: Home, query: str, domain: str | None = None) -> list[tuple[Insi
 
 
 def distinct(found: Iterable[tuple[Insight, float | None]]) -> Iterator[tuple[Insight, float | None]]:
-    """Those in their order that do not say much of the same as one before."""
+    """Those in their order; of the newest none that says much of the same as one before, while what fits a query stays."""
     given, alike = set[str](), set[str]()
     for insight, likeness in found:
-        if insight.insight_id not in alike and given.isdisjoint(insight.like):
+        if likeness is not None or (insight.insight_id not in alike and given.isdisjoint(insight.like)):
             given.add(insight.insight_id)
             alike.update(insight.like)
             yield insight, likeness
@@ -311,7 +303,7 @@ def load_for_injection(home: Home, domain: str | None = None, k: int | None = No
                        agent: str = "main", session: str = "") -> str:  # fmt: skip
     """The insights of a domain (None: of all) that fit what a session is about, whole ones within a budget, in <memories>; '' for none.
 
-    k: how many at most, default the setting injectK. Of insights that say much of the same one is given. That they were given is
+    k: how many at most, default the setting injectK. Without a query one is given of those that say much of the same. That they were given is
     noted, so that their use can be counted. Raises InvalidInput for a negative k.
     """
     most = research_settings(home).inject_k if k is None else k
@@ -334,7 +326,7 @@ def load_for_injection(home: Home, domain: str | None = None, k: int | None = No
 
 def _shown(insight: Insight) -> list[str]:
     """An insight for a prompt, on a line that closes nothing; in a fence where it is not an agent's or a person's own word."""
-    line = f"- {insight.category}: {_TAG.sub(_OPENED, folded(insight.text))}"
+    line = f"- {insight.category}: {_TAG.sub(_OPENED, folded(insight.text))} ({insight.created_at:%Y-%m-%d})"
     return [line] if insight.trusted else fence([line], f"{insight.agent}/{insight.source}")
 
 

@@ -63,6 +63,9 @@ class Pattern(NamedTuple):
     events: tuple[str, ...] = ()
 
 
+_Read = tuple[list[Draft], list[str], list[str], list[Pattern], bool | None]
+
+
 @dataclass(frozen=True)
 class RunState:
     """How a session of proving went, as a theory_state.json says it; what it does not say is empty.
@@ -113,8 +116,8 @@ def read_state(path: Path) -> RunState:
     return RunState.of(parse_object(read_file(path)))
 
 
-def _of_state(state: RunState, source: str) -> tuple[list[Draft], list[str], list[str], list[Pattern], bool | None]:
-    """Of a state the drafts, what failed, what was proved, the calls that led there, and whether it succeeded."""
+def _of_state(state: RunState, source: str, sure: float) -> _Read:
+    """Of a state the drafts, what failed, what was proved, the calls that led to lemmas this sure, and whether it succeeded."""
     proved = [_said(lemma, "statement", "name", "id") for lemma in state.proven_lemmas]
     failures = list(dict.fromkeys(_failure(attempt) for attempt in state.failed_attempts))
     failed = list({failure[:_SAME]: compressed(failure) for failure in failures[::-1]}.values())[::-1]
@@ -123,8 +126,8 @@ def _of_state(state: RunState, source: str) -> tuple[list[Draft], list[str], lis
     drafts += [Draft("pitfalls", "", failure[:_FAILURE_CHARACTERS], 0.8, source) for failure in failed[:_FAILURES]]
     goals = [*state.open_goals[:_FAILURES], *([state.conjecture] if state.conjecture and _went(state.status) is not True else [])]  # fmt: skip
     drafts += [Draft("open_problems", "", f"Not proved yet: {goal[:_CONJECTURE_CHARACTERS]}", 0.8, source) for goal in goals]  # fmt: skip
-    patterns = [Pattern(_name(lemma), tuple(_called(call) for call in lemma.get("tool_calls") or ())) for lemma in state.proven_lemmas
-                if lemma.get("confidence") is None or _sure(lemma) >= 0.0]  # fmt: skip
+    patterns = [Pattern(_name(lemma), tuple(map(_called, _listed(lemma, "tool_calls")))) for lemma in state.proven_lemmas
+                if lemma.get("confidence") is None or _sure(lemma) >= sure]  # fmt: skip
     return drafts, failed, proved, patterns, _went(state.status)
 
 
@@ -160,7 +163,7 @@ def _went(status: str) -> bool | None:
     return True if status.lower() in _SUCCEEDED else False if status.lower() in _FAILED else None
 
 
-def _of_events(events: Sequence[Event]) -> tuple[list[Draft], list[str], list[str], list[Pattern], bool | None]:
+def _of_events(events: Sequence[Event]) -> _Read:
     """As `_of_state`, of what hooks captured of a session."""
     fixed, broken = _checks(events)
     drafts = [*_rules(events), *(draft for _, draft in fixed)]
@@ -242,7 +245,7 @@ def _findings(events: Sequence[Event]) -> Iterator[Draft]:
     for event in events:
         if event.kind == "turn_ended" and not event.body.get("subagent"):
             for span in sentences_of(event.body["message"]):
-                if _CAUSE.search(span.text) and _NAMES.search(span.text):
+                if _CAUSE.search(span.text) and _NAMES.search(span.text) and not span.text.rstrip().endswith("?"):
                     yield Draft("domain_knowledge", "", _plain(span.text), 0.6, "agent", (event.id,))
 
 
@@ -324,7 +327,8 @@ def post_run(home: Home, session_id: str, state: RunState | Mapping[str, Any] | 
         if session_id and _seen(home, agent, session_id):
             return {"session_id": session_id, "status": status or "", "stats": [], "insights": [], "skills": [], "patterns": []}  # fmt: skip
         raise InvalidInput(f"got the session {session_id!r} of {agent}; nothing was captured of it: give a state, or its name")  # fmt: skip
-    drafts, failed, done, patterns, went = _of_events(events) if known is None else _of_state(known, source)
+    sure = research_settings(home).pattern_confidence
+    drafts, failed, done, patterns, went = _of_events(events) if known is None else _of_state(known, source, sure)
     went = went if status is None else _went(status)
     learnt = _Learnt(home, session_id, agent, source, (known.domain if known else "") or domain, events)
     learnt.statistics(went)
@@ -373,9 +377,9 @@ class _Learnt:
     def lessons(self, failed: Sequence[str], done: Sequence[str], drafts: Sequence[Draft]) -> None:
         """Distill a skill of many failures or successes; it rests on all that the drafts do."""
         if len(failed) >= self.settings.distill_failures or len(done) >= self.settings.distill_successes:
-            lines = [f"- Do not: {compressed(text)}" for text in failed[:_EVIDENCE]]
+            lines = [f"- Failed: {compressed(text)}" for text in failed[:_EVIDENCE]]
             lines += [f"- Worked: {text}" for text in done[:_EVIDENCE]]
-            told = f"What {len(failed)} failures and {len(done)} successes in {self.domain} showed"
+            told = f"What failed and what worked in {self.domain}"
             rests = list(dict.fromkeys(event for draft in drafts for event in draft.events))
             self._skill("skills", f"lessons-{domain_slug(self.domain).replace('_', '-')}", told, "\n".join(lines), rests)  # fmt: skip
 
@@ -384,17 +388,12 @@ class _Learnt:
         if len(pattern.calls) >= self.settings.pattern_calls:
             body = "\n".join(f"{number}. {call}" for number, call in enumerate(pattern.calls[:_MOST_CALLS], 1))
             slug = re.sub(r"[^a-z0-9]+", "-", pattern.of.lower()).strip("-")[:40] or "calls"
-            self._skill("patterns", f"tool-pattern-{slug}", f"The calls that led to {pattern.of}", body, pattern.events)
+            told = f"The calls after which {pattern.of} succeeded"
+            self._skill("patterns", f"tool-pattern-{slug}", told, body, pattern.events)
 
     def _skill(self, kind: str, name: str, description: str, body: str, lineage: Sequence[str]) -> None:
-        about: dict[str, Any] = {
-            "origin": "distilled",
-            "agent": self.agent,
-            "source": self.source,
-            "lineage": lineage,
-            "at": self.at,
-        }
-        made = skill_event(self.home, name.strip("-"), description, body, **about)
+        about: dict[str, Any] = {"agent": self.agent, "source": self.source, "lineage": lineage, "at": self.at}
+        made = skill_event(self.home, name.strip("-"), description, body, origin="distilled", **about)
         if not is_known(self.home, made):
             self.events[made.id] = made
             self.told[kind].append(made.body["name"])

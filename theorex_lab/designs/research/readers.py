@@ -23,7 +23,7 @@ _MOST_BYTES = 1 << 26  # of one file, unpacked
 _MOST_FILES = 2_000
 _ENVIRONMENT = re.compile(
     r"\\begin\{(definition|lemma|theorem|proposition|corollary|proof)\}(?:\[((?:[^\[\]{}]|\{[^{}]*\})*)\])?(.*?)\\end\{\1\}", re.S)  # fmt: skip
-_LABEL, _USES, _LEAN = (re.compile(rf"\\{name}\{{([^}}]*)\}}") for name in ("label", "uses", "lean"))
+_LABEL, _USES = (re.compile(rf"\\{name}\{{([^}}]*)\}}") for name in ("label", "uses"))
 _COMMENT = re.compile(r"(?<!\\)%.*")
 _SIGNS = re.compile(r"\\(?:label|lean|uses|proves)\{[^}]*\}|\\(?:leanok|notready|mathlibok)\b")
 _METAMATH = re.compile(r"\$\((.*?)\$\)|(\$\{)|(\$\})|(\S+)\s+\$([eap])\s(.*?)\$\.", re.S)

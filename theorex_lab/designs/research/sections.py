@@ -6,13 +6,14 @@ from itertools import islice
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.design import Line, Wanted
 from theorex_lab.designs.research.insights import Insight, distinct, ranked
+from theorex_lab.designs.research.items import research_settings
 from theorex_lab.designs.research.skills import Skill, skills_of
 from theorex_lab.home import Home
 from theorex_lab.memory.filling import age_in_words
 from theorex_lab.memory.observation import TRUST
 from theorex_lab.text.line import one_line
 
-_LINE_CHARACTERS, _MOST_INSIGHTS, _MOST_SKILLS = 500, 40, 5
+_LINE_CHARACTERS, _MOST_INSIGHTS = 500, 40
 _SKILLED_FROM = 0.5  # rank from which a skill is told
 
 
@@ -23,7 +24,7 @@ def insight_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
         found.sort(key=lambda pair: pair[0].category == "proof_strategy")
     for insight, likeness in found:
         yield _line(insight, wanted.now, "the newest" if likeness is None else f"alike {likeness:.2f}")
-    for skill in skills_of(home, k=_MOST_SKILLS):
+    for skill in skills_of(home, k=research_settings(home).skills_k):
         if skill.rank >= _SKILLED_FROM:
             yield _skill_line(skill)
 

@@ -131,12 +131,8 @@ def skill_event(home: Home, name: str, description: str, body: str = "", *, vers
             f"a description, a body of up to {_BODY_CHARACTERS:,} characters, up to {_MOST_ROLES} roles and stages"
         )
         raise InvalidInput(f"got the skill {name!r} with {len(description)} and {len(body)} characters; allowed are {allowed}")  # fmt: skip
-    told: Body = {
-        "name": name,
-        "version": str(version)[:32],
-        "description": one_line(description, _DESCRIPTION_CHARACTERS),
-        "body": body,
-    }
+    told: Body = {"name": name, "version": str(version)[:32], "body": body}
+    told["description"] = one_line(description, _DESCRIPTION_CHARACTERS)
     told |= {"tags": check_tags(tags), "agent_roles": [*agent_roles], "pipeline_stages": [*pipeline_stages], "origin": origin}  # fmt: skip
     told |= {"source": checked_source(source), "project": home.project, **({"stats": stats} if stats else {})}
     when = home.clock.now() if at is None else at

@@ -145,15 +145,8 @@ def theorem_event(home: Home, name: str, statement: str, domain: str, *, session
         raise InvalidInput(f"got the name {name!r:.100}; allowed are up to {_NAME_CHARACTERS} characters")
     statement = kept_text(check_text(statement, home.settings.max_text_bytes)).strip()
     node_id = derived_event_id("theorem", home.project, domain, name)
-    body = {
-        "tags": check_tags(tags),
-        "node_id": node_id,
-        "theorem_name": name,
-        "formal_statement": statement,
-        "domain": domain,
-        "project": home.project,
-    }
-    body |= {"session_id": check_session(session_id), "source": checked_source(source)}
+    body = {"tags": check_tags(tags), "node_id": node_id, "theorem_name": name, "formal_statement": statement}
+    body |= {"domain": domain, "project": home.project, "session_id": check_session(session_id), "source": checked_source(source)}  # fmt: skip
     return new_event("theorem", body, agent=check_agent(agent), session=session_id, event_id=node_id,
                      at=home.clock.now() if at is None else at)  # fmt: skip
 

@@ -13,7 +13,7 @@ import numpy as np
 from theorex_lab.clock import FixedClock
 from theorex_lab.config import check_settings
 from theorex_lab.designs.research.design import DESIGN
-from theorex_lab.designs.research.insights import ranked
+from theorex_lab.designs.research.insights import distinct, ranked
 from theorex_lab.designs.research.premises import PremiseIndex
 from theorex_lab.designs.research.readers import closure_of_theories, read_theorems
 from theorex_lab.errors import InvalidInput
@@ -102,7 +102,7 @@ def _scored(
     rows = []
     with taught(insights, kept_embedder() if vectors else HashedNgramEmbedder(), settings) as lab:
         for case in cases:
-            given = [one.title for one, _ in ranked(lab.home, case.query) if one.content != case.query][:_K]
+            given = [one.title for one, _ in distinct(ranked(lab.home, case.query)) if one.content != case.query][:_K]
             right, wrong = sum(title in case.right for title in given), sum(title in case.wrong for title in given)
             rows.append((right / len(case.right) if case.right else np.nan,
                          right / len(given) if given else float(not case.right), float(not wrong)))  # fmt: skip
