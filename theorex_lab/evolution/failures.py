@@ -7,7 +7,7 @@ from typing import Any
 
 from theorex_lab.dispatch.traces import Trace, trace, trace_events
 from theorex_lab.errors import AlreadyThere, InvalidInput
-from theorex_lab.evolution import cases, fix_words, policy, reviewers
+from theorex_lab.evolution import cases, fix_words, gate, reviewers
 from theorex_lab.evolution.cases import Case, Reviewer, ReviewVerdict, TraceReviewRecord, both_ends, case_of
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
 from theorex_lab.home import Home
@@ -53,7 +53,7 @@ class _Work:
 
     def review(self, outcome: Outcome) -> TraceReviewRecord:
         # Counted before it is looked whether it still waits: of two processes one then fails to append.
-        number = 1 + sum(1 for _ in policy.numbered_events(self.home.journal, "reviewed", outcome.outcome_id))
+        number = 1 + sum(1 for _ in gate.numbered_events(self.home.journal, "reviewed", outcome.outcome_id))
         if not self._waits(outcome):
             return _record(outcome, ReviewVerdict(0.0, "", "", problem=_MEANWHILE))
         tries = [] if self.again else self.tries.get(outcome.outcome_id, [])
