@@ -177,13 +177,8 @@ class RecordedAction(NamedTuple):
 def document_form(event: Event) -> dict[str, Any]:
     """An event as the document writes it on a line."""
     kept = {name: value for name, value in event.body.items() if name not in ("v", "project", "source")}
-    return {
-        "type": EVENT_TYPE,
-        "kind": _LINE_OF.get(event.kind, event.kind),
-        "id": event.id,
-        "ts": in_ms(event.at),
-        **kept,
-    }
+    kind = _LINE_OF.get(event.kind, event.kind)
+    return {"type": EVENT_TYPE, "kind": kind, "id": event.id, "ts": in_ms(event.at), **kept}
 
 
 def in_ms(at: int) -> str:
@@ -379,8 +374,6 @@ def _about(home: Home, signals: Sequence[str], selected_gene: Given | None, obse
            mutation: Given | None = None, personality_state: Given | None = None, selector: Given | None = None,
            drift_enabled: bool = False, selected_by: str = "selector", capsules_used: Sequence[str] = ()) -> dict[str, Any]:  # fmt: skip
     """What hypotheses and attempts say alike."""
-    from theorex_lab.designs.causal.capture import checked_mutation, personality_key
-
     if len(capsules_used) > _MOST_CAPSULES:
         raise InvalidInput(f"got {len(capsules_used)} capsules; allowed are {_MOST_CAPSULES}")
     signal, gene = signal_member(signals), selected_gene or {}

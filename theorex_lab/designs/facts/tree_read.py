@@ -11,12 +11,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -115,21 +114,20 @@ class NoteRecord(_Record):
         return self.category if self.category in NOTE_CATEGORIES else "quality"
 
 
-def read_marked_json(path: Path) -> tuple[Any, bool]:
-    """What a JSON file holds, and whether it begins with a byte order mark. Raises InvalidInput where it is no JSON."""
-    content = read_file(path)
+def read_json(path: Path) -> Any:
+    """What a JSON file holds, after a byte order mark too. Raises InvalidInput where it is no JSON."""
     try:
-        return json.loads(content.decode("utf-8-sig")), content.startswith(b"\xef\xbb\xbf")
+        return json.loads(read_file(path).decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not JSON: {error}") from error
 
 
-def facts_in(document: Any) -> tuple[list[Any], bool]:
-    """The records of an items.json, and whether it is a bare list, as the first version was. Raises InvalidInput for neither."""
+def facts_in(document: Any) -> list[Any]:
+    """The records of an items.json; the first version was a bare list. Raises InvalidInput for neither."""
     found = document.get("facts", document.get("items")) if isinstance(document, dict) else document
     if not isinstance(found, list):
         raise InvalidInput('got no facts; allowed is a list, or an object with the list "facts"')
-    return found, document is found
+    return found
 
 
 def upgraded(record: dict[str, Any]) -> dict[str, Any]:
@@ -234,9 +232,8 @@ class _Taking:
         return here
 
     def _facts(self, file: Path, problems: list[str]) -> Events:
-        document, _ = read_marked_json(file)
-        entity, records = entity_of(file, document), facts_in(document)[0]
-        numbered = ((f"fact {number}", record) for number, record in enumerate(records, 1))
+        entity = entity_of(file, document := read_json(file))
+        numbered = ((f"fact {number}", record) for number, record in enumerate(facts_in(document), 1))
         read = [given for _, given in each_noted(problems, numbered, self._fact_record)]
         with self.home.views.reading(Facts) as view:
             taken = set(view.ids)
@@ -284,7 +281,7 @@ class _Taking:
             "valid_to": record.valid_to, "project": record.project or self.home.project}  # fmt: skip
 
     def _note(self, file: Path, _problems: list[str]) -> Events:
-        raw = without_nulls(read_marked_json(file)[0])
+        raw = without_nulls(read_json(file))
         record, tension = checked(NoteRecord, raw), file.parent.name == "tensions"
         text = record.tension if tension else record.observation
         if not text or record.id.startswith("tension") != tension or (tension and not record.fact_refs):
@@ -357,8 +354,7 @@ def _event_id(raw: dict[str, Any], *parts: str) -> str:
     return stated if _DRAWN.fullmatch(stated) else derived_event_id("facts-file", *parts)
 
 
-@dataclass
-class TreeCheck:
+class TreeCheck(NamedTuple):
     """How many facts were read, and what is wrong."""
 
     facts: int
