@@ -1,7 +1,6 @@
 """What a lab gives as `lab.dreams`: trajectories captured, dreamt, and recalled as strategies."""
 
-import asyncio
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from theorex_lab.design import Face, later, on_home
@@ -38,10 +37,6 @@ class Dreams(Face):
     undo_merge = on_home(later(f"{_HERE}.consolidate:undo_merge"))
     begin_traversal = on_home(made.begin_traversal)
     next_step = on_home(made.next_step)
-
-    async def adream(self, dreamer: Any = None, **given: Any) -> Any:
-        """`dream` in a thread of its own."""
-        return await asyncio.to_thread(partial(self.dream, dreamer, **given))
 
     def query(self, text: str, **among: Any) -> Any:
         """The strategy that answers, if one does; see `strategies.recall`."""

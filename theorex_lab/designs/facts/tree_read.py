@@ -25,7 +25,6 @@ from theorex_lab.clock import to_microseconds
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, notes
 from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.designs.facts.items import fact_settings
-from theorex_lab.designs.facts.notes import STATUSES
 from theorex_lab.designs.facts.summaries import zone_of
 from theorex_lab.designs.facts.tree_write import MAIN, SECTIONS, said_by_day
 from theorex_lab.designs.facts.writing import check_entity
@@ -33,7 +32,6 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import schema
 from theorex_lab.exchange.files import Importing, Reports, each_file
 from theorex_lab.exchange.flat_files import append_new, each_noted, without_nulls
-from theorex_lab.exchange.schema import checked
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Body, Event, new_event
@@ -101,7 +99,7 @@ class NoteRecord(_Record):
     observation: _Text = ""
     tension: _Text = ""
     category: schema.Text = ""
-    status: Annotated[str, _among(STATUSES)] = "pending"
+    status: Annotated[str, _among(notes.STATUSES)] = "pending"
     fact_refs: _Ids
     fact: schema.Text = ""
     created_at: _Time = None
@@ -270,7 +268,7 @@ class _Taking:
         if "entity" in record:
             check_entity(record["entity"])
         record["trust"] = self.how.source(record, "trust", self.source)
-        return record, checked(FactRecord, record)
+        return record, schema.checked(FactRecord, record)
 
     def _fact_body(self, entity: str, raw: dict[str, Any], record: FactRecord) -> Body:
         return {
@@ -282,7 +280,7 @@ class _Taking:
 
     def _note(self, file: Path, _problems: list[str]) -> Events:
         raw = without_nulls(read_json(file))
-        record, tension = checked(NoteRecord, raw), file.parent.name == "tensions"
+        record, tension = schema.checked(NoteRecord, raw), file.parent.name == "tensions"
         text = record.tension if tension else record.observation
         if not text or record.id.startswith("tension") != tension or (tension and not record.fact_refs):
             raise InvalidInput(f"got the note {record.id} without a text, or a tension without factRefs; give both")
