@@ -23,7 +23,7 @@ from theorex_lab.designs.theorex.exchange import import_files
 from theorex_lab.designs.theorex.stages import SharedWeb
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.evolution.cases import Panel, judge
-from theorex_lab.evolution.reviewers import HeuristicReviewer
+from theorex_lab.evolution.failures import HeuristicReviewer
 from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import new_event

@@ -21,8 +21,8 @@ from theorex_lab.design import Line
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import said
 from theorex_lab.evolution.cases import Case, Panel, ReviewVerdict
+from theorex_lab.evolution.failures import ModelReviewer
 from theorex_lab.evolution.fix_words import problem_with
-from theorex_lab.evolution.reviewers import ModelReviewer
 from theorex_lab.journal.event import Event, new_event, upcast
 from theorex_lab.memory import captured
 from theorex_lab.memory.filling import Room, count_tokens

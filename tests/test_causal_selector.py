@@ -15,7 +15,7 @@ from hypothesis import strategies as draw
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.config import check_settings
-from theorex_lab.designs.causal.selector import Matcher, boost_of, drift_intensity, failed_genes, match_score
+from theorex_lab.designs.causal.genes import Matcher, boost_of, drift_intensity, failed_genes, match_score
 from theorex_lab.errors import InvalidInput
 
 SIGNALS = ["log_error", "errsig:TypeError: x is undefined", "slow_query"]

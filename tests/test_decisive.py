@@ -30,7 +30,7 @@ from theorex_lab.evolution.failure_signs import (
     read_run,
     sign_values,
 )
-from theorex_lab.evolution.reviewers import rule_fix
+from theorex_lab.evolution.failures import rule_fix
 
 TASK = "How many bridges cross the river Spree between Treptow and Spandau, counting railway bridges once?"
 PLAN = (

@@ -17,7 +17,7 @@ from scripted_model import ScriptedModel
 from theorex_lab import Lab
 from theorex_lab.design import Log
 from theorex_lab.designs.dreams import Ended, Fault, Level
-from theorex_lab.designs.dreams.dreamers import Curated, HeuristicDreamer, ModelDreamer, dreamer_for
+from theorex_lab.designs.dreams.engine import Curated, HeuristicDreamer, ModelDreamer, dreamer_for
 from theorex_lab.designs.dreams.lessons import MOST_LESSONS, MOST_STEPS
 from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.dreams.trajectories import Act, Trajectory, trajectories_of

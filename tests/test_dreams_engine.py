@@ -16,8 +16,7 @@ from theorex_lab import FixedClock, Lab
 from theorex_lab.config import check_settings
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.consolidate import MOST_STEPS, Mind, strategy_from, undo_merge
-from theorex_lab.designs.dreams.dreamers import Curated, HeuristicDreamer, ModelDreamer
-from theorex_lab.designs.dreams.engine import dream, dream_at_night
+from theorex_lab.designs.dreams.engine import Curated, HeuristicDreamer, ModelDreamer, dream, dream_at_night
 from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.designs.dreams.trajectories import Trajectory
 from theorex_lab.errors import InvalidInput, UnusableAnswer

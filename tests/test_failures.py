@@ -24,8 +24,7 @@ from theorex_lab.dispatch.worker import alive
 from theorex_lab.evolution.audit import audit
 from theorex_lab.evolution.cases import Case, ReviewVerdict, case_of
 from theorex_lab.evolution.decisive import LAST_CALL_SHARE
-from theorex_lab.evolution.outcomes import OutcomeLog
-from theorex_lab.evolution.reviewers import (
+from theorex_lab.evolution.failures import (
     UNMENDED_SHARE,
     HeuristicReviewer,
     ModelReviewer,
@@ -33,6 +32,7 @@ from theorex_lab.evolution.reviewers import (
     read_reply,
     review_prompt,
 )
+from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.journal.event import Event, new_event, upcast
 from theorex_lab.memory.filling import count_tokens
 from theorex_lab.text.line import one_line

@@ -15,8 +15,7 @@ from faults import boundaries, documented, forked, killed_at, quick_folder
 
 from theorex_lab import Lab
 from theorex_lab.designs.dreams import engine
-from theorex_lab.designs.dreams.dreamers import HeuristicDreamer
-from theorex_lab.designs.dreams.engine import dream
+from theorex_lab.designs.dreams.engine import HeuristicDreamer, dream
 from theorex_lab.designs.dreams.strategies import Strategy
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")

@@ -20,7 +20,7 @@ from test_failures import FIX, GOOD, events, failed, log_of, models, saying, tra
 
 from theorex_lab import Lab, StorageError
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.evolution.reviewers import HeuristicReviewer
+from theorex_lab.evolution.failures import HeuristicReviewer
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Event
 

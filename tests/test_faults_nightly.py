@@ -22,9 +22,9 @@ from theorex_lab.config import load_settings
 from theorex_lab.designs.theorex import upkeep
 from theorex_lab.evolution import nightly as nightly_module
 from theorex_lab.evolution.cases import Case, ReviewVerdict
+from theorex_lab.evolution.failures import HeuristicReviewer
+from theorex_lab.evolution.gate import policies, policy_settings, rollback
 from theorex_lab.evolution.lease import Lease
-from theorex_lab.evolution.policy import policies, policy_settings, rollback
-from theorex_lab.evolution.reviewers import HeuristicReviewer
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event, encode
 

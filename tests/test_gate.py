@@ -17,9 +17,19 @@ from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.config import load_settings
 from theorex_lab.designs.theorex.upkeep import MemoryReplay, needs, weighted_mean
 from theorex_lab.evolution import gate as gate_module
-from theorex_lab.evolution.gate import Gated, decide, gate, score_policy
+from theorex_lab.evolution.gate import (
+    POLICY_SETTINGS,
+    Gated,
+    decide,
+    gate,
+    keep,
+    policies,
+    policy_settings,
+    rollback,
+    score_policy,
+    snapshot,
+)
 from theorex_lab.evolution.outcomes import outcome_event
-from theorex_lab.evolution.policy import POLICY_SETTINGS, keep, policies, policy_settings, rollback, snapshot
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.context import render
@@ -395,7 +405,7 @@ def test_a_rollback_that_died_after_the_config_is_finished_by_repeating_it(
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
         snapshot(lab.journal, policy_settings(lab.settings), at=NOW)
         lab.config_file.write_text('{"halfLifeDays": 3.0}')
-        from theorex_lab.evolution import policy as policy_module
+        from theorex_lab.evolution import gate as policy_module
 
         real = policy_module.snapshot
 

@@ -12,7 +12,7 @@ from test_failures import GOOD, events, failed, lab, log_of, saying
 
 from theorex_lab import InvalidInput, Lab
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.evolution.reviewers import read_reply
+from theorex_lab.evolution.failures import read_reply
 
 __all__ = ["lab"]
 REFUSED = {

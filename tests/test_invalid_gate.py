@@ -12,8 +12,7 @@ from conftest import NOW, Run
 
 from theorex_lab import ConfigError, FixedClock, InvalidInput, Lab, StorageError
 from theorex_lab.config import load_settings
-from theorex_lab.evolution.gate import decide
-from theorex_lab.evolution.policy import policies, policy_settings, rollback, snapshot, with_changes
+from theorex_lab.evolution.gate import decide, policies, policy_settings, rollback, snapshot, with_changes
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,7 @@ from theorex_lab.design import AuditPart, Design, PolicyPart, Proposal, Told
 from theorex_lab.designs import installed
 from theorex_lab.designs.theorex.upkeep import MemoryReplay, Need
 from theorex_lab.evolution.audit import audit, kinds_of
-from theorex_lab.evolution.gate import gate, parts_of, score_policy
-from theorex_lab.evolution.policy import digest, policies, rollback
+from theorex_lab.evolution.gate import digest, gate, parts_of, policies, rollback, score_policy
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.home import Home

@@ -314,8 +314,8 @@ class Lab:
         return trace(self.views, trace_id)
 
     def reviewer(self, kind: str = "auto") -> tuple[Reviewer, str]:
-        """A reviewer of failures (auto, heuristic or model), and why it; see `evolution.reviewers.choose_reviewer`."""
-        from theorex_lab.evolution.reviewers import choose_reviewer
+        """A reviewer of failures (auto, heuristic or model), and why it; see `evolution.failures.choose_reviewer`."""
+        from theorex_lab.evolution.failures import choose_reviewer
 
         return choose_reviewer(kind, self.settings)
 

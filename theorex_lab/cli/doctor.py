@@ -16,7 +16,7 @@ from theorex_lab.cli.hooks import EVENTS, installed_commands
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.console import command, emit, named_home
 from theorex_lab.errors import TheorexError
-from theorex_lab.evolution.reviewers import is_reached
+from theorex_lab.evolution.failures import is_reached
 from theorex_lab.lab import Lab
 
 Found = dict[str, str]  # level (ok, warning, problem), what it is about, what is said of it, what to do

@@ -183,8 +183,7 @@ def policy_snapshot(reason: str) -> None:
 
     JSON: {number, at, settings, metrics, reason, parent, …}
     """
-    from theorex_lab.evolution.gate import score_policy
-    from theorex_lab.evolution.policy import policy_settings, snapshot
+    from theorex_lab.evolution.gate import policy_settings, score_policy, snapshot
 
     lab = open_lab()
     said: dict[str, Any] = {"at": lab.clock.now(), "reason": reason, "metrics": score_policy(lab.home)}
@@ -198,7 +197,7 @@ def policy_list() -> None:
 
     JSON: {policies: [{number, settings, metrics, reason, parent, in_force}]}
     """
-    from theorex_lab.evolution.policy import policies, policy_settings
+    from theorex_lab.evolution.gate import policies, policy_settings
 
     lab = open_lab()
     now = policy_settings(lab.settings)
@@ -216,7 +215,7 @@ def policy_rollback(number: int) -> None:
 
     JSON: {number, at, settings, metrics, reason, parent, …}
     """
-    from theorex_lab.evolution.policy import rollback
+    from theorex_lab.evolution.gate import rollback
 
     lab = open_lab()
     kept, _ = rollback(lab.journal, lab.settings, lab.folder, number, at=lab.clock.now())

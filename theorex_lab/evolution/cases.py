@@ -248,10 +248,8 @@ def judge_pending(home: Home, agent: str | None) -> str:
     """
     settings, log = home.settings, OutcomeLog(home)
     models = {name: settings.models[name] for name in settings.reviewers if name in settings.models}
-    chosen = settings.is_set("reviewers")
-    names = [
-        name for name, one in models.items() if one.url is not None and (chosen or one.cost_per_million_tokens == 0)
-    ]
+    paid = settings.is_set("reviewers")
+    names = [name for name, one in models.items() if one.url and (paid or one.cost_per_million_tokens == 0)]
     if not names:
         return "no model was set up for it"
     found = judge(log, log.pending(agent=agent), Panel(settings.model_copy(update={"reviewers": names})))

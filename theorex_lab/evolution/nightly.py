@@ -89,9 +89,8 @@ class _Night:
         report = NightlyReport(True, [self._isolated(lease, name, step) for name, step in steps.items()])
         journal = self.home.journal
         kinds = (journal.read(seqs=[seq], erased=True)[0].kind for seq in range(journal.last_seq(), 0, -1))
-        if (
-            not report.ok or next((kind for kind in kinds if kind != "lease"), "") != "nightly"
-        ):  # else nothing has happened
+        last = next((kind for kind in kinds if kind != "lease"), "")
+        if not report.ok or last != "nightly":  # else nothing has happened
             gated = [result.to_dict() for result in self.gated]
             body = {"steps": report.to_dict()["steps"], "fixes": self.fixes, "gate": gated}
             lease.append([new_event("nightly", body, agent=SCANNER, at=self.home.clock.now())])

@@ -239,12 +239,8 @@ def outcome_of(record: FlatRecord, how: Importing) -> Event:
         body["concepts"] = list(dict.fromkeys(schema.checked(_Concepts, record).concept_ids))
     if "decided_at" in stated.model_fields_set:
         body["decided_at"] = to_iso(stated.decided_at)
-    return made._replace(id=_outcome_id(stated.given("id", encode(record))), body=body)
-
-
-def _outcome_id(stated: Any) -> str:
-    """The id of an outcome's event: what the file says where that is an event's id, else one made of it."""
-    return schema.event_id_of(stated, "outcome", stated)
+    named = stated.given("id", encode(record))
+    return made._replace(id=schema.event_id_of(named, "outcome", named), body=body)
 
 
 def trace_of(record: FlatRecord, how: Importing, links: dict[str, str]) -> list[Event]:
@@ -253,8 +249,8 @@ def trace_of(record: FlatRecord, how: Importing, links: dict[str, str]) -> list[
     `links`: by the id of a trace, the event of the outcome that names it.
     """
     stated, source = schema.checked(_Trace, record), {"source": how.source(record, "source", "model")}
-    outcome_id = stated.given("outcome_id")
-    outcome_id = links.get(stated.trace_id, None if outcome_id is None else _outcome_id(outcome_id))
+    if (outcome_id := links.get(stated.trace_id)) is None and (named := stated.given("outcome_id")) is not None:
+        outcome_id = schema.event_id_of(named, "outcome", named)
     start = _start_of(stated, how, outcome_id)
     steps = [with_members(start.event(), source)]
     steps += [_tool(without_nulls(event), start, position, how) for position, event in enumerate(stated.events)]

@@ -114,16 +114,6 @@ def checked(model: type[Model], record: Any) -> Model:
         raise InvalidInput(_sentence(model, record, dict(error.errors(include_url=False)[0]))) from error
 
 
-def problems(model: type[Model], record: Any) -> dict[str, str]:
-    """What is wrong with a record, by the member that it is wrong with ('' for the whole); empty where nothing is."""
-    try:
-        model.model_validate(record)
-    except ValidationError as error:
-        found = error.errors(include_url=False)
-        return {str((*wrong["loc"], "")[0]): _sentence(model, record, dict(wrong)) for wrong in found}
-    return {}
-
-
 def _sentence(model: type[FileRecord], record: Any, problem: Mapping[str, Any]) -> str:
     """What pydantic found wrong with a record, in the words of this toolkit."""
     cause = problem.get("ctx", {}).get("error")

@@ -33,7 +33,7 @@ class Causal(Face):
     close = on_home(later(f"{_HERE}.capture:close"))
     get_advice = on_home(later(f"{_HERE}.advice:get_advice"))
     open_attempts = on_home(later(f"{_HERE}.graph:open_attempts"))
-    select_gene = on_home(later(f"{_HERE}.selector:select_gene"))
+    select_gene = on_home(later(f"{_HERE}.genes:select_gene"))
     record_gene = on_home(later(f"{_HERE}.genes:record_gene"))
     record_capsule = on_home(later(f"{_HERE}.genes:record_capsule"))
     mark_genes = on_home(later(f"{_HERE}.genes:mark_genes"))

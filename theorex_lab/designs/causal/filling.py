@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theorex_lab.designs.causal.capture import USED, asset_event, closing, signal_member
+from theorex_lab.designs.causal.capture import USED, asset_event, closing, infer_outcome, signal_member
 from theorex_lab.designs.causal.graph import own_assets
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL, stable_hash
-from theorex_lab.designs.causal.outcomes import infer_outcome
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.base import append_once

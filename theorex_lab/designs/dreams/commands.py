@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
 
 _GOAL_CHARACTERS = 120
 _DOMAIN = click.option("--domain", metavar="D", help="Only of this domain.")
-_FILE = click.argument("file", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path))
 
 
 @command("run")

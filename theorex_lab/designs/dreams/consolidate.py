@@ -18,10 +18,9 @@ from numpy.typing import NDArray
 
 from theorex_lab.designs.dreams import FIDELITY, STATED, Edge, Ended, Fault
 from theorex_lab.designs.dreams import strategies as made
-from theorex_lab.designs.dreams.dreamers import Curated
 from theorex_lab.designs.dreams.items import dream_settings
 from theorex_lab.designs.dreams.strategies import Branch, Matrix, Step, Strategy, new_strategy_id
-from theorex_lab.designs.dreams.trajectories import PATTERNS, Act, Trajectory
+from theorex_lab.designs.dreams.trajectories import PATTERNS, Act, Curated, Trajectory
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id

@@ -1,7 +1,6 @@
 """What a lab gives as `lab.dreams`: trajectories captured, dreamt, and recalled as strategies."""
 
-import asyncio
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 from theorex_lab.design import Face, later, on_home
@@ -34,25 +33,14 @@ class Dreams(Face):
     strategies = on_home(made.strategies_of)
     strategy = on_home(made.strategy_by_id)
     edges = on_home(made.edges_of)
+    dream = on_home(later(f"{_HERE}.engine:dream"))
     undo_merge = on_home(later(f"{_HERE}.consolidate:undo_merge"))
-    begin_traversal = on_home(later(f"{_HERE}.strategies:begin_traversal"))
-    next_step = on_home(later(f"{_HERE}.strategies:next_step"))
-
-    def dream(self, dreamer: Any = None, **given: Any) -> Any:
-        """One cycle over what waits; see `engine.dream`."""
-        from theorex_lab.designs.dreams.engine import dream
-
-        return dream(self.home, dreamer, **given)
-
-    async def adream(self, dreamer: Any = None, **given: Any) -> Any:
-        """`dream` in a thread of its own."""
-        return await asyncio.to_thread(partial(self.dream, dreamer, **given))
+    begin_traversal = on_home(made.begin_traversal)
+    next_step = on_home(made.next_step)
 
     def query(self, text: str, **among: Any) -> Any:
-        """The strategy that answers, if one does; see `recall.recall`."""
-        from theorex_lab.designs.dreams.strategies import recall
-
-        return recall(self.home, text, vectors=self.vectors, **among)
+        """The strategy that answers, if one does; see `strategies.recall`."""
+        return made.recall(self.home, text, vectors=self.vectors, **among)
 
     @cached_property
     def vectors(self) -> made.StrategyVectors:

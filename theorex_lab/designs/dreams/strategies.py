@@ -487,11 +487,9 @@ def ranking(home: Home, query: str, *, domain: str | None = None, top: int | Non
     if not isinstance(query, str) or not query.strip():
         raise InvalidInput(f"got the query {query!r:.100}; allowed is a text that says what is to be done")
     settings, known = dream_settings(home), vectors or StrategyVectors(home)
-    found = []
+    found, asked = [], one_line(query, _QUERY_CHARACTERS)
     with home.views.reading(Strategies) as view:
-        for strategy_id, similarity in known.nearest(
-            one_line(query, _QUERY_CHARACTERS), top or settings.recall_top, domain
-        ):
+        for strategy_id, similarity in known.nearest(asked, top or settings.recall_top, domain):
             strategy = view.strategy(view.ids.number(strategy_id))
             total = weighed(settings, similarity, strategy.confidence, strategy.success_rate)
             told = f"alike {similarity:.2f}, {strategy.confidence:.0%} sure, {f'worked {strategy.worked}' if strategy.worked else 'no success known'}"

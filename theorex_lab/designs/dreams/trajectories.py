@@ -79,6 +79,25 @@ class Trajectory:
     actions: tuple[Act, ...] = field(default=(), repr=False)
 
 
+class Curated(NamedTuple):
+    """What a dreamer made of a trajectory. critical: indices of its actions, rising.  constraints: text, fault class, source.
+
+    whys: by index of an action, what it is for.  source: whose words the summary is told in, a key of `TRUST`.  groups,
+    prunes: ids of strategies to be one, and to be put to sleep.  program: the answer of a model, of so many `tokens`.
+    """
+
+    critical: tuple[int, ...]
+    constraints: tuple[tuple[str, str, str], ...]
+    summary: str
+    confidence: float
+    whys: dict[int, str]
+    source: str
+    groups: tuple[tuple[str, str], ...] = ()
+    prunes: tuple[str, ...] = ()
+    program: str = ""
+    tokens: int = 0
+
+
 class Trajectories(View):
     """A row a trajectory, in the order in which they began.
 

@@ -5,7 +5,6 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
 from itertools import count
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,19 +19,11 @@ from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import TRUST
 
-
-def _checks(name: str) -> Callable[..., Any]:
-    """A function of the module that reads files, imported when it is called: pydantic takes long to load."""
-    return later(f"theorex_lab.designs.facts.tree_read:{name}")
-
-
 Told = tuple[dict[str, Any], str]  # the result of a command, and the text for people
 _PATH = click.Path(file_okay=False, path_type=Path)
 _FOLDER = click.argument("folder", metavar="DIR", type=_PATH)
 _TEXT = click.option("--text", required=True, help="What is written.")
-_BY = click.option("--by", type=click.Choice(["main", "subagent"]), default="main", help="Who writes.")
 _FROM = click.option("--trust", "source", type=click.Choice([*TRUST]), default="agent", help="Who it is from.")
-_OWN = click.option("--trust-own", is_flag=True, help="It is a person's own: keep the sources that it names.")
 
 
 def _made(name: str, run: Callable[..., Told], *options: Callable[..., Any], about: str = "") -> Command:
@@ -123,10 +114,10 @@ def _validate(home: Home) -> Told:
 
     JSON: {facts, problems}
     """
-    found = _checks("check_home")(home)
+    found = later("theorex_lab.designs.facts.tree_read:check_home")(home)  # pydantic takes long to load
     if found.problems:
-        fail("\n".join(found.problems), **asdict(found))
-    return asdict(found), f"{found.facts} facts are well"
+        fail("\n".join(found.problems), **found._asdict())
+    return found._asdict(), f"{found.facts} facts are well"
 
 
 _PATHS = "people/NAME, projects/NAME or archives/NAME."

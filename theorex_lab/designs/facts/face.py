@@ -10,7 +10,6 @@ from theorex_lab.designs.facts import notes as work
 from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.summaries import moment, summary, tier
-from theorex_lab.designs.facts.writing import check_entity
 from theorex_lab.journal.files import write_atomically
 
 _HERE = "theorex_lab.designs.facts"
@@ -52,12 +51,11 @@ class FactsMemory(Face):
     alerts = on_home(work.alerts)
     add_line = on_home(work.add_line)
     lines = on_home(work.self_lines)
-    check_chains = on_home(later(f"{_HERE}.tree_read:check_home"))
     beat = on_home(later(f"{_HERE}.heartbeat:beat"))
 
     def write(self, entity: str, text: str, *, semantic: bool = True, **given: Any) -> writing.Wrote:
         """Write a fact; `given` are the other members of `writing.NewFact`. Raises as `writing.write_fact`."""
-        given.setdefault("project", channels.scope_of(self.home, check_entity(entity)))
+        given.setdefault("project", channels.scope_of(self.home, writing.check_entity(entity)))
         for name in {"valid_from", "valid_to"} & given.keys():
             given[name] = moment(given[name], fact_settings(self.home))
         return writing.write_fact(self.home, writing.NewFact(entity, text, **given), semantic=semantic)
@@ -66,7 +64,7 @@ class FactsMemory(Face):
              active: bool | None = True) -> list[Fact]:  # fmt: skip
         """Facts, as of a time (µs UTC or ISO) where one is given; see `facts.facts_of`."""
         at = moment(as_of, fact_settings(self.home))
-        return facts_of(self.home, None if entity is None else check_entity(entity), as_of=at, active=active)
+        return facts_of(self.home, None if entity is None else writing.check_entity(entity), as_of=at, active=active)
 
     def tier(self, fact: Fact) -> str:
         """hot, warm or cold; see `summaries.tier`."""
@@ -74,7 +72,7 @@ class FactsMemory(Face):
 
     def summary(self, entity: str) -> str:
         """The page of an entity; see `summaries.summary`."""
-        path = check_entity(entity)
+        path = writing.check_entity(entity)
         return summary(path, facts_of(self.home, path), self.home.clock.now(), fact_settings(self.home))
 
     def render(self, folder: str | Path) -> Sequence[Path]:

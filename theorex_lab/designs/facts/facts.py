@@ -202,9 +202,8 @@ class Facts(View):
         columns = (self.facts[name][rows].tolist() for name in _READ)
         return [self._read(*cells) for cells in zip(rows.tolist(), *columns, strict=True)]
 
-    def _read(
-        self, row: int, entity: int, project: int, agent: int, ended: int, by: int, used: int, used_at: int
-    ) -> Fact:
+    def _read(self, row: int, *cells: int) -> Fact:
+        entity, project, agent, ended, by, used, used_at = cells
         told = json.loads(self.details[row])
         told |= {name: tuple(told[name]) for name in ("tags", "supersedes")}
         return Fact(

@@ -11,20 +11,9 @@ from typing import Any, NamedTuple
 
 from theorex_lab.clock import to_iso
 from theorex_lab.design import Face
-from theorex_lab.designs.facts import NOTE_CATEGORIES, facts, items, writing
+from theorex_lab.designs.facts import NOTE_CATEGORIES, items, writing
 from theorex_lab.designs.facts.facts import Fact, fact_by_id, facts_of
 from theorex_lab.designs.facts.pairs import SharedWords, contradiction, normal_form
-from theorex_lab.designs.facts.writing import (
-    DESCRIPTION_CHARACTERS,
-    NewFact,
-    check_entity,
-    check_flow,
-    check_line,
-    one_of,
-    supersede,
-    undo_supersede,
-    write_fact,
-)
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
@@ -115,7 +104,7 @@ def notes_of(home: Home, status: str | None = None, *, tensions: bool | None = N
 
     tensions: these alone, those that are none, or with None both. Raises InvalidInput for a status that there is not.
     """
-    wanted = STATUSES if status is None else (one_of("status", status, STATUSES),)
+    wanted = STATUSES if status is None else (writing.one_of("status", status, STATUSES),)
     with home.views.reading(Notes) as view:
         found = [view.note(row) for row in range(len(view.notes))]
     projects = [note.project for note in found] if home.projects is None else ["", *home.projects]
@@ -126,7 +115,7 @@ def notes_of(home: Home, status: str | None = None, *, tensions: bool | None = N
 def note_by_id(home: Home, note_id: str) -> Note:
     """The note of this id. Raises InvalidInput where there is none."""
     found = {note.id: note for note in notes_of(home)}
-    return found[one_of("note", note_id, found)]
+    return found[writing.one_of("note", note_id, found)]
 
 
 def observe(home: Home, text: str, category: str = "friction", *, source: str = "agent", agent: str = "main",
@@ -136,9 +125,13 @@ def observe(home: Home, text: str, category: str = "friction", *, source: str = 
     It repeats one where the Jaccard likeness of their words is above .7. lineage: ids of the events that it rests on, none
     of MEMORY.md or SOUL.md. Raises InvalidInput for what is outside the rules.
     """
-    one_of("category", category, NOTE_CATEGORIES)
-    check_flow(home, lineage, "ops")
-    body = {"text": check_line(home, text, source, DESCRIPTION_CHARACTERS), "category": category, "source": source}
+    writing.one_of("category", category, NOTE_CATEGORIES)
+    writing.check_flow(home, lineage, "ops")
+    body = {
+        "text": writing.check_line(home, text, source, writing.DESCRIPTION_CHARACTERS),
+        "category": category,
+        "source": source,
+    }
     with home.journal.exclusive() as append:
         if repeated := _repeated(home, body["text"]):
             return Noted("", repeated)
@@ -156,7 +149,10 @@ def note_tension(home: Home, first: str, second: str, text: str = "", *, source:
     facts = [fact_by_id(home, fact_id) for fact_id in (first, second)]
     if first == second:
         raise InvalidInput(f"got the fact {first} twice; allowed are two facts that may not both hold")
-    text, lineage = text and check_line(home, text, source, DESCRIPTION_CHARACTERS), [fact.event_id for fact in facts]
+    text, lineage = (
+        text and writing.check_line(home, text, source, writing.DESCRIPTION_CHARACTERS),
+        [fact.event_id for fact in facts],
+    )
     given: dict[str, Any] = {"at": home.clock.now(), "agent": agent, "source": source, "lineage": lineage, "text": text}
     with home.journal.exclusive() as append:
         if repeated := _repeated(home, text, {first, second}):
@@ -191,7 +187,7 @@ def review(home: Home, note_id: str, verdict: str, *, entity: str = "", abstract
     note = note_by_id(home, note_id)
     allowed = ["accept", "reject", "archive"] if note.facts else ["promote", "resolve", "archive"]
     allowed = allowed if note.status == "pending" else ["undo"]
-    one_of(f"verdict on {note.id}, which is {note.status},", verdict, allowed)
+    writing.one_of(f"verdict on {note.id}, which is {note.status},", verdict, allowed)
     fact = ""
     if verdict == "promote":
         fact = _promoted(home, note, entity, abstraction, agent)
@@ -224,11 +220,11 @@ def _repeated(home: Home, text: str, facts: Set[str] = frozenset()) -> str:
 
 def _promoted(home: Home, note: Note, entity: str, abstraction: str, agent: str) -> str:
     """The id of the fact that a note becomes, or of the one that says the same: a crash after it leaves nothing twice."""
-    one_of("abstraction", abstraction, ("pattern", "principle"))
-    new = NewFact(
+    writing.one_of("abstraction", abstraction, ("pattern", "principle"))
+    new = writing.NewFact(
         entity, note.text, abstraction=abstraction, source=note.source, origin=note.id, lineage=[note.event_id],
         agent=agent, project=note.project)  # fmt: skip
-    return write_fact(home, new, semantic=False).id
+    return writing.write_fact(home, new, semantic=False).id
 
 
 def _accepted(home: Home, note: Note) -> str:
@@ -236,16 +232,16 @@ def _accepted(home: Home, note: Note) -> str:
     facts = sorted((fact_by_id(home, fact_id) for fact_id in note.facts), key=lambda fact: (fact.at, fact.id))
     for older in facts[:-1]:
         if older.active:
-            supersede(home, older.id, facts[-1].id, why=f"{note.id} was accepted", vouched=True)
+            writing.supersede(home, older.id, facts[-1].id, why=f"{note.id} was accepted", vouched=True)
     return facts[-1].id
 
 
 def _take_back(home: Home, note: Note) -> None:
     if note.status == "promoted" and fact_by_id(home, note.fact).active:
-        supersede(home, note.fact, why=f"the promotion of {note.id} was undone")
+        writing.supersede(home, note.fact, why=f"the promotion of {note.id} was undone")
     for fact_id in note.facts:
         if note.fact and fact_by_id(home, fact_id).superseded_by == note.fact:
-            undo_supersede(home, fact_id)
+            writing.undo_supersede(home, fact_id)
 
 
 _NEAREST = 20
@@ -258,7 +254,7 @@ def contradicting(home: Home, entity: str | None = None, *, cross_entity: bool =
     entity: pairs with a fact of this one, None is of any.  cross_entity: with facts of other entities too, people included.
     [{facts: ids, texts, shared: words, jaccard, contradiction: 0..1}]
     """
-    entity = None if entity is None else check_entity(entity)
+    entity = None if entity is None else writing.check_entity(entity)
     groups: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts_of(home, None if cross_entity else entity):
         groups["" if cross_entity else fact.entity].append(fact)
@@ -292,7 +288,7 @@ def add_line(home: Home, file: str, text: str = "", *, fact: str = "", undo: boo
     """
     if bool(text) == bool(fact):
         raise InvalidInput(f"got {'both' if fact else 'neither'} of a text and a fact; allowed is one of them")
-    promoted = facts.fact_by_id(home, fact) if fact else None
+    promoted = fact_by_id(home, fact) if fact else None
     text = writing.check_line(home, items.told_of(promoted.entity, promoted.text) if promoted else text, source)
     if (text in self_lines(home, file)) != undo:
         raise InvalidInput(f"got {text!r:.80}, which {file}.md {'does not have' if undo else 'has already'}")

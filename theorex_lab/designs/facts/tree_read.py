@@ -11,12 +11,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
 from pydantic.alias_generators import to_camel
@@ -26,7 +25,6 @@ from theorex_lab.clock import to_microseconds
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, notes
 from theorex_lab.designs.facts.facts import Facts, facts_of
 from theorex_lab.designs.facts.items import fact_settings
-from theorex_lab.designs.facts.notes import STATUSES
 from theorex_lab.designs.facts.summaries import zone_of
 from theorex_lab.designs.facts.tree_write import MAIN, SECTIONS, said_by_day
 from theorex_lab.designs.facts.writing import check_entity
@@ -34,7 +32,6 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import schema
 from theorex_lab.exchange.files import Importing, Reports, each_file
 from theorex_lab.exchange.flat_files import append_new, each_noted, without_nulls
-from theorex_lab.exchange.schema import checked
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Body, Event, new_event
@@ -102,7 +99,7 @@ class NoteRecord(_Record):
     observation: _Text = ""
     tension: _Text = ""
     category: schema.Text = ""
-    status: Annotated[str, _among(STATUSES)] = "pending"
+    status: Annotated[str, _among(notes.STATUSES)] = "pending"
     fact_refs: _Ids
     fact: schema.Text = ""
     created_at: _Time = None
@@ -115,21 +112,20 @@ class NoteRecord(_Record):
         return self.category if self.category in NOTE_CATEGORIES else "quality"
 
 
-def read_marked_json(path: Path) -> tuple[Any, bool]:
-    """What a JSON file holds, and whether it begins with a byte order mark. Raises InvalidInput where it is no JSON."""
-    content = read_file(path)
+def read_json(path: Path) -> Any:
+    """What a JSON file holds, after a byte order mark too. Raises InvalidInput where it is no JSON."""
     try:
-        return json.loads(content.decode("utf-8-sig")), content.startswith(b"\xef\xbb\xbf")
+        return json.loads(read_file(path).decode("utf-8-sig"))
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"not JSON: {error}") from error
 
 
-def facts_in(document: Any) -> tuple[list[Any], bool]:
-    """The records of an items.json, and whether it is a bare list, as the first version was. Raises InvalidInput for neither."""
+def facts_in(document: Any) -> list[Any]:
+    """The records of an items.json; the first version was a bare list. Raises InvalidInput for neither."""
     found = document.get("facts", document.get("items")) if isinstance(document, dict) else document
     if not isinstance(found, list):
         raise InvalidInput('got no facts; allowed is a list, or an object with the list "facts"')
-    return found, document is found
+    return found
 
 
 def upgraded(record: dict[str, Any]) -> dict[str, Any]:
@@ -234,9 +230,8 @@ class _Taking:
         return here
 
     def _facts(self, file: Path, problems: list[str]) -> Events:
-        document, _ = read_marked_json(file)
-        entity, records = entity_of(file, document), facts_in(document)[0]
-        numbered = ((f"fact {number}", record) for number, record in enumerate(records, 1))
+        entity = entity_of(file, document := read_json(file))
+        numbered = ((f"fact {number}", record) for number, record in enumerate(facts_in(document), 1))
         read = [given for _, given in each_noted(problems, numbered, self._fact_record)]
         with self.home.views.reading(Facts) as view:
             taken = set(view.ids)
@@ -273,7 +268,7 @@ class _Taking:
         if "entity" in record:
             check_entity(record["entity"])
         record["trust"] = self.how.source(record, "trust", self.source)
-        return record, checked(FactRecord, record)
+        return record, schema.checked(FactRecord, record)
 
     def _fact_body(self, entity: str, raw: dict[str, Any], record: FactRecord) -> Body:
         return {
@@ -284,8 +279,8 @@ class _Taking:
             "valid_to": record.valid_to, "project": record.project or self.home.project}  # fmt: skip
 
     def _note(self, file: Path, _problems: list[str]) -> Events:
-        raw = without_nulls(read_marked_json(file)[0])
-        record, tension = checked(NoteRecord, raw), file.parent.name == "tensions"
+        raw = without_nulls(read_json(file))
+        record, tension = schema.checked(NoteRecord, raw), file.parent.name == "tensions"
         text = record.tension if tension else record.observation
         if not text or record.id.startswith("tension") != tension or (tension and not record.fact_refs):
             raise InvalidInput(f"got the note {record.id} without a text, or a tension without factRefs; give both")
@@ -357,8 +352,7 @@ def _event_id(raw: dict[str, Any], *parts: str) -> str:
     return stated if _DRAWN.fullmatch(stated) else derived_event_id("facts-file", *parts)
 
 
-@dataclass
-class TreeCheck:
+class TreeCheck(NamedTuple):
     """How many facts were read, and what is wrong."""
 
     facts: int

@@ -58,7 +58,6 @@ class NewFact:
     lineage: Sequence[str] = ()
     at: int | None = None
     event_id: str | None = None
-    fact_id: str | None = None
     noted: str = ""
     agent: str = "main"
     project: str = ""
@@ -92,8 +91,7 @@ def write_fact(home: Home, new: NewFact, *, semantic: bool = True) -> Wrote:
         found = _decide(view, items.fact_settings(home), body, semantic=semantic, explicit=new.supersedes)
         if found.action in ("duplicate", "near_duplicate"):
             return found
-        fact_id = new.fact_id or view.next_id(body["entity"])
-        body["fact_id"] = fact_id
+        body["fact_id"] = fact_id = view.next_id(body["entity"])
         body["supersedes"] = [*found.of] if found.action == "superseded" else []
         at = home.clock.now() if new.at is None else new.at
         fact = new_event("fact", body, agent=new.agent, at=at, lineage=new.lineage, event_id=new.event_id)
@@ -283,14 +281,14 @@ _CYRILLIC = dict(zip("абвгдеёжзийклмнопрстуфхцчшщъы
 _PATH = re.compile(r"(?:life/)?(people|projects|archives)/([a-z0-9][a-z0-9-]{0,63})/?")
 
 
-def one_of(what: str, given: str, allowed: Collection[str], advice: str = "") -> str:
+def one_of(what: str, given: str, allowed: Collection[str]) -> str:
     """Return what was given, or raise InvalidInput where it is none of these.
 
     >>> one_of("type", "cron-task", ["cron-task", "dev-project"])
     'cron-task'
     """
     if given not in allowed:
-        raise InvalidInput(f"got the {what} {given!r:.100}; allowed: {', '.join(allowed) or 'none'}{advice}")
+        raise InvalidInput(f"got the {what} {given!r:.100}; allowed: {', '.join(allowed) or 'none'}")
     return given
 
 

@@ -66,7 +66,7 @@ def fixed_in(events: Sequence[Event]) -> Iterator[Fixed]:
 MESSAGES = ("turn_ended", "turn_message")
 READ_KINDS = ("prompt", "tool_used", *MESSAGES)
 MOST_FILES = 12
-_ASKED, _ENDED, _OPEN = 3, 3, 3  # sentences of each part
+_ENDED, _OPEN = 3, 3  # sentences of each part
 _COMMIT = re.compile(r"\bgit commit\b.*?-m\s+(?:\"\$\(cat <<'?EOF'?\s*)?[\"']?([^\"'\n]{8,200})", re.S)
 _LEFT_OPEN = re.compile(read_sections(__file__, "signs.txt")["left_open"].replace("\n", ""))
 _ABOUT_FIX = re.compile(r"\b(?:fix\w*|caus\w+|because|issue|problem|bug|wrong|missing|instead|needed)\b", re.I)

@@ -14,7 +14,6 @@ from theorex_lab.designs.theorex import scores
 from theorex_lab.designs.theorex.axon import Axon, Floats, Ints, Mask
 from theorex_lab.designs.theorex.design import READ_FROM
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT
-from theorex_lab.designs.theorex.scores import spread_activation
 from theorex_lab.designs.theorex.stages import SharedConcept, SharedWeb, shared_concepts
 from theorex_lab.evolution.audit import cut, found_in
 from theorex_lab.home import Home
@@ -81,7 +80,7 @@ def related(home: Home, index: ItemIndex, found: Ints, allowed: Mask, now: int) 
     with home.views.reading(Axon, upto=index.seq) as axon:
         seqs, observation, concept = axon.observations["seq"], axon.mentions["observation"], axon.mentions["concept"]
         named = np.unique(concept[np.isin(seqs, index.documents["seq"][found])[observation]])
-        activation = spread_activation(axon, named[axon.concepts["alive"][named]], now, home.settings)
+        activation = scores.spread_activation(axon, named[axon.concepts["alive"][named]], now, home.settings)
         mentioned = np.bincount(observation, minlength=len(seqs))
         reached = np.bincount(observation, activation[concept], minlength=len(seqs)) / np.maximum(mentioned, 1)
     texts = np.flatnonzero(allowed & index.of_kinds([OBSERVATION.name, MOMENT.name]))

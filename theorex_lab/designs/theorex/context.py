@@ -20,8 +20,7 @@ from theorex_lab.ids import check_agent, derived_event_id
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import Views
-from theorex_lab.memory import context
-from theorex_lab.memory.context import ChosenLines, Context, as_markdown, items_of
+from theorex_lab.memory.context import ChosenLines, Context, as_markdown, items_of, listed, marked_up, sections_of
 from theorex_lab.memory.decay import Items, Tier, tiers
 from theorex_lab.memory.filling import CONCEPT, Room, age_in_words, count_tokens, trusted_first
 from theorex_lab.memory.marks import as_marked
@@ -60,7 +59,7 @@ def _concepts(axon: Axon, home: Home, now: int, agents: Chosen = None, shown: Se
 def _concept_line(agent: str, label: str, now: int, *, concept_id: int, count: int, last_seen: int, trust: int) -> Line:
     """`label _(age, xN)_`, the times above 3 only; what is not trusted goes into a fence and needs no mark-up."""
     age = age_in_words((now - last_seen) / MICROSECONDS_PER_DAY)
-    return context.marked_up(CONCEPT, agent, label, f"{age}, x{count}" if count > 3 else age, trust, (str(concept_id),))
+    return marked_up(CONCEPT, agent, label, f"{age}, x{count}" if count > 3 else age, trust, (str(concept_id),))
 
 
 def render_for_model(home: Home, model: str = "default", *, agent: str = "main") -> Context:
@@ -82,7 +81,7 @@ def render_for_model(home: Home, model: str = "default", *, agent: str = "main")
     kept += room.take_hearsay(lines, headings=False, most=left - len(kept))
     gap = [""] if kept and told.lines else []
     head = [f"[Boot: {name} | budget: {budget}t | concepts: {len(kept)}]", NOTICE]
-    text = "\n".join([*head, *context.sections_of(told), *gap, *context.listed(kept), ""])
+    text = "\n".join([*head, *sections_of(told), *gap, *listed(kept), ""])
     owners = len({line.owner for line in kept})
     return Context(text, len(kept), told.fixes, owners, count_tokens(text), items_of([*told.lines, *kept]))
 
@@ -123,13 +122,13 @@ def render_flash(home: Home, session: str, *, agent: str = "main") -> Context:
     room = Room(BUDGETS["default"][0], used=count_tokens("\n".join(lines)))
     told = _take_sentences(room, fixes, _FLASH_FIXES)
     taken = {*room.take(said), *room.take_hearsay(said)}
-    lines += context.sections_of(told)
+    lines += sections_of(told)
     shown = list(told.lines)
     for kind, title in ((CONCEPT, "Active"), (_RECENT, "Lately")):
         if kept := [line for line in said if line in taken and line.kind == kind]:
             shown += kept
             texts = [line.text for line in kept]
-            lines += [f"## {title}", *(fence(texts, "short-term") if kind == _RECENT else context.listed(kept))]
+            lines += [f"## {title}", *(fence(texts, "short-term") if kind == _RECENT else listed(kept))]
     text = "\n".join(lines) + "\n"
     concepts = sum(line.kind == CONCEPT for line in shown)
     return Context(text, concepts, told.fixes, 1, count_tokens(text), items_of(shown))

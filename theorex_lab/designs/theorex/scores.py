@@ -153,10 +153,8 @@ def prune(axon: Axon, now: int, settings: Settings, *, agents: Chosen = None,
     age = axon.concept_counts.age_days(now, current.rows)
     rows = current.rows[(current.tier == Tier.LESS) & (age > settings.prune_threshold_days)]
     names = ("concept_id", "count", "first_seen", "last_seen")
-    by_agent = {
-        agent: [{name: axon.concepts[name][row].item() for name in names} for row in rows[of_agent].tolist()]
-        for agent, of_agent in _by_agent(axon, rows)
-    }
+    table, owned = axon.concepts, [(agent, rows[of_agent].tolist()) for agent, of_agent in _by_agent(axon, rows)]
+    by_agent = {agent: [{name: table[name][row].item() for name in names} for row in own] for agent, own in owned}
     body = {"concepts": by_agent, "policy": policy(settings)}
     return new_event("prune", body, agent=SCANNER, at=now) if by_agent else None
 

@@ -34,9 +34,9 @@ from theorex_lab.designs.theorex.design import MEMORY_SETTINGS
 from theorex_lab.designs.theorex.flash import Flash, text_of
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.errors import AlreadyThere, InvalidInput
+from theorex_lab.evolution.gate import MOST_RECORDS, best_of, candidates_of, gain_stands_out, halves, numbered_events
 from theorex_lab.evolution.nightly import for_each_agent, in_turn
 from theorex_lab.evolution.outcomes import Outcomes
-from theorex_lab.evolution.policy import MOST_RECORDS, best_of, candidates_of, gain_stands_out, halves, numbered_events
 from theorex_lab.evolution.review import TagRate, look_back, rows_between, rows_by_tag
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, check_session, derived_event_id
