@@ -95,7 +95,7 @@ def _beside(ground: Ground, ours: Callable[[Signals], object], made: Iterator[Si
     return alternately(in_turn(ours, asked), in_turn(lambda signals: scanned(file, signals, now), asked), calls=10)
 
 
-@row("advice", "advice of a home with as many keys as rows, signals mixed", _SCAN, at_most=0.04)
+@row("advice", "advice of a home with as many keys as rows, signals mixed", _SCAN, at_most=0.1)
 def _advice(ground: Ground) -> Iterator[Round]:
     with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
         told = [*outcomes(lab.home, mixed(), ground.rows)]
