@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
@@ -18,14 +17,12 @@ from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.experiments.bench import measure
 from theorex_lab.experiments.bench.measure import NOW, Ground, Round, alternately, in_turn, lay_home, row, texts
 from theorex_lab.journal.event import Event, encode, new_event
-from theorex_lab.journal.sqlite.store import open_journal
 from theorex_lab.journal.view import fold_into
 from theorex_lab.lab import Lab
 from theorex_lab.search.fuse import best_first
 from theorex_lab.search.lexical import LexicalIndex, tokenize
 
 _OF_EACH = 20  # facts an entity
-_A_CYCLE = 50  # trajectories
 _EVENT = {
     "hook_event_name": "PostToolUse", "session_id": "a-session", "tool_name": "Bash",
     "tool_input": {"command": "make test", "description": "Run the tests"},
@@ -145,35 +142,6 @@ _PROCESSES: tuple[tuple[str, str, int | None, tuple[str, ...]], ...] = (
     ("search-process", "theorex search --vectors always", None, ("search", "--all-agents", "--vectors", "always")))  # fmt: skip
 for _name, _about, _at_most, _arguments in _PROCESSES:
     row(_name, f"{_about}, process", "python -c pass", at_most=_at_most)(partial(_process, _arguments))
-
-
-@row("dream", "50 trajectories dreamt by rules, time that passes", "bare durable appends of what it writes", at_most=2)
-def _dream(ground: Ground) -> Iterator[Round]:
-    goals, bare = cycle(texts(1_000, length=8)), open_journal(ground.folder)
-    made = ({"reasoning": text, "action": f"run(what='{text}')", "result": text} for text in texts(5))
-    actions = [{**action, "ok": True} for action in made]
-    with _home(ground, embedder=measure.GivenVectors()) as lab:
-
-        def one_round() -> measure.Amounts:
-            for _ in range(_A_CYCLE):
-                lab.dreams.capture(next(goals), actions)
-            before = lab.journal.last_seq()
-            ours = measure.elapsed(lambda: lab.dreams.dream(limit=_A_CYCLE))
-            written = defaultdict[str, list[Event]](list)
-            for event in lab.journal.tail(before, kinds=["strategy", "strategy_merged", "constraint"]):
-                written[event.body["trajectory"]].append(event)
-            return measure.Amounts(ours, measure.elapsed(lambda: [bare.append(events) for events in written.values()]))
-
-        yield one_round
-    bare.close()
-
-
-@row("capture", "an action captured, time that passes", "a bare durable append", at_most=2)
-def _capture(ground: Ground) -> Iterator[Round]:
-    given: dict[str, Any] = {"reasoning": "why", "action": "run(what='it')", "result": "done", "ok": True}
-    with _home(ground) as lab, lab.dreams.session("go") as log, log.trace() as trace:
-        bare = _bare(lab, "acted", {"trajectory_id": trace.id, **given})
-        yield alternately(lambda: trace.action(**given), bare, calls=50, meter=measure.elapsed)
 
 
 @row("recall", "a recall among strategies, vectors given, processor time", "the product of all vectors alone",
