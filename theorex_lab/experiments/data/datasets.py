@@ -144,7 +144,7 @@ def fetch_llmrouter() -> parsing.RouterScores:
 def fetch_routellm() -> pd.DataFrame:
     """RouteLLM: whether a weak and a strong model answered 14,042 questions of MMLU and 1,319 of GSM8K rightly.
 
-    Columns benchmark, subject, prompt, weak_correct, strong_correct, contaminated, weak_response, strong_response.
+    Columns benchmark, subject, prompt, weak_correct, strong_correct.
     """
     info = DATASETS["routellm"]
     files = read_files(info)
