@@ -120,12 +120,6 @@ class Cells:
     def __len__(self) -> int:
         return len(self.keys)
 
-    @property
-    def success_rate(self) -> Floats:
-        """Successes per run, 0..1; NaN where evidence has aged to nothing."""
-        with np.errstate(invalid="ignore"):
-            return self.successes / self.n
-
 
 class RowRuns(NamedTuple):
     """Runs of some rows of a table: numbers of their options, runs and successes, the time of the latest (µs), mean cost."""

@@ -31,22 +31,15 @@ class Hints:
     """
 
     _MOST_WORDS, _LONGEST_CHARACTERS = 1 << 15, 100  # that are remembered
-    _FEW_LOOKS = 64  # a hook ends before what is remembered of words has paid for itself
 
     def __init__(self, hints: Iterable[str], marks: Callable[[str, Iterable[str]], tuple[str, ...]]) -> None:
         self._hints, self._marks = tuple(hints), marks
         # The hints as far as one word has them: one with a blank in it goes on in the next.
         self._heads = [(hint, hint[: hint.find(" ") + 1] or hint) for hint in self._hints]
         self._known: dict[str, tuple[str, ...]] = {}
-        self._looks = 0
 
     def found_in(self, text: str) -> set[str]:
         """The hints that are in the text, in any case, and the marks of its words."""
-        self._looks += 1
-        if self._looks <= self._FEW_LOOKS:
-            lowered = text.lower()
-            there = {hint for hint in self._hints if hint in lowered}
-            return there.union(*(self._marks(word, there) for word in text.split()))
         known, words = self._known, set(text.split())
         new = self._looked_at(words.difference(known))
         found = set().union(*map(known.__getitem__, words.difference(new)), *new.values())

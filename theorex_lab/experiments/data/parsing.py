@@ -63,16 +63,12 @@ def _actions(messages: Any) -> tuple[Action, ...]:
 
 @dataclass(frozen=True)
 class TauRun:
-    """One trial of a task. reward: 0 or 1.  actions: taken, in order.  gold_actions: what would have been right.
-    outputs: texts that the answer must hold."""
+    """One trial of a task. reward: 0 or 1.  actions: taken, in order.  gold_actions: what would have been right."""
 
     task: Annotated[int, Field(alias="task_id", ge=0, lt=100_000)]
     trial: Annotated[int, Field(ge=0, lt=1_000)]
     reward: Annotated[float, Field(ge=0, le=1)]
-    user: Annotated[str, Field(validation_alias=AliasPath("info", "task", "user_id"))]
-    instruction: Annotated[str, Field(validation_alias=AliasPath("info", "task", "instruction"))]
     gold_actions: Annotated[tuple[Action, ...], Field(validation_alias=AliasPath("info", "task", "actions"))]
-    outputs: Annotated[tuple[str, ...], Field(validation_alias=AliasPath("info", "task", "outputs"))]
     actions: Annotated[tuple[Action, ...], Field(alias="traj"), BeforeValidator(_actions)]
     messages: Annotated[tuple[RunMessage, ...], Field(alias="traj")]
 
