@@ -35,7 +35,7 @@ from theorex_lab.experiments.scores.compare import compare
 
 needs_data = pytest.mark.skipif(not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder")
 SECOND = 1_000_000
-EXPECTED, TASKS = "expected success of what was tried", "success of a task in the last trial, from those before"
+EXPECTED = "expected success of what was tried"
 
 
 def figure(score: AdviceScore, *names: str) -> Figure:
@@ -158,21 +158,3 @@ def test_a_log_without_a_failed_call_is_refused() -> None:
 def test_the_design_is_compared_by_its_name() -> None:
     found = compare([sessions()], ["causal", "nothing"], budgets=(500,))
     assert found.value("causal", "inject", 500, "mean").value > found.value("nothing", "inject", 500, "mean").value
-
-
-@needs_data
-def test_what_earlier_trials_tell_of_a_task_beats_the_base_rate() -> None:
-    found = score_advice("taubench_airline")
-    assert figure(found, TASKS, BASE, "brier").value == pytest.approx(0.245, abs=0.01)
-    assert figure(found, TASKS, ADVICE, "brier").value == pytest.approx(0.160, abs=0.01)
-    assert figure(found, TASKS, BASE, "advice gains").low > 0
-
-
-@needs_data
-def test_a_written_reflection_helps_the_next_trial() -> None:
-    assert (
-        figure(
-            score_advice("reflexion_alfworld"), "while both arms ran", "a trial after a reflection", "difference"
-        ).low
-        > 0
-    )

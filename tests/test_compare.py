@@ -348,14 +348,6 @@ def test_another_logs_memory_answers_no_question_of_this_one() -> None:
     assert compared.value("shuffled", "retrieve", 150, "tokens").value > 0
 
 
-def test_what_gives_everything_is_scored_on_all_of_it_and_says_what_that_costs() -> None:
-    compared = compare([asked_log("one")], ["everything", "bm25"], budgets=(10, 150))
-    costs = [compared.value("everything", "retrieve", budget, "tokens").value for budget in (10, 150)]
-    assert costs[0] == costs[1] > 60
-    assert compared.value("everything", "retrieve", 10, "evidence_recall").value == 1
-    assert compared.value("bm25", "retrieve", 10, "tokens").value <= 10
-
-
 _UNDER_A_SEED = """
 import json
 from theorex_lab.design import Log

@@ -50,10 +50,7 @@ def test_the_axon_and_both_logs_count_alike(tmp_path: Path) -> None:
         lab.journal.append([observation("text", labels=names, at=at) for at, names in texts])
         axon = lab.views.get(Axon)
         columns = axon.concept_counts.columns(last)
-        of_journal = Memory(EventLog.of(lab))
-        of_journal.take_in(last)
     for name in ("age_days", "first_age_days", "count", "decayed_counts"):
         known = np.sort(columns[name], axis=0)
-        assert np.sort(of_journal.columns[name], axis=0) == pytest.approx(known, rel=1e-12)
         assert np.sort(moment.columns[name], axis=0) == pytest.approx(known, rel=1e-12)
         assert np.sort(getattr(seen.items, name), axis=0) == pytest.approx(known, rel=1e-12)

@@ -229,8 +229,6 @@ def counts_of_llmrouter(found: Any) -> dict[str, float]:
 def counts_of_routellm(table: Any) -> dict[str, float]:
     mmlu, gsm8k = table[table.benchmark == "mmlu"], table[table.benchmark == "gsm8k"]
     assert ((mmlu.weak_correct | mmlu.strong_correct).mean() * 100).round(2) == 85.86
-    assert gsm8k.contaminated.sum() == 12
-    assert gsm8k.weak_response.str.len().min() > 0
     return {
         "mmlu_questions": len(mmlu),
         "mmlu_subjects": mmlu.subject.nunique(),

@@ -20,6 +20,7 @@ from theorex_lab.evolution.audit import audit, kinds_of
 from theorex_lab.evolution.gate import digest, gate, parts_of, policies, rollback, score_policy
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay
+from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.home import Home
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
@@ -164,7 +165,7 @@ def test_both_replays_price_a_line_and_the_heading_as_the_context_that_is_render
     thirteen_days_ago = NOW - 13 * 86_400_000_000
     with Lab(tmp_path, clock=FixedClock(NOW), settings=check_settings(THEOREX_SHOWN)) as lab:
         lab.journal.append([observation("x", labels=[label], at=thirteen_days_ago)])
-        recorded = EventLog.of(lab)
+        recorded = EventLog.of(AccessLog.of([(thirteen_days_ago, label, None, False)]))
 
         def rendered(tokens: int) -> bool:
             return render(lab.home, NOW, tokens=tokens).concepts == 1

@@ -19,7 +19,6 @@ from theorex_lab.experiments.replay.event_log import EventLog, Memory
 from theorex_lab.experiments.replay.replay import replay, replay_all
 from theorex_lab.experiments.scores.access_log import MAX_EVENT_ITEMS, AccessLog
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.sqlite.store import SqliteJournal
 
 DAYS = 46
 SETTINGS: list[dict[str, Any]] = [
@@ -34,7 +33,7 @@ SETTINGS: list[dict[str, Any]] = [
 
 
 def stream(seed: int) -> list[Event]:
-    """Two agents for some weeks: bursts of texts that share concepts, fixes and hearsay."""
+    """An agent for some weeks: bursts of texts that share concepts."""
     rng = np.random.default_rng(seed)
     words = [f"concept *{number}* of {'x' * (number % 9)}" for number in range(40)]
     events = []
@@ -42,17 +41,19 @@ def stream(seed: int) -> list[Event]:
         centre = int(rng.integers(40))
         for _ in range(int(rng.integers(1, 5))):
             chosen = (centre + rng.permutation(8)[: int(rng.integers(1, 4))]) % 40
-            kind = ("trace_fix", "avoid", "discovery", "discovery")[int(rng.integers(4))]
-            tags = ["deploys"[: int(rng.integers(6, 8))]] if kind == "avoid" and rng.random() < 0.7 else []
-            labels = [words[number] for number in chosen]
-            events.append(
-                observation(
-                    f"text {int(rng.integers(30))}\n of  {labels[0]}", labels=labels,
-                    agent=("main", "sage")[int(rng.integers(2))], at=NOW + day * DAY + int(rng.integers(DAY)),
-                    observation_type=kind, tags=tags, source=("agent", "tool", "user")[int(rng.integers(3))],
-                )
-            )  # fmt: skip
+            at = NOW + day * DAY + int(rng.integers(DAY))
+            events.append(observation("a text", labels=[words[number] for number in chosen], at=at))
     return sorted(events, key=lambda event: event.at)
+
+
+def recorded_of(events: list[Event]) -> EventLog:
+    """The concepts of events in the order of time as items, numbered in the order of their ids."""
+    found = [(event.at, number, concept) for number, event in enumerate(events) for concept in event.body["concepts"]]
+    names = {concept[0]: concept[2] for _, _, concept in found}
+    order = sorted(names)
+    times, numbers, items = zip(*((at, number, order.index(concept[0])) for at, number, concept in found), strict=True)
+    columns = (np.array(column, np.int64) for column in (times, items, numbers))
+    return EventLog.of(AccessLog(tuple(names[id_] for id_ in order), *columns, np.zeros(len(times), np.bool_)))
 
 
 def drive(folder: Path, events: list[Event], settings: Settings, times: list[int]) -> tuple[Lab, list[list[int]]]:
@@ -75,22 +76,17 @@ def test_a_replay_scans_as_a_lab_does_step_by_step(changes: dict[str, Any], tmp_
     times = list(range(events[-1].at, events[0].at - 1, -DAY))[::-1]
     lab, rows = drive(tmp_path, events, settings, times)
     with lab:
-        seen = replay(EventLog.of(lab), settings)
-        assert lab.journal.last_seq() > len(events)  # scans were recorded, and are not taken over
+        seen = replay(recorded_of(events), settings)
     assert seen.times.tolist() == times
     assert seen.steps[:, :4].tolist() == rows
     assert np.all(seen.steps[:, 5] <= settings.context_tokens)
 
 
-def test_the_streams_reach_what_they_test(tmp_path: Path) -> None:
+def test_the_streams_reach_what_they_test() -> None:
     """Sleep, waking, full contexts: without them the comparison above would show nothing."""
-    events = stream(seed=1)
-    with Lab(tmp_path, clock=FixedClock(NOW + 90 * DAY)) as lab:
-        lab.journal.append(events)
-        recorded = EventLog.of(lab)
+    recorded = recorded_of(stream(seed=6))
     all_seen = replay_all(recorded, [Settings(**changes) for changes in SETTINGS])
     assert len(recorded.link_ends) > 50
-    assert recorded.fix_count.any()
     assert all(seen.steps[:, 7].sum() > 0 for seen in all_seen[1:4])
     assert any(np.any(seen.steps[:, 4] < seen.steps[:, :2].sum(axis=1)) for seen in all_seen)
 
@@ -146,24 +142,8 @@ def test_grid_and_now() -> None:
     assert late["sleeping"] == 2
 
 
-def test_erased_events_are_gone_and_the_journal_is_untouched(tmp_path: Path) -> None:
-    with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
-        lab.journal.append([observation("one", labels=["a", "b"]), observation("two", labels=["c"])])
-        lab.erase(match="two")
-        before = lab.journal.last_seq()
-        recorded = EventLog.of(lab)
-        replay(recorded, Settings())
-        assert lab.journal.last_seq() == before
-        assert recorded.names == ("A", "B")
-        again = EventLog.of(lab.journal)
-        assert (again.names, again.time.tolist(), again.item.tolist()) == (
-            recorded.names, recorded.time.tolist(), recorded.item.tolist()
-        )  # fmt: skip
-
-
-def test_a_recording_travels_by_pickle(journal: SqliteJournal) -> None:
-    journal.append(stream(seed=3), allow_future=True)
-    recorded = EventLog.of(journal)
+def test_a_recording_travels_by_pickle() -> None:
+    recorded = log_of(40)
     copy = pickle.loads(pickle.dumps(recorded))
     assert (copy.names, copy.item.tolist()) == (recorded.names, recorded.item.tolist())
     assert replay(copy, Settings()).frame.equals(replay(recorded, Settings()).frame)

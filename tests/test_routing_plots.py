@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
-import numpy as np
-import pandas as pd
 import pytest
 from conftest import DAY, NOW
 from drawing import PictureContract, no_window, own_axes, texts  # noqa: F401
@@ -26,7 +24,6 @@ from theorex_lab.experiments.draw import routing_plots as plots
 from theorex_lab.experiments.draw.explorer import to_png
 from theorex_lab.experiments.draw.routing_plots import describe_choices, draw_matrix, matrix_explorer
 from theorex_lab.experiments.scores.costs import (
-    COLUMNS,
     MatrixSettings,
     Runs,
     home_runs,
@@ -42,20 +39,16 @@ from theorex_lab.journal.event import Event, new_event
 MODELS = {"careful": ModelSettings(tier="large"), "quick": ModelSettings(tier="small")}
 
 
-def made_runs(*, settings: Settings | None = None, last: int = NOW) -> Runs:
+def made_runs(*, settings: Settings | None = None, quick: int = NOW) -> Runs:
     """code: `careful` 9 of 10 in 2 s, `quick` 8 of 10 in 0.5 s; math: `quick` 2 of 3 without a latency."""
-    rows = [("code", "careful", number < 9, last - DAY, 2_000.0) for number in range(10)]
-    rows += [("code", "quick", number < 8, last - DAY * (number % 3), 500.0) for number in range(10)]
-    rows += [("math", "quick", number < 2, last, math.nan) for number in range(3)]
-    return Runs(
-        pd.DataFrame(rows, columns=list(COLUMNS)),
-        settings or Settings(models=MODELS, roles=[], matrix_success_weight=0.6),
-        last,
-    )
+    rows = [("code", "careful", number < 9, NOW - DAY, 2_000.0) for number in range(10)]
+    rows += [("code", "quick", number < 8, quick - DAY * (number % 3), 500.0) for number in range(10)]
+    rows += [("math", "quick", number < 2, NOW, math.nan) for number in range(3)]
+    return Runs.of(rows, settings or Settings(models=MODELS, roles=[], matrix_success_weight=0.6), NOW)
 
 
 RUNS = made_runs()
-NO_RUNS = Runs(RUNS.frame[:0], RUNS.settings, NOW)
+NO_RUNS = Runs.of([], RUNS.settings, NOW)
 SCORES = [
     PolicyScore(name, score, score - 0.1, score + 0.1, 0.0, cost, 0.0, 0.0, 0.0)
     for name, score, cost in (("luck", 0.4, 0.3), ("oracle", 0.9, 0.2), ("heuristic", 0.5, 0.9))
@@ -99,7 +92,7 @@ class TestMatrix:
     def test_no_name_of_a_model_covers_another(self, models: int) -> None:
         names = [f"a-long-name-{number} greedy" for number in range(models)]
         rows = [("code", name, True, NOW, 1.0) for name in names for _ in range(6)]
-        runs = Runs(pd.DataFrame(rows, columns=list(COLUMNS)), Settings(), NOW)
+        runs = Runs.of(rows, Settings(), NOW)
         ax = plots.plot_matrix(runs.matrix())
         ax.figure.draw_without_rendering()
         boxes = [label.get_window_extent() for label in ax.get_xticklabels()]
@@ -113,10 +106,10 @@ def test_a_model_that_the_settings_do_not_know_is_not_chosen() -> None:
 
 def test_a_set_gives_a_run_of_every_model_on_every_training_query() -> None:
     runs = set_runs(LOCAL_SET)
-    assert len(runs.frame) == LOCAL_SET.train.scores.size
-    assert runs.frame["success"].mean() == pytest.approx(LOCAL_SET.train.scores.mean())
     assert set(runs.settings.models) == set(LOCAL_SET.models)
     assert sum(cell.n for cell in runs.matrix()) == LOCAL_SET.train.scores.size
+    successes = sum(cell.n * cell.success_rate for cell in runs.matrix())
+    assert successes == pytest.approx(LOCAL_SET.train.scores.sum())
 
 
 class TestCosts:
@@ -139,8 +132,10 @@ class TestRuns:
         recorded, runs = load_local_runs(), local_runs()
         elapsed_ms = (runs.now - to_microseconds(recorded.header["date"])) / 1_000
         assert elapsed_ms == pytest.approx(recorded.frame["latency_ms"].sum(), abs=1)
-        assert runs.frame["at"].is_monotonic_increasing
-        assert set(runs.settings.models) == set(runs.frame["model"])
+        assert sorted(runs.settings.models) == sorted({cell.model for cell in runs.matrix()})
+        cells = runs.evidence.cells()
+        assert int(cells.n.sum()) == len(recorded.runs)
+        assert int(cells.last.max()) == runs.now
 
     def test_a_home_gives_its_attempts_and_its_settings(self, tmp_path: Path) -> None:
         home = tmp_path / "home"
@@ -150,11 +145,10 @@ class TestRuns:
             lab.journal.append([new_event("outcome_scored", wrong, agent="main", at=NOW + 1)])
             lab.config_file.write_text('{"matrixSuccessWeight": 0.9}')
         runs = home_runs(home)
-        assert runs.frame[["query_type", "model", "success", "at"]].to_numpy().tolist() == [
-            ["code", "quick", False, NOW], ["code", "careful", True, NOW],
-            ["code", "quick", False, NOW], ["code", "careful", False, NOW],
-        ]  # fmt: skip
-        assert np.isnan(runs.frame["latency_ms"]).tolist() == [True, False] * 2
+        told = [(cell.query_type, cell.model, cell.n, cell.success_rate) for cell in runs.matrix()]
+        assert told == [("code", "careful", 2.0, 0.5), ("code", "quick", 2.0, 0.0)]
+        assert [cell.latency_ms for cell in runs.matrix()] == pytest.approx([40.0, math.nan], nan_ok=True)
+        assert runs.evidence.cells().last.tolist() == [NOW, NOW]
         with Lab(home) as lab:
             assert [cell.success_rate for cell in lab.matrix()] == [cell.success_rate for cell in runs.matrix()]
         assert MatrixSettings.of(runs.settings).success_weight == 0.9
@@ -209,8 +203,7 @@ class TestMatrixExplorer:
         assert "Flipped: math: heuristic → quick." in status.value
 
     def test_the_half_life_ages_what_was_not_used_for_long(self) -> None:
-        left = RUNS.frame.assign(at=RUNS.frame["at"].where(RUNS.frame["model"] == "careful", NOW - 30 * DAY))
-        _, _, _, half_life, status, _ = self._explorer(made=lambda: Runs(left, RUNS.settings, NOW))
+        _, _, _, half_life, status, _ = self._explorer(made=lambda: made_runs(quick=NOW - 30 * DAY))
         assert half_life.value == 0
         half_life.value = 7.0
         assert "code: quick → careful" in status.value

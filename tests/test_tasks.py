@@ -146,27 +146,12 @@ def test_a_late_end_counts_while_nobody_has_claimed_the_task_anew(
     assert board.claim("sage") is None
 
 
-def test_a_renewed_lease_is_as_long_as_before_and_the_attempt_the_same(board: TaskBoard, clock: FixedClock) -> None:
-    task_id = board.send("main", "sage", "work", 1)
-    board.claim("sage", worker="w1", lease_seconds=10)
-    for seconds in (9, 18, 100):  # the last one is late, and still nobody's loss
-        clock.microseconds = NOW + seconds * 1_000_000
-        renewed = board.renew(task_id, "w1")
-        assert renewed.lease_until == NOW + (seconds + 10) * 1_000_000
-        assert (renewed.state, renewed.attempt, renewed.claimed_at) == ("working", 1, NOW)
-    clock.advance(seconds=10)
-    assert board.claim("sage", worker="w1") is not None
-    assert board.task(task_id).attempt == 2, "a worker of the same name begins anew"
-    assert board.task(task_id).claimed_at == NOW + 110_000_000
-
-
 def test_the_last_moment_that_can_be_told_is_the_end_of_every_lease(board: TaskBoard, clock: FixedClock) -> None:
     clock.microseconds = FixedClock.at("9999-12-31T23:59:30Z").now()
     board.send("main", "sage", "work", 1)
     task = board.claim("sage")
     assert task is not None
     assert task.as_dict()["lease_until"] == "9999-12-31T23:59:59.999999Z"
-    assert board.renew(task.id).as_dict()["lease_until"] == "9999-12-31T23:59:59.999999Z"
 
 
 # What is refused
@@ -174,7 +159,6 @@ def test_the_last_moment_that_can_be_told_is_the_end_of_every_lease(board: TaskB
 ENDS: dict[str, Callable[[TaskBoard, str, str], object]] = {
     "complete": lambda board, task_id, worker: board.complete(task_id, 1, worker=worker),
     "fail": lambda board, task_id, worker: board.fail(task_id, "no", worker=worker),
-    "renew": lambda board, task_id, worker: board.renew(task_id, worker),
 }
 
 
@@ -367,11 +351,8 @@ class Board(RuleBasedStateMachine):
             with pytest.raises(InvalidInput):
                 ENDS[how](board, each.id, worker)
             return
-        if how == "renew":
-            each.lease_until = now + each.lease
-        else:
-            each.ended, each.completed_at = {"complete": "completed", "fail": "failed"}[how], now
-            each.result = {"complete": 1, "fail": "no"}[how]
+        each.ended, each.completed_at = {"complete": "completed", "fail": "failed"}[how], now
+        each.result = {"complete": 1, "fail": "no"}[how]
         assert ENDS[how](board, each.id, worker) == each.task(now)
 
     @rule(seconds=st.integers(0, 100))
@@ -456,14 +437,6 @@ def test_a_new_claim_after_a_late_end_finds_nothing(lab: Lab, board: TaskBoard, 
     assert board.task(task_id).result == "late"
 
 
-def test_an_end_after_a_renewal_by_the_same_worker_goes_through(lab: Lab, board: TaskBoard, clock, monkeypatch) -> None:
-    task_id = board.send("main", "sage", "work", 1)
-    board.claim("sage", worker="w1")
-    with opened(lab.folder, clock) as other:
-        _meanwhile(monkeypatch, lambda: other.tasks.renew(task_id, "w1"))
-        assert board.complete(task_id, worker="w1").state == "completed"
-
-
 def test_a_worker_reports_once_though_it_says_so_twice(lab: Lab, board: TaskBoard, clock, monkeypatch) -> None:
     task_id = board.send("main", "sage", "work", 1)
     board.claim("sage", worker="w1")
@@ -478,11 +451,12 @@ def test_a_worker_reports_once_though_it_says_so_twice(lab: Lab, board: TaskBoar
 
 
 @pytest.mark.parametrize("step", range(4))
-def test_a_task_of_which_a_step_was_erased_is_gone(lab: Lab, board: TaskBoard, step: int) -> None:
+def test_a_task_of_which_a_step_was_erased_is_gone(lab: Lab, board: TaskBoard, clock, step: int) -> None:
     task_id = board.send("main", "sage", "work", "the payload")
     other = board.send("main", "sage", "work", "kept")
-    board.claim("sage", worker="w1")
-    board.renew(task_id, "w1")
+    for _ in range(2):
+        board.claim("sage", worker="w1")
+        clock.advance(seconds=1_000)
     board.complete(task_id, "the outcome", worker="w1")
     reached = lab.erase(ids=[step_id(task_id, step)])
     assert reached == [step_id(task_id, later) for later in range(step, 4)]
@@ -519,11 +493,13 @@ def test_a_task_erased_while_it_is_reported_is_unknown(lab: Lab, board: TaskBoar
     task_id = board.send("main", "sage", "work", 1)
     board.claim("sage", worker="w1")
     with opened(lab.folder, clock) as other:
-        board.renew(task_id, "w1")
+        clock.advance(seconds=1_000)
+        board.claim("sage", worker="w1")
 
         def erase() -> None:
             if step == 3:
-                other.tasks.renew(task_id, "w1")
+                clock.advance(seconds=1_000)
+                other.tasks.claim("sage", worker="w1")
             other.erase(ids=[step_id(task_id, step)])
 
         _meanwhile(monkeypatch, erase)

@@ -6,7 +6,7 @@ whichever process appends step k first has taken it, and every other one is told
 
 import re
 from collections import namedtuple
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -204,18 +204,6 @@ class TaskBoard:
                 return self._task(event.body["task_id"], now)
             lost.add(event.id)
 
-    def renew(self, task_id: str, worker: str | None = None) -> Task:
-        """Restart the lease on a task with its old length, also after its end, as in `complete`.
-
-        Raises InvalidInput for an unknown id, or where the worker does not hold the task.
-        """
-
-        def renewed(claim: Event, now: int) -> Body:
-            lease_until = min(now + claim.body["lease_until"] - claim.at, LATEST)
-            return {"attempt": claim.body["attempt"], "lease_until": lease_until}
-
-        return self._follow(task_id, worker, "task_claimed", renewed)
-
     def complete(self, task_id: str, result: Any = None, *, worker: Name = None, keep_secrets: bool = False) -> Task:
         """Report a task as done. result: a JSON value of up to maxTextBytes.  worker: by default the agent asked.
 
@@ -235,16 +223,12 @@ class TaskBoard:
         _check_json(result, what, self.home.settings.max_text_bytes)
         with door(keep_secrets=keep_secrets):
             body = {"state": state, "result": kept_value(result)}
-        return self._follow(task_id, worker, "task_ended", lambda _claim, _now: body)
-
-    def _follow(self, task_id: str, worker: str | None, kind: str, body: Callable[[Event, int], Body]) -> Task:
-        """Append the step that follows the worker's claim; where that step was taken, look again who holds the task."""
-        lost = ""
+        lost = ""  # the step that was taken; then it is looked again who holds the task
         while True:
             now = self.home.clock.now()
             claim = self._claim_of(task_id, worker, now)
-            whole = {"worker": claim.body["worker"], **body(claim, now)}
-            event = _step(kind, task_id, claim.body["step"] + 1, whole, agent=claim.agent, at=now)
+            whole = {"worker": claim.body["worker"], **body}
+            event = _step("task_ended", task_id, claim.body["step"] + 1, whole, agent=claim.agent, at=now)
             if event.id == lost:
                 raise _unknown(task_id)  # the step that stands in the way was erased
             if append_once(self.home.journal, [event]):

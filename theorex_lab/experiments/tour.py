@@ -3,7 +3,6 @@
 import base64
 import time
 from collections.abc import Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from html import escape
@@ -27,14 +26,12 @@ from theorex_lab.lab import Lab
 from theorex_lab.memory.context import Context
 from theorex_lab.memory.observation import Entry
 from theorex_lab.memory.rows import Rows
-from theorex_lab.progress import bar
 
 MIN_COMMITS = 30
 MAX_COMMITS = 5_000  # the newest; older ones change neither the fit nor what is awake
 SIMULATION = "simulated_sessions"
 SMALL_BUDGET = 500  # tokens, in which files have most of the room
 _MOST_SESSIONS = {"session": 30, "commit": 100}  # that are replayed
-_STAGES = 4
 _AGENT = "history"  # whose notes they are
 _MOST_LETTERS = 2_000  # of a note
 
@@ -165,25 +162,20 @@ def run_tour(repository: Path = Path(), *, transcripts: Path | None = None, now:
     """Remember the history of a repository, or of `transcripts`, and show what the next session would be given.
 
     A law is fitted too, and adopted where `tune` advises it. The memory's present is the history's last moment, or `now`
-    (µs). It lives in a temporary home; the user's own is not touched. `seed` draws the bootstrap; `progress` shows bars
+    (µs). It lives in a temporary home; the user's own is not touched. `seed` draws the bootstrap; `progress` shows a bar
     (None: in a terminal or notebook).
     """
     started = time.perf_counter()
-    with closing(bar(_STAGES, 0, progress, "steps", "tour")) as shown:
-        history = history_of(repository) if transcripts is None else transcripts_of(transcripts)
-        shown.update(1)
-        tuning, unfit = _tuned(history.log, seed)
-        config = dict(tuning.advice["config"]) if tuning else {}
-        shown.update(1)
-        present = now if now is not None else max(line.at for line in history.lived.lines) + 1
-        clock = FixedClock(present)
-        with Lab.temporary(clock=clock, **config) as lab, Lab.temporary(clock=clock, **config) as notes:
-            tiers = _remembered(lab, notes, history.lived)
-            shown.update(1)
-            replayed = _replayed(history, lab, seed, progress)
-            context, figures = lab.context(), _figures(notes, history, tuning, replayed)
-            settings = {"decayLaw": lab.settings.decay_law, "decayParams": dict(lab.settings.decay_params)}
-        shown.update(1)
+    history = history_of(repository) if transcripts is None else transcripts_of(transcripts)
+    tuning, unfit = _tuned(history.log, seed)
+    config = dict(tuning.advice["config"]) if tuning else {}
+    present = now if now is not None else max(line.at for line in history.lived.lines) + 1
+    clock = FixedClock(present)
+    with Lab.temporary(clock=clock, **config) as lab, Lab.temporary(clock=clock, **config) as notes:
+        tiers = _remembered(lab, notes, history.lived)
+        replayed = _replayed(history, lab, seed, progress)
+        context, figures = lab.context(), _figures(notes, history, tuning, replayed)
+        settings = {"decayLaw": lab.settings.decay_law, "decayParams": dict(lab.settings.decay_params)}
     return Tour(history.source, tuning, unfit, settings, replayed, history.unit, tiers, context,
                 len(history.lived.events), present, time.perf_counter() - started, figures)  # fmt: skip
 

@@ -74,16 +74,7 @@ def stored_link_strength(co_count: ArrayLike) -> Floats:
     [0.0, 0.1, 0.15, 1.0, 1.0]
     """
     times = np.asarray(co_count)
-    if times.dtype.kind in "iu":  # as stored: few steps lead to the cap, and looking them up is quick
-        return np.asarray(_LINK_STEPS.take(times, mode="clip"))
-    return _stepped_strength(times.astype(np.float64))
-
-
-def _stepped_strength(times: Floats) -> Floats:
     return np.where(times < 1, 0.0, np.minimum(LINK_FIRST + LINK_STEP * (times - 1.0), LINK_CAP))
-
-
-_LINK_STEPS = _stepped_strength(np.arange(2.0 + (LINK_CAP - LINK_FIRST) / LINK_STEP))
 
 
 def effective_link_strength(stored: ArrayLike, days_since: ArrayLike, half_life_days: float) -> Floats:

@@ -4,6 +4,7 @@ import math
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future
 from functools import cached_property
 from typing import cast
 
@@ -193,26 +194,24 @@ class EmbeddedTexts:
         """The query's vector; the model of this process is waited for, others not beyond the timeout of the settings."""
         if isinstance(self.embedder, OnnxEmbedder):
             return cast(Matrix, self._checked([query])[0])
-        answer: Matrix | ModelUnavailable = ModelUnavailable(f"{self.embedder.id} failed")
-        answered = threading.Event()
+        done: Future[Matrix] = Future()
 
         def ask() -> None:
-            nonlocal answer
             try:
-                answer = self._checked([query])[0]
-            except ModelUnavailable as error:
-                answer = error
-            finally:
-                answered.set()
+                done.set_result(self._checked([query])[0])
+            except BaseException as error:  # noqa: BLE001 - whatever broke in it, words decide
+                silent = (
+                    error if isinstance(error, ModelUnavailable) else ModelUnavailable(f"{self.embedder.id} failed")
+                )
+                done.set_exception(silent)
 
         # A daemon: a process that has its results must not hang at its end for a model that never answers.
         threading.Thread(target=ask, daemon=True).start()
         seconds = self.home.settings.search_timeout_seconds
-        if not answered.wait(seconds):
-            raise ModelUnavailable(f"{self.embedder.id} did not answer within {seconds:g} s")
-        if isinstance(answer, ModelUnavailable):
-            raise answer
-        return answer
+        try:
+            return done.result(seconds)
+        except TimeoutError:
+            raise ModelUnavailable(f"{self.embedder.id} did not answer within {seconds:g} s") from None
 
     def _checked(self, texts: Sequence[str]) -> Matrix:
         """Vectors from the embedder. Raises ModelUnavailable where they are not one a text, finite, and of length one."""

@@ -4,12 +4,10 @@ A key says what was asked, such as `query_type/code`; an option is what was trie
 """
 
 import math
-from array import array
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from itertools import chain
-from typing import Any, ClassVar, NamedTuple, get_args
+from typing import ClassVar, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,7 +34,6 @@ HEARD_PREFIX = "heard/"  # before the key of what only a file says: it is shown,
 AMOUNTS = ("latency_ms", "tokens", "cost")
 _WIDTH = 2 + 2 * len(AMOUNTS)  # runs, successes, then of each amount its sum and how many runs stated it
 _FIRST_AMOUNT = 2
-_LONGEST_FRONT = 1_000  # rows
 
 
 class Option(NamedTuple):
@@ -123,12 +120,6 @@ class Cells:
     def __len__(self) -> int:
         return len(self.keys)
 
-    @property
-    def success_rate(self) -> Floats:
-        """Successes per run, 0..1; NaN where evidence has aged to nothing."""
-        with np.errstate(invalid="ignore"):
-            return self.successes / self.n
-
 
 class RowRuns(NamedTuple):
     """Runs of some rows of a table: numbers of their options, runs and successes, the time of the latest (µs), mean cost."""
@@ -138,17 +129,6 @@ class RowRuns(NamedTuple):
     successes: Floats
     last: Integers
     cost: Floats
-
-
-class _Held:
-    """The keys under a prefix: by their parts, their numbers, the place of each, and how many keys were looked at.
-
-    fronts: of groups of them the rows that may tell most.  touched: rows that have changed since.
-    """
-
-    def __init__(self) -> None:
-        self.index, self.numbers, self.place, self.seen = PartIndex(), array("q"), dict[int, int](), 0
-        self.fronts, self.touched = dict[int, Integers](), set[int]()
 
 
 class EvidenceTable(Parts):
@@ -168,7 +148,7 @@ class EvidenceTable(Parts):
         self._rows: dict[tuple[str, str], int] = {}  # in the order of the table's rows
         self._first = Table(row="i8")  # by number of a key, its last row
         self._before = Table(row="i8")  # by row, the row of the same key before it, -1 without one
-        self._alike: dict[str, _Held] = {}  # by prefix
+        self._alike: dict[str, PartIndex] = {}  # by prefix; keys under another are empty sets there
 
     def __len__(self) -> int:
         return len(self._cells)
@@ -200,7 +180,6 @@ class EvidenceTable(Parts):
         for number, amount in enumerate((latency_ms, tokens, cost), 1):
             if amount is not None and amount == amount:  # not NaN
                 sums[2 * number : 2 * number + 2] += amount, 1.0
-        self._touch(row)
 
     def row(self, key: str, option: str) -> int | None:
         """The row of a key and option, which stays the same; None where no run of them was counted."""
@@ -213,80 +192,18 @@ class EvidenceTable(Parts):
 
     def alike(self, prefix: str, parts: Collection[str], floor: float) -> tuple[Integers, Floats]:
         """The rows of keys like these parts, and how alike: keys are `prefix` and then parts, joined by `|`; see `PartIndex`."""
-        held = self._held(prefix)
-        found, likeness = held.index.alike(parts, floor)
-        return self._rows_of(held, found, likeness)
-
-    def telling(self, prefix: str, parts: Collection[str], floor: float) -> tuple[Integers, Floats]:
-        """Of the rows that `alike` gives, those that may be an option's best by success, age and likeness, or its most tried.
-
-        The others of the option succeeded less often, were last tried earlier, and are no more alike. Keys that share their common
-        parts are looked at together, so that this takes as long for 100 of them as for 100,000.
-        """
-        held = self._held(prefix)
-        groups, of_groups, found, likeness = held.index.nearest(parts, floor)
-        near = groups.tolist()
-        # At first all at once, since one by one they take ten times as long.
-        missing = (
-            [group for group in near if group not in held.fronts] if held.fronts else range(len(held.index.members))
-        )
-        if missing:
-            self._fill_fronts(held, missing)
-        fronts = [*map(held.fronts.__getitem__, near)]
-        rows, alone = self._rows_of(held, found, likeness)
-        repeated = np.repeat(of_groups, [len(front) for front in fronts])
-        return np.concatenate([rows, *fronts]), np.concatenate([alone, repeated])
-
-    def _held(self, prefix: str) -> _Held:
-        """The keys under a prefix, with those that came since they were looked at last."""
-        held = self._alike.setdefault(prefix, _Held())
-        for number in range(held.seen, len(self._keys)):
-            if (key := self._keys[number]).startswith(prefix):
-                held.place[number] = len(held.numbers)
-                held.index.add(set(key.removeprefix(prefix).split("|")))
-                held.numbers.append(number)
-        held.seen = len(self._keys)
-        for group in held.index.changed:
-            held.fronts.pop(group, None)
-        for row in held.touched if held.fronts else ():
-            place = held.place.get(int(self._cells["key"][row]))
-            group = -1 if place is None else held.index.group_of[place]
-            if (front := held.fronts.get(group)) is None:
-                continue
-            if row in front or len(front) > _LONGEST_FRONT:  # it may be worse now, and others better
-                del held.fronts[group]
-            else:
-                held.fronts[group] = np.append(front, row)
-        held.index.changed.clear()
-        held.touched.clear()
-        return held
-
-    def _rows_of(self, held: _Held, places: Integers, told: NDArray[Any]) -> tuple[Integers, NDArray[Any]]:
-        """The rows of the keys at these places, and for each what is told of its key."""
-        rows = self._first["row"][np.frombuffer(held.numbers, np.int64)[places]] if len(places) else places
-        found = [(rows, told)]
+        index = self._alike.setdefault(prefix, PartIndex())
+        for number in range(len(index), len(self._keys)):
+            key = self._keys[number]
+            index.add(key.removeprefix(prefix).split("|") if key.startswith(prefix) else ())
+        keys, likeness = index.alike(parts, floor)
+        rows = self._first["row"][keys]
+        found = [(rows, likeness)]
         while len(rows):
             rows = self._before["row"][rows]
-            rows, told = rows[rows >= 0], told[rows >= 0]
-            found.append((rows, told))
+            rows, likeness = rows[rows >= 0], likeness[rows >= 0]
+            found.append((rows, likeness))
         return np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
-
-    def _fill_fronts(self, held: _Held, groups: Sequence[int]) -> None:
-        """Keep in mind the rows of groups, without those of which another of the same option was as successful and tried later."""
-        members = [held.index.members[group] for group in groups]
-        places = np.fromiter(chain.from_iterable(members), np.int64)
-        rows, of_group = self._rows_of(held, places, np.repeat(np.arange(len(groups)), [*map(len, members)]))
-        runs = self.runs(rows)
-        of_both = of_group * len(self._options) + runs.option
-        rate = (runs.successes + 1.0) / (runs.n + 2.0) + 2.0 * of_both  # one pair above the other
-        latest = np.lexsort((-rate, -runs.last, of_both))
-        better = latest[np.diff(np.maximum.accumulate(rate[latest]), prepend=-1.0) > 0]
-        most = np.lexsort((-runs.n, of_both))
-        most = most[np.diff(of_both[most], prepend=-1) > 0]
-        kept = np.union1d(better, most)
-        kept = kept[np.argsort(of_group[kept], kind="stable")]
-        parts = np.split(rows[kept], np.searchsorted(of_group[kept], np.arange(1, len(groups))))
-        held.fronts.update(zip(groups, parts, strict=True))
 
     def runs(self, rows: Integers) -> RowRuns:
         """The runs of these rows."""
@@ -298,11 +215,6 @@ class EvidenceTable(Parts):
     def correct(self, row: int, successes: int) -> None:
         """Count so many successes more (below 0: fewer) among the runs of a row."""
         self._cells["sums"][row, 1] += successes
-        self._touch(row)
-
-    def _touch(self, row: int) -> None:
-        for held in self._alike.values():
-            held.touched.add(row)
 
     def cells(self, prefix: str = "", *, now: int | None = None, half_life_days: float | None = None) -> Cells:
         """The evidence under keys that begin with `prefix`, as it weighs at `now` (µs UTC).

@@ -4,11 +4,9 @@ A verdict says something of an answer only where it was given after it. An outco
 recorded, and then a model is asked why; that failure is not the model's.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from theorex_lab.clock import EARLIEST, to_microseconds
-from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Names, Parts, Table
 from theorex_lab.journal.event import Event
 
@@ -41,23 +39,6 @@ def verdict_of(event: Event) -> tuple[str, OutcomeVerdict] | None:
     # An imported outcome states a correction of before as its own, with the time of that.
     stated = event.body.get("decided_at")
     return outcome_id, OutcomeVerdict(success, event.at if stated is None else to_microseconds(stated))
-
-
-def outcome_lookup(journal: Journal) -> Callable[[Event], bool]:
-    """What tells of the END of a call whether its answer may count as good, by all that the outcomes of a journal say."""
-    said: dict[str, OutcomeVerdict] = {}
-    afterwards: dict[str, str] = {}  # the outcome that was recorded of a trace
-    for event in journal.tail(0, kinds=KINDS):
-        if (found := verdict_of(event)) is not None:
-            said[found[0]] = found[1]
-        if "trace_id" in event.body:
-            afterwards[event.body["trace_id"]] = event.id
-
-    def may_count(end: Event) -> bool:
-        outcome_id = end.body.get("outcome_id") or afterwards.get(end.body["trace_id"], "")
-        return said.get(outcome_id, NOTHING_SAID).allows(end.at)
-
-    return may_count
 
 
 class Verdicts(Parts):

@@ -143,7 +143,7 @@ class VectorCache:
         self.refresh()
 
     def refresh(self) -> None:
-        """Map what other processes have appended, and sort its keys in; begin again where the file is another one."""
+        """Map what other processes have appended, and sort the keys; begin again where the file is another one."""
         try:
             status = self.path.stat()  # at every search: opening the file would take much longer
             if (status.st_ino, status.st_size // self._record.itemsize) == (self._file_number, len(self)):
@@ -179,23 +179,16 @@ class VectorCache:
         self._numbers = np.zeros(0, dtype=np.int64)
 
     def _take_in(self, records: _Records) -> None:
-        known, unknown = len(self), np.zeros(len(records), dtype=np.bool_)
+        unknown = np.zeros(len(records), dtype=np.bool_)
         self._keys = np.concatenate([self._keys, records["key"]])
         if len(self._signs):
             starts = range(0, len(records), _BLOCK_RECORDS)
             new = [_signs(records["vector"][start : start + _BLOCK_RECORDS]) for start in starts]
             self._signs = np.concatenate([self._signs, *new], axis=1)
         self._checked, self._damaged = (np.concatenate([old, unknown]) for old in (self._checked, self._damaged))
-        self._sort_in(np.ascontiguousarray(self._keys[known:, 0]), known)
-
-    def _sort_in(self, keys: npt.NDArray[np.uint64], first_number: int) -> None:
-        order = np.argsort(keys, kind="stable")
-        if not first_number:
-            self._sorted_keys, self._numbers = keys[order], order
-            return
-        places = np.searchsorted(self._sorted_keys, keys[order], side="right")
-        self._sorted_keys = np.insert(self._sorted_keys, places, keys[order])
-        self._numbers = np.insert(self._numbers, places, order + first_number)
+        first_halves = np.ascontiguousarray(self._keys[:, 0])
+        self._numbers = np.argsort(first_halves, kind="stable")
+        self._sorted_keys = first_halves[self._numbers]
 
     def _check(self, records: _Records, numbers: Ids) -> None:
         """Look for damage in these records; in each once."""

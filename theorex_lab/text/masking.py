@@ -7,8 +7,7 @@ pattern is tried where its hints stand.
 
 from __future__ import annotations
 
-import re
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from theorex_lab.text.sections import read_sections
 
@@ -32,21 +31,15 @@ class Hints:
     """
 
     _MOST_WORDS, _LONGEST_CHARACTERS = 1 << 15, 100  # that are remembered
-    _FEW_LOOKS = 64  # a hook ends before one pattern of all hints has paid for itself
 
     def __init__(self, hints: Iterable[str], marks: Callable[[str, Iterable[str]], tuple[str, ...]]) -> None:
         self._hints, self._marks = tuple(hints), marks
+        # The hints as far as one word has them: one with a blank in it goes on in the next.
+        self._heads = [(hint, hint[: hint.find(" ") + 1] or hint) for hint in self._hints]
         self._known: dict[str, tuple[str, ...]] = {}
-        self._within: dict[str, list[tuple[str, str]]] = {}
-        self._looks = 0
 
     def found_in(self, text: str) -> set[str]:
         """The hints that are in the text, in any case, and the marks of its words."""
-        self._looks += 1
-        if self._looks <= self._FEW_LOOKS:
-            lowered = text.lower()
-            there = {hint for hint in self._hints if hint in lowered}
-            return there.union(*(self._marks(word, there) for word in text.split()))
         known, words = self._known, set(text.split())
         new = self._looked_at(words.difference(known))
         found = set().union(*map(known.__getitem__, words.difference(new)), *new.values())
@@ -56,47 +49,11 @@ class Hints:
         return {hint for hint in found if " " not in hint or hint in text.lower()}
 
     def _looked_at(self, words: set[str]) -> dict[str, tuple[str, ...]]:
-        if not words:
-            return {}
-        present = self._present(" ".join(words).lower() + " ")
-        hinted = ((word, _heads_in(word, present)) for word in words)
+        lowered = {word: f"{word.lower()} " for word in words}
+        together = "".join(lowered.values())
+        present = [(hint, head) for hint, head in self._heads if head in together]
+        hinted = ((word, [hint for hint, head in present if head in low]) for word, low in lowered.items())
         return {word: (*hints, *self._marks(word, hints)) for word, hints in hinted}
-
-    def _present(self, text: str) -> list[tuple[str, str]]:
-        """The hints that may be in the text, with what of each is before its first blank."""
-        found = set(self._pattern.findall(text))
-        for head in found.difference(self._within):
-            self._within[head] = [pair for pair in self._heads if pair[1] in head]
-        return list({pair for head in found for pair in self._within[head]})
-
-    @cached_property
-    def _heads(self) -> list[tuple[str, str]]:
-        """The hints as far as one word has them: one with a blank in it goes on in the next."""
-        return [(hint, hint[: hint.find(" ") + 1] or hint) for hint in self._hints]
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        """Finds at each place the longest hint that begins there."""
-        tree: dict[str, Any] = {}
-        for _, head in self._heads:
-            place = tree
-            for sign in head:
-                place = place.setdefault(sign, {})
-            place[""] = {}
-        return re.compile(f"(?=({_alternatives(tree)}))")
-
-
-def _heads_in(word: str, present: list[tuple[str, str]]) -> list[str]:
-    if not present:
-        return []
-    lowered = f"{word.lower()} "
-    return [hint for hint, head in present if head in lowered]
-
-
-def _alternatives(tree: dict[str, Any]) -> str:
-    """The pattern of the words in a tree of their signs, the longest of those that begin alike."""
-    found = "|".join(re.escape(sign) + _alternatives(rest) for sign, rest in tree.items() if sign)
-    return f"(?:{found}){'?' if '' in tree else ''}" if found else ""
 
 
 def mask(text: str) -> str:

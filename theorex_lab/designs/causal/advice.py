@@ -106,7 +106,7 @@ def records(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], se
             now: int) -> dict[str, GeneRecord]:  # fmt: skip
     """What is known of each gene for these signals: under their own key, and under keys alike by `settings.similarity`."""
     parts = set(normalized_signals(signals)) or {NO_SIGNALS}
-    here = _here(table, *table.telling(_SIGNALS, parts, settings.similarity), settings, now)
+    here = _here(table, *table.alike(_SIGNALS, parts, settings.similarity), settings, now)
     rows = {gene: row for gene in ids if (row := table.row(_PREFIX + OPTION_KEY, gene)) is not None}
     elsewhere = table.runs(np.array([*rows.values()], np.int64))
     _, rates, values = expected_success(elsewhere, now, settings.gene_half_life_days)

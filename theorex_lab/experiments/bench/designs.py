@@ -1,28 +1,23 @@
-"""Designs beside peers: advice and an outcome of causal memory; a record, theorems near one and the closure of research."""
+"""Designs beside peers: advice of causal memory, and the closure of research."""
 
 import json
-import math
-from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
-from itertools import count, islice
-from pathlib import Path
-from typing import Any
+from collections.abc import Iterator
+from itertools import islice
 
 import networkx as nx
 import numpy as np
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock, to_iso
+from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
 from theorex_lab.designs.causal.capture import document_form
 from theorex_lab.designs.causal.keys import compute_signal_key
 from theorex_lab.designs.research.theorems import closed
-from theorex_lab.experiments.bench.measure import NOW, Amounts, Ground, Round, alternately, elapsed, in_turn, row
+from theorex_lab.experiments.bench.measure import NOW, Ground, Round, alternately, in_turn, row
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event, new_event
-from theorex_lab.journal.sqlite.store import open_journal
 from theorex_lab.lab import Lab
 
 GENES = [f"gene_{number}" for number in range(10)]
-_SCAN = "a scan of the last 2,000 lines of memory_graph.jsonl"
+_SCAN = "the json module on the last 2,000 lines of memory_graph.jsonl, which a scan reads"
 _LINES, _TOOLS, _COMMANDS, _CLASSES, _CALLS = 2_000, 20, 300, 12, 50
 Signals = list[str]
 
@@ -53,117 +48,19 @@ def outcomes(home: Home, made: Iterator[Signals], number: int) -> Iterator[Event
         yield new_event("attempt_closed", body, agent="main", at=NOW - age)
 
 
-def scanned(file: Path, signals: Signals, now: float) -> dict[str, float]:
-    """The peer: scores of the genes that are not banned by the lines of a file, with no more than dictionaries. now: seconds."""
-    edges: dict[tuple[str, str], list[float]] = {}
-    priors: dict[str, list[float]] = {}
-    for line in file.read_text("utf-8").splitlines()[-_LINES:]:
-        event = json.loads(line)
-        if event["kind"] == "outcome":
-            gene, at = event["gene"]["id"], datetime.fromisoformat(event["ts"]).timestamp()
-            for sums in edges.setdefault((event["signal"]["key"], gene), [0, 0, 0]), priors.setdefault(gene, [0, 0, 0]):
-                sums[event["outcome"]["status"] == "failed"] += 1
-                sums[2] = max(sums[2], at)
-    own, best, tried = set(signals), dict[str, float](), dict[str, float]()
-    for (key, gene), sums in edges.items():
-        parts = set(key.split("|"))
-        likeness = len(own & parts) / len(own | parts)
-        if likeness >= 0.34:
-            best[gene] = max(best.get(gene, 0.0), _aged(sums, now, 30) * likeness)
-            tried[gene] = max(tried.get(gene, 0.0), sums[0] + sums[1])
-    scores = {}
-    for gene in GENES:
-        here, prior = best.get(gene, 0.0), _aged(priors[gene], now, 45) if gene in priors else 0.0
-        unknown = tried.get(gene, 0) < 2
-        banned = here < 0.18 if not unknown else gene in priors and sum(priors[gene][:2]) >= 3 and prior < 0.12
-        if not banned:
-            scores[gene] = here + 0.12 * prior if here > 0 else 0.4 * prior
-    return scores
-
-
-def _aged(sums: Sequence[float], now: float, half_life_days: float) -> float:
-    rate = (sums[0] + 1.0) / (sums[0] + sums[1] + 2.0)
-    return rate * math.pow(0.5, max(0.0, now - sums[2]) / 86_400 / half_life_days)
-
-
-def _beside(ground: Ground, ours: Callable[[Signals], object], made: Iterator[Signals], told: Sequence[Event]) -> Round:
-    """A round of advice for the next signals, and of the scan of what was told last."""
-    file, asked = ground.folder / "memory_graph.jsonl", [*islice(made, _CALLS)]
-    file.write_text("".join(f"{json.dumps(document_form(event))}\n" for event in told[-_LINES:]), "utf-8")
-    now = datetime.fromisoformat(to_iso(NOW)).timestamp()
-    ours(asked[0])
-    return alternately(in_turn(ours, asked), in_turn(lambda signals: scanned(file, signals, now), asked), calls=10)
-
-
-@row("advice", "advice of a home with as many keys as rows, signals mixed", _SCAN, at_most=0.04)
+@row("advice", "advice of a home with as many keys as rows, signals mixed", _SCAN, at_most=0.2)
 def _advice(ground: Ground) -> Iterator[Round]:
+    file, asked = ground.folder / "memory_graph.jsonl", [*islice(mixed(), _CALLS)]
     with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
         told = [*outcomes(lab.home, mixed(), ground.rows)]
         lab.journal.append(told)
-        yield _beside(ground, lambda signals: lab.causal.get_advice(signals, GENES), mixed(), told)
+        file.write_text("".join(f"{json.dumps(document_form(event))}\n" for event in told[-_LINES:]), "utf-8")
+        lab.causal.get_advice(asked[0], GENES)
+        ours = in_turn(lambda signals: lab.causal.get_advice(signals, GENES), asked)
+        yield alternately(ours, lambda: [json.loads(line) for line in file.read_text("utf-8").splitlines()], calls=10)
 
 
-@row("outcome", "an outcome recorded, time that passes", "a bare durable append of the same event", at_most=2)
-def _outcome(ground: Ground) -> Iterator[Round]:
-    bare, made = open_journal(ground.folder), mixed()
-    with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
-        lab.journal.append([*outcomes(lab.home, mixed(), ground.rows)])
-
-        def one_round() -> Amounts:
-            ids = [lab.causal.record_attempt(next(made), {"id": GENES[0]}).id for _ in range(_CALLS)]
-            before, closes = lab.journal.last_seq(), lab.causal.record_outcome_from_state
-            ours = elapsed(lambda: [closes([], action_id=action) for action in ids])
-            written: list[Any] = [*lab.journal.tail(before)]
-            return Amounts(ours, elapsed(lambda: [bare.append([event]) for event in written]))
-
-        yield one_round
-    bare.close()
-
-
-_LAWS, _LINKS_OF_LAW, _LINKS_OF_NODE, _DEPTH = 1_000, 2, 3, 3
-_PUBLISHED = "the published way: every level looks through all links"
-
-
-@row(
-    "remember",
-    "a record kept, after as many as rows, time that passes",
-    "a bare durable append of the same event",
-    at_most=1.5,
-)
-def _remember(ground: Ground) -> Iterator[Round]:
-    with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
-        _ = lab.home.designs
-        lab.research.remember("key.0", {"value": 0})
-        (first,) = lab.journal.tail(0, kinds=["record"])
-        about = {"agent": "main", "at": NOW}
-        laid = [{**first.body, "key": f"key.{number}", "record_id": f"rec_{number}"} for number in range(ground.rows)]
-        lab.journal.append([new_event("record", body, **about) for body in laid])  # type: ignore[arg-type]
-        numbers = count()
-        yield alternately(
-            lambda: lab.research.remember(f"new.{next(numbers)}", {"value": "a text of some words"}, ["tag"]),
-            lambda: lab.journal.append([new_event("record", first.body, **about)]), calls=200, meter=elapsed)  # type: ignore[arg-type]  # fmt: skip
-
-
-@row("related", "theorems within three links, three links a theorem", _PUBLISHED, at_most=0.25)
-def _related(ground: Ground) -> Iterator[Round]:
-    rng = np.random.default_rng(0)
-    ends = rng.integers(0, ground.rows, (_LINKS_OF_NODE * ground.rows, 2)).tolist()
-    names = [f"theorem {number}" for number in range(ground.rows)]
-
-    def published(start: int) -> set[int]:
-        seen, level = {start}, {start}
-        for _ in range(_DEPTH):
-            level = {far for a, b in ends for near, far in ((a, b), (b, a)) if near in level} - seen
-            seen |= level
-        return seen - {start}
-
-    with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
-        links = [(names[a], names[b], "uses") for a, b in ends]
-        lab.research.import_theorems([(name, name, ()) for name in names], links)
-        asked = [lab.research.theorem(name).node_id for name in names[:20]]
-        lab.research.find_related_theorems(asked[0], _DEPTH)
-        ours = in_turn(lambda node: lab.research.find_related_theorems(node, _DEPTH), asked)
-        yield alternately(ours, in_turn(published, range(20)), calls=20)
+_LAWS, _LINKS_OF_LAW = 1_000, 2
 
 
 @row("closure", "what follows from 1,000 laws of two links each", "networkx's transitive closure", at_most=0.25)

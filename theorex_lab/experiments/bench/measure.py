@@ -123,11 +123,6 @@ class Ground(NamedTuple):
     folder: Path
     rows: int
 
-    @property
-    def events(self) -> int:
-        """Events of the rows that read a long log."""
-        return min(100 * self.rows, 1_000_000)
-
 
 @dataclass(frozen=True)
 class BenchRow:
@@ -163,13 +158,6 @@ def processor_seconds(call: Timed) -> float:
     start = time.process_time()
     call()
     return time.process_time() - start
-
-
-def elapsed(call: Timed) -> float:
-    """Seconds that pass: most of what a durable append takes is waiting for the disk."""
-    start = time.perf_counter()
-    call()
-    return time.perf_counter() - start
 
 
 def child_seconds(call: Timed) -> float:

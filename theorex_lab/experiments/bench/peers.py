@@ -2,30 +2,24 @@
 
 import json
 import sqlite3
-from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from functools import partial
 from importlib import import_module
 from itertools import count, cycle
-from typing import Any
 
 import numpy as np
 from rank_bm25 import BM25Okapi
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs.dreams.strategies import Strategy
 from theorex_lab.experiments.bench import measure
 from theorex_lab.experiments.bench.measure import NOW, Ground, Round, alternately, in_turn, lay_home, row, texts
-from theorex_lab.journal.event import Event, encode, new_event
-from theorex_lab.journal.sqlite.store import open_journal
+from theorex_lab.journal.event import encode
 from theorex_lab.journal.view import fold_into
 from theorex_lab.lab import Lab
 from theorex_lab.search.fuse import best_first
 from theorex_lab.search.lexical import LexicalIndex, tokenize
 
-_OF_EACH = 20  # facts an entity
-_A_CYCLE = 50  # trajectories
 _EVENT = {
     "hook_event_name": "PostToolUse", "session_id": "a-session", "tool_name": "Bash",
     "tool_input": {"command": "make test", "description": "Run the tests"},
@@ -93,41 +87,6 @@ def _hybrid(ground: Ground) -> Iterator[Round]:
             calls=20)  # fmt: skip
 
 
-def _home(ground: Ground, **given: Any) -> Lab:
-    lab = Lab(ground.folder / "home", clock=FixedClock(NOW), **given)
-    _ = lab.home.designs  # whose kinds of events are known from here on
-    return lab
-
-
-def _laid(ground: Ground) -> Lab:
-    """A home of so many facts."""
-    lab, made = _home(ground), list[Event]()
-    for number, text in enumerate(texts(ground.rows, length=8)):
-        body = {
-            "fact_id": f"p{number // _OF_EACH}-{number % _OF_EACH + 1:03d}", "entity": f"people/p{number // _OF_EACH}",
-            "text": text, "category": "context", "confidence": 0.8, "abstraction": "episode", "tags": [], "source": "agent",
-            "origin": "", "supersedes": [], "valid_from": None, "valid_to": None, "project": ""}  # fmt: skip
-        made.append(new_event("fact", body, agent="main", at=NOW - ground.rows + number))
-    lab.journal.append(made)
-    return lab
-
-
-def _bare(lab: Lab, kind: str, body: dict[str, Any]) -> measure.Timed:
-    return lambda: lab.journal.append([new_event(kind, body, agent="main", at=NOW)])
-
-
-@row("fact-write", "a fact written to one of 50 entities, time that passes", "a bare durable append", at_most=3)
-def _fact_write(ground: Ground) -> Iterator[Round]:
-    new = cycle(enumerate(texts(5_000, length=8, seed=3)))
-    with _laid(ground) as lab:
-
-        def ours() -> None:
-            number, text = next(new)
-            lab.facts.write(f"people/p{number % min(50, ground.rows)}", text)
-
-        yield alternately(ours, _bare(lab, "flushed", {"upto": 0}), calls=50, meter=measure.elapsed)
-
-
 def _process(arguments: tuple[str, ...], ground: Ground) -> Iterator[Round]:
     """The command of these arguments, the hook without any, beside an interpreter that does nothing."""
     home = lay_home(ground.folder, ground.rows, measure.as_installed())
@@ -145,45 +104,3 @@ _PROCESSES: tuple[tuple[str, str, int | None, tuple[str, ...]], ...] = (
     ("search-process", "theorex search --vectors always", None, ("search", "--all-agents", "--vectors", "always")))  # fmt: skip
 for _name, _about, _at_most, _arguments in _PROCESSES:
     row(_name, f"{_about}, process", "python -c pass", at_most=_at_most)(partial(_process, _arguments))
-
-
-@row("dream", "50 trajectories dreamt by rules, time that passes", "bare durable appends of what it writes", at_most=2)
-def _dream(ground: Ground) -> Iterator[Round]:
-    goals, bare = cycle(texts(1_000, length=8)), open_journal(ground.folder)
-    made = ({"reasoning": text, "action": f"run(what='{text}')", "result": text} for text in texts(5))
-    actions = [{**action, "ok": True} for action in made]
-    with _home(ground, embedder=measure.GivenVectors()) as lab:
-
-        def one_round() -> measure.Amounts:
-            for _ in range(_A_CYCLE):
-                lab.dreams.capture(next(goals), actions)
-            before = lab.journal.last_seq()
-            ours = measure.elapsed(lambda: lab.dreams.dream(limit=_A_CYCLE))
-            written = defaultdict[str, list[Event]](list)
-            for event in lab.journal.tail(before, kinds=["strategy", "strategy_merged", "constraint"]):
-                written[event.body["trajectory"]].append(event)
-            return measure.Amounts(ours, measure.elapsed(lambda: [bare.append(events) for events in written.values()]))
-
-        yield one_round
-    bare.close()
-
-
-@row("capture", "an action captured, time that passes", "a bare durable append", at_most=2)
-def _capture(ground: Ground) -> Iterator[Round]:
-    given: dict[str, Any] = {"reasoning": "why", "action": "run(what='it')", "result": "done", "ok": True}
-    with _home(ground) as lab, lab.dreams.session("go") as log, log.trace() as trace:
-        bare = _bare(lab, "acted", {"trajectory_id": trace.id, **given})
-        yield alternately(lambda: trace.action(**given), bare, calls=50, meter=measure.elapsed)
-
-
-@row("recall", "a recall among strategies, vectors given, processor time", "the product of all vectors alone",
-     at_most=3)  # fmt: skip
-def _recall(ground: Ground) -> Iterator[Round]:
-    goals, embedder = texts(ground.rows, length=8), measure.GivenVectors()
-    with _home(ground, embedder=embedder) as lab:
-        made = [Strategy(f"st-{place:012x}", goal, goal, goals=(goal,)) for place, goal in enumerate(goals)]
-        known = {"trajectory": "", "upto": 0, "source": "agent", "project": ""}
-        told = ({"strategy_id": one.id, "state": one.state(), **known} for one in made)
-        lab.journal.append([new_event("strategy", body, agent="main", at=NOW) for body in told])
-        matrix = embedder.embed(goals)
-        yield alternately(in_turn(lab.dreams.query, goals), lambda: matrix @ matrix[0], calls=50)

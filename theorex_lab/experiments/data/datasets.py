@@ -70,18 +70,9 @@ class LocalRuns(Rows[dict[str, Any]]):
     def _records(self) -> Sequence[dict[str, Any]]:
         return [asdict(run) for run in self.runs]
 
-    def success_rates(self) -> pd.DataFrame:
-        """Share of right answers, 0 to 1: a row a query type and one for all, a column a model."""
-        table = self.frame.pivot_table("success", "query_type", "model", aggfunc="mean", sort=False)
-        table.loc["all"] = self.frame.groupby("model")["success"].mean()
-        return table.astype(float)
-
     def __repr__(self) -> str:
         models = {run.model for run in self.runs}
         return f"LocalRuns({len(self.runs)} runs of {len({run.task_id for run in self.runs})} tasks by {len(models)} solvers, {self.header['date'][:10]})"
-
-    def _shown(self) -> pd.DataFrame:
-        return self.success_rates().reset_index()
 
 
 def load_runs(path: str | Path) -> LocalRuns:
@@ -144,7 +135,7 @@ def fetch_llmrouter() -> parsing.RouterScores:
 def fetch_routellm() -> pd.DataFrame:
     """RouteLLM: whether a weak and a strong model answered 14,042 questions of MMLU and 1,319 of GSM8K rightly.
 
-    Columns benchmark, subject, prompt, weak_correct, strong_correct, contaminated, weak_response, strong_response.
+    Columns benchmark, subject, prompt, weak_correct, strong_correct.
     """
     info = DATASETS["routellm"]
     files = read_files(info)

@@ -63,16 +63,12 @@ def _actions(messages: Any) -> tuple[Action, ...]:
 
 @dataclass(frozen=True)
 class TauRun:
-    """One trial of a task. reward: 0 or 1.  actions: taken, in order.  gold_actions: what would have been right.
-    outputs: texts that the answer must hold."""
+    """One trial of a task. reward: 0 or 1.  actions: taken, in order.  gold_actions: what would have been right."""
 
     task: Annotated[int, Field(alias="task_id", ge=0, lt=100_000)]
     trial: Annotated[int, Field(ge=0, lt=1_000)]
     reward: Annotated[float, Field(ge=0, le=1)]
-    user: Annotated[str, Field(validation_alias=AliasPath("info", "task", "user_id"))]
-    instruction: Annotated[str, Field(validation_alias=AliasPath("info", "task", "instruction"))]
     gold_actions: Annotated[tuple[Action, ...], Field(validation_alias=AliasPath("info", "task", "actions"))]
-    outputs: Annotated[tuple[str, ...], Field(validation_alias=AliasPath("info", "task", "outputs"))]
     actions: Annotated[tuple[Action, ...], Field(alias="traj"), BeforeValidator(_actions)]
     messages: Annotated[tuple[RunMessage, ...], Field(alias="traj")]
 
@@ -275,40 +271,26 @@ def _joined(files: Files, part: str, scored: list[_Scored], models: tuple[str, .
     return ScoredQueries(table, np.array(scores, dtype=np.float64).reshape(len(scored), len(models)))
 
 
-class _Prompt(BaseModel):
-    eval_prompt: str
-
-
 def routellm(files: Mapping[str, Content], subjects: Mapping[str, Content]) -> pd.DataFrame:
-    """Of the files and of MMLU's members: columns benchmark (mmlu or gsm8k), subject, prompt, weak_correct,
-    strong_correct, contaminated (the prompt is too near to the router's training data), weak_response and
-    strong_response (NaN for mmlu)."""
+    """Of the files and of MMLU's members: columns benchmark (mmlu or gsm8k), subject, prompt, weak_correct, strong_correct."""
     import pandas as pd
 
-    mmlu = [_answers(content).assign(subject=name[len("mmlu_") : -len(".csv")]) for name, content in subjects.items()]
-    gsm8k = _answers(files["gsm8k_responses.csv"], responses=True).assign(subject="gsm8k")
-    benchmarks = {"mmlu": pd.concat(mmlu), "gsm8k": gsm8k}
-    for name, table in benchmarks.items():
-        seen = read_json_lines(files[f"{name}_contaminated_prompts.jsonl"], _Prompt)
-        table["contaminated"] = table["prompt"].isin([prompt.eval_prompt for prompt in seen])
-        table["benchmark"] = name
-    columns = ["benchmark", "subject", "prompt", "weak_correct", "strong_correct", "contaminated"]
-    return pd.concat(benchmarks.values(), ignore_index=True)[[*columns, "weak_response", "strong_response"]]
+    mmlu = {name[len("mmlu_") : -len(".csv")]: content for name, content in subjects.items()}
+    tables = [_answers(content).assign(benchmark="mmlu", subject=name) for name, content in mmlu.items()]
+    tables.append(_answers(files["gsm8k_responses.csv"]).assign(benchmark="gsm8k", subject="gsm8k"))
+    return pd.concat(tables, ignore_index=True)
 
 
-def _answers(content: Content, *, responses: bool = False) -> pd.DataFrame:
+def _answers(content: Content) -> pd.DataFrame:
     """Whether both models were right, for each prompt. Raises InvalidInput for what is no such table."""
     import pandas as pd
 
-    place, data = content.place, content.data
-    names = {"prompt": "prompt", WEAK_MODEL: "weak_correct", STRONG_MODEL: "strong_correct"}
-    if responses:
-        names |= {f"{WEAK_MODEL}_response": "weak_response", f"{STRONG_MODEL}_response": "strong_response"}
-    types = {name: bool if new.endswith("correct") else str for name, new in names.items()}
+    place, names = content.place, {"prompt": "prompt", WEAK_MODEL: "weak_correct", STRONG_MODEL: "strong_correct"}
+    types = {"prompt": str, WEAK_MODEL: bool, STRONG_MODEL: bool}
     try:
-        table = pd.read_csv(BytesIO(data), dtype=types, keep_default_na=False, on_bad_lines="error")
+        table = pd.read_csv(BytesIO(content.data), dtype=types, keep_default_na=False, on_bad_lines="error")
     except ValueError as error:  # no UTF-8, no table, or neither True nor False
-        raise refused(f"{place}: {error}", data[:40], f"allowed are columns {', '.join(names)}") from error
-    if list(table.columns) != list(names):
+        raise refused(f"{place}: {error}", content.data[:40], f"allowed are columns {', '.join(names)}") from error
+    if list(table.columns)[: len(names)] != [*names]:
         raise refused(place, list(table.columns), f"allowed is the header {', '.join(names)}")
-    return table.rename(columns=names)
+    return table[[*names]].rename(columns=names)

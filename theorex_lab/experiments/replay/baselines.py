@@ -80,15 +80,6 @@ class Baseline:
                 yield Item(text, (event.id,))
 
 
-class Everything(Baseline):
-    """Gives all that was ever said and done, oldest first, whatever the budget: what a context costs that is never chosen."""
-
-    unbounded = True
-
-    def retrieve(self, query: str, now: int, tokens: int) -> Sequence[Item]:
-        return [Item(text, (event.id,)) for event in self.events if (text := text_of(event))]
-
-
 class LastPrompts(Baseline):
     """Gives what was asked last."""
 
@@ -251,7 +242,7 @@ def _best_lines(scene: Scene, said: Iterable[Item], *, asked: bool) -> Iterator[
 
 
 BASELINES: dict[str, Callable[[], Baseline]] = {
-    "nothing": Baseline, "everything": Everything, "last_session": LastSession, "last_prompts": LastPrompts,
+    "nothing": Baseline, "last_session": LastSession, "last_prompts": LastPrompts,
     "recent_files": Files, "short_files": partial(Files, short=True), "bm25": Bm25, "shuffled": Shuffled,
     "oracle_lines": OracleLines}  # fmt: skip
 

@@ -1,8 +1,7 @@
 """Replay: what a memory under other settings would have kept, given back, forgotten and been asked for again.
 
-The events are read once, into columns, and never touched; scans that were recorded are decisions of the settings of their
-day. A replay scans at every point of a grid of times and fills a context there, in which all concepts are the agents' own
-words and no sentences stand. It graduates and prunes nothing.
+The events are read once, into columns. A replay scans at every point of a grid of times and fills a context there, in which
+all concepts are one agent's own words and no sentences stand. It graduates and prunes nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +24,7 @@ from theorex_lab.memory.filling import CONCEPT_HEADING_TOKENS, HEADING_TOKENS, R
 from theorex_lab.memory.rows import Rows
 
 MAX_STEPS = 100_000
+_AGENT = "log"  # whose concepts the items are
 _TOLD = "Replay({items} items, {sleeping} asleep; {mean_context_tokens:.0f} tokens a context; asked again {asked_again}, asleep then {asleep_rate:.1%})"
 _TIERS = (Tier.ACTIVE, Tier.MILD, Tier.LESS, Tier.SLEEPING)
 _COLUMNS = "active mild less sleeping context_items context_tokens asked_again asked_asleep asked_absent".split()
@@ -82,7 +82,7 @@ class _Policy:
         n = len(recorded.names)
         self.settings, self.law = settings, law_of(settings)
         self.asleep, self.shown = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
-        self.section_price = CONCEPT_HEADING_TOKENS + np.array(list(map(count_tokens, recorded.agents)), np.int64)
+        self.section_price = np.array([CONCEPT_HEADING_TOKENS + count_tokens(_AGENT)])
         self.asked, self.steps = list[int](), list[list[int]]()  # steps: as `_COLUMNS` has them
 
     def ask(self, again: Integers, mentioned: Integers) -> None:
@@ -114,9 +114,9 @@ class _Policy:
             hottest = awake[raw[awake] >= np.partition(raw[awake], -most)[-most]]
         for chosen in (hottest, awake):
             known, before = rows[chosen], room.left
-            order = rank_order(raw[chosen], memory.count[chosen], memory.counts.last[known], recorded.item_id[known])
-            known, agent = known[order], recorded.item_agent[known[order]]
-            taken = chosen[order[room.fill(recorded.item_tokens[known], agent, self.section_price, room.left)]]
+            order = rank_order(raw[chosen], memory.count[chosen], memory.counts.last[known], known)
+            prices = recorded.item_tokens[known[order]]
+            taken = chosen[order[room.fill(prices, np.zeros_like(prices), self.section_price, room.left)]]
             if len(chosen) == len(awake) or room.left < cheapest:  # else a cooler one may find room
                 break
             room.left = before

@@ -36,7 +36,7 @@ MOST_SURVIVORS = 100  # probes that are asked again
 _MOST_PROBLEMS = 20
 Scores = dict[str, Annotated[float, BeforeValidator(lambda value: math.nan if value is None else value)]]
 Target = Scene | Probe
-Ask = Callable[[str, tuple[Any, ...], int | None], Sequence[Item]]
+Ask = Callable[[str, tuple[Any, ...], int], Sequence[Item]]
 
 
 class ScoredAnswer(NamedTuple):
@@ -98,21 +98,20 @@ def _targets(log: Log) -> list[tuple[int, Target]]:
     return [*((scene.at - 1, scene) for scene in scenes(log)), *((probe.at, probe) for probe in log.probes)]
 
 
-def _answers(target: Target, at: int, plan: Plan, ask: Ask, *, unbounded: bool = False) -> Iterator[ScoredAnswer]:
-    """What is given within each budget, scored; what knows no budget is asked once, and scored on all that it gives."""
+def _answers(target: Target, at: int, plan: Plan, ask: Ask) -> Iterator[ScoredAnswer]:
+    """What is given within each budget, scored."""
     unit = target.session if isinstance(target, Scene) else f"{target.at}:{target.query}"
     query = target.prompt if isinstance(target, Scene) else target.query
-    for budgets in [plan.budgets] if unbounded else [(budget,) for budget in plan.budgets]:
-        limit = None if unbounded else budgets[0]
+    for budget in plan.budgets:
         # A session that begins without a prompt asks for nothing of its own.
-        asked = {INJECT: (at, budgets[0]), **({RETRIEVE: (query, at, budgets[0])} if query.strip() else {})}
+        asked = {INJECT: (at, budget), **({RETRIEVE: (query, at, budget)} if query.strip() else {})}
         for mode, given in asked.items():
-            items = ask(mode, given, limit)
+            items = ask(mode, given, budget)
             if isinstance(target, Scene):
-                scores = target.score(text_of(items), limit, asked=mode == RETRIEVE)
+                scores = target.score(text_of(items), budget, asked=mode == RETRIEVE)
             else:
                 scores = score_probe(target, items)
-            yield from (ScoredAnswer(unit, mode, budget, scores) for budget in budgets)
+            yield ScoredAnswer(unit, mode, budget, scores)
 
 
 def text_of(items: Sequence[Item]) -> str:
@@ -206,8 +205,8 @@ def _read(items: Any) -> Any:
     return list(items) if isinstance(items, Iterable) and not isinstance(items, str) else items
 
 
-def checked(items: Any, known: Collection[str], tokens: int | None) -> Sequence[Item]:
-    """The items, if they may count: texts, resting on events that were shown, within the budget (None: any).
+def checked(items: Any, known: Collection[str], tokens: int) -> Sequence[Item]:
+    """The items, if they may count: texts, resting on events that were shown, within the budget.
 
     Raises Failed saying what is wrong.
     """
@@ -215,7 +214,7 @@ def checked(items: Any, known: Collection[str], tokens: int | None) -> Sequence[
         raise Failed(f"got a {type(items).__name__} that holds no items; allowed are (text, event ids)")
     found = [_checked_item(item, known) for item in items]
     used = count_tokens("\n".join(item.text for item in found))
-    if tokens is not None and used > tokens:
+    if used > tokens:
         raise Failed(f"got {used} tokens; allowed were {tokens}")
     return found
 
@@ -243,7 +242,6 @@ class _Course:
     def __init__(self, log: Log, memory: Guarded, plan: Plan, trial: Trial) -> None:
         self.log, self.memory, self.plan, self.trial = log, memory, plan, trial
         self.known, self.taken, self.problems = set[str](), 0, Counter[str]()
-        self.unbounded = bool(getattr(memory.memory, "unbounded", False))
 
     def run(self) -> Trial:
         night = self.log.events[0].at if self.log.events else 0
@@ -281,12 +279,12 @@ class _Course:
     def _ask(self, at: int, target: Target) -> None:
         if hasattr(self.memory.memory, "reveal"):
             self._try("reveal", lambda: self.memory.call("reveal", target))
-        self.trial.given += _answers(target, at, self.plan, self._items, unbounded=self.unbounded)
+        self.trial.given += _answers(target, at, self.plan, self._items)
         if size := self._try("size", lambda: self.memory.call("size")):
             self.trial.sizes.append((at, int(size)))
 
-    def _items(self, mode: str, given: tuple[Any, ...], limit: int | None) -> Sequence[Item]:
-        return self._try(mode, lambda: checked(self.memory.items(mode, *given), self.known, limit)) or []
+    def _items(self, mode: str, given: tuple[Any, ...], budget: int) -> Sequence[Item]:
+        return self._try(mode, lambda: checked(self.memory.items(mode, *given), self.known, budget)) or []
 
     def _survive(self, night: int) -> None:
         """Ask a sample of the probes again after nights in which nothing happened."""
@@ -296,13 +294,12 @@ class _Course:
         chosen = [probes[row] for row in rows]
         night, step = max(night, max(probe.at for probe in probes)), int(self.plan.every_days * MICROSECONDS_PER_DAY)
         budget = max((tokens for tokens in self.plan.budgets if tokens <= 2_000), default=self.plan.budgets[0])
-        limit = None if self.unbounded else budget
         for number in range(NIGHTS[-1] + 1):
             if number:
                 self._night(night + number * step)
             if number in (0, *NIGHTS):
                 now = night + number * step
-                given = [(probe, self._items(RETRIEVE, (probe.query, now, budget), limit)) for probe in chosen]
+                given = [(probe, self._items(RETRIEVE, (probe.query, now, budget), budget)) for probe in chosen]
                 found = [score_probe(probe, items)["evidence_recall"] > 0 for probe, items in given]
                 self.trial.survivors[str(number)] = float(np.mean(found))
 

@@ -112,15 +112,15 @@ class AccessLog:
         return f"AccessLog({self.n_events} events, {len(self.time)} accesses, {len(self.items)} items)"
 
 
-def together(event: Integers, item: Integers, kept: Integers, most: int | None = MOST_AT_ONCE) -> tuple[Integers, ...]:
-    """Each pair of items in an event of up to `most`: a row of its event and its link, (n,); the links' ends, (links, 2).
+def together(event: Integers, item: Integers, kept: Integers) -> tuple[Integers, ...]:
+    """Each pair of items in an event of up to MOST_AT_ONCE: a row of its event and its link, (n,); the links' ends, (links, 2).
 
     `kept`: the rows that count. Links are numbered in the order in which they are first seen.
     """
     bounds = np.append(np.flatnonzero(np.diff(event[kept], prepend=-1)), len(kept))
     sizes, starts, n = np.diff(bounds), bounds[:-1], int(item.max(initial=0)) + 1
     keys, rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
-    for size in (size for size in np.unique(sizes).tolist() if 1 < size <= (most or size)):
+    for size in (size for size in np.unique(sizes).tolist() if 1 < size <= MOST_AT_ONCE):
         first = starts[sizes == size]
         items = np.sort(item[kept[first[:, None] + np.arange(size)]], axis=1)
         one, other = np.triu_indices(size, 1)  # in the order of `combinations`

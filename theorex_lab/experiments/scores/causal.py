@@ -9,7 +9,7 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, groupby, islice
-from operator import attrgetter, itemgetter
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,14 +17,13 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.design import EvidenceRun, Log
-from theorex_lab.designs.causal import FAILED, SUCCESS
+from theorex_lab.designs.causal import SUCCESS
 from theorex_lab.designs.causal.advice import GeneAdvice, advice_from, records
 from theorex_lab.designs.causal.design import DESIGN
 from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.items import CausalSettings, runs_of
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.data.logs import MINUTE, UNDATED, load_logs
+from theorex_lab.experiments.data.logs import MINUTE, load_logs
 from theorex_lab.experiments.replay.baselines import Bm25
 from theorex_lab.experiments.scores.strategies import programs
 from theorex_lab.journal.event import Event
@@ -249,7 +248,8 @@ def _auc(values: Floats, success: Floats) -> Floats:
     return _contrast(won, lost, 1.0) - float(right.mean())
 
 
-def _score(figures: _Figures, part: str = "expected success of what was tried") -> list[str]:
+def _score(figures: _Figures) -> list[str]:
+    part = "expected success of what was tried"
     success, expected = np.array([row["success"] for row in figures.rows], float), figures.columns("expected")
     said = figures.compare(part, "brier", {name: (value - success) ** 2 for name, value in expected.items()}, -1)
     for method, values in expected.items():
@@ -312,30 +312,19 @@ def _recorded(lab: Lab, group: Callable[[Event], str]) -> list[Tried]:
     return found
 
 
-def _told(runs: Iterable[Run], lasts: int) -> list[Tried]:
-    """Attempts as they are recorded through a lab; those of one time are all chosen before any is closed, `lasts` µs later."""
-    clock = FixedClock(0)
-    with Lab.temporary(clock=clock) as lab:
-        for at, at_once in groupby(runs, itemgetter(0)):
-            clock.microseconds, waiting = at, []
-            for _, task, gene, success in at_once:
-                told = lab.causal.record_attempt([f"task:{task}"], {"id": gene}, observations={"task": task})
-                waiting.append((told.id, SUCCESS if success else FAILED))
-            clock.microseconds += lasts
-            for action, status in waiting:
-                lab.causal.close(action, status)
-        return _recorded(lab, lambda event: str(event.body["observed"]["task"]))
-
-
 def score_advice(dataset: str | Log = "taubench_airline", *, seed: int = 0) -> AdviceScore:
-    """What advice is worth on a data set: taubench_airline, reflexion_alfworld, or a log in which calls failed.
+    """What advice is worth on a log in which calls failed, or on the first of a data set.
 
     Raises InvalidInput for a log without an attempt that was closed, and as `load_logs` does.
     """
-    if isinstance(dataset, str) and dataset in _SETS:
-        return _SETS[dataset](dataset, seed)
     log = load_logs(dataset)[0] if isinstance(dataset, str) else dataset
-    return _score_log(log.name, captured(log), seed)
+    group = _task_of if log.name == "taubench_airline" else attrgetter("session")
+    return _score_log(log.name, captured(log, group), seed)
+
+
+def _task_of(event: Event) -> str:
+    """The task of a run of tau-bench, which every trial repeats."""
+    return event.session.partition("-")[2]
 
 
 def _score_log(name: str, tried: Sequence[Tried], seed: int) -> AdviceScore:
@@ -344,36 +333,3 @@ def _score_log(name: str, tried: Sequence[Tried], seed: int) -> AdviceScore:
     figures = _Figures(foretell(tried), seed)
     words = [*_score(figures), *_score_bans(figures), *_score_offers(figures)]
     return AdviceScore(name, figures.made, figures.rows, " ".join(words))
-
-
-def _score_taubench(name: str, seed: int) -> AdviceScore:
-    """Calls that failed, and whole tasks: whether the last trial succeeds, by those before."""
-    calls = _score_log(name, captured(load_logs(name)[0], lambda event: event.session.partition("-")[2]), seed)
-    trials = sorted(datasets.fetch_taubench_airline().runs, key=attrgetter("trial", "task"))
-    told: list[Run] = [(UNDATED + place * _HOUR, str(run.task), "run", run.reward == 1)
-                       for place, run in enumerate(trials)]  # fmt: skip
-    rows = zip(foretell(_told(told, MINUTE)), trials, strict=True)
-    figures = _Figures([row for row, run in rows if run.trial == trials[-1].trial], seed)
-    said = _score(figures, "success of a task in the last trial, from those before")
-    verdict = f"{calls.verdict} Of tasks in the last trial: {said[0]}"
-    return AdviceScore(name, [*calls, *figures.made], calls.tried, verdict)
-
-
-def _score_reflexion(name: str, seed: int) -> AdviceScore:
-    """An attempt follows a failed trial, and the next closes it: with the lesson that was written (`reflect`), or without."""
-    found, told = datasets.fetch_reflexion_alfworld(), list[Run]()
-    for gene, arm in (("reflect", found.success), ("again", found.base_success)):
-        for trial, task in np.argwhere(~arm[:-1]).tolist():
-            of = found.environments[task]
-            told.append((UNDATED + trial * _DAY, of, gene, bool(arm[trial + 1][task])))
-    told.sort(key=itemgetter(0))
-    figures = _Figures(foretell(_told(told, _DAY - MINUTE)), seed)
-    words = [*_score(figures), *_score_bans(figures)]
-    both = UNDATED + (len(found.base_success) - 1) * _DAY
-    shared = [(run[2], float(run[3]) if run[0] < both else math.nan) for run in told]
-    arms = [np.array([won if own == gene else math.nan for own, won in shared]) for gene in ("reflect", "again")]
-    said = figures.versus("while both arms ran", "a trial after a reflection", arms[0], "one without", arms[1])
-    return AdviceScore(name, figures.made, figures.rows, " ".join([*words, f"{said.capitalize()}."]))
-
-
-_SETS = {"taubench_airline": _score_taubench, "reflexion_alfworld": _score_reflexion}

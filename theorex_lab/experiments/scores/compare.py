@@ -15,6 +15,7 @@ import gzip
 import math
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -27,9 +28,9 @@ from pydantic import TypeAdapter
 from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.baselines import Maker, Memory, names_of
-from theorex_lab.experiments.replay.tasks import run_all
 from theorex_lab.experiments.replay.trials import INJECT, LOWER_IS_BETTER, NEITHER, RETRIEVE, Plan, Trial, try_out
 from theorex_lab.journal.files import told, write_atomically, writing
+from theorex_lab.progress import bar
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,8 +81,16 @@ def compare(logs: Sequence[Log], designs: Sequence[Memory] | Mapping[str, Memory
     plan = _plan(logs, budgets, every_days, seed, timeout)
     jobs = [(log, name, Maker(memory, _other(logs, number) if name == "shuffled" else ()), plan)
             for number, log in enumerate(logs) for name, memory in named.items()]  # fmt: skip
-    done = run_all(_tried, jobs, len(jobs), executor=executor, progress=progress, unit="trials", what="compare")
+    run, done = map if executor is None else executor.map, list[Trial]()
+    with closing(bar(len(jobs), 0, progress, "trials", "compare")) as shown:
+        for trial in run(_tried, jobs):  # of an executor, what has not begun is cancelled where one fails
+            done.append(trial)
+            shown.update(1)
     return Comparison(tuple(done), plan)
+
+
+def _tried(job: tuple[Log, str, Maker, Plan]) -> Trial:
+    return try_out(*job)
 
 
 def _plan(logs: Sequence[Log], budgets: Sequence[int], every_days: float, seed: int, timeout: float | None) -> Plan:
@@ -102,10 +111,6 @@ def _other(logs: Sequence[Log], number: int) -> tuple[Any, ...]:
     from theorex_lab.experiments.data.logs import load_logs
 
     return tuple(event for log in load_logs("simulated_team") if log.name != logs[0].name for event in log.events)
-
-
-def _tried(log: Log, name: str, make: Maker, plan: Plan) -> list[Trial]:
-    return [try_out(log, name, make, plan)]
 
 
 @dataclass(frozen=True, eq=False)

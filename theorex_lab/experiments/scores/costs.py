@@ -6,13 +6,11 @@ import math
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
-import pandas as pd
 
 from theorex_lab.clock import to_microseconds
 from theorex_lab.config import WORSE_AT, ModelSettings, ModelTier, Settings
@@ -22,8 +20,7 @@ from theorex_lab.experiments.data.routing_sets import TEST_SHARE, Ints, Queries,
 from theorex_lab.experiments.scores import routing as scored
 from theorex_lab.experiments.scores.routing import SUCCESS_FROM, BestSingle, Paid, PolicyScore, TaskMatrix, models_of
 from theorex_lab.lab import DEFAULT_HOME, Lab
-from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, counted_type
-from theorex_lab.memory.outcome_lookup import outcome_lookup
+from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, evidence_view
 from theorex_lab.memory.rows import Rows
 from theorex_lab.routing.cascade import cascade_of
 from theorex_lab.routing.confidence import QUERY_TYPES, Cell, MatrixResult, best, cheapest, matrix, near_best
@@ -152,7 +149,6 @@ def _pair(cells: list[Cell], false_pass: float, false_alarm: float) -> tuple[str
     return (offered.first, offered.then) if offered else (best, best)
 
 
-COLUMNS = ("query_type", "model", "success", "at", "latency_ms")
 HOME_VARIABLE = "THEOREX_HOME"
 # Of one small model and a set of rules none is large; the sizes stand for what a call takes.
 LOCAL_SIZES: dict[str, ModelTier] = {"rules": "small", "smollm2-135m greedy": "medium", "smollm2-135m sampled": "large"}
@@ -176,24 +172,23 @@ class MatrixSettings(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Runs:
-    """Runs of models, and the settings that route among them.
+    """Runs of models, summed by query type and model, and the settings that route among them.
 
-    frame     a row a run: columns query_type, model, success, at (µs UTC), latency_ms (NaN where none was measured)
     settings  the models with their sizes, the roles, how the matrix is made
     now       µs UTC, the time at which evidence is looked at
     """
 
-    frame: pd.DataFrame
+    evidence: EvidenceTable
     settings: Settings
     now: int
 
-    @cached_property
-    def evidence(self) -> EvidenceTable:
-        """The runs summed by query type and model."""
-        table, columns = EvidenceTable(), (self.frame[name].tolist() for name in COLUMNS)
-        for query_type, model, success, at, latency_ms in zip(*columns, strict=True):
-            table.add(QUERY_TYPE_PREFIX + query_type, model, bool(success), at=at, latency_ms=latency_ms)
-        return table
+    @classmethod
+    def of(cls, rows: Iterable[tuple[str, str, bool, int, float]], settings: Settings, now: int) -> Self:
+        """From rows of query type, model, success, time (µs UTC) and latency in ms, NaN where none was measured."""
+        table = EvidenceTable()
+        for query_type, model, success, at, latency_ms in rows:
+            table.add(QUERY_TYPE_PREFIX + query_type, model, success, at=at, latency_ms=latency_ms)
+        return cls(table, settings, now)
 
     def matrix(self, chosen: MatrixSettings | None = None) -> MatrixResult:
         """The confidence matrix under these settings (None: the home's own). Raises InvalidInput as `matrix` does."""
@@ -209,7 +204,7 @@ class Runs:
         """
         made = chosen or MatrixSettings.of(self.settings)
         cells, how = self.matrix(made), {"success_weight": made.success_weight, "level": made.worse_at}
-        kinds, models = query_types(self.frame["query_type"]), self.settings.models
+        kinds, models = query_types(cell.query_type for cell in cells), self.settings.models
         found = {kind: best(cells, kind, models, **how) for kind in kinds}
         return {kind: cell.model if cell else None for kind, cell in found.items()}
 
@@ -226,12 +221,12 @@ def local_runs(recorded: LocalRuns | None = None) -> Runs:
     The recording states no time a run; these follow from the latencies, since runs were made one at a time.
     """
     found = recorded or load_local_runs()
-    frame = found.frame
-    latencies = frame["latency_ms"].astype(float)
-    elapsed = (latencies.fillna(0.0).cumsum() * 1_000).astype(np.int64)
-    frame = frame.assign(at=to_microseconds(found.header["date"]) + elapsed, latency_ms=latencies)
+    latencies = found.frame["latency_ms"].astype(float)
+    times = to_microseconds(found.header["date"]) + (latencies.fillna(0.0).cumsum() * 1_000).astype(np.int64)
+    frame = found.frame.assign(at=times, latency_ms=latencies)
+    columns = (frame[name].tolist() for name in ("query_type", "model", "success", "at", "latency_ms"))
     models = {name: ModelSettings(tier=LOCAL_SIZES.get(name, "medium")) for name in found.header["solvers"]}
-    return Runs(frame[list(COLUMNS)], Settings(models=models, roles=[]), int(frame["at"].max()))
+    return Runs.of(zip(*columns, strict=True), Settings(models=models, roles=[]), int(times.max()))
 
 
 def set_runs(found: RoutingSet) -> Runs:
@@ -241,28 +236,18 @@ def set_runs(found: RoutingSet) -> Runs:
     """
     kinds = [classify(text).query_type for text in found.train.queries.texts]
     scores = found.train.scores
-    asked, models = np.repeat(kinds, scores.shape[1]), np.tile(found.models, len(scores))
-    rows = zip(asked, models, scores.ravel() >= SUCCESS_FROM, repeat(0), repeat(math.nan))
-    frame = pd.DataFrame(rows, columns=list(COLUMNS))
-    return Runs(frame, Settings(models=models_of(found.models, found.sizes), roles=[]), 0)
+    asked, models = np.repeat(kinds, scores.shape[1]).tolist(), np.tile(found.models, len(scores)).tolist()
+    rows = zip(asked, models, (scores.ravel() >= SUCCESS_FROM).tolist(), repeat(0), repeat(math.nan))
+    return Runs.of(rows, Settings(models=models_of(found.models, found.sizes), roles=[]), 0)
 
 
 def home_runs(home: str | Path) -> Runs:
     """Every attempt of every call that a home's journal holds and that got an answer, with the home's settings.
 
-    Lost calls are left out.
-
-    An answer that an outcome later calls wrong is no success, as in the home's own matrix.
+    Lost calls are left out, and what is only heard of. An answer that an outcome later calls wrong is no success.
     """
     with Lab(home) as lab:
-        counts_as_good, rows = outcome_lookup(lab.journal), []
-        for event in lab.journal.tail(0, kinds=("trace_ended",)):
-            for run in () if event.body["lost"] else event.body["attempts"]:
-                if not run.get("unavailable"):
-                    kind, good = counted_type(event.body["query_type"]), run["success"] and counts_as_good(event)
-                    rows.append((kind, run["model"], good, event.at, run["latency_ms"]))
-        frame = pd.DataFrame(rows, columns=list(COLUMNS)).astype({"latency_ms": float, "success": bool})
-        return Runs(frame, lab.settings, lab.clock.now())
+        return Runs(lab.views.get(evidence_view(lab.home)).table, lab.settings, lab.clock.now())
 
 
 def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], Runs]]:
@@ -275,7 +260,7 @@ def run_sources(home: str | Path | None = None) -> dict[str, Callable[[], Runs]]
     """
     where = Path(home or os.environ.get(HOME_VARIABLE) or DEFAULT_HOME).expanduser()
     found: dict[str, Callable[[], Runs]] = {}
-    if (where / "theorex.db").exists() and len((own := home_runs(where)).frame):
+    if (where / "theorex.db").exists() and len((own := home_runs(where)).matrix()):
         found[f"your home: {where}"] = lambda: own
     return found | {"recorded local runs": local_runs}
 

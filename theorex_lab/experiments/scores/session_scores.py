@@ -146,13 +146,12 @@ class Scene:
             found = next((path for path in inner if path is not None), None)
         return found
 
-    def score(self, text: str, tokens: int | None, *, asked: bool = False) -> dict[str, float]:
-        """The scores of a context of at most `tokens` (None: of any length); NaN where the session asks for nothing of the kind.
+    def score(self, text: str, tokens: int, *, asked: bool = False) -> dict[str, float]:
+        """The scores of a context of at most `tokens`; NaN where the session asks for nothing of the kind.
 
         asked: the context is given after the first prompt, not at the start.
         """
-        if tokens is not None:
-            text = text.encode()[: _BYTES_PER_TOKEN * tokens].decode("utf-8", "ignore")
+        text = text.encode()[: _BYTES_PER_TOKEN * tokens].decode("utf-8", "ignore")
         named, held = self.named(text), words(_ESCAPED_WORD.sub(r"\1", text))
         shown = [word.lower() for word in _WORD.findall(text)]
         wanted = {"file": self.files, "edit": self.edits}
