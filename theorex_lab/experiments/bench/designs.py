@@ -1,8 +1,8 @@
-"""Designs beside peers: advice of causal memory, and the closure of research."""
+"""Designs beside peers: advice of causal memory; a record, theorems near one and the closure of research."""
 
 import json
 from collections.abc import Iterator
-from itertools import islice
+from itertools import count, islice
 
 import networkx as nx
 import numpy as np
@@ -11,7 +11,7 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
 from theorex_lab.designs.causal.capture import document_form
 from theorex_lab.designs.causal.keys import compute_signal_key
 from theorex_lab.designs.research.theorems import closed
-from theorex_lab.experiments.bench.measure import NOW, Ground, Round, alternately, in_turn, row
+from theorex_lab.experiments.bench.measure import NOW, Ground, Round, alternately, elapsed, in_turn, row
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.lab import Lab
@@ -60,7 +60,43 @@ def _advice(ground: Ground) -> Iterator[Round]:
         yield alternately(ours, lambda: [json.loads(line) for line in file.read_text("utf-8").splitlines()], calls=10)
 
 
-_LAWS, _LINKS_OF_LAW = 1_000, 2
+_LAWS, _LINKS_OF_LAW, _LINKS_OF_NODE, _DEPTH = 1_000, 2, 3, 3
+_PUBLISHED = "the published way: every level looks through all links"
+
+
+@row("remember", "a record kept, after as many as rows, time that passes", "a bare durable append", at_most=1.5)
+def _remember(ground: Ground) -> Iterator[Round]:
+    with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
+        lab.research.remember("key.0", {"value": 0})
+        (first,), about = lab.journal.tail(0, kinds=["record"]), {"agent": "main", "at": NOW}
+        laid = [{**first.body, "key": f"key.{number}", "record_id": f"rec_{number}"} for number in range(ground.rows)]
+        lab.journal.append([new_event("record", body, **about) for body in laid])  # type: ignore[arg-type]
+        numbers = count()
+        yield alternately(
+            lambda: lab.research.remember(f"new.{next(numbers)}", {"value": "a text of some words"}, ["tag"]),
+            lambda: lab.journal.append([new_event("record", first.body, **about)]), calls=200, meter=elapsed)  # type: ignore[arg-type]  # fmt: skip
+
+
+@row("related", "theorems within three links, three links a theorem", _PUBLISHED, at_most=0.25)
+def _related(ground: Ground) -> Iterator[Round]:
+    ends = np.random.default_rng(0).integers(0, ground.rows, (_LINKS_OF_NODE * ground.rows, 2)).tolist()
+    names = [f"theorem {number}" for number in range(ground.rows)]
+
+    def published(start: int) -> set[int]:
+        seen, level = {start}, {start}
+        for _ in range(_DEPTH):
+            level = {far for a, b in ends for near, far in ((a, b), (b, a)) if near in level} - seen
+            seen |= level
+        return seen - {start}
+
+    with Lab(ground.folder / "home", clock=FixedClock(NOW)) as lab:
+        lab.research.import_theorems(
+            [(name, name, ()) for name in names], [(names[a], names[b], "uses") for a, b in ends]
+        )
+        asked = [lab.research.theorem(name).node_id for name in names[:20]]
+        lab.research.find_related_theorems(asked[0], _DEPTH)
+        ours = in_turn(lambda node: lab.research.find_related_theorems(node, _DEPTH), asked)
+        yield alternately(ours, in_turn(published, range(20)), calls=20)
 
 
 @row("closure", "what follows from 1,000 laws of two links each", "networkx's transitive closure", at_most=0.25)

@@ -183,6 +183,13 @@ def alternately(ours: Timed, peer: Timed, *, calls: int = 1, meter: Meter = proc
     return one_round
 
 
+def elapsed(call: Timed) -> float:
+    """Seconds that pass: most of what a durable append takes is waiting for the disk."""
+    start = time.perf_counter()
+    call()
+    return time.perf_counter() - start
+
+
 def in_turn(call: Callable[[Any], object], things: Sequence[Any]) -> Timed:
     """`call` with the next of the things, over and over."""
     turns = cycle(things)
