@@ -7,6 +7,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -37,7 +38,7 @@ def doctor(settings: str, online: bool) -> None:
     """
     folder = Path(named_home()).expanduser().absolute()
     findings = [*_tried("hooks", partial(_hooks, settings)), *_tried("files", partial(_files, folder))]
-    findings += _tried("home", partial(_home, folder, online))
+    findings += [*_forms(), *_tried("home", partial(_home, folder, online))]
     ok = all(finding["level"] != "problem" for finding in findings)
     lines = ("{level:<8} {what}: {said}".format(**row) + f" → {row['do']}" * bool(row["do"]) for row in findings)
     emit({"ok": ok, "findings": findings}, "\n".join(lines))
@@ -80,6 +81,23 @@ def _files(folder: Path) -> Iterator[Found]:
     yield _found("disk", said, do, problem=free < _FULL_BYTES, warning=free < _LITTLE_BYTES)
 
 
+# By what can be taken in: the packages that it needs, and the extra that brings them.
+_FORMS = {
+    "documents": ("markdown_it docutils bs4 pypdf pathspec", "ingest"),
+    "source code": ("tree_sitter tree_sitter_python tree_sitter_javascript tree_sitter_typescript tree_sitter_go tree_sitter_rust", "ingest"),
+    "pictures and films": ("PIL pytesseract av", "media")}  # fmt: skip
+
+
+def _forms() -> Iterator[Found]:
+    """What is missing for each kind of file."""
+    for what, (packages, extra) in _FORMS.items():
+        missing = [name for name in packages.split() if find_spec(name) is None]
+        said = f"cannot be taken in without {', '.join(missing)}" if missing else "can be taken in"
+        yield _found(what, said, f'pip install "theorex-lab[{extra}]"', warning=bool(missing))
+    said = "are read" if shutil.which("tesseract") else "are not read: the program tesseract is not there"
+    yield _found("words in pictures", said, "install tesseract (Debian: tesseract-ocr)", warning="not" in said)
+
+
 def _home(folder: Path, online: bool) -> Iterator[Found]:
     if not folder.is_dir():
         yield _found("home", f"there is none at {folder} yet", "write something, or install the hooks", warning=True)
@@ -103,9 +121,15 @@ def _journal(lab: Lab) -> Iterator[Found]:
 
 
 def _models(lab: Lab, online: bool) -> Iterator[Found]:
-    named = [name for name, model in lab.settings.models.items() if model.url is not None]
+    settings = lab.settings
+    seen = settings.vision_model if settings.vision_tokens else None
+    yield _found(
+        "descriptions",
+        f"{seen} describes pictures" if seen else "no model describes pictures: set visionModel and visionTokens",
+    )
+    named = [name for name, model in settings.models.items() if model.url is not None]
     for name in named:
-        silent = online and not is_reached(name, lab.settings)
+        silent = online and not is_reached(name, settings)
         said = "accepts no connection" if silent else "accepts connections" if online else "has a url; not asked"
         yield _found(f"model {name}", said, f"start it, or unset models.{name}.url", warning=silent)
     if not named:
