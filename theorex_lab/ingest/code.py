@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -32,6 +33,7 @@ _SYMBOLS = ("class", "function", "module")
 _MOST_WORDS, _MOST_LINKS, _SIGNATURE, _DOC, _SAID = 120, 60, 400, 2_000, 600
 _COMMENT = re.compile(r"^\s*(?:///?!?|/\*+!?|\*+/?|#+)\s?|\s*\*+/\s*$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
+_CALL_BYTES, _DEEPEST, _ERRORS = 320, 20, "\n[(ERROR) (MISSING)] @error"
 _DOTTED = re.compile(r"[\w.:!$?]{1,80}")
 _QUOTES = re.compile(r"^[a-zA-Z]*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$")
 
@@ -80,14 +82,14 @@ def _grammar(language: str, package: str, function: str) -> tuple[Parser, Query]
     from tree_sitter import Language, Parser, Query
 
     grammar = Language(getattr(import_module(package), function)())
-    return Parser(grammar), Query(grammar, read_sections(__file__, "code.txt")[language] + "\n(ERROR) @error")
+    return Parser(grammar), Query(grammar, read_sections(__file__, "code.txt")[language] + _ERRORS)
 
 
 class _Found:
     """What the query finds in a file."""
 
     def __init__(self, stem: str, root: Node) -> None:
-        self._module, self.broken = _Symbol("module", root, stem), 0
+        self._module, self.broken, self._broken_to = _Symbol("module", root, stem), 0, 0
         self._symbols: dict[int, _Symbol] = {}
         self._owners: list[tuple[Node, str]] = []
         self._named: list[tuple[int, str, str]] = []
@@ -99,21 +101,20 @@ class _Found:
                 self._symbols.setdefault(node.id, _Symbol(kind, node, _text(captured["name"]), captured.get("body")))
             elif kind == "owner":
                 self._owners.append((node, _text(captured["name"]).partition("<")[0]))
-            elif kind == "error":
-                self.broken += 1
-            elif kind in _NAMED:
+            elif kind == "error":  # one that lies in another is the same place
+                self.broken += node.start_byte >= self._broken_to
+                self._broken_to = max(self._broken_to, node.end_byte)
+            elif kind in _NAMED and (kind != "call" or node.end_byte - node.start_byte <= _CALL_BYTES):
                 self._named.append((node.start_byte, kind, _text(node)))
 
     def parts(self) -> Iterator[Part]:
         """The module, then its symbols in the order of the file."""
         self._place()
-        symbols, seen = [self._module, *sorted(self._symbols.values(), key=lambda one: one.node.start_byte)], set[str]()
-        for symbol in symbols:
+        seen = Counter[str]()
+        for symbol in [self._module, *sorted(self._symbols.values(), key=lambda one: one.node.start_byte)]:
             name = symbol.qualified
-            while name in seen:  # defined again, as under a condition
-                name += "'"
-            seen.add(name)
-            yield _part(symbol, name, symbol is self._module)
+            seen[name] += 1  # defined again, as under a condition
+            yield _part(symbol, f"{name}'{seen[name]}" if seen[name] > 1 else name, symbol is self._module)
 
     def _place(self) -> None:
         """Give each symbol its owners, and each call, import and word to the innermost symbol around it."""
@@ -124,7 +125,7 @@ class _Found:
         for start, end, _, what in sorted(found, key=lambda one: one[:3]):
             while opened and opened[-1][0] <= start:
                 opened.pop()
-            around = [one for _, one in opened]
+            around = [one for _, one in opened[-_DEEPEST:]]
             if isinstance(what, tuple):
                 inner = next((one for one in reversed(around) if isinstance(one, _Symbol)), self._module)
                 getattr(inner, _NAMED[what[0]]).append(what[1])
@@ -151,7 +152,8 @@ def _part(symbol: _Symbol, name: str, is_file: bool) -> Part:
     doc = _doc(symbol, is_file)
     start, end = symbol.node.start_byte, symbol.body.start_byte if symbol.body is not None else symbol.node.end_byte
     source = (symbol.node.text or b"")[: end - start][: 4 * _SIGNATURE]
-    signature = "module " + name if is_file else folded(source.decode("utf-8", "replace"))[:_SIGNATURE].rstrip(" {:=>")
+    head = folded(source.decode("utf-8", "replace"))[:_SIGNATURE].removesuffix("=>").rstrip(" {:=")
+    signature = "module " + name if is_file else head
     told_already = {*_WORD.findall(" ".join([signature, *calls, *imports]))}
     words = [word for word in _once(symbol.words, _MOST_WORDS) if word not in told_already]
     told = [signature, doc, f"Calls: {', '.join(calls)}." if calls else ""]
@@ -174,10 +176,11 @@ def _part(symbol: _Symbol, name: str, is_file: bool) -> Part:
 def _doc(symbol: _Symbol, is_file: bool) -> str:
     """What the comment or docstring of a symbol says."""
     inside = symbol.node if is_file else symbol.body
-    first = inside.named_children[0] if inside is not None and inside.named_children else None
-    if first is not None and first.type == "expression_statement" and first.named_children[0].type == "string":
-        return cleandoc(_QUOTES.sub("", _text(first).strip()))[:_DOC]
-    lines, node = list[str](), first if is_file else _before(symbol.node)
+    named = inside.named_children if inside is not None else []
+    said = next((node.children[0] for node in named if node.children and "comment" not in node.type), None)
+    if said is not None and [node.type for node in said.children[:1]] == ["string_start"]:
+        return cleandoc(_QUOTES.sub("", _text(said)))[:_DOC]
+    lines, node = list[str](), next(iter(named), None) if is_file else _before(symbol.node)
     while node is not None and ("comment" in node.type or node.type in ("attribute_item", "decorator")):
         if "comment" in node.type:
             lines.append(_COMMENT.sub("", _text(node)))
@@ -186,13 +189,11 @@ def _doc(symbol: _Symbol, is_file: bool) -> str:
 
 
 def _before(node: Node) -> Node | None:
-    """What stands before a symbol, or before the statement that it is the first of, as of an export."""
-    while (
-        node.prev_named_sibling is None
-        and node.parent is not None
-        and node.parent.start_point[0] == node.start_point[0]
+    """What stands before a symbol with its decorators, or before the statement that it is the first of, as of an export."""
+    while (before := node.prev_named_sibling or node.parent) is not None and (
+        before.type == "decorator" or (before == node.parent and before.start_point[0] == node.start_point[0])
     ):
-        node = node.parent
+        node = before
     return node.prev_named_sibling
 
 
@@ -205,4 +206,4 @@ def _read(path: Path, name: str, content: bytes) -> tuple[list[Part], list[str]]
     return parts, [f"{broken} places do not parse; {len(parts) - 1} symbols were read"] if broken else []
 
 
-CODE = Reader("code 1", lambda: LANGUAGES, _read, "ingest")
+CODE = Reader("code 2", lambda: LANGUAGES, _read, "ingest")
