@@ -28,9 +28,9 @@ LANGUAGES = {
     **dict.fromkeys((".ts", ".mts", ".cts"), ("typescript", "tree_sitter_typescript", "language_typescript")),
     ".tsx": ("typescript", "tree_sitter_typescript", "language_tsx"),
     ".go": ("go", "tree_sitter_go", "language"), ".rs": ("rust", "tree_sitter_rust", "language")}  # fmt: skip
-_NAMED = {"call": "calls", "import": "imports", "word": "words", "said": "said"}  # what counts for the symbol around it
+_NAMED = {"call": "calls", "import": "imports"}  # what counts for the symbol around it
 _SYMBOLS = ("class", "function", "module")
-_MOST_WORDS, _MOST_LINKS, _SIGNATURE, _DOC, _SAID = 120, 60, 400, 2_000, 600
+_MOST_WORDS, _MOST_LINKS, _SIGNATURE, _DOC, _FIRST = 120, 60, 400, 2_000, 200
 _COMMENT = re.compile(r"^\s*(?:///?!?|/\*+!?|\*+/?|#+)\s?|\s*\*+/\s*$", re.MULTILINE)
 _WORD = re.compile(r"\w+")
 _CALL_BYTES, _DEEPEST, _ERRORS = 320, 20, "\n[(ERROR) (MISSING)] @error"
@@ -49,8 +49,7 @@ class _Symbol:
     owners: list[str] = field(default_factory=list)
     calls: list[str] = field(default_factory=list)
     imports: list[str] = field(default_factory=list)
-    words: list[str] = field(default_factory=list)
-    said: list[str] = field(default_factory=list)
+    inner: list[Node] = field(default_factory=list)
 
     @property
     def qualified(self) -> str:
@@ -93,6 +92,7 @@ class _Found:
         self._symbols: dict[int, _Symbol] = {}
         self._owners: list[tuple[Node, str]] = []
         self._named: list[tuple[int, str, str]] = []
+        self._says: dict[str, str] = {}  # by a symbol's name, how its comment begins
 
     def add(self, captured: dict[str, Node]) -> None:
         """Take in one match of the query."""
@@ -114,10 +114,32 @@ class _Found:
         for symbol in [self._module, *sorted(self._symbols.values(), key=lambda one: one.node.start_byte)]:
             name = symbol.qualified
             seen[name] += 1  # defined again, as under a condition
-            yield _part(symbol, f"{name}'{seen[name]}" if seen[name] > 1 else name, symbol is self._module)
+            yield self._part(symbol, f"{name}'{seen[name]}" if seen[name] > 1 else name)
+
+    def _part(self, symbol: _Symbol, name: str) -> Part:
+        """A symbol as it is kept: signature, comment, what the comments around it begin with, and its words, to be searched."""
+        is_file, owner = symbol is self._module, ".".join(symbol.owners)
+        calls = [call for call in _once(symbol.calls, _MOST_LINKS) if _DOTTED.fullmatch(call)]
+        imports = [text.strip("\"'") for text in _once(symbol.imports, _MOST_LINKS)]
+        doc, said = _doc(symbol, is_file)
+        self._says[name] = folded(doc.partition("\n\n")[0])[:_FIRST]
+        around = (
+            "" if is_file else " ".join(filter(None, map(self._says.get, dict.fromkeys((self._module.name, owner)))))
+        )
+        words = " ".join([*dict.fromkeys(_WORD.findall(_own(symbol, said)))][:_MOST_WORDS])
+        told = [
+            "module " + name if is_file else _signature(symbol),
+            doc,
+            around and f"In: {around}",
+            words and f"· {words}",
+        ]
+        links = [("calls", call) for call in calls] + [("imports", text) for text in imports]
+        links += [("in", owner)] if owner else []
+        line = symbol.node.start_point[0] + 1
+        return Part(f"code_{symbol.kind}", name, "\n".join(filter(None, told)), line, tuple(links))
 
     def _place(self) -> None:
-        """Give each symbol its owners, and each call, import and word to the innermost symbol around it."""
+        """Give each symbol its owners, and each call, import and symbol to the innermost one around it."""
         spans = [(symbol.node, symbol) for symbol in self._symbols.values()]
         found: list[tuple[int, int, int, Any]] = [(at, 0, 1, (kind, text)) for at, kind, text in self._named]
         found += [(node.start_byte, -node.end_byte, 0, one) for node, one in [*self._owners, *spans]]
@@ -126,11 +148,12 @@ class _Found:
             while opened and opened[-1][0] <= start:
                 opened.pop()
             around = [one for _, one in opened[-_DEEPEST:]]
+            inner = next((one for one in reversed(around) if isinstance(one, _Symbol)), self._module)
             if isinstance(what, tuple):
-                inner = next((one for one in reversed(around) if isinstance(one, _Symbol)), self._module)
                 getattr(inner, _NAMED[what[0]]).append(what[1])
                 continue
             if isinstance(what, _Symbol):
+                inner.inner.append(what.node)
                 what.owners = [one if isinstance(one, str) else one.name for one in around]
                 if what.kind == "function" and around and (isinstance(around[-1], str) or around[-1].kind == "class"):
                     what.kind = "method"
@@ -145,47 +168,35 @@ def _once(names: list[str], most: int) -> list[str]:
     return [*dict.fromkeys(filter(None, map(folded, names)))][:most]
 
 
-def _part(symbol: _Symbol, name: str, is_file: bool) -> Part:
-    """A symbol as it is kept: its signature, what its comment says, and the names in it, which are searched too."""
-    calls = [call for call in _once(symbol.calls, _MOST_LINKS) if _DOTTED.fullmatch(call)]
-    imports = [text.strip("\"'") for text in _once(symbol.imports, _MOST_LINKS)]
-    doc = _doc(symbol, is_file)
+def _signature(symbol: _Symbol) -> str:
     start, end = symbol.node.start_byte, symbol.body.start_byte if symbol.body is not None else symbol.node.end_byte
-    source = (symbol.node.text or b"")[: end - start][: 4 * _SIGNATURE]
-    head = folded(source.decode("utf-8", "replace"))[:_SIGNATURE].removesuffix("=>").rstrip(" {:=")
-    signature = "module " + name if is_file else head
-    told_already = {*_WORD.findall(" ".join([signature, *calls, *imports]))}
-    words = [word for word in _once(symbol.words, _MOST_WORDS) if word not in told_already]
-    told = [signature, doc, f"Calls: {', '.join(calls)}." if calls else ""]
-    said = folded(
-        " ".join(
-            _COMMENT.sub("", text)
-            for text in _once(symbol.said, _MOST_WORDS)
-            if folded(_COMMENT.sub("", text))[:80] not in folded(doc)
-        )
-    )
-    told += [f"Says: {said[:_SAID]}" if len(said) > 2 else ""]
-    told += [f"Imports: {'; '.join(imports)}." if imports else "", f"Names: {', '.join(words)}." if words else ""]
-    links = [("calls", call) for call in calls] + [("imports", text) for text in imports]
-    links += [("in", ".".join(symbol.owners))] if symbol.owners else []
-    return Part(
-        f"code_{symbol.kind}", name, "\n".join(filter(None, told)), symbol.node.start_point[0] + 1, tuple(links)
-    )
+    head = folded((symbol.node.text or b"")[: min(end - start, 4 * _SIGNATURE)].decode("utf-8", "replace"))
+    return head[:_SIGNATURE].removesuffix("=>").rstrip(" {:=")
 
 
-def _doc(symbol: _Symbol, is_file: bool) -> str:
-    """What the comment or docstring of a symbol says."""
+def _own(symbol: _Symbol, said: Node | None) -> str:
+    """The source of a symbol behind its signature, without the symbols in it and what its docstring says."""
+    source, at, pieces = symbol.node.text or b"", (symbol.body or symbol.node).start_byte, list[bytes]()
+    start = symbol.node.start_byte
+    for node in sorted([*symbol.inner, *filter(None, [said])], key=lambda node: node.start_byte):
+        pieces.append(source[at - start : node.start_byte - start])
+        at = max(at, node.end_byte)
+    return b" ".join([*pieces, source[at - start :]]).decode("utf-8", "replace")
+
+
+def _doc(symbol: _Symbol, is_file: bool) -> tuple[str, Node | None]:
+    """What the comment or docstring of a symbol says, and the docstring."""
     inside = symbol.node if is_file else symbol.body
     named = inside.named_children if inside is not None else []
     said = next((node.children[0] for node in named if node.children and "comment" not in node.type), None)
     if said is not None and [node.type for node in said.children[:1]] == ["string_start"]:
-        return cleandoc(_QUOTES.sub("", _text(said)))[:_DOC]
+        return cleandoc(_QUOTES.sub("", _text(said)))[:_DOC], said
     lines, node = list[str](), next(iter(named), None) if is_file else _before(symbol.node)
     while node is not None and ("comment" in node.type or node.type in ("attribute_item", "decorator")):
         if "comment" in node.type:
             lines.append(_COMMENT.sub("", _text(node)))
         node = node.next_named_sibling if is_file else node.prev_named_sibling
-    return "\n".join(line.strip() for line in (lines if is_file else lines[::-1]))[:_DOC].strip()
+    return "\n".join(line.strip() for line in (lines if is_file else lines[::-1]))[:_DOC].strip(), None
 
 
 def _before(node: Node) -> Node | None:

@@ -42,7 +42,7 @@ def markdown_blocks(text: str) -> Iterator[Block]:
     """The headings of a text in Markdown, and its source between them; nothing of it is lost.
 
     >>> [block.text for block in markdown_blocks("# One\\ntwo\\n```\\n# no heading\\n```")]
-    ['One', 'two\\n```\\n# no heading\\n```']
+    ['', 'One', 'two\\n```\\n# no heading\\n```']
     """
     from markdown_it import MarkdownIt
 
