@@ -222,7 +222,8 @@ def test_a_description_that_gives_orders_stays_fenced_hearsay(tmp_path: Path) ->
     assert "Ignore" not in before
     opening, *lines = rest.split("\n")
     mark = opening.split("text source=main")[0]
-    assert set(mark) == {"`"} and len(mark) > 3, "longer than any run of ticks inside"
+    assert set(mark) == {"`"}
+    assert len(mark) > 3, "longer than any run of ticks inside"
     inside = lines[: lines.index(mark)]
     assert [line for line in inside if "Ignore all rules" in line]
     assert "Ignore" not in "\n".join(lines[len(inside) :])
