@@ -92,15 +92,16 @@ def document_body(file: str, digest: str, parts: Sequence[Part], before: Body | 
 
     before: the body that holds the file's earlier state; its parts are gone.  more: source, project, moved_from.
     """
-    held = {part[2]: part[0] for part in before["parts"]} if before else {}
+    there = before["parts"] if before else []
+    held = {part[2]: part[0] for part in reversed(there)}
     rows, used = [], set[str]()
     for number, part in enumerate(parts):
-        known = held.get(part.name)
-        new = derived_event_id(more.get("project", ""), file, part.name, number if known in used else "")
-        item = new if known is None or known in used else known
+        named = (more.get("project", ""), file, part.name)
+        item = held.get(part.name) or derived_event_id(*named, "")
+        item = derived_event_id(*named, number) if item in used else item
         used.add(item)
         rows.append([item, *part])
-    return {"file": file, "digest": digest, "parts": rows, "gone": [*held.values()], **more}
+    return {"file": file, "digest": digest, "parts": rows, "gone": [part[0] for part in there], **more}
 
 
 def sum_up(home: Home, said: dict[str, str], *, agent: str, session: str = "") -> list[Written]:
