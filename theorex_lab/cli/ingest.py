@@ -109,15 +109,6 @@ _EVERY = click.option(
     "every_seconds",
     type=click.FloatRange(1, 3_600),
     default=30.0,
-    help="A frame at least so often, in seconds.",
-)
-
-
-_EVERY = click.option(
-    "--every",
-    "every_seconds",
-    type=click.FloatRange(1, 3_600),
-    default=30.0,
     help="A frame at least every so many seconds.",
 )
 
