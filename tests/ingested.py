@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 from collections.abc import Mapping, Sequence
 from io import BytesIO
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab import Lab
+from theorex_lab.ingest import apart
 from theorex_lab.ingest.text import read_document
 from theorex_lab.memory.documents import Part
 
@@ -75,3 +77,13 @@ def ids(lab: Lab, query: str, **how: Any) -> dict[str, str]:
     """By headings, the ids of the sections that a query finds."""
     hits = lab.search(query, kinds=["section"], **how)
     return {hit.about.partition(" › ")[2]: hit.id for hit in hits}
+
+
+def ending_apart() -> None:
+    """End the process in which files of others are parsed."""
+    for process in apart._PROCESSES.values():
+        process.communicate()
+    apart._PROCESSES.clear()
+
+
+atexit.register(ending_apart)

@@ -253,8 +253,11 @@ def _spec_of(folder: str) -> tuple[str, Any] | None:
         lines = Path(folder, ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:  # it has none, or none that may be read
         return None
-    from pathspec import GitIgnoreSpec
-
+    try:
+        from pathspec import GitIgnoreSpec
+    except ImportError as error:
+        got = f"got {folder}{os.sep}.gitignore, which needs the package {error.name}"
+        raise InvalidInput(f'{got}; install it: pip install "theorex-lab[ingest]"') from error
     return folder, GitIgnoreSpec.from_lines(lines)
 
 

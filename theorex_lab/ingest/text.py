@@ -125,6 +125,8 @@ def _pdf(content: bytes) -> Iterator[Block]:
         if len(reader.pages) > _MOST_PAGES:
             raise InvalidInput(f"it has {len(reader.pages)} pages; allowed are {_MOST_PAGES}")
         for number, page in enumerate(reader.pages, start=1):
+            if (shown := page.get_contents()) is not None:
+                shown.get_data()  # raises where it unpacks to more than is allowed, which `extract_text` passes over
             yield Block(1, f"page {number}", number)
             yield Block(0, _clean(page.extract_text()), number)
     except PyPdfError as error:

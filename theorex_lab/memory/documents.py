@@ -124,7 +124,7 @@ def summary_lines(home: Home, wanted: Wanted) -> list[Line]:
     """The last summary of a session of the home's project, or of none."""
     with home.views.reading(home.item_view) as index:
         seqs = index.documents["seq"][index.allowed(tag=SUMMARY_TAG, projects=home.projects)]
-        found = home.journal.read(seqs=sorted(seqs.tolist())[-2 * len(SUMMED_UP) :])
+        found = home.journal.read(seqs=sorted(seqs.tolist())[-100 * len(SUMMED_UP) :])
     last = [event for event in found if event.at <= wanted.now and TRUST[event.body["source"]] >= TRUST["agent"]]
     last = [event for event in last if (event.at, event.agent) == (last[-1].at, last[-1].agent)]
     age = age_in_words((wanted.now - last[-1].at) / MICROSECONDS_PER_DAY) if last else ""
