@@ -243,7 +243,7 @@ def test_nor_is_it_found_by_the_process_apart(
 ) -> None:
     missing = f"raise ModuleNotFoundError(\"No module named '{package}'\", name='{package}')"
     monkeypatch.setenv("PYTHONPATH", str(folder(tmp_path / "first", {f"{package}.py": missing})))
-    with pytest.raises(InvalidInput, match=rf"a\.\w+', which needs the package {package}; install it: pip install"):
+    with pytest.raises(InvalidInput, match=rf"docs', which needs the package {package}; install it: pip install"):
         lab.ingest(folder(tmp_path / "docs", {file: "lamp"}))
     assert lab.journal.last_seq() == 0
 

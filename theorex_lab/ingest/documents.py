@@ -88,11 +88,15 @@ def ingest(home: Home, paths: Sequence[Path], reader: Reader, *, agent: str = "m
     run = _Run(home, reader, check_agent(agent), "user" if trust_own else "import", dry_run)
     if missing := [path for path in paths if not path.exists()]:
         raise InvalidInput(f"got {str(missing[0])!r}, which is no file or folder; give those that are there")
-    sources = {source.name: source for path in paths for source in run.found(path)}
-    with closing(bar(len(sources), 0, progress, "file", "ingest")) as shown:
-        for source in sources.values():
-            run.take(source)
-            shown.update(1)
+    try:
+        sources = {source.name: source for path in paths for source in run.found(path)}
+        with closing(bar(len(sources), 0, progress, "file", "ingest")) as shown:
+            for source in sources.values():
+                run.take(source)
+                shown.update(1)
+    except ImportError as error:
+        got = f"got {', '.join(map(str, paths))!r}, which needs the package {error.name}"
+        raise InvalidInput(f'{got}; install it: pip install "theorex-lab[{reader.extra}]"') from error
     if sync:
         run.hide(paths, sources)
     run.report.problems = [one_line(problem) for problem in run.report.problems[:_MOST_PROBLEMS]]
@@ -143,9 +147,6 @@ class _Run:
             parts, problems = self._reader.read(source.path, source.name, content)
             self.report.problems += [f"{source.name}: {problem}" for problem in problems]
             self._write(source.name, digest, parts, moved_from=self._moved(digest))
-        except ImportError as error:
-            got = f"got {source.name!r}, which needs the package {error.name}"
-            raise InvalidInput(f'{got}; install it: pip install "theorex-lab[{self._reader.extra}]"') from error
         except (OSError, InvalidInput) as error:
             self._problem(source.name, getattr(error, "strerror", None) or str(error))
 
@@ -253,11 +254,8 @@ def _spec_of(folder: str) -> tuple[str, Any] | None:
         lines = Path(folder, ".gitignore").read_text(encoding="utf-8", errors="replace").splitlines()
     except OSError:  # it has none, or none that may be read
         return None
-    try:
-        from pathspec import GitIgnoreSpec
-    except ImportError as error:
-        got = f"got {folder}{os.sep}.gitignore, which needs the package {error.name}"
-        raise InvalidInput(f'{got}; install it: pip install "theorex-lab[ingest]"') from error
+    from pathspec import GitIgnoreSpec
+
     return folder, GitIgnoreSpec.from_lines(lines)
 
 

@@ -42,7 +42,7 @@ Blocks = Iterable[Block | Sequence[object]]
 def markdown_blocks(text: str) -> Iterator[Block]:
     """The headings of a text in Markdown, and its source between them; nothing of it is lost.
 
-    >>> [block.text for block in markdown_blocks("# One\\ntwo\\n```\\n# no heading\\n```")]
+    >>> [block.text for block in markdown_blocks("# One\\ntwo\\n```\\n# no heading\\n```") if block.text]
     ['One', 'two\\n```\\n# no heading\\n```']
     """
     from markdown_it import MarkdownIt
@@ -76,9 +76,8 @@ def _restructured(text: str) -> Iterator[Block]:
         level, above = 0, title.parent
         while isinstance(above, nodes.section):
             level, above = level + 1, above.parent
-        underline = next(
-            (at for at in range((title.line or 1) - 2, (title.line or 1) + 2) if _is_rule(lines, at)), None
-        )
+        near = range((title.line or 1) - 2, (title.line or 1) + 2)
+        underline = next((at for at in near if _is_rule(lines, at)), None)
         if level and underline is not None:
             heads.append((underline - 1, underline + 1, level, title.astext()))
     return _between(text, heads)
@@ -86,11 +85,8 @@ def _restructured(text: str) -> Iterator[Block]:
 
 def _is_rule(lines: Sequence[str], at: int) -> bool:
     """Whether a line underlines the one before it."""
-    return (
-        1 <= at < len(lines)
-        and bool(re.fullmatch(r"([!-/:-@\[-`{-~])\1+\s*", lines[at]))
-        and bool(lines[at - 1].strip())
-    )
+    rule = r"([!-/:-@\[-`{-~])\1+\s*"
+    return 1 <= at < len(lines) and bool(re.fullmatch(rule, lines[at]) and lines[at - 1].strip())
 
 
 def _html(content: bytes) -> Iterator[Block]:
@@ -240,4 +236,4 @@ def _resolved(target: str, file: str) -> str:
     return (posixpath.normpath(posixpath.join(posixpath.dirname(file), path)) if path else file) + sign + heading
 
 
-DOCUMENTS = Reader("text 1", lambda: FORMS, read_document, "ingest")
+DOCUMENTS = Reader("text 2", lambda: FORMS, read_document, "ingest")

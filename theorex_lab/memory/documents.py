@@ -52,7 +52,7 @@ class Documents(View):
     """The files that are known, by agent, project and name, each with its state."""
 
     name = "documents"
-    code = 1
+    code = 2
     kinds = ("document",)
 
     def __init__(self) -> None:
@@ -64,13 +64,13 @@ class Documents(View):
         project, file, moved = (event.body.get(name, "") for name in ("project", "file", "moved_from"))
         self._put(event, project, file, event.body["digest"])
         if moved:
-            self._put(event, project, moved, "")
-            self.rows["moves"][self.files.number(f"{event.agent}\n{project}\n{moved}")] += 1
+            self.rows["moves"][self._put(event, project, moved, "")] += 1
 
-    def _put(self, event: Event, project: str, file: str, digest: str) -> None:
+    def _put(self, event: Event, project: str, file: str, digest: str) -> int:
         row = self.files.number(f"{event.agent}\n{project}\n{file}")
         self.rows.grow(len(self.files) - len(self.rows))
         self.rows.put(row, seq=event.seq, digest=self.digests.number(digest))
+        return row
 
     def state(self, agent: str, project: str, file: str) -> Known | None:
         """The state of a file, None where it is not there."""
@@ -93,9 +93,7 @@ class Documents(View):
         return {name: known for name, known in rows if known is not None}
 
 
-def document_body(
-    file: str, digest: str, parts: Sequence[Part], before: Body | None, salt: str = "", **more: str
-) -> Body:
+def document_body(file: str, digest: str, parts: Sequence[Part], before: Body | None, salt: str, **more: str) -> Body:
     """The body of a file's event: its parts, each under the id that it had before where its name is the same.
 
     before: the body that holds the file's earlier state; its parts are gone.  salt: of new ids.  more: source, project, moved_from.
