@@ -55,7 +55,9 @@ def _serve() -> None:
 
         resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, _MOST_BYTES))
     source, replies = sys.stdin.buffer, sys.stdout.buffer
-    sys.stdout = sys.stderr  # whatever a library prints is no reply
+    # Whatever a library prints is no reply, and nobody would read it: the pipe would be full. Told is the error that ends this.
+    told, sys.stdout, sys.stderr = sys.stderr, None, None
+    sys.excepthook = lambda kind, error, _: print(f"{kind.__name__}: {' '.join(str(error).split())}", file=told)
     while line := source.readline():
         place, suffix, size = json.loads(line)
         replies.write(json.dumps(object_at(place)(suffix, source.read(size))).encode() + b"\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
@@ -22,6 +23,7 @@ from theorex_lab.text.doors import door, kept_text, kept_value
 from theorex_lab.text.line import one_line
 
 _MOST_PROBLEMS = 10_000
+_OUTSIDE = re.compile(r"[A-Za-z0-9._-]+-[0-9a-f]{8}/")  # how names of files outside of the home's project begin
 
 
 class Reader(NamedTuple):
@@ -86,11 +88,15 @@ def ingest(home: Home, paths: Sequence[Path], reader: Reader, *, agent: str = "m
     run = _Run(home, reader, check_agent(agent), "user" if trust_own else "import", dry_run)
     if missing := [path for path in paths if not path.exists()]:
         raise InvalidInput(f"got {str(missing[0])!r}, which is no file or folder; give those that are there")
-    sources = {source.name: source for path in paths for source in run.found(path)}
-    with closing(bar(len(sources), 0, progress, "file", "ingest")) as shown:
-        for source in sources.values():
-            run.take(source)
-            shown.update(1)
+    try:
+        sources = {source.name: source for path in paths for source in run.found(path)}
+        with closing(bar(len(sources), 0, progress, "file", "ingest")) as shown:
+            for source in sources.values():
+                run.take(source)
+                shown.update(1)
+    except ImportError as error:
+        got = f"got {', '.join(map(str, paths))!r}, which needs the package {error.name}"
+        raise InvalidInput(f'{got}; install it: pip install "theorex-lab[{reader.extra}]"') from error
     if sync:
         run.hide(paths, sources)
     run.report.problems = [one_line(problem) for problem in run.report.problems[:_MOST_PROBLEMS]]
@@ -140,13 +146,9 @@ class _Run:
                 return
             parts, problems = self._reader.read(source.path, source.name, content)
             self.report.problems += [f"{source.name}: {problem}" for problem in problems]
-        except ImportError as error:
-            got = f"got {source.name!r}, which needs the package {error.name}"
-            raise InvalidInput(f'{got}; install it: pip install "theorex-lab[{self._reader.extra}]"') from error
+            self._write(source.name, digest, parts, moved_from=self._moved(digest))
         except (OSError, InvalidInput) as error:
             self._problem(source.name, getattr(error, "strerror", None) or str(error))
-            return
-        self._write(source.name, digest, parts, moved_from=self._moved(digest))
 
     def _content(self, path: Path) -> tuple[bytes, str]:
         """The content of a file, empty where the reader reads it itself, and a hash of it and of who reads it."""
@@ -173,7 +175,7 @@ class _Run:
 
     def _place(self, name: str) -> Path | None:
         """Where the file of a name lay, of those that this run looks at."""
-        before = next((before for before in self._roots if before and name.startswith(before)), "")
+        before = found[0] if (found := _OUTSIDE.match(name)) else ""
         return self._roots[before] / name.removeprefix(before) if before in self._roots else None
 
     def _moved(self, digest: str) -> str:
@@ -192,11 +194,13 @@ class _Run:
             if (now.digest if now else "") == digest:
                 self.report.unchanged += 1
                 return
+            moved_from = "" if now else moved_from  # what lay here before is changed, not moved
             before = view.state(self._agent, project, moved_from) if moved_from else now
             if not self._dry_run:
                 held = next(iter(journal.read(seqs=[before.seq])), None) if before is not None else None
                 more = {"source": self._source, "project": project, "moved_from": moved_from if before else ""}
-                body = document_body(name, digest, parts, held.body if held is not None else None, **more)
+                salt = f"{self._agent} {view.moves(self._agent, project, name)}"
+                body = document_body(name, digest, parts, held.body if held is not None else None, salt, **more)
                 append(new_event("document", body, agent=self._agent, at=self._home.clock.now()))
         what = "gone" if not digest else "new" if before is None else "moved" if moved_from else "changed"
         setattr(self.report, what, getattr(self.report, what) + 1)
@@ -236,7 +240,7 @@ def files_below(folder: Path, root: Path, suffixes: tuple[str, ...], problems: l
         rules = rules if own is None else [*rules, own]
         shown = [entry for entry in entries if not entry.name.startswith(".")]
         for entry in shown:
-            if entry.is_symlink() and not os.path.realpath(entry.path).startswith(top + os.sep):
+            if entry.is_symlink() and not f"{os.path.realpath(entry.path)}{os.sep}".startswith(top + os.sep):
                 problems.append(f"{entry.path}: a link that leads out of the folder; name what it leads to")
             elif entry.is_file(follow_symlinks=False) and entry.name.lower().endswith(suffixes):
                 yield from [] if _is_ignored(entry.path, rules) else [Path(entry.path)]

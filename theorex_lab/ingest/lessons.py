@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from theorex_lab.dispatch.llm import ask
+from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.memory.observation import Entry, observed
 from theorex_lab.routing.router import route_in
@@ -43,19 +44,19 @@ def synthesize(home: Home, text: str, *, agent: str = "main", session: str = "")
     chosen = route_in(home, f"summarize: {text[:200]}", home.settings)
     prompt = "\n".join([_ASK, *fence(own.body["text"][:_READ_CHARACTERS].split("\n"))])
     answer = ask([*filter(None, [chosen.model, *chosen.fallbacks])], prompt, home.settings, json_schema=_SCHEMA)
-    events, found = [own], list[tuple[str, str]]()
-    for said in answer.completion.data["lessons"] if answer.completion else ():
-        tags = [
-            f"domain:{folded(said['domain'])}",
-            f"outcome:{said['outcome']}",
-            f"confidence:{said['confidence']:.2f}",
-        ]
-        entry = Entry(said["lesson"], agent, None, "discovery", "model", tags, session, home.project)
-        event, _ = observed(entry, home.settings, home.clock.now())
-        events.append(event._replace(lineage=(own.id,)))
-        found.append((event.id, event.body["text"]))
+    events, found, said_wrong = [own], list[tuple[str, str]](), ""
+    try:
+        for said in answer.completion.data["lessons"] if answer.completion else ():
+            tags = [f"domain:{folded(said['domain'])}", f"outcome:{said['outcome']}"]
+            tags.append(f"confidence:{said['confidence']:.2f}")
+            entry = Entry(said["lesson"], agent, None, "discovery", "model", tags, session, home.project)
+            event, _ = observed(entry, home.settings, home.clock.now())
+            events.append(event._replace(lineage=(own.id,)))
+            found.append((event.id, event.body["text"]))
+    except InvalidInput as error:
+        events, said_wrong = [own], f"a lesson cannot be kept: {error}"
     home.journal.append(events)
-    if answer.completion is None:
-        why = answer.attempts[-1].error if answer.attempts else "no model is named"
+    if answer.completion is None or said_wrong:
+        why = said_wrong or (answer.attempts[-1].error if answer.attempts else "no model is named")
         return Lessons(written.event_id, [], problem=why or "")
     return Lessons(written.event_id, found, answer.completion.model)

@@ -23,6 +23,7 @@ _LINK = re.compile(
     r"\]\(<?([^()\s<>]{1,300})>?[^()]{0,100}\)|`[^`<>]{1,200}<([^<>\s]{1,300})>`__?|\[\[([^\[\]|]{1,200})"
 )
 _HEADINGS = [f"h{level}" for level in range(1, 7)]
+_LINED = (".md", ".markdown", ".txt", ".text", ".rst")  # whose sections begin at a line of the file
 _INLINE = ("a", "abbr", "b", "code", "em", "i", "kbd", "q", "s", "small", "span", "strong", "sub", "sup", "u")
 _UNSEEN = ("script", "style", "template", "noscript", "head")
 
@@ -41,8 +42,8 @@ Blocks = Iterable[Block | Sequence[object]]
 def markdown_blocks(text: str) -> Iterator[Block]:
     """The headings of a text in Markdown, and its source between them; nothing of it is lost.
 
-    >>> [block.text for block in markdown_blocks("# One\\ntwo\\n```\\n# no heading\\n```")]
-    ['', 'One', 'two\\n```\\n# no heading\\n```']
+    >>> [block.text for block in markdown_blocks("# One\\ntwo\\n```\\n# no heading\\n```") if block.text]
+    ['One', 'two\\n```\\n# no heading\\n```']
     """
     from markdown_it import MarkdownIt
 
@@ -75,9 +76,8 @@ def _restructured(text: str) -> Iterator[Block]:
         level, above = 0, title.parent
         while isinstance(above, nodes.section):
             level, above = level + 1, above.parent
-        underline = next(
-            (at for at in range((title.line or 1) - 2, (title.line or 1) + 2) if _is_rule(lines, at)), None
-        )
+        near = range((title.line or 1) - 2, (title.line or 1) + 2)
+        underline = next((at for at in near if _is_rule(lines, at)), None)
         if level and underline is not None:
             heads.append((underline - 1, underline + 1, level, title.astext()))
     return _between(text, heads)
@@ -85,27 +85,28 @@ def _restructured(text: str) -> Iterator[Block]:
 
 def _is_rule(lines: Sequence[str], at: int) -> bool:
     """Whether a line underlines the one before it."""
-    return (
-        1 <= at < len(lines)
-        and bool(re.fullmatch(r"([!-/:-@\[-`{-~])\1+\s*", lines[at]))
-        and bool(lines[at - 1].strip())
-    )
+    rule = r"([!-/:-@\[-`{-~])\1+\s*"
+    return 1 <= at < len(lines) and bool(re.fullmatch(rule, lines[at]) and lines[at - 1].strip())
 
 
 def _html(content: bytes) -> Iterator[Block]:
     from bs4 import BeautifulSoup
     from bs4.element import NavigableString
 
-    soup = BeautifulSoup(content, "html.parser")
+    soup = BeautifulSoup(_checked(content), "html.parser")
     for unseen in soup.find_all(_UNSEEN):
         unseen.decompose()
-    said, heading = list[str](), None
+    for end in soup.find_all("br"):
+        end.replace_with("\n")
+    said, heading, last = list[str](), None, None
     for string in soup.find_all(string=True):
-        if type(string) is NavigableString and string.parent is not None:  # else a comment, a declaration
+        place = next(above for above in string.parents if above.name not in _INLINE)
+        if type(string) is NavigableString and (place is last or string.strip()):  # else a comment, a declaration
             if (above := string.find_parent(_HEADINGS)) is not heading:
                 yield Block(int(heading.name[1]) if heading else 0, "".join(said).strip())
                 said, heading = [], above
-            said.append(str(string) if string.parent.name in _INLINE else f"\n{string.strip()}")
+            said.append(str(string) if place is last else f"\n{string.lstrip()}")
+            last = place
     yield Block(int(heading.name[1]) if heading else 0, "".join(said).strip())
 
 
@@ -120,8 +121,10 @@ def _pdf(content: bytes) -> Iterator[Block]:
         if len(reader.pages) > _MOST_PAGES:
             raise InvalidInput(f"it has {len(reader.pages)} pages; allowed are {_MOST_PAGES}")
         for number, page in enumerate(reader.pages, start=1):
+            if (shown := page.get_contents()) is not None:
+                shown.get_data()  # raises where it unpacks to more than is allowed, which `extract_text` passes over
             yield Block(1, f"page {number}", number)
-            yield Block(0, page.extract_text(), number)
+            yield Block(0, _clean(page.extract_text()), number)
     except PyPdfError as error:
         raise InvalidInput(f"it is no PDF that can be read: {error}") from error
 
@@ -130,7 +133,7 @@ def _notebook(text: str) -> Iterator[Block]:
     """The cells of a notebook, without their outputs; a line is the number of a cell."""
     try:
         cells = json.loads(text)["cells"]
-        sources = [(str(cell["cell_type"]), "".join(cell["source"])) for cell in cells]
+        sources = [(str(cell["cell_type"]), _clean("".join(cell["source"]))) for cell in cells]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise InvalidInput("it is no notebook of nbformat 4") from error
     for number, (kind, source) in enumerate(sources, start=1):
@@ -151,12 +154,22 @@ def _apart(suffix: str) -> Callable[[bytes], Blocks]:
     return lambda content: call_apart("theorex_lab.ingest.text:parse_apart", suffix, content)
 
 
+def _checked(content: bytes) -> bytes:
+    if b"\0" in content:
+        raise InvalidInput("it holds bytes that no text has; is it another kind of file?")
+    return content
+
+
+def _clean(text: str) -> str:
+    """The text with one kind of line break, and with nothing that cannot be kept."""
+    text = re.sub("[\v\f\x1c-\x1e\x85\u2028\u2029]", " ", re.sub("\r\n?", "\n", text))
+    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode()
+
+
 def _decoded(content: bytes) -> str:
     """The text of a file. Raises InvalidInput where it is none."""
-    if b"\0" in content[:8_192]:
-        raise InvalidInput("it holds bytes that no text has; is it another kind of file?")
     try:
-        return content.decode("utf-8-sig").replace("\r\n", "\n")
+        return _clean(_checked(content).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
         raise InvalidInput(f"it is no text in UTF-8 (byte {error.start:,}); convert it") from error
 
@@ -193,7 +206,7 @@ def sections(blocks: Blocks, file: str) -> Iterator[Part]:
         for piece, shift in _cut(text):
             used[name] = number = used.get(name, 0) + 1
             named = name if number == 1 else f"{name} ({number})"
-            yield Part("section", named, piece, line + shift, _links(piece, file))
+            yield Part("section", named, piece, line + shift * file.lower().endswith(_LINED), _links(piece, file))
 
 
 def _cut(text: str) -> Iterator[tuple[str, int]]:
@@ -223,4 +236,4 @@ def _resolved(target: str, file: str) -> str:
     return (posixpath.normpath(posixpath.join(posixpath.dirname(file), path)) if path else file) + sign + heading
 
 
-DOCUMENTS = Reader("text 1", lambda: FORMS, read_document, "ingest")
+DOCUMENTS = Reader("text 2", lambda: FORMS, read_document, "ingest")

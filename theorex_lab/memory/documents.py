@@ -52,29 +52,35 @@ class Documents(View):
     """The files that are known, by agent, project and name, each with its state."""
 
     name = "documents"
-    code = 1
+    code = 2
     kinds = ("document",)
 
     def __init__(self) -> None:
         super().__init__()
         self.files, self.digests = Names(), Names()
-        self.rows = Table(seq="i8", digest="i8")
+        self.rows = Table(seq="i8", digest="i8", moves="i8")
 
     def _document(self, event: Event) -> None:
         project, file, moved = (event.body.get(name, "") for name in ("project", "file", "moved_from"))
         self._put(event, project, file, event.body["digest"])
         if moved:
-            self._put(event, project, moved, "")
+            self.rows["moves"][self._put(event, project, moved, "")] += 1
 
-    def _put(self, event: Event, project: str, file: str, digest: str) -> None:
+    def _put(self, event: Event, project: str, file: str, digest: str) -> int:
         row = self.files.number(f"{event.agent}\n{project}\n{file}")
         self.rows.grow(len(self.files) - len(self.rows))
         self.rows.put(row, seq=event.seq, digest=self.digests.number(digest))
+        return row
 
     def state(self, agent: str, project: str, file: str) -> Known | None:
         """The state of a file, None where it is not there."""
         row = self.files.find(f"{agent}\n{project}\n{file}")
         return None if row is None else self._state(row)
+
+    def moves(self, agent: str, project: str, file: str) -> int:
+        """How many files were moved away from a name, and have kept the ids that were made of it."""
+        row = self.files.find(f"{agent}\n{project}\n{file}")
+        return 0 if row is None else int(self.rows["moves"][row])
 
     def _state(self, row: int) -> Known | None:
         digest = self.digests[int(self.rows["digest"][row])]
@@ -87,16 +93,16 @@ class Documents(View):
         return {name: known for name, known in rows if known is not None}
 
 
-def document_body(file: str, digest: str, parts: Sequence[Part], before: Body | None, **more: str) -> Body:
+def document_body(file: str, digest: str, parts: Sequence[Part], before: Body | None, salt: str, **more: str) -> Body:
     """The body of a file's event: its parts, each under the id that it had before where its name is the same.
 
-    before: the body that holds the file's earlier state; its parts are gone.  more: source, project, moved_from.
+    before: the body that holds the file's earlier state; its parts are gone.  salt: of new ids.  more: source, project, moved_from.
     """
     there = before["parts"] if before else []
     held = {part[2]: part[0] for part in reversed(there)}
     rows, used = [], set[str]()
     for number, part in enumerate(parts):
-        named = (more.get("project", ""), file, part.name)
+        named = (salt, more.get("project", ""), file, part.name)
         item = held.get(part.name) or derived_event_id(*named, "")
         item = derived_event_id(*named, number) if item in used else item
         used.add(item)
@@ -117,7 +123,7 @@ def summary_lines(home: Home, wanted: Wanted) -> list[Line]:
     """The last summary of a session of the home's project, or of none."""
     with home.views.reading(home.item_view) as index:
         seqs = index.documents["seq"][index.allowed(tag=SUMMARY_TAG, projects=home.projects)]
-        found = home.journal.read(seqs=sorted(seqs.tolist())[-2 * len(SUMMED_UP) :])
+        found = home.journal.read(seqs=sorted(seqs.tolist())[-100 * len(SUMMED_UP) :])
     last = [event for event in found if event.at <= wanted.now and TRUST[event.body["source"]] >= TRUST["agent"]]
     last = [event for event in last if (event.at, event.agent) == (last[-1].at, last[-1].agent)]
     age = age_in_words((wanted.now - last[-1].at) / MICROSECONDS_PER_DAY) if last else ""
@@ -141,7 +147,7 @@ def document_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     events = {event.id: event for event in home.journal.read(ids=list({*found.events}))}
     for hit, event in zip(found, map(events.__getitem__, found.events), strict=True):
         text = one_line(f"{hit.about}: {hit.text.partition(chr(10))[2]}")
-        yield Line(_DOCUMENT, hit.agent, text, _heard(event), (hit.id,), (), f"fits the prompt, {hit.score:.2f}")
+        yield Line(_DOCUMENT, *_whose(event, text), (hit.id,), (), f"fits the prompt, {hit.score:.2f}")
 
 
 def _touched(home: Home, now: int) -> Iterator[Line]:
@@ -164,12 +170,14 @@ def _touched(home: Home, now: int) -> Iterator[Line]:
             age = age_in_words((now - touched[event.seq]) / MICROSECONDS_PER_DAY)
             text = one_line(f"{event.body['file']} defines {', '.join(part[2] for part in parts)} (touched {age})")
             items = tuple(part[0] for part in parts)
-            yield Line(_DOCUMENT, event.agent, text, _heard(event), items, (event.id,), "a file that was touched last")
+            yield Line(_DOCUMENT, *_whose(event, text), items, (event.id,), "a file that was touched last")
 
 
-def _heard(event: Event) -> tuple[str, int] | None:
-    trust = TRUST[event.body["source"]]
-    return None if trust >= TRUST["agent"] else (event.agent, trust)
+def _whose(event: Event, text: str) -> tuple[str, str, tuple[str, int] | None]:
+    """Owner, text and source of a line; what was only heard names its source beside the agent."""
+    trust = TRUST[source := event.body["source"]]
+    trusted = trust >= TRUST["agent"]
+    return (event.agent, text, None) if trusted else (f"{event.agent}/{source}", text, (event.agent, trust))
 
 
 SUMMARY = Section(summary_lines, {_SUMMARY: "How the last session summed itself up"})

@@ -12,7 +12,7 @@ from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.observation import TRUST, check_text
-from theorex_lab.search.items import MARKS, ItemText
+from theorex_lab.search.items import CORRECTION, MARKS, ItemText
 from theorex_lab.text.doors import kept_text
 from theorex_lab.text.line import one_line
 
@@ -122,11 +122,14 @@ def known_item(home: Home, item: str) -> KnownItem | None:
     for index in (home.views.get(home.item_view), home.views.get(home.label_view)):
         with index.lock:
             rows = index.rows_of(item)
+            gone = index.documents["hidden"][rows]
+            own = ~index.of_kinds([CORRECTION.name])[rows]
+            hidden |= bool(gone[own].any() and gone[own].all())
+            rows = rows if hidden else rows[~gone]  # another text may stand for a hidden one under its id
             numbers = index.located["project"][np.isin(index.located["document"], rows)].tolist()
             projects.update(index.projects[number] for number in numbers)
             seqs.update(index.documents["seq"][rows].tolist())
             label |= len(rows) > 0 and index.name == "labels"
-            hidden |= bool(index.documents["hidden"][rows].any())
     events = home.journal.read(seqs=sorted(seqs)) if seqs else home.journal.read(ids=[item])
     text = next((each.text for each in _items_in(home, events) if each.item_id == item), "")
     projects = projects or {event.body.get("project", "") for event in events}

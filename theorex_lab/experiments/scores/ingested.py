@@ -62,7 +62,7 @@ def score_code(folder: str, *, n: int = 200, seed: int = 0) -> dict[str, Any]:
     ):
         for file, source in files.items():
             parts = [_without(part, left_out.get((file, part.line))) for part in read_code(file, source)[0]]
-            body = document_body(file, CODE.name, parts, None, source="import", project="")
+            body = document_body(file, CODE.name, parts, None, "", source="import", project="")
             lab.journal.append([new_event("document", body, agent="main", at=1)])
         lab.searcher.vectors.embed_pending()
         ways = {way: [_is_found(lab, one, way) for one in asked] for way in ("always", "never")}
@@ -135,7 +135,7 @@ def _as_document(log: Log) -> tuple[Log, dict[str, frozenset[str]]]:
         spans.append((number, at, at + len(turn)))
         at += len(turn) + 2
     parts = [*sections([Block(0, text)], "meeting.txt")]
-    body, covers, start = document_body("meeting.txt", "", parts, None, source="import", project=""), {}, 0
+    body, covers, start = document_body("meeting.txt", "", parts, None, "", source="import", project=""), {}, 0
     for item, _, _, piece, *_ in body["parts"]:
         start = text.index(piece, start)
         end = start + len(piece)
