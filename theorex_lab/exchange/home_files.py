@@ -89,8 +89,9 @@ def _nothing_at(home: Home, path: Path | None) -> InvalidInput:
     if path is None:
         looked = ", ".join(str(place) for _, place in places_of(home))
         return InvalidInput(f"got no path, and nothing is in {looked}; give a folder that was exported, or one file")
-    wrong = f"is no file and holds none of {', '.join(layout.names for layout in layouts(home))}"
-    return InvalidInput(f"got {path}, which {wrong}; give a folder that was exported, or one such file")
+    read = ", ".join(layout.names for layout in layouts(home) if layout.names)
+    wrong = f"of which nothing can be taken in: it is no file and holds none of {read}"
+    return InvalidInput(f"got {path}, {wrong}; give a folder that was exported, or one such file")
 
 
 TRACES, OUTCOMES = "traces", "outcomes"

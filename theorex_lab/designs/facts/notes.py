@@ -315,9 +315,3 @@ def document(home: Home, file: str, *, agent: str | None = None) -> str:
     shown = [line if line.startswith(_MARKDOWN) else f"- {line}" for line in lines]
     text = "\n".join(f"\n{line}\n" if line.startswith("#") else line for line in shown)
     return f"# {file}\n\n{text.strip()}\n" if lines else ""
-
-
-def lines_in(file: str, text: str) -> list[str]:
-    """The lines of a document, without comments: what `document` writes, it reads."""
-    lines = (line.rstrip().removeprefix("- ") for line in text.splitlines())
-    return [line for line in lines if line and line != f"# {file}" and not line.startswith("<!--")]
