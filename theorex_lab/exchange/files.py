@@ -24,16 +24,14 @@ _NAMED_FILES = 5  # of those that are in the way
 
 @dataclass
 class Exported:
-    """Which files were written into the folder, with their number of lines or nodes and edges, and what was left out."""
+    """Which files were written into the folder, with their number of lines or nodes and edges."""
 
     folder: Path
     files: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
 
     def add(self, other: Self) -> Self:
         """Take over what another wrote; returns itself."""
         self.files |= other.files
-        self.notes += other.notes
         return self
 
     def write(self, name: str, records: Iterable[FlatRecord]) -> None:
