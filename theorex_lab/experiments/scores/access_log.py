@@ -259,9 +259,8 @@ class LogReplay:
 
 
 def _foremost(columns: Mapping[str, NDArray[Any]]) -> Booleans:
-    signals = np.stack(
-        [*columns["decayed_counts"].T, -columns["age_days"], -columns["first_age_days"], columns["count"]]
-    )
+    ages = -columns["age_days"], -columns["first_age_days"]
+    signals = np.stack([*columns["decayed_counts"].T, *ages, columns["count"]])
     chosen = np.full(signals.shape[1], signals.shape[1] <= POOL)
     if not chosen.all():
         chosen[np.argpartition(signals, -POOL, axis=1)[:, -POOL:]] = True
