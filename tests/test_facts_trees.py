@@ -100,7 +100,7 @@ def test_of_the_folders_alone_nothing_is_taken_in_and_that_is_said(tmp_path: Pat
         documents = list(tree_write.documents(lab.home))
     tree_write.write_documents(tmp_path / "a", documents)
     with opened(tmp_path / "two") as other:
-        with pytest.raises(InvalidInput, match="of which nothing can be taken in"):
+        with pytest.raises(InvalidInput, match="where nothing can be taken in"):
             other.import_files(tmp_path / "a", trust_own=True)
         (report,) = other.import_files(tmp_path / "a" / "life" / "people" / "ann" / "items.json")
         assert (report.imported, len(report.problems)) == (0, 1)

@@ -149,6 +149,6 @@ def test_logs_too_short_to_fit() -> None:
 
 def test_nothing_to_score() -> None:
     assert len(split(LONG)[1]) == 9
-    empty, _ = LogReplay(LONG).snapshots([])
+    empty = LogReplay(LONG).snapshots([])
     with pytest.raises(InvalidInput, match="no events to score"):
         _ranks([empty], {"recency": make_law("recency")})

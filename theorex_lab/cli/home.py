@@ -173,8 +173,8 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
 @click.argument("path", metavar="[PATH]", required=False, type=_PATH)
 @keeps_secrets
 def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, transcripts: Path | None, **of: Any) -> None:
-    """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once. Facts
-    in life, memory and ops, MEMORY.md and SOUL.md are exported alone, and not taken in.
+    """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once. The
+    folders of facts (life, ops, the days in memory), MEMORY.md and SOUL.md are only written, and not taken in.
 
     Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come
     in.

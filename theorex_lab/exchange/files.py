@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Self
 
 from theorex_lab.config import Settings
 from theorex_lab.errors import FilesThere, InvalidInput, StorageError
@@ -28,11 +27,6 @@ class Exported:
 
     folder: Path
     files: dict[str, int] = field(default_factory=dict)
-
-    def add(self, other: Self) -> Self:
-        """Take over what another wrote; returns itself."""
-        self.files |= other.files
-        return self
 
     def write(self, name: str, records: Iterable[FlatRecord]) -> None:
         """Write the file of this name, a record a line. Raises StorageError."""

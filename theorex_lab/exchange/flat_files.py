@@ -56,7 +56,7 @@ def write_graph(path: Path, attributes: FlatRecord, nodes: Iterable[FlatRecord],
     """Write an undirected graph as Graphology exports it, a node or an edge a line; returns how many nodes and edges."""
     options = {"type": "undirected", "multi": False, "allowSelfLoops": False}
     head = f'{{"options":{encode(options)},"attributes":{encode(attributes)},"nodes":['
-    parts = (("," * (number > 0) + encode(one) for number, one in enumerate(each)) for each in (nodes, edges))
+    parts = (("," * (number > 0) + encode(item) for number, item in enumerate(items)) for items in (nodes, edges))
     return write_lines(path, chain([head], next(parts), ['],"edges":['], next(parts), ["]}"])) - 3
 
 

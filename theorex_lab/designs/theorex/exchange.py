@@ -120,8 +120,12 @@ def axon_edges(axon: Axon, agent: str) -> Iterator[FlatRecord]:
 
 def _edge(source: int, target: int, count: int, last_seen: int, **more: Any) -> FlatRecord:
     strength = round(float(stored_link_strength(count)), _DIGITS)
-    attributes = {"strength": strength, "co_occurrence_count": count, "last_co_occurrence": to_iso(last_seen), **more}
+    attributes = {"strength": strength, **_stated(count, last_seen), **more}
     return {"key": f"{source}-{target}", "source": str(source), "target": str(target), "attributes": attributes}
+
+
+def _stated(count: int, last_seen: int) -> FlatRecord:
+    return {"co_occurrence_count": count, "last_co_occurrence": to_iso(last_seen)}
 
 
 def shared_nodes(memory: WrittenMemory) -> Iterator[FlatRecord]:
@@ -163,15 +167,13 @@ def shared_nodes(memory: WrittenMemory) -> Iterator[FlatRecord]:
 def shared_edges(memory: WrittenMemory) -> Iterator[FlatRecord]:
     """An edge a link of the shared web with what each agent contributed, in order of its ends."""
     shared, table = memory.shared, memory.shared.links
-    names, given = ("agent_id", "co_occurrence_count", "last_co_occurrence"), dict[tuple[int, int], list[Any]]()
+    given: dict[tuple[int, int], list[tuple[str, int, int]]] = {}
     for told in _told(table, _rows_of_agents(shared, table["agent"], memory.agents)):
         contribution = shared.agents[told["agent"]], told["count"], told["last_seen"]
         given.setdefault((told["a"], told["b"]), []).append(contribution)
-    for ends in sorted(given):
-        agents, counts, times = zip(*sorted(given[ends]), strict=True)
-        rows = zip(agents, counts, map(to_iso, times), strict=True)
-        parts = [dict(zip(names, row, strict=True)) for row in rows]
-        yield _edge(*ends, sum(counts), max(times), contributions=parts)
+    for ends, found in sorted(given.items()):
+        parts = [{"agent_id": agent, **_stated(count, at)} for agent, count, at in sorted(found)]
+        yield _edge(*ends, sum(count for _, count, _ in found), max(at for *_, at in found), contributions=parts)
 
 
 def _rows_of_agents(view: SharedWeb | ShortTerm, column: NDArray[Any], agents: list[str]) -> list[int]:
