@@ -43,7 +43,7 @@ def test_the_axon_and_both_logs_count_alike(tmp_path: Path) -> None:
     texts = [(NOW + n * 11 * DAY // 7, [f"item {k}" for k in rng.permutation(6)[: 1 + n % 3]]) for n in range(40)]
     rows = [(at, name, at, False) for at, names in texts for name in names]
     last = NOW + 70 * DAY
-    seen, _ = LogReplay(AccessLog.of([*rows, (last, "item 0", None, False)])).snapshots([40])
+    seen = LogReplay(AccessLog.of([*rows, (last, "item 0", None, False)])).snapshots([40])
     moment = Memory(EventLog.of(AccessLog.of(rows)))
     moment.take_in(last)
     with Lab(tmp_path, clock=FixedClock(last)) as lab:

@@ -196,7 +196,6 @@ def test_what_was_exported_comes_back_the_same(
         for agent in promoting:
             lab.theorex.promote(agent=agent)
         lab.journal.append(stream[half:])
-        lab.searcher.vectors.embed_pending(limit=20)
         export(lab, root / "out")
         before = state(lab)
     with home(root / "second") as lab:
@@ -211,10 +210,7 @@ def test_what_was_exported_comes_back_the_same(
         export(lab, root / "again")
         assert lab.verify().ok
     if own:
-        again, out = contents(root / "again"), contents(root / "out")
-        for files in (again, out):  # each home makes its own vectors
-            files.pop("embeddings.jsonl", None)
-        assert again == out
+        assert contents(root / "again") == contents(root / "out")
         assert after == before
     else:
         assert without_sources(root / "again") == without_sources(root / "out")
@@ -229,8 +225,7 @@ def without_sources(folder: Path) -> dict[str, Any]:
             return {key: strip(each) for key, each in value.items() if key not in WITHOUT_SOURCE}
         return [strip(each) for each in value] if isinstance(value, list) else value
 
-    left = (CONTEXT, "embeddings.jsonl")
-    files = {name: text for name, text in contents(folder).items() if name not in left}
+    files = {name: text for name, text in contents(folder).items() if name != CONTEXT}
     return {
         name: strip(json.loads(text))
         if name.endswith(".json")
@@ -250,7 +245,6 @@ def team(tmp_path: Path) -> Path:
         )
         lab.journal.append([kept(["cache stampede", "lease"], "sage", day, 0.75, "tool") for day in (1, 1, 14, 15)])
         lab.theorex.promote(agent="main")
-        lab.searcher.vectors.embed_pending()
         export(lab, tmp_path / "out")
     return tmp_path / "out"
 
@@ -261,7 +255,7 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 def test_the_layout_and_the_fields(team: Path) -> None:
     assert sorted(contents(team)) == [
-        CONTEXT, "agents/main/axon.json", "agents/sage/axon.json", "embeddings.jsonl",
+        CONTEXT, "agents/main/axon.json", "agents/sage/axon.json",
         "observations.jsonl", "shared-axon.json", "short-term/2026-02-14.jsonl",
         "short-term/2026-02-15.jsonl", "short-term/2026-02-28.jsonl", "stm.jsonl",
     ]  # fmt: skip
@@ -282,11 +276,6 @@ def test_the_layout_and_the_fields(team: Path) -> None:
         "id", "concept_id", "surface_form", "canonical_form", "composite_score", "source_weight", "timestamp", "date",
         "agent_id", "session_id", "frequency_count", "source",
     }  # fmt: skip
-    vector = records(team / "embeddings.jsonl")[0]
-    assert vector["embedder"] == "meanings-16"
-    texts = {each["id"] for each in records(team / "observations.jsonl")}
-    assert {each["id"] for each in records(team / "embeddings.jsonl")} == texts, "concepts have no vectors"
-    assert np.linalg.norm(vector["vector"]) == pytest.approx(1)
     assert [each["text"] for each in records(team / "observations.jsonl")][1].startswith("trace_fix: ")
 
 
@@ -451,7 +440,6 @@ def test_an_import_that_is_killed_is_completed_by_repeating_it(
         take(lab, team, trust_own=True)
         assert state(lab) == expected
         assert lab.verify().ok
-        lab.searcher.vectors.embed_pending()
         export(lab, tmp_path / "again")
     assert contents(tmp_path / "again") == contents(team)
     assert parts.items() <= whole.items(), "a file is there as a whole or not at all"
@@ -513,7 +501,7 @@ def run(tmp_path: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
 
 def test_the_commands(team: Path, tmp_path: Path) -> None:
     code, result = run(tmp_path, "export", str(tmp_path / "cli"), "--agent", "sage")
-    assert (code, result["files"]["observations.jsonl"], result["notes"]) == (0, 1, [])
+    assert (code, result["files"]["observations.jsonl"]) == (0, 1)
     code, result = run(tmp_path, "import", str(team))
     assert (code, result["files"][2]["file"], result["files"][2]["skipped"]) == (0, "observations.jsonl", 3)
     records_read = result["imported"] + result["skipped"]

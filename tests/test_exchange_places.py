@@ -140,7 +140,7 @@ def test_a_folder_that_is_not_empty_is_asked_about(
         monkeypatch.setattr(sys, "stdin", stdin)
         answered = run(*export, "--json")
         assert (answered.code, "Replace them?" in answered.err) == (code, True)
-        assert len(answered.json) == (1 if code else 3)
+        assert len(answered.json) == (1 if code else 2)
     assert (folder / "shared-axon.json").exists()
     assert (folder / "mine.txt").read_text() == "mine"
     assert run(*export, "--replace").code == 0

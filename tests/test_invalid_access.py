@@ -72,7 +72,7 @@ def test_times_of_an_access_log() -> None:
         ('{"time": "2026-01-01T00:00:00", "item": "a"}', "offset"),
         ('{"time": "yesterday", "item": "a"}', "ISO 8601"),
         ('{"time": true, "item": "a"}', "time True"),
-        ('{"time": NaN, "item": "a"}', "time nan"),
+        ('{"time": NaN, "item": "a"}', "no number of JSON"),
         ('{"time": 1e300, "item": "a"}', "years 1 to 9999"),
         ('{"item": "a"}', "time None"),
         ('{"time": 1}', "item None"),
@@ -81,7 +81,7 @@ def test_times_of_an_access_log() -> None:
         ('{"time": 1, "item": "a", "event": []}', "event"),
         ('{"time": 1, "item": "a", "deleted": "perhaps"}', "perhaps"),
         ("[1]", "object"),
-        ("{", "no JSON"),
+        ("{", "not JSON"),
     ],
 )
 def test_bad_jsonl_rows_are_named(tmp_path: Path, row: str, reason: str) -> None:
@@ -149,6 +149,6 @@ def test_logs_too_short_to_fit() -> None:
 
 def test_nothing_to_score() -> None:
     assert len(split(LONG)[1]) == 9
-    empty, _ = LogReplay(LONG).snapshots([])
+    empty = LogReplay(LONG).snapshots([])
     with pytest.raises(InvalidInput, match="no events to score"):
         _ranks([empty], {"recency": make_law("recency")})

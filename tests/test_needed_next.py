@@ -84,7 +84,7 @@ def test_the_gate_and_the_fits_give_one_number(
     log = _log(texts)
     _, asked = split(log)
     law = law_of(settings)
-    snapshots, _ = LogReplay(log).snapshots(asked)
+    snapshots = LogReplay(log).snapshots(asked)
     tuned = score_snapshots(snapshots, law.raw(snapshots.items), context_tokens=context_tokens)[0].mean()
     with _lab(tmp_path, texts) as lab:
         times = {texts[event][0] for event in asked.tolist()}

@@ -209,16 +209,17 @@ class EventsPart:
 class FileLayout:
     """Files of a design in an exported folder, and, where the original system has them, at places of its own.
 
-    names: as an error lists them.  export: (home, searcher, folder, agent=) → an `exchange.files.Exported`.  files_of: the
-    files of this layout below a folder, or the file itself where it may be one.  take: (home, a function that gives the
-    searcher, path, agent=, trust_own=) → a list of `exchange.files.FileReport`.  export_places: (home, agent=) → an
+    names: as an error lists what is read; '' where the files are written alone, and then files_of finds none.  export:
+    (home, searcher, folder, agent=) → an `exchange.files.Exported`.  files_of: the files of this layout below a folder, or
+    the file itself where it may be one.  take: (home, a function that gives the searcher, path, agent=, trust_own=) → a
+    list of `exchange.files.FileReport`.  export_places: (home, agent=) → an
     `Exported`.  in_places: (home, agent=) → the files that this would write, there already or not.
     """
 
     names: str
     export: Callable[..., Any]
-    files_of: Callable[[Path], list[Path]]
-    take: Callable[..., list[Any]]
+    files_of: Callable[[Path], list[Path]] = lambda _path: []
+    take: Callable[..., list[Any]] = lambda *_given, **_named: []
     places: Callable[[Settings], list[Path]] | None = None
     export_places: Callable[..., Any] | None = None
     in_places: Callable[..., Iterable[Path]] = lambda _home, **_chosen: ()

@@ -135,7 +135,7 @@ def erase(ids: tuple[str, ...], agent: str | None, match: str | None, dry_run: b
 @click.option("--replace", is_flag=True, help="Do not ask before files that are there are replaced.")
 @click.argument("folder", metavar="[DIR]", required=False, type=click.Path(file_okay=False, path_type=Path))
 def export(folder: Path | None, agent: str | None, replace: bool) -> None:
-    """Graphs, sentences, short-term records, vectors, the context, and a file for each trace and
+    """Graphs, sentences, short-term records, the context, and a file for each trace and
     outcome: axon.json, stm.jsonl, observations.jsonl, traces/ID.json, … Each is replaced whole.
 
     This is for other programs and no backup: that is made by `theorex backup FILE`, with the whole history.
@@ -146,7 +146,7 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     Without DIR axons, the shared axon, what sleeps and outcomes go where agentAxonDir, sharedAxonPath, coldStorePath and
     outcomesDir in config.json say.
 
-    JSON: {folder, files, notes}
+    JSON: {folder, files}
     """
     write = partial(open_lab(all_projects=True).export_files, folder, agent=agent)
     try:
@@ -158,8 +158,8 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
         if not click.confirm("Replace them?", default=False, err=True):
             fail("nothing was exported")
         done = write(replace=True)
-    lines = [f"{count:8d}  {name}" for name, count in done.files.items()] + [f"({note})" for note in done.notes]
-    emit({"folder": str(done.folder), "files": done.files, "notes": done.notes}, "\n".join([*lines, NO_BACKUP]))
+    lines = [f"{count:8d}  {name}" for name, count in done.files.items()]
+    emit({"folder": str(done.folder), "files": done.files}, "\n".join([*lines, NO_BACKUP]))
 
 
 @command("import")
@@ -173,7 +173,8 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
 @click.argument("path", metavar="[PATH]", required=False, type=_PATH)
 @keeps_secrets
 def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, transcripts: Path | None, **of: Any) -> None:
-    """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once.
+    """A folder that was exported, or one file of it; the original system's files too. Importing twice imports once. The
+    folders of facts (life, ops, the days in memory), MEMORY.md and SOUL.md are only written, and not taken in.
 
     Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come
     in.

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
-from typing import Self
 
 from theorex_lab.config import Settings
 from theorex_lab.errors import FilesThere, InvalidInput, StorageError
@@ -24,17 +23,10 @@ _NAMED_FILES = 5  # of those that are in the way
 
 @dataclass
 class Exported:
-    """Which files were written into the folder, with their number of lines or nodes and edges, and what was left out."""
+    """Which files were written into the folder, with their number of lines or nodes and edges."""
 
     folder: Path
     files: dict[str, int] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
-
-    def add(self, other: Self) -> Self:
-        """Take over what another wrote; returns itself."""
-        self.files |= other.files
-        self.notes += other.notes
-        return self
 
     def write(self, name: str, records: Iterable[FlatRecord]) -> None:
         """Write the file of this name, a record a line. Raises StorageError."""

@@ -9,7 +9,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -55,15 +55,9 @@ def draft_of(path: Path) -> Iterator[Path]:
 def write_graph(path: Path, attributes: FlatRecord, nodes: Iterable[FlatRecord], edges: Iterable[FlatRecord]) -> int:
     """Write an undirected graph as Graphology exports it, a node or an edge a line; returns how many nodes and edges."""
     options = {"type": "undirected", "multi": False, "allowSelfLoops": False}
-
-    def lines() -> Iterator[str]:
-        yield f'{{"options":{encode(options)},"attributes":{encode(attributes)},"nodes":['
-        yield from ("," * (number > 0) + encode(node) for number, node in enumerate(nodes))
-        yield '],"edges":['
-        yield from ("," * (number > 0) + encode(edge) for number, edge in enumerate(edges))
-        yield "]}"
-
-    return write_lines(path, lines()) - 3
+    head = f'{{"options":{encode(options)},"attributes":{encode(attributes)},"nodes":['
+    parts = (("," * (number > 0) + encode(item) for number, item in enumerate(items)) for items in (nodes, edges))
+    return write_lines(path, chain([head], next(parts), ['],"edges":['], next(parts), ["]}"])) - 3
 
 
 def read_graph(path: Path) -> FlatRecord:

@@ -1,7 +1,7 @@
 """A home in files: what each layout, the designs' and the substrate's own, writes of it, and back."""
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import partial, reduce
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ def export_home(home: Home, searcher: Searcher, folder: Path | None, *, agent: s
         if not replace and folder.is_dir():
             refuse_to_replace(sorted(folder.iterdir()))
         written = [layout.export(home, searcher, folder, agent=agent) for layout in layouts(home)]
-    return reduce(Exported.add, written, Exported(written[0].folder))
+    return Exported(written[0].folder, {name: count for done in written for name, count in done.files.items()})
 
 
 def import_home(home: Home, searcher: Callable[[], Searcher], path: Path | None, *, agent: str = "main",
@@ -89,8 +89,9 @@ def _nothing_at(home: Home, path: Path | None) -> InvalidInput:
     if path is None:
         looked = ", ".join(str(place) for _, place in places_of(home))
         return InvalidInput(f"got no path, and nothing is in {looked}; give a folder that was exported, or one file")
-    wrong = f"is no file and holds none of {', '.join(layout.names for layout in layouts(home))}"
-    return InvalidInput(f"got {path}, which {wrong}; give a folder that was exported, or one such file")
+    read = ", ".join(layout.names for layout in layouts(home) if layout.names)
+    wrong = f"where nothing can be taken in: it is no file and holds none of {read}"
+    return InvalidInput(f"got {path}, {wrong}; give a folder that was exported, or one such file")
 
 
 TRACES, OUTCOMES = "traces", "outcomes"

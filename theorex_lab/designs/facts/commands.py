@@ -13,8 +13,8 @@ import click
 
 from theorex_lab.console import Command, command, emit, fail, group, keeps_secrets, one_row, open_lab, reads_project
 from theorex_lab.console.options import OWN_AGENT, own_agent
-from theorex_lab.design import later
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, notes, tree_write
+from theorex_lab.designs.facts.facts import check_home
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import TRUST
@@ -114,7 +114,7 @@ def _validate(home: Home) -> Told:
 
     JSON: {facts, problems}
     """
-    found = later("theorex_lab.designs.facts.tree_read:check_home")(home)  # pydantic takes long to load
+    found = check_home(home)
     if found.problems:
         fail("\n".join(found.problems), **found._asdict())
     return found._asdict(), f"{found.facts} facts are well"

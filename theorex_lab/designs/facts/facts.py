@@ -272,3 +272,28 @@ def _replaced_by(home: Home, fact_id: str) -> list[str]:
     with home.views.reading(Facts) as view:
         rows = view.facts["superseded_by"] == view.ids.number(fact_id) + 1
         return [view.ids[old] for old in np.flatnonzero(rows).tolist()]
+
+
+class ChainCheck(NamedTuple):
+    """How many facts were read, and what is wrong."""
+
+    facts: int
+    problems: list[str]
+
+
+def check_home(home: Home) -> ChainCheck:
+    """Check that the chains of the facts here are complete and without a circle."""
+    facts = facts_of(home, active=None)
+    links, found = {fact.id: fact.superseded_by for fact in facts}, []
+    for fact_id, successor in links.items():
+        if successor and successor not in links:
+            found.append(f"{fact_id}: supersededBy is {successor!r}, which is no fact that is there")
+        members, at = [fact_id], successor
+        while at and at not in members:
+            members.append(at)
+            at = links.get(at, "")
+        if at == fact_id == min(members):
+            found.append(f"{fact_id}: the chain {' → '.join([*members, fact_id])} is a circle")
+    lost = [(fact.id, old) for fact in facts for old in fact.supersedes if old not in links]
+    found += [f"{fact_id}: it supersedes {old!r}, which is no fact that is there" for fact_id, old in lost]
+    return ChainCheck(len(facts), found)

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from theorex_lab.designs.facts import items, signals, writing
 from theorex_lab.designs.facts.channels import Channels
-from theorex_lab.designs.facts.facts import Facts, facts_of
+from theorex_lab.designs.facts.facts import Facts, check_home, facts_of
 from theorex_lab.designs.facts.notes import alerts as note_alerts
 from theorex_lab.designs.facts.summaries import local_day, summary
 from theorex_lab.errors import AlreadyThere, TheorexError
@@ -169,8 +169,6 @@ def _unsummed(home: Home) -> Iterator[Event]:
 def _validate(home: Home, embeds: bool) -> Done:
     """Whether chains of facts are sound; texts get vectors for two seconds, or from a step of the night; alerts of notes
     that nobody reviewed."""
-    from theorex_lab.designs.facts.tree_read import check_home  # pydantic takes long to load, and a flush needs none
-
     found = check_home(home)
     waits = Searcher(home).vectors.embed_some(_EMBEDDING_SECONDS) if embeds else ""
     told = f"{found.facts} facts, {len(found.problems)} problems" + (f"; vectors wait: {waits}" if waits else "")

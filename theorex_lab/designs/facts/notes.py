@@ -127,11 +127,8 @@ def observe(home: Home, text: str, category: str = "friction", *, source: str = 
     """
     writing.one_of("category", category, NOTE_CATEGORIES)
     writing.check_flow(home, lineage, "ops")
-    body = {
-        "text": writing.check_line(home, text, source, writing.DESCRIPTION_CHARACTERS),
-        "category": category,
-        "source": source,
-    }
+    text = writing.check_line(home, text, source, writing.DESCRIPTION_CHARACTERS)
+    body = {"text": text, "category": category, "source": source}
     with home.journal.exclusive() as append:
         if repeated := _repeated(home, body["text"]):
             return Noted("", repeated)
@@ -149,15 +146,12 @@ def note_tension(home: Home, first: str, second: str, text: str = "", *, source:
     facts = [fact_by_id(home, fact_id) for fact_id in (first, second)]
     if first == second:
         raise InvalidInput(f"got the fact {first} twice; allowed are two facts that may not both hold")
-    text, lineage = (
-        text and writing.check_line(home, text, source, writing.DESCRIPTION_CHARACTERS),
-        [fact.event_id for fact in facts],
-    )
-    given: dict[str, Any] = {"at": home.clock.now(), "agent": agent, "source": source, "lineage": lineage, "text": text}
+    text = text and writing.check_line(home, text, source, writing.DESCRIPTION_CHARACTERS)
+    given: dict[str, Any] = {"at": home.clock.now(), "agent": agent, "source": source, "text": text}
     with home.journal.exclusive() as append:
         if repeated := _repeated(home, text, {first, second}):
             return Noted("", repeated)
-        append(event := tension_event(home, [first, second], **given))
+        append(event := tension_event(home, [first, second], lineage=[fact.event_id for fact in facts], **given))
     return Noted(event.body["note_id"])
 
 
@@ -315,9 +309,3 @@ def document(home: Home, file: str, *, agent: str | None = None) -> str:
     shown = [line if line.startswith(_MARKDOWN) else f"- {line}" for line in lines]
     text = "\n".join(f"\n{line}\n" if line.startswith("#") else line for line in shown)
     return f"# {file}\n\n{text.strip()}\n" if lines else ""
-
-
-def lines_in(file: str, text: str) -> list[str]:
-    """The lines of a document, without comments: what `document` writes, it reads."""
-    lines = (line.rstrip().removeprefix("- ") for line in text.splitlines())
-    return [line for line in lines if line and line != f"# {file}" and not line.startswith("<!--")]

@@ -1,11 +1,10 @@
-"""Export to files and import from them: the original system's layouts, and our own sentences and vectors beside them.
+"""Export to files and import from them: the original system's layouts, and our own sentences beside them.
 
 agents/<agent>/axon.json      concepts and links of an agent, as Graphology exports a graph
 shared-axon.json              the shared web in the same shape, with what each agent contributed
 observations.jsonl            every sentence as it was written
 moments/<id>.json             those of them that are moments
 short-term/YYYY-MM-DD.jsonl   what flushes kept on that day; stm.jsonl: of the last fourteen days
-embeddings.jsonl              vectors of the embedder in use; they are not read back, each home makes its own
 SHARED_CONTEXT.md             the context as it is now; it is not read back
 cold-store.db                 of the original system, which keeps there what sleeps; our axon.json holds that too
 
@@ -28,10 +27,9 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.config import Settings
 from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon
-from theorex_lab.designs.theorex.items import MOMENT
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.stages import RETENTION_DAYS, SharedWeb, ShortTerm, counted_upto, shared_concepts
-from theorex_lab.errors import InvalidInput, ModelUnavailable
+from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.boot import boot_context
 from theorex_lab.exchange import flat_files as flat
 from theorex_lab.exchange.files import Exported, Importing, Read, Reports, each_file, file_name, portable
@@ -39,16 +37,13 @@ from theorex_lab.exchange.flat_files import FlatRecord
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.columns import Table
-from theorex_lab.journal.event import encode
 from theorex_lab.journal.foreign import read_file
 from theorex_lab.memory.context_file import CONTEXT_FILE
 from theorex_lab.memory.decay import Tier, stored_link_strength
 from theorex_lab.memory.observation import TRUST
-from theorex_lab.memory.retrieve import Searcher
-from theorex_lab.search.items import MOMENT_TYPE, OBSERVATION
+from theorex_lab.search.items import MOMENT_TYPE
 
 _DIGITS = 6  # decimal places of values that every export recomputes
-_VECTORS_AT_ONCE = 1_000
 # The name of each level of trust; of two names the one that may come from anybody's file.
 SOURCES = {number: name for name, number in reversed(TRUST.items())}
 
@@ -125,8 +120,12 @@ def axon_edges(axon: Axon, agent: str) -> Iterator[FlatRecord]:
 
 def _edge(source: int, target: int, count: int, last_seen: int, **more: Any) -> FlatRecord:
     strength = round(float(stored_link_strength(count)), _DIGITS)
-    attributes = {"strength": strength, "co_occurrence_count": count, "last_co_occurrence": to_iso(last_seen), **more}
+    attributes = {"strength": strength, **_stated(count, last_seen), **more}
     return {"key": f"{source}-{target}", "source": str(source), "target": str(target), "attributes": attributes}
+
+
+def _stated(count: int, last_seen: int) -> FlatRecord:
+    return {"co_occurrence_count": count, "last_co_occurrence": to_iso(last_seen)}
 
 
 def shared_nodes(memory: WrittenMemory) -> Iterator[FlatRecord]:
@@ -168,15 +167,13 @@ def shared_nodes(memory: WrittenMemory) -> Iterator[FlatRecord]:
 def shared_edges(memory: WrittenMemory) -> Iterator[FlatRecord]:
     """An edge a link of the shared web with what each agent contributed, in order of its ends."""
     shared, table = memory.shared, memory.shared.links
-    names, given = ("agent_id", "co_occurrence_count", "last_co_occurrence"), dict[tuple[int, int], list[Any]]()
+    given: dict[tuple[int, int], list[tuple[str, int, int]]] = {}
     for told in _told(table, _rows_of_agents(shared, table["agent"], memory.agents)):
         contribution = shared.agents[told["agent"]], told["count"], told["last_seen"]
         given.setdefault((told["a"], told["b"]), []).append(contribution)
-    for ends in sorted(given):
-        agents, counts, times = zip(*sorted(given[ends]), strict=True)
-        rows = zip(agents, counts, map(to_iso, times), strict=True)
-        parts = [dict(zip(names, row, strict=True)) for row in rows]
-        yield _edge(*ends, sum(counts), max(times), contributions=parts)
+    for ends, found in sorted(given.items()):
+        parts = [{"agent_id": agent, **_stated(count, at)} for agent, count, at in sorted(found)]
+        yield _edge(*ends, sum(count for _, count, _ in found), max(at for *_, at in found), contributions=parts)
 
 
 def _rows_of_agents(view: SharedWeb | ShortTerm, column: NDArray[Any], agents: list[str]) -> list[int]:
@@ -232,34 +229,17 @@ def moment_document(record: FlatRecord) -> FlatRecord:
     return {**kept, "story": record["text"], "concept_ids": ids}
 
 
-def vector_lines(searcher: Searcher, agents: list[str]) -> Iterator[str]:
-    """A line an observation of these agents that has a vector of the embedder in use, in order of arrival."""
-    home, vectors = searcher.home, searcher.vectors
-    with home.views.reading(home.item_view) as index:
-        texts = np.flatnonzero(index.allowed(agents=agents) & index.of_kinds([OBSERVATION.name, MOMENT.name]))
-        for start in range(0, len(texts), _VECTORS_AT_ONCE):
-            keys = index.keys(texts[start : start + _VECTORS_AT_ONCE])
-            found, matrix = vectors.cache.get(keys)
-            seqs = index.documents["seq"][texts[start : start + _VECTORS_AT_ONCE][found]].tolist()
-            ids = {event.seq: event.id for event in home.journal.read(seqs=seqs)}
-            for key, seq, vector in zip(keys[found], seqs, matrix[found].tolist(), strict=True):
-                head = {"id": ids[seq], "text_hash": key.tobytes().hex(), "embedder": vectors.embedder.id}
-                # Nine significant digits give every float32 back.
-                yield f'{encode(head)[:-1]},"vector":[{",".join(f"{number:.9g}" for number in vector)}]}}'
-
-
 AXON, SHARED, STM = "axon.json", "shared-axon.json", "stm.jsonl"
 OBSERVATIONS, MOMENTS = "observations.jsonl", "moments"
-EMBEDDINGS, SHORT_TERM, COLD = "embeddings.jsonl", "short-term", "cold-store.db"
+SHORT_TERM, COLD = "short-term", "cold-store.db"
 _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXON}")
 
 
-def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | None = None) -> Exported:
+def export_files(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
     """Write the memory of all agents, or of one, into `folder`; each file is replaced as a whole.
 
     Of one agent neither the context nor others' contributions are written. Other files in the folder are left alone.
-    Vectors are left out, with a note, where their embedder does not answer. Raises InvalidInput for a name outside
-    the rule, StorageError where a file cannot be written.
+    Raises InvalidInput for a name outside the rule, StorageError where a file cannot be written.
     """
     done = Exported(folder)
     with _memory(home, agent) as memory:
@@ -275,10 +255,6 @@ def export_files(home: Home, searcher: Searcher, folder: Path, *, agent: str | N
             done.write(f"{SHORT_TERM}/{day}.jsonl", short_term_records(memory, seqs))
         recent = (record for seqs in days.values() for record in short_term_records(memory, seqs, recent=True))
         done.write(STM, recent)
-    try:
-        done.files[EMBEDDINGS] = flat.write_lines(folder / EMBEDDINGS, vector_lines(searcher, memory.agents))
-    except ModelUnavailable as error:
-        done.notes.append(f"{EMBEDDINGS} was not written: {error}")
     if agent is None:
         done.files[CONTEXT_FILE] = flat.write_lines(folder / CONTEXT_FILE, boot_context(home).text.splitlines())
     return done

@@ -68,10 +68,8 @@ def plot_chain(attempts: Frame, *, most: int = 8, ax: Axes | None = None) -> Axe
     columns = _most(shown["where"], most), _most(shown.did, most), list(_COLOURS)
     shown = shown[shown["where"].isin(columns[0])]
     ax = axes.new_axes(ax, width=11, height=1.2 + 0.5 * max(map(len, columns)))
-    edges = Counter(((0, where), (1, did)) for where, did in zip(shown["where"], shown.did, strict=True))
-    edges += Counter(
-        ((1, did), (2, end)) for did, end in zip(shown.did, np.where(shown.success, *_COLOURS), strict=True)
-    )
+    rows = zip(shown["where"], shown.did, np.where(shown.success, *_COLOURS), strict=True)
+    edges = Counter(edge for where, did, end in rows for edge in (((0, where), (1, did)), ((1, did), (2, end))))
     graph, names = nx.DiGraph([*edges]), [(x, name) for x, column in enumerate(columns) for name in column]
     places = {(x, name): (x, -(columns[x].index(name) + 0.5) / len(columns[x])) for x, name in names}
     colours = [_COLOURS.get(end[1], "#999999") for _, end in graph.edges]
@@ -93,9 +91,8 @@ def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> 
     ax, places = axes.new_axes(ax, width=10, height=1.6 + 0.34 * max(len(pairs), 2)), np.arange(len(pairs))
     look = [axes.key("success, 95 % interval", **axes.look_of(0))]
     look.append(axes.key("expected, aged", "D", color=axes.colour_of(5)))
-    axes.draw_interval(
-        ax, rows.hits / rows.n, places, *wilson(rows.hits, rows.n), level=True, fmt="o", color=axes.colour_of(0)
-    )
+    low, high = wilson(rows.hits, rows.n)
+    axes.draw_interval(ax, rows.hits / rows.n, places, low, high, level=True, fmt="o", color=axes.colour_of(0))
     aged = 0.5 ** ((now - rows["last"]) / MICROSECONDS_PER_DAY / (CausalSettings().edge_half_life_days or math.inf))
     ax.plot((rows.hits + 1) / (rows.n + 2) * aged, places, "D", color=axes.colour_of(5), ms=5)
     names = zip(rows["where"], rows.did, rows.n, strict=True)
@@ -107,9 +104,7 @@ def plot_success(attempts: Frame, *, most: int = 14, ax: Axes | None = None) -> 
 def evidence_of(attempts: Frame) -> EvidenceTable:
     """The evidence that attempts are."""
     table = EvidenceTable()
-    for at, key, gene, success in zip(
-        *(attempts[name].tolist() for name in ("at", "key", "gene", "success")), strict=True
-    ):
+    for at, key, gene, success in attempts[["at", "key", "gene", "success"]].itertuples(index=False):
         for name in (SIGNAL_KEY + key, "option"):
             table.add(f"causal/{name}", gene, success, at=at)
     return table
@@ -174,9 +169,7 @@ def advice_explorer(sources: Mapping[str, Frame]) -> Any:
 
     Returns an ipywidgets VBox. Raises InvalidInput for no source.
     """
-    explorer: Explorer[Frame] = Explorer(
-        {name: partial(pd.DataFrame.copy, one) for name, one in sources.items()}, "attempts"
-    )
+    explorer = Explorer[Frame]({name: partial(pd.DataFrame.copy, one) for name, one in sources.items()}, "attempts")
     lives = {"options": [("7", 7.0), ("30", 30.0), ("45", 45.0), ("never ages", math.inf)], "value": 30.0}
     half_life = control("SelectionSlider", "Half-life (days)", **lives)
     drift = control("Checkbox", "Drift", value=False)
@@ -184,9 +177,8 @@ def advice_explorer(sources: Mapping[str, Frame]) -> Any:
 
     def drawn(attempts: Frame) -> tuple[str, Figure]:
         told = f"{len(attempts)} attempts, {_aging(half_life.value)}, drift {'on' if drift.value else 'off'}"
-        return paragraph(f"{told} among {genes.value} genes"), draw_advice(
-            attempts, half_life.value, drift.value, genes.value
-        )
+        figure = draw_advice(attempts, half_life.value, drift.value, genes.value)
+        return paragraph(f"{told} among {genes.value} genes"), figure
 
     explorer.source.description = "Attempts"
     return explorer.box([half_life, drift, genes], lambda _=None: explorer.show(drawn))

@@ -110,11 +110,9 @@ def matrix_explorer(sources: Mapping[str, Callable[[], Runs]]) -> Any:
     Returns an ipywidgets VBox that works by mouse and by keyboard. Raises InvalidInput for no source.
     """
     explorer = Explorer(sources, "Runs")
-    success, samples, half_life = controls = [
-        control("FloatSlider", "Weight of success (rest: speed)", min=0.0, max=1.0, step=0.05),
-        control("IntSlider", "Runs a cell needs", min=0, max=200),
-        control("FloatSlider", "Half-life (days; 0: never)", min=0.0, max=365.0, step=0.5),
-    ]
+    success = control("FloatSlider", "Weight of success (rest: speed)", min=0.0, max=1.0, step=0.05)
+    samples = control("IntSlider", "Runs a cell needs", min=0, max=200)
+    half_life = control("FloatSlider", "Half-life (days; 0: never)", min=0.0, max=365.0, step=0.5)
 
     def drawn(runs: Runs) -> tuple[str, Figure]:
         chosen = MatrixSettings(success.value, samples.value, half_life.value or None)
@@ -125,4 +123,6 @@ def matrix_explorer(sources: Mapping[str, Callable[[], Runs]]) -> Any:
         success.value, samples.value, half_life.value = own.success_weight, own.min_samples, own.half_life_days or 0.0
         return drawn(runs)
 
-    return explorer.box(controls, lambda _: explorer.show(drawn), lambda _=None: explorer.show(take_up))
+    return explorer.box(
+        [success, samples, half_life], lambda _: explorer.show(drawn), lambda _=None: explorer.show(take_up)
+    )

@@ -69,7 +69,7 @@ def draw_decay(items: Items, half_life_days: float = DEFAULT_HALF_LIFE_DAYS, act
 
 def items_at_end(log: AccessLog) -> Items:
     """The items of a log as they stood before its last event; none where nothing happened."""
-    return LogReplay(log).snapshots([log.n_events - 1])[0].items if log.n_events else Items.of([])
+    return LogReplay(log).snapshots([log.n_events - 1]).items if log.n_events else Items.of([])
 
 
 def log_sources(repository: str | Path = ".") -> dict[str, Callable[[], AccessLog]]:

@@ -7,7 +7,6 @@ it by what keeping costs in tokens and what forgetting costs in things asked for
 from __future__ import annotations
 
 import gzip
-import json
 import subprocess
 import zlib
 from collections import Counter
@@ -21,6 +20,7 @@ import numpy as np
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.config import Settings, check_settings
 from theorex_lab.errors import InvalidInput
+from theorex_lab.exchange.flat_files import each_noted, parse_object
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay_all
 from theorex_lab.experiments.scores.access_log import AccessLog, split
@@ -139,16 +139,7 @@ def from_jsonl(file: str | Path) -> AccessLog:
 
 
 def _json_row(line: str) -> Access:
-    try:
-        fields = json.loads(line)
-    except ValueError as error:
-        raise InvalidInput(f"got no JSON: {error}") from error
-    if not isinstance(fields, dict):
-        raise InvalidInput(f"got {line[:60]!r}; allowed is an object with time and item")
-    return _row(fields)
-
-
-def _row(fields: dict[str, Any]) -> Access:
+    fields = parse_object(line.encode())
     item = fields.get("item")
     if not isinstance(item, str) or not item:
         raise InvalidInput(f"got the item {item!r}; allowed is a text that is not empty")
@@ -174,36 +165,25 @@ def _time(value: object) -> int:
     return round(seconds * MICROSECONDS_PER_SECOND)
 
 
-def _read_lines(file: str | Path) -> Iterator[tuple[int, str]]:
-    """Number and text of each line that is not blank."""
+def _read_lines(file: str | Path) -> Iterator[tuple[str, str]]:
+    """The place and text of each line that is not blank."""
     path = Path(file)
     opened = gzip.open if path.suffix == ".gz" else open
     try:
         with opened(path, "rt", encoding="utf-8-sig", newline="\n") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip("\r\n"):
-                    yield number, line.rstrip("\r\n")
+                    yield f"row {number}", line.rstrip("\r\n")
     except (OSError, EOFError, UnicodeDecodeError, zlib.error) as error:
         raise InvalidInput(f"got the log {file}, which cannot be read: {error}; give a text file in UTF-8") from error
 
 
-def _log(numbered: Iterable[tuple[int, Any]], read: Callable[[Any], Access | None], source: str | Path, *,
+def _log(placed: Iterable[tuple[str, str]], read: Callable[[str], Access | None], source: str | Path, *,
          of_files: bool = False) -> AccessLog:  # fmt: skip
     wrong: list[str] = []
-
-    def rows() -> Iterator[Access]:
-        for number, line in numbered:
-            try:
-                row = read(line)
-            except InvalidInput as error:
-                wrong.append(f"row {number}: {error}")
-                continue
-            if row is not None:
-                yield row
-
-    log = AccessLog.of(rows(), of_files=of_files)
+    log = AccessLog.of((row for _, row in each_noted(wrong, placed, read)), of_files=of_files)
     if wrong:
-        shown = "; ".join(wrong[:SHOWN_BAD_ROWS])
+        shown = "; ".join(problem.lstrip(": ") for problem in wrong[:SHOWN_BAD_ROWS])
         raise InvalidInput(f"{source} has {len(wrong)} bad rows: {shown}. Mend or remove them")
     return log
 
@@ -368,9 +348,8 @@ def fitted_thresholds(log: AccessLog, law: Mapping[str, Any]) -> dict[str, float
     until = int(log.time[np.searchsorted(log.event, scored_from) - 1])
     pairs = [{"activeThreshold": min(1.0, _ACTIVE_OF_MILD * mild), "mildThreshold": mild} for mild in _THRESHOLDS]
     settings = [Settings(), *(check_settings({**law, **pair}) for pair in pairs)]
-    default, *rows = (
-        run.summary() for run in replay_all(recorded, settings, every_days=_every_days(log, until), now=until)
-    )
+    runs = replay_all(recorded, settings, every_days=_every_days(log, until), now=until)
+    default, *rows = (run.summary() for run in runs)
     fitting = [(row[LOSS], place) for place, row in enumerate(rows) if row[COST] <= default[COST]]
     return pairs[min(fitting)[1]] if fitting else {}
 

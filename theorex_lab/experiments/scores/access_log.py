@@ -215,22 +215,18 @@ class LogReplay:
         self._following = pd.Series(log.time).groupby(log.item).shift(-1, fill_value=LATEST).to_numpy()
         self._tokens = line_tokens(np.array([name_bytes(name) for name in log.items], np.int64))
 
-    def snapshots(self, events: ArrayLike, *, pooled: ArrayLike = ()) -> tuple[Snapshots, Snapshots]:
-        """Snapshots before `events` with every known item, and before `pooled` events with the foremost items only.
+    def snapshots(self, events: ArrayLike, *, foremost: bool = False) -> Snapshots:
+        """Snapshots before `events` with every known item, or with the foremost items only.
 
         Foremost are the 64 highest of every column and the items touched.
         """
-        full, foremost = [], []
-        whole, part = (set(np.asarray(chosen, dtype=np.int64).tolist()) for chosen in (events, pooled))
-        for event in sorted(each for each in whole | part if each >= self._next):
+        found = []
+        for event in (each for each in np.unique(np.asarray(events, dtype=np.int64)).tolist() if each >= self._next):
             self._pass(event)
             seen = self._known_items(event)
-            if event in part:
-                rows = np.flatnonzero(_foremost(seen) | seen["needed"])
-                foremost.append({name: column[rows] for name, column in seen.items()})
-            if event in whole:
-                full.append(seen)
-        return self._stacked(full), self._stacked(foremost)
+            kept = np.flatnonzero(_foremost(seen) | seen["needed"]) if foremost else slice(None)
+            found.append({name: column[kept] for name, column in seen.items()})
+        return self._stacked(found)
 
     def _pass(self, event: int) -> None:
         """Take in the events before this one; of what an item's rows set the last one stays."""
@@ -259,9 +255,8 @@ class LogReplay:
 
 
 def _foremost(columns: Mapping[str, NDArray[Any]]) -> Booleans:
-    signals = np.stack(
-        [*columns["decayed_counts"].T, -columns["age_days"], -columns["first_age_days"], columns["count"]]
-    )
+    ages = -columns["age_days"], -columns["first_age_days"]
+    signals = np.stack([*columns["decayed_counts"].T, *ages, columns["count"]])
     chosen = np.full(signals.shape[1], signals.shape[1] <= POOL)
     if not chosen.all():
         chosen[np.argpartition(signals, -POOL, axis=1)[:, -POOL:]] = True
@@ -298,7 +293,7 @@ def shares_in_context(log: AccessLog, laws: Mapping[str, Law], *, tokens: int = 
     """
     replaying, (_, events) = LogReplay(log), split(log)
     touched = np.bincount(log.event)[events]
-    held = [_held(replaying.snapshots([event])[0], laws, tokens) for event in events.tolist()]
+    held = [_held(replaying.snapshots([event]), laws, tokens) for event in events.tolist()]
     shares = pd.DataFrame(np.array(held) / touched[:, None], columns=["oracle", *laws])
     shares.insert(0, "at", pd.to_datetime(log.time[log.starts[events]], unit="us", utc=True))
     return shares

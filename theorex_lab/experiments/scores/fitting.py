@@ -99,8 +99,8 @@ def fit(log: AccessLog, seed: int = 0, laws: Sequence[Law] = ()) -> Fit:
     over = training_events[days + horizon < log.days(scored_events)[0]]
     late = over[len(over) // 2 :]
     thinned = late[np.unique(np.linspace(0, len(late) - 1, CALIBRATION_EVENTS).astype(np.int64))] if len(late) else late
-    replaying = LogReplay(log)
-    whole, training = replaying.snapshots(thinned, pooled=training_events)
+    whole, replaying = LogReplay(log).snapshots(thinned), LogReplay(log)
+    training = replaying.snapshots(training_events, foremost=True)
     candidates = _candidates(training)
     chosen = _choose(candidates)
     runnable = _choose({name: candidate for name, candidate in candidates.items() if name != CONSTANT})
@@ -122,7 +122,7 @@ def _in_turn(replaying: LogReplay, events: NDArray[np.int64]) -> Iterator[Snapsh
     """Snapshots before these events, a few at a time: all of them would take half a gigabyte of a big log."""
     size = max(1, ROWS_AT_ONCE // max(len(replaying.log.items), 1))
     for start in range(0, len(events), size):
-        yield replaying.snapshots(events[start : start + size])[0]
+        yield replaying.snapshots(events[start : start + size])
 
 
 def _ranks(parts: Iterable[Snapshots], laws: Mapping[str, Order]) -> tuple[Floats, Floats]:

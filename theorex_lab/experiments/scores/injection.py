@@ -81,11 +81,8 @@ def _reflections() -> tuple[list[tuple[str, str]], list[InjectionCase]]:
 def taught(insights: Iterable[tuple[str, str]], embedder: Embedder, settings: Mapping[str, Any]) -> Iterator[Lab]:
     """A lab in a folder of its own with these insights: title and content."""
     clock = FixedClock(0)
-    own: dict[str, Any] = {
-        "settings": check_settings({"designs": {"research": dict(settings)}}),
-        "embedder": embedder,
-        "clock": clock,
-    }
+    chosen = check_settings({"designs": {"research": dict(settings)}})
+    own: dict[str, Any] = {"settings": chosen, "embedder": embedder, "clock": clock}
     scratch = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
     with scratch as folder, Lab(folder, designs=[DESIGN], **own) as lab:
         for title, content in insights:
@@ -96,9 +93,8 @@ def taught(insights: Iterable[tuple[str, str]], embedder: Embedder, settings: Ma
         yield lab
 
 
-def _scored(
-    insights: list[tuple[str, str]], cases: list[InjectionCase], settings: Mapping[str, Any], vectors: bool, seed: int
-) -> dict[str, float]:
+def _scored(insights: list[tuple[str, str]], cases: list[InjectionCase], settings: Mapping[str, Any], vectors: bool,
+            seed: int) -> dict[str, float]:  # fmt: skip
     rows = []
     with taught(insights, kept_embedder() if vectors else HashedNgramEmbedder(), settings) as lab:
         for case in cases:

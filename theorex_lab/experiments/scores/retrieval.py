@@ -22,7 +22,7 @@ import pandas as pd
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.config import check_settings
-from theorex_lab.design import Design, ItemKind, ItemText, Log, Probe
+from theorex_lab.design import Design, ItemKind, ItemText, Log
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import cache_folder
 from theorex_lab.experiments.data.log_sets.said import locomo, precisionmembench
@@ -122,17 +122,12 @@ def score_retrieval(logs: Sequence[Log], *, embedder: Embedder | None = None,
     rows: dict[str, list[list[float]]] = {name: [] for name in methods}
     for log in logs:
         with remembering(log, used, **settings) as lab:
-            for probe in filter(_answerable, log.probes):
+            for probe in (probe for probe in log.probes if probe.answers and probe.query.strip()):
                 for name, row in rows.items():
                     row.append(question_scores(found_by(lab, probe.query, name), probe.answers))
     if not (n := len(next(iter(rows.values())))):
         raise InvalidInput("got no question that a text answers; allowed are logs with questions and their evidence")
     return Retrieval(n, {name: np.array(row) for name, row in rows.items()})
-
-
-def _answerable(probe: Probe) -> bool:
-    """Whether a question is one, and something answers it."""
-    return bool(probe.answers and probe.query.strip())
 
 
 @contextmanager

@@ -121,9 +121,8 @@ class RoutingScore(NamedTuple):
     def result(self) -> dict[str, Any]:
         """For JSON: dataset, n, metrics, baselines and policies on the split as published, where `n_repeated` test queries
         are training queries too; the same without those; figures of others and how it was done."""
-        named, without = (
-            {each.policy: each._asdict() for each in part} for part in (self.policies, self.without_repeats)
-        )
+        parts = self.policies, self.without_repeats
+        named, without = ({each.policy: each._asdict() for each in part} for part in parts)
         kept = ("dataset", "n", "n_train", "n_repeated", "published", "cost_unit")
         baselines = ("best single", COMPARED_WITH, "uniform", "oracle")
         return {key: getattr(self, key) for key in kept} | {
