@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from ingested import cited, folder, found, ids, notebook, page, pdf, read, told
 
 from theorex_lab import FixedClock, InvalidInput, Lab
-from theorex_lab.ingest.text import FORMS, Block, markdown_blocks, sections
+from theorex_lab.ingest.text import FORMS, TextBlock, markdown_blocks, sections
 from theorex_lab.memory.documents import Documents
 from theorex_lab.project import project_of
 
@@ -155,7 +155,7 @@ SPACES = st.lists(st.sampled_from([" ", "\n", "\n\n", ". ", "  \n "]), min_size=
 @given(WORDS, SPACES)
 def test_a_text_is_cut_by_size_without_losing_a_word(words: list[str], spaces: list[str]) -> None:
     text = "".join(word + spaces[number % len(spaces)] for number, word in enumerate(words))
-    pieces = [*sections([Block(0, text)], "a.txt")]
+    pieces = [*sections([TextBlock(0, text)], "a.txt")]
     assert [word for piece in pieces for word in piece.text.split()] == text.split()
     assert max(len(piece.text) for piece in pieces) <= 1_200
     assert len({piece.name for piece in pieces}) == len(pieces)

@@ -136,7 +136,7 @@ def test_a_summary_is_one_transaction_and_the_next_context_shows_the_last(
             (kind, "s1") for kind in ("discovery", "decision", "feature", "change")
         ]
         text = lab.context().text
-        _, _, under = text.partition("## How the last session summed itself up")
+        under = text.partition("How the last session summed itself up")[2].partition("Said and decided before")[0]
         assert [under.count(f"{name.capitalize()}: {said}") for name, said in SAID.items()] == [1, 1, 1, 1]
         assert "an old story" not in under
 
@@ -163,7 +163,7 @@ def test_a_stranger_sums_up_no_session(lab: Lab) -> None:
     lab.write_all(heard)
     text = lab.context().text
     assert "Learned: the fuse was out" in text
-    assert "evil_sync_tool_now" not in text.partition("## How the last session summed itself up")[2].partition("##")[0]
+    assert "evil_sync_tool_now" not in text.partition("How the last session summed itself up")[2].partition("```")[0]
 
 
 # Lessons

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from theorex_lab.evolution.nightly import NightlyReport
     from theorex_lab.evolution.outcomes import OutcomeLog
     from theorex_lab.exchange.files import Exported, FileReport
-    from theorex_lab.ingest.documents import Ingested, Reader
+    from theorex_lab.ingest.documents import FileReader, Ingested
     from theorex_lab.ingest.importing import Imported
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
@@ -424,7 +424,7 @@ class Lab:
 
         return import_transcripts(self.home, Path(path).expanduser(), **how)
 
-    def ingest(self, *paths: str | Path, reader: Reader | None = None, **how: Any) -> Ingested:
+    def ingest(self, *paths: str | Path, reader: FileReader | None = None, **how: Any) -> Ingested:
         """Take in documents, or by another reader what it reads; `how` as `ingest.documents.ingest` takes it.
 
         `reader`: `ingest.code.CODE`, or `images(home)` and `videos(home)` of `ingest.media`; None reads documents.

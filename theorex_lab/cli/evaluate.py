@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 Report = tuple[dict[str, Any], str]
 _HELP = read_sections(__file__, "evaluate.txt")
-_NAMES = "routing failures retrieval signals supersede duplicates contradictions strategies costs causal research code documents"
+_NAMES = "routing failures retrieval signals supersede duplicates contradictions strategies costs causal research"
 
 
 @command("eval")
@@ -63,9 +63,6 @@ def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
 
     research: graphs of theorems as they were published, the premises that a theorem's likes foretell, and which insights a query
     is given, by each way to rank them.
-
-    code: whether a function below --path (default: this folder) is found by its docstring, which the index does not hold, beside
-    grep; documents: what of meetings is found where they were taken in as documents, beside their turns.
 
     JSON: {dataset, n, metrics, baselines, published, …}; routing: policies too; failures: notes too; retrieval: methods
     instead of metrics; strategies: {dataset, scores, cycles}; causal: {dataset, n, figures, verdict};
@@ -168,20 +165,6 @@ def _research(dataset: str | None, seed: int, **_: Any) -> Report:
     return found, "\n".join([text, *_known("published", found.get("published", {}))])
 
 
-def _code(_dataset: str | None, seed: int, path: str, **_: Any) -> Report:
-    """See `score_code`, which raises what this does."""
-    from theorex_lab.experiments.scores.ingested import score_code
-
-    return _beside_baselines(score_code(path, seed=seed))
-
-
-def _documents(dataset: str | None, seed: int, **_: Any) -> Report:
-    """See `score_documents`."""
-    from theorex_lab.experiments.scores.ingested import score_documents
-
-    return _beside_baselines(score_documents(dataset or "qmsum", seed=seed))
-
-
 def _known(kind: str, figures: Mapping[str, Mapping[str, float]]) -> list[str]:
     """Figures from elsewhere, a line each."""
     return [
@@ -194,7 +177,7 @@ _PARTS: dict[str, Callable[..., Report]] = {
     "routing": _routing, "retrieval": _retrieval, "signals": _signals,
     "failures": lambda dataset, _, path, **__: report(dataset or "whoandwhen", path), "supersede": _supersede,
     "duplicates": partial(_pairs, "duplicates"), "contradictions": partial(_pairs, "contradictions"),
-    "strategies": _strategies, "costs": _costs, "causal": _causal, "research": _research, "code": _code, "documents": _documents}  # fmt: skip
+    "strategies": _strategies, "costs": _costs, "causal": _causal, "research": _research}  # fmt: skip
 
 
 def _routing_text(score: RoutingScore) -> str:

@@ -16,7 +16,7 @@ from theorex_lab.memory.documents import SUMMED_UP, sum_up
 
 if TYPE_CHECKING:
     from theorex_lab.home import Home
-    from theorex_lab.ingest.documents import Ingested, Reader
+    from theorex_lab.ingest.documents import FileReader, Ingested
 
 _PATHS = click.argument("paths", nargs=-1, required=True, metavar="PATHS", type=click.Path(path_type=Path))
 _SYNC = click.option("--sync", is_flag=True, help="Hide what is in these folders no more.")
@@ -24,7 +24,9 @@ _DRY_RUN = click.option("--dry-run", is_flag=True, help="Say what would come in;
 _TRUST_OWN = click.option("--trust-own", is_flag=True, help="You wrote them: take them for your own word.")
 
 
-def _taking(reader: Callable[..., Reader], *options: Callable[[Any], Any]) -> Callable[[Callable[[], None]], Command]:
+def _taking(
+    reader: Callable[..., FileReader], *options: Callable[[Any], Any]
+) -> Callable[[Callable[[], None]], Command]:
     """Make a command of a function's name and help, which takes in the files that a reader reads."""
 
     def declare(made: Callable[[], None]) -> Command:
@@ -54,19 +56,19 @@ def _tell(report: Ingested, dry_run: bool) -> None:
     emit(report.to_dict(), "\n".join(lines))
 
 
-def _documents(_: Home) -> Reader:
+def _documents(_: Home) -> FileReader:
     from theorex_lab.ingest.text import DOCUMENTS
 
     return DOCUMENTS
 
 
-def _code(_: Home) -> Reader:
+def _code(_: Home) -> FileReader:
     from theorex_lab.ingest.code import CODE
 
     return CODE
 
 
-def _media(form: str, home: Home, *how: float) -> Reader:
+def _media(form: str, home: Home, *how: float) -> FileReader:
     from theorex_lab.ingest.media import FORMS
 
     return FORMS[form](home, *how)
@@ -138,7 +140,8 @@ def session_summary(agent: str | None, session: str, **said: str | None) -> None
     if not told:
         raise click.UsageError(f"Give at least one of {', '.join(f'--{name}' for name in SUMMED_UP)}.")
     written = sum_up(open_lab().home, told, agent=own_agent(agent), session=session)
-    emit({"event_ids": [each.event_id for each in written]}, "\n".join(each.event_id for each in written))
+    ids = [entry.event_id for entry in written]
+    emit({"event_ids": ids}, "\n".join(ids))
 
 
 @command("synthesize")

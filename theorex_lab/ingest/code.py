@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.ingest.documents import Reader
+from theorex_lab.ingest.documents import FileReader
 from theorex_lab.memory.documents import Part
 from theorex_lab.text.line import folded
 from theorex_lab.text.sections import read_sections
@@ -217,4 +217,4 @@ def _read(path: Path, name: str, content: bytes) -> tuple[list[Part], list[str]]
     return parts, [f"{broken} places do not parse; {len(parts) - 1} symbols were read"] if broken else []
 
 
-CODE = Reader("code 2", lambda: LANGUAGES, _read, "ingest")
+CODE = FileReader("code 2", lambda: LANGUAGES, _read, "ingest")

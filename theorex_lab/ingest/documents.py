@@ -16,7 +16,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.event import new_event
-from theorex_lab.memory.documents import Documents, Known, Part, document_body
+from theorex_lab.memory.documents import Documents, KnownFile, Part, document_body
 from theorex_lab.progress import bar
 from theorex_lab.project import checkout_root, project_at
 from theorex_lab.text.doors import door, kept_text, kept_value
@@ -26,7 +26,7 @@ _MOST_PROBLEMS = 10_000
 _OUTSIDE = re.compile(r"[A-Za-z0-9._-]+-[0-9a-f]{8}/")  # how names of files outside of the home's project begin
 
 
-class Reader(NamedTuple):
+class FileReader(NamedTuple):
     """How files of some form become parts.
 
     name: raised with a number whenever it reads otherwise, so that files are read again.  suffixes: of the files in folders
@@ -73,7 +73,7 @@ class _Source(NamedTuple):
     name: str
 
 
-def ingest(home: Home, paths: Sequence[Path], reader: Reader, *, agent: str = "main", trust_own: bool = False,
+def ingest(home: Home, paths: Sequence[Path], reader: FileReader, *, agent: str = "main", trust_own: bool = False,
            sync: bool = False, dry_run: bool = False, progress: bool | None = None) -> Ingested:  # fmt: skip
     """Take in files and what folders hold of the reader's form, as an agent's, in the home's project.
 
@@ -106,7 +106,7 @@ def ingest(home: Home, paths: Sequence[Path], reader: Reader, *, agent: str = "m
 class _Run:
     """One run: takes files one by one, and writes what is new of them."""
 
-    def __init__(self, home: Home, reader: Reader, agent: str, source: str, dry_run: bool) -> None:
+    def __init__(self, home: Home, reader: FileReader, agent: str, source: str, dry_run: bool) -> None:
         self._home, self._reader, self._agent, self._source, self._dry_run = home, reader, agent, source, dry_run
         self._suffixes = tuple(reader.suffixes())
         self._known = self._state()
@@ -114,7 +114,7 @@ class _Run:
         self._roots: dict[str, Path] = {}  # by the beginning of names
         self.report = Ingested()
 
-    def _state(self) -> dict[str, Known]:
+    def _state(self) -> dict[str, KnownFile]:
         with self._home.views.reading(Documents) as view:
             return view.known(self._agent, self._home.project)
 

@@ -16,7 +16,7 @@ from theorex_lab.dispatch.llm import ask
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ingest.apart import call_apart
-from theorex_lab.ingest.documents import Reader
+from theorex_lab.ingest.documents import FileReader
 from theorex_lab.memory.documents import Part
 from theorex_lab.text.line import count_tokens, folded
 
@@ -40,15 +40,15 @@ _PICTURE_TOKENS, _ANSWER_TOKENS = 1_000, 300  # of a picture, where an endpoint 
 _NO_WORDS = "its words were not read: the program tesseract is not installed"
 
 
-def images(home: Home) -> Reader:
+def images(home: Home) -> FileReader:
     """Reads pictures: an `image` of metadata, words and description."""
-    return Reader("image 1", lambda: _PICTURES, partial(_image, _Describer(home)), "media")
+    return FileReader("image 1", lambda: _PICTURES, partial(_image, _Describer(home)), "media")
 
 
-def videos(home: Home, every_seconds: float = 30.0) -> Reader:
+def videos(home: Home, every_seconds: float = 30.0) -> FileReader:
     """Reads films: a `video` of metadata, and a `scene` for its frames at each cut and each interval."""
     read = partial(_video, _Describer(home), every_seconds)
-    return Reader(f"video 1 {every_seconds:g}", lambda: _FILMS, read, "media", whole=False)
+    return FileReader(f"video 1 {every_seconds:g}", lambda: _FILMS, read, "media", whole=False)
 
 
 class _Describer:
@@ -174,4 +174,4 @@ def _chosen(frames: Iterator[Any], every: float) -> Iterator[tuple[float, str, A
             return
 
 
-FORMS: dict[str, Callable[..., Reader]] = {"image": images, "video": videos}
+FORMS: dict[str, Callable[..., FileReader]] = {"image": images, "video": videos}

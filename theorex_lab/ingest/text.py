@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ingest.apart import call_apart
-from theorex_lab.ingest.documents import Reader
+from theorex_lab.ingest.documents import FileReader
 from theorex_lab.memory.documents import Part
 from theorex_lab.text.line import folded
 
@@ -28,7 +28,7 @@ _INLINE = ("a", "abbr", "b", "code", "em", "i", "kbd", "q", "s", "small", "span"
 _UNSEEN = ("script", "style", "template", "noscript", "head")
 
 
-class Block(NamedTuple):
+class TextBlock(NamedTuple):
     """A heading of a level from 1, or (level 0) what stands below it; line: where it begins, from 1."""
 
     level: int
@@ -36,10 +36,10 @@ class Block(NamedTuple):
     line: int = 1
 
 
-Blocks = Iterable[Block | Sequence[object]]
+Blocks = Iterable[TextBlock | Sequence[object]]
 
 
-def markdown_blocks(text: str) -> Iterator[Block]:
+def markdown_blocks(text: str) -> Iterator[TextBlock]:
     """The headings of a text in Markdown, and its source between them; nothing of it is lost.
 
     >>> [block.text for block in markdown_blocks("# One\\ntwo\\n```\\n# no heading\\n```") if block.text]
@@ -55,17 +55,17 @@ def markdown_blocks(text: str) -> Iterator[Block]:
     return _between(text, [(first + shift, last + shift, level, title) for (first, last), level, title in heads])
 
 
-def _between(text: str, heads: Sequence[tuple[int, int, int, str]]) -> Iterator[Block]:
+def _between(text: str, heads: Sequence[tuple[int, int, int, str]]) -> Iterator[TextBlock]:
     """Headings, given by their first line from 0, the line after them, their level and title, and the source between them."""
     lines, start = text.split("\n"), 0
     for first, last, level, title in heads:
-        yield Block(0, "\n".join(lines[start:first]), start + 1)
-        yield Block(level, title, first + 1)
+        yield TextBlock(0, "\n".join(lines[start:first]), start + 1)
+        yield TextBlock(level, title, first + 1)
         start = last
-    yield Block(0, "\n".join(lines[start:]), start + 1)
+    yield TextBlock(0, "\n".join(lines[start:]), start + 1)
 
 
-def _restructured(text: str) -> Iterator[Block]:
+def _restructured(text: str) -> Iterator[TextBlock]:
     from docutils import nodes  # type: ignore[import-untyped]
     from docutils.core import publish_doctree  # type: ignore[import-untyped]
 
@@ -89,7 +89,7 @@ def _is_rule(lines: Sequence[str], at: int) -> bool:
     return 1 <= at < len(lines) and bool(re.fullmatch(rule, lines[at]) and lines[at - 1].strip())
 
 
-def _html(content: bytes) -> Iterator[Block]:
+def _html(content: bytes) -> Iterator[TextBlock]:
     from bs4 import BeautifulSoup
     from bs4.element import NavigableString
 
@@ -103,14 +103,14 @@ def _html(content: bytes) -> Iterator[Block]:
         place = next(above for above in string.parents if above.name not in _INLINE)
         if type(string) is NavigableString and (place is last or string.strip()):  # else a comment, a declaration
             if (above := string.find_parent(_HEADINGS)) is not heading:
-                yield Block(int(heading.name[1]) if heading else 0, "".join(said).strip())
+                yield TextBlock(int(heading.name[1]) if heading else 0, "".join(said).strip())
                 said, heading = [], above
             said.append(str(string) if place is last else f"\n{string.lstrip()}")
             last = place
-    yield Block(int(heading.name[1]) if heading else 0, "".join(said).strip())
+    yield TextBlock(int(heading.name[1]) if heading else 0, "".join(said).strip())
 
 
-def _pdf(content: bytes) -> Iterator[Block]:
+def _pdf(content: bytes) -> Iterator[TextBlock]:
     from pypdf import PdfReader
     from pypdf.errors import PyPdfError
 
@@ -123,13 +123,13 @@ def _pdf(content: bytes) -> Iterator[Block]:
         for number, page in enumerate(reader.pages, start=1):
             if (shown := page.get_contents()) is not None:
                 shown.get_data()  # raises where it unpacks to more than is allowed, which `extract_text` passes over
-            yield Block(1, f"page {number}", number)
-            yield Block(0, _clean(page.extract_text()), number)
+            yield TextBlock(1, f"page {number}", number)
+            yield TextBlock(0, _clean(page.extract_text()), number)
     except PyPdfError as error:
         raise InvalidInput(f"it is no PDF that can be read: {error}") from error
 
 
-def _notebook(text: str) -> Iterator[Block]:
+def _notebook(text: str) -> Iterator[TextBlock]:
     """The cells of a notebook, without their outputs; a line is the number of a cell."""
     try:
         cells = json.loads(text)["cells"]
@@ -140,12 +140,12 @@ def _notebook(text: str) -> Iterator[Block]:
         if kind == "markdown":
             yield from (block._replace(line=number) for block in markdown_blocks(source))
         elif kind == "code":
-            yield Block(0, f"```\n{source}\n```", number)
+            yield TextBlock(0, f"```\n{source}\n```", number)
 
 
-def parse_apart(suffix: str, content: bytes) -> list[Block]:
+def parse_apart(suffix: str, content: bytes) -> list[TextBlock]:
     """The blocks of a form whose parser may be led astray; called in a process apart."""
-    form: Callable[[], Iterator[Block]] = {
+    form: Callable[[], Iterator[TextBlock]] = {
         ".pdf": lambda: _pdf(content), ".rst": lambda: _restructured(_decoded(content))}.get(suffix, lambda: _html(content))  # fmt: skip
     return list(form())
 
@@ -176,13 +176,13 @@ def _decoded(content: bytes) -> str:
 
 FORMS: dict[str, Callable[[bytes], Blocks]] = {
     **dict.fromkeys((".md", ".markdown"), lambda content: markdown_blocks(_decoded(content))),
-    **dict.fromkeys((".txt", ".text"), lambda content: [Block(0, _decoded(content))]),
+    **dict.fromkeys((".txt", ".text"), lambda content: [TextBlock(0, _decoded(content))]),
     ".ipynb": lambda content: _notebook(_decoded(content)), ".rst": _apart(".rst"), ".pdf": _apart(".pdf"),
     **dict.fromkeys((".html", ".htm"), _apart(".html"))}  # fmt: skip
 
 
 def read_document(path: Path, name: str, content: bytes) -> tuple[list[Part], list[str]]:
-    """The sections of a document; see `documents.Reader`."""
+    """The sections of a document; see `documents.FileReader`."""
     form = FORMS.get(path.suffix.lower())
     if form is None:
         raise InvalidInput(f"its kind is not known; allowed are {', '.join(FORMS)}")
@@ -193,12 +193,12 @@ def read_document(path: Path, name: str, content: bytes) -> tuple[list[Part], li
 def sections(blocks: Blocks, file: str) -> Iterator[Part]:
     """The sections that blocks make, each named by the headings above it; a long one is cut between paragraphs or lines.
 
-    >>> [part.name for part in sections([Block(1, "Cache"), Block(0, "It is warm."), Block(2, "Faults"), Block(0, "None.")], "a.md")]
+    >>> [part.name for part in sections([TextBlock(1, "Cache"), TextBlock(0, "It is warm."), TextBlock(2, "Faults"), TextBlock(0, "None.")], "a.md")]
     ['Cache', 'Cache › Faults']
     """
     headings: list[tuple[int, str]] = []
     used: dict[str, int] = {}
-    for level, text, line in (Block(*block) for block in blocks):
+    for level, text, line in (TextBlock(*block) for block in blocks):
         if level:
             headings = [*((deep, title) for deep, title in headings if deep < level), (level, folded(text))]
             continue
@@ -236,4 +236,4 @@ def _resolved(target: str, file: str) -> str:
     return (posixpath.normpath(posixpath.join(posixpath.dirname(file), path)) if path else file) + sign + heading
 
 
-DOCUMENTS = Reader("text 2", lambda: FORMS, read_document, "ingest")
+DOCUMENTS = FileReader("text 2", lambda: FORMS, read_document, "ingest")

@@ -24,7 +24,8 @@ SUMMARY_TAG = "session-summary"
 # What a session's summary tells, and the type of observation that each is.
 SUMMED_UP = {"investigated": "discovery", "learned": "decision", "completed": "feature", "next": "change"}
 _DOCUMENT, _SUMMARY = "document", "summary"  # kinds of lines
-_MOST_FOUND, _MOST_FILES, _MOST_SYMBOLS, _RECENT_EVENTS = 6, 5, 12, 2_000
+_SMALLEST = 400  # tokens of a context from which a summary has room of its own
+_MOST_FOUND, _MOST_FILES, _MOST_SYMBOLS, _RECENT_EVENTS = 3, 5, 12, 2_000
 
 
 class Part(NamedTuple):
@@ -41,7 +42,7 @@ class Part(NamedTuple):
     links: Sequence[tuple[str, str]] = ()
 
 
-class Known(NamedTuple):
+class KnownFile(NamedTuple):
     """The state in which a file was taken in: hash of its content ('' once it is gone), and the seq of the event that holds it."""
 
     digest: str
@@ -58,21 +59,21 @@ class Documents(View):
     def __init__(self) -> None:
         super().__init__()
         self.files, self.digests = Names(), Names()
-        self.rows = Table(seq="i8", digest="i8", moves="i8")
+        self.rows = Table(seq="i8", hash="i8", moves="i8")
 
     def _document(self, event: Event) -> None:
         project, file, moved = (event.body.get(name, "") for name in ("project", "file", "moved_from"))
-        self._put(event, project, file, event.body["digest"])
+        self._put(event, project, file, event.body["hash"])
         if moved:
             self.rows["moves"][self._put(event, project, moved, "")] += 1
 
     def _put(self, event: Event, project: str, file: str, digest: str) -> int:
         row = self.files.number(f"{event.agent}\n{project}\n{file}")
         self.rows.grow(len(self.files) - len(self.rows))
-        self.rows.put(row, seq=event.seq, digest=self.digests.number(digest))
+        self.rows.put(row, seq=event.seq, hash=self.digests.number(digest))
         return row
 
-    def state(self, agent: str, project: str, file: str) -> Known | None:
+    def state(self, agent: str, project: str, file: str) -> KnownFile | None:
         """The state of a file, None where it is not there."""
         row = self.files.find(f"{agent}\n{project}\n{file}")
         return None if row is None else self._state(row)
@@ -82,11 +83,11 @@ class Documents(View):
         row = self.files.find(f"{agent}\n{project}\n{file}")
         return 0 if row is None else int(self.rows["moves"][row])
 
-    def _state(self, row: int) -> Known | None:
-        digest = self.digests[int(self.rows["digest"][row])]
-        return Known(digest, int(self.rows["seq"][row])) if digest else None
+    def _state(self, row: int) -> KnownFile | None:
+        digest = self.digests[int(self.rows["hash"][row])]
+        return KnownFile(digest, int(self.rows["seq"][row])) if digest else None
 
-    def known(self, agent: str, project: str) -> dict[str, Known]:
+    def known(self, agent: str, project: str) -> dict[str, KnownFile]:
         """By name, the files of an agent in a project that are there."""
         own = f"{agent}\n{project}\n"
         rows = ((key.removeprefix(own), self._state(row)) for row, key in enumerate(self.files) if key.startswith(own))
@@ -107,7 +108,7 @@ def document_body(file: str, digest: str, parts: Sequence[Part], before: Body | 
         item = derived_event_id(*named, number) if item in used else item
         used.add(item)
         rows.append([item, *part])
-    return {"file": file, "digest": digest, "parts": rows, "gone": [part[0] for part in there], **more}
+    return {"file": file, "hash": digest, "parts": rows, "gone": [part[0] for part in there], **more}
 
 
 def sum_up(home: Home, said: dict[str, str], *, agent: str, session: str = "") -> list[Written]:
@@ -153,7 +154,7 @@ def document_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
 def _touched(home: Home, now: int) -> Iterator[Line]:
     """The files that were touched last and whose symbols are known, each with these."""
     with home.views.reading(Documents) as view:
-        there = np.flatnonzero(view.rows["digest"] >= 0)
+        there = np.flatnonzero(view.rows["hash"] >= 0)
         known = {tuple(view.files[row].split("\n", 2)): int(view.rows["seq"][row]) for row in there.tolist()}
     start = max(home.journal.last_seq() - _RECENT_EVENTS, 0)
     recent = [*home.journal.tail(start, kinds=["tool_used"], projects=home.projects)] if known else []
@@ -180,5 +181,6 @@ def _whose(event: Event, text: str) -> tuple[str, str, tuple[str, int] | None]:
     return (event.agent, text, None) if trusted else (f"{event.agent}/{source}", text, (event.agent, trust))
 
 
-SUMMARY = Section(summary_lines, {_SUMMARY: "How the last session summed itself up"})
+SUMMARY = Section(
+    summary_lines, {_SUMMARY: "How the last session summed itself up"}, lambda tokens: 0.1 if tokens >= _SMALLEST else 0.0)  # fmt: skip
 DOCUMENTS = Section(document_lines, {_DOCUMENT: "Documents and code"})

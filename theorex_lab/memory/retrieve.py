@@ -18,7 +18,7 @@ from theorex_lab.search.blend import Passages, WordScores, blend, likeliest, sho
 from theorex_lab.search.embed import Matrix
 from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, fuse_reciprocal_rank
 from theorex_lab.search.index import ItemIndex
-from theorex_lab.search.items import OWN_ITEMS
+from theorex_lab.search.items import OWN_ITEMS, shown_text
 from theorex_lab.search.lexical import tokenize
 
 MAX_RESULTS = 1_000
@@ -276,7 +276,8 @@ class Searcher:
             if (event := events.get(seq)) is None or (item := index.item_of(document, event)) is None:
                 continue  # erased since the index was looked into
             score = round(float(ranked.scores[row]), 6)
-            hit = Hit(item.item_id, index.kind_of(document), item.text, event.agent, score, item.about, event.at)
+            kind = index.kind_of(document)
+            hit = Hit(item.item_id, kind, shown_text(kind, item.text), event.agent, score, item.about, event.at)
             yield hit, event.id, {name: round(float(part[row]), 4) for name, part in ranked.parts.items() if part[row]}
 
 

@@ -1,8 +1,14 @@
-"""Whether search finds what was taken in: functions by what they are for, and what was said in a meeting by its sections."""
+"""Whether search finds what was taken in: functions by what they are for, and what was said in a meeting by its sections.
+
+python tests/ingested_scores.py code theorex_lab
+THEOREX_DATA=… python tests/ingested_scores.py documents qmsum
+"""
 
 import ast
+import json
 import posixpath
 import re
+import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -17,7 +23,7 @@ from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.scores.retrieval import kept_embedder, remembering
 from theorex_lab.ingest.code import CODE, read_code
 from theorex_lab.ingest.documents import files_below
-from theorex_lab.ingest.text import Block, sections
+from theorex_lab.ingest.text import TextBlock, sections
 from theorex_lab.journal.event import new_event
 from theorex_lab.lab import Lab
 from theorex_lab.memory.documents import Part, document_body
@@ -134,7 +140,7 @@ def _as_document(log: Log) -> tuple[Log, dict[str, frozenset[str]]]:
     for number, turn in turns:
         spans.append((number, at, at + len(turn)))
         at += len(turn) + 2
-    parts = [*sections([Block(0, text)], "meeting.txt")]
+    parts = [*sections([TextBlock(0, text)], "meeting.txt")]
     body, covers, start = document_body("meeting.txt", "", parts, None, "", source="import", project=""), {}, 0
     for item, _, _, piece, *_ in body["parts"]:
         start = text.index(piece, start)
@@ -170,3 +176,8 @@ def _told(columns: dict[str, Sequence[float]], seed: int) -> dict[str, float]:
         found = bootstrap_mean(np.array(values, float), seed)
         told |= {name: found.mean, f"{name}_low": found.low, f"{name}_high": found.high}
     return told
+
+
+if __name__ == "__main__":
+    measure = {"code": score_code, "documents": score_documents}[sys.argv[1]]
+    sys.stdout.write(f"{json.dumps(measure(*sys.argv[2:]), indent=1)}\n")
