@@ -86,6 +86,7 @@ AGENT_COMMANDS = [
     ["dream-recall", "x"], ["memory-write", "--entity", "people/ann", "--fact", "x y"], ["memory-observe", "--text", "x y"],
     ["causal-snapshot"], ["causal-hypothesis"], ["causal-attempt"], ["causal-close"],
     ["research-remember", "k", "v"], ["research-forget", "k"], ["research-post-run", "--session", "s"], ["research-import", "x"],
+    ["ingest", "x"], ["ingest-code", "x"], ["ingest-image", "x"], ["ingest-video", "x"], ["session-summary", "--next", "x"], ["synthesize", "x"],
     ["memory-tension", "--fact1", "a", "--fact2", "b", "--text", "x y"], ["fact-review", "obs-0001", "archive"],
 ]  # fmt: skip
 

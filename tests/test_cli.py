@@ -90,6 +90,7 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
             "tasks",
             "outcomes",
             "marks",
+            "documents",
         ],
         True,
     )

@@ -129,7 +129,7 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
         (lambda lab: lab.agent("main").write("caches go stale"), set()),
         (lambda lab: lab.theorex.scan(), {"axon"}),
         (lambda lab: lab.theorex.prune(), {"axon"}),
-        (lambda lab: lab.boot_inject(), {"axon", "outcomes", "marks"}),
+        (lambda lab: lab.boot_inject(), {"axon", "documents", "outcomes", "marks"}),
         (lambda lab: lab.status(), {"axon", "facts", "channels", "trajectories", "strategies", "causal_graph", "research_records", "research_theorems", "research_insights", "research_skills"}),
         (lambda lab: lab.search("caches"), {"items", "axon"}),
         (lambda lab: lab.agent("main").search("caches"), {"items", "axon"}),

@@ -190,10 +190,6 @@ MALFORMED: dict[str, tuple[Callable[[], object], str]] = {
         one(parsing.taubench, b"[" + TAU.replace(b'd": 1', b'd": NaN') + b"]"),
         r"p: 0: reward: got nan",
     ),
-    "outputs no texts": (
-        one(parsing.taubench, b"[" + TAU.replace(b's": []}', b's": [1]}') + b"]"),
-        r"outputs: 0: got 1",
-    ),
     "trial twice": (one(parsing.taubench, b"[" + TAU + b"," + TAU + b"]"), r"p: got 'task 0, trial 0 again'"),
     "arguments no JSON": (one(parsing.taubench, b"[" + TAU.replace(b'"{}"', b'"{"') + b"]"), r"traj.*JSON"),
     "arguments no object": (one(parsing.taubench, b"[" + TAU.replace(b'"{}"', b'"7"') + b"]"), r"traj.*arguments"),

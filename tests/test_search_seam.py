@@ -212,7 +212,7 @@ def test_the_index_is_the_same_however_events_are_cut_and_designs_named(opened: 
 def test_a_kind_of_item_that_nobody_has_is_refused(opened: Callable[..., Lab], run: Run) -> None:
     with pytest.raises(
         InvalidInput,
-        match=r"'nite'; allowed are observation, sentence, session, fix, concept, moment, fact, strategy, constraint, gene, capsule, attempt, insight, theorem, record, skill, note, correction; 'note' is",
+        match=r"'nite'; allowed are observation, sentence, session, fix, concept, moment, fact, strategy, constraint, gene, capsule, attempt, insight, theorem, record, skill, note, correction, section, symbol; 'note' is",
     ):
         opened(TOY).search("ferry", kinds=["nite"])
     assert run("write", "the ferry was late").code == 0

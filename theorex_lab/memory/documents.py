@@ -50,22 +50,27 @@ class KnownFile(NamedTuple):
 
 
 class Documents(View):
-    """The files that are known, by agent, project and name, each with its state."""
+    """The files that are known, by agent, project and name, each with its state; and what trusted summaries say, by project."""
 
     name = "documents"
-    code = 2
-    kinds = ("document",)
+    code = 3
+    kinds = ("document", "observation")
 
     def __init__(self) -> None:
         super().__init__()
-        self.files, self.digests = Names(), Names()
-        self.rows = Table(seq="i8", hash="i8", moves="i8")
+        self.files, self.digests, self.projects = Names(), Names(), Names()
+        self.rows, self.said = Table(seq="i8", hash="i8", moves="i8"), Table(seq="i8", at="i8", project="i4")
 
     def _document(self, event: Event) -> None:
         project, file, moved = (event.body.get(name, "") for name in ("project", "file", "moved_from"))
         self._put(event, project, file, event.body["hash"])
         if moved:
             self.rows["moves"][self._put(event, project, moved, "")] += 1
+
+    def _observation(self, event: Event) -> None:
+        body = event.body
+        if SUMMARY_TAG in body["tags"] and TRUST[body["source"]] >= TRUST["agent"]:
+            self.said.add(seq=event.seq, at=event.at, project=self.projects.number(body.get("project", "")))
 
     def _put(self, event: Event, project: str, file: str, digest: str) -> int:
         row = self.files.number(f"{event.agent}\n{project}\n{file}")
@@ -122,11 +127,11 @@ def sum_up(home: Home, said: dict[str, str], *, agent: str, session: str = "") -
 
 def summary_lines(home: Home, wanted: Wanted) -> list[Line]:
     """The last summary of a session of the home's project, or of none."""
-    with home.views.reading(home.item_view) as index:
-        seqs = index.documents["seq"][index.allowed(tag=SUMMARY_TAG, projects=home.projects)]
-        found = home.journal.read(seqs=sorted(seqs.tolist())[-100 * len(SUMMED_UP) :])
-    last = [event for event in found if event.at <= wanted.now and TRUST[event.body["source"]] >= TRUST["agent"]]
-    last = [event for event in last if (event.at, event.agent) == (last[-1].at, last[-1].agent)]
+    with home.views.reading(Documents) as view:
+        said, own = view.said, view.projects.numbers("", *(home.projects or view.projects))
+        rows = np.flatnonzero((said["at"] <= wanted.now) & np.isin(said["project"], own))
+        rows = rows[said["at"][rows] == said["at"][rows].max(initial=0)]
+        last = home.journal.read(seqs=said["seq"][rows].tolist())
     age = age_in_words((wanted.now - last[-1].at) / MICROSECONDS_PER_DAY) if last else ""
     why = "what the last session that was summed up said of itself"
     return [
