@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -30,12 +28,7 @@ Open = Callable[[str], Lab]
 def home(tmp_path: Path) -> Open:
     """Opens a home by its name; all of them have their places in the folder `places`."""
     places = tmp_path / "places"
-    named = {
-        "agentAxonDir": "agents",
-        "sharedAxonPath": "shared.json",
-        "outcomesDir": "went",
-        "coldStorePath": "cold.db",
-    }
+    named = {"agentAxonDir": "agents", "sharedAxonPath": "shared.json", "outcomesDir": "went"}
 
     def opened(name: str) -> Lab:
         folder = tmp_path / name
@@ -83,11 +76,10 @@ def test_what_was_exported_there_is_found_there(home: Open, tmp_path: Path) -> N
         done, expected = export(lab), tiers(lab)
         assert expected[("main", "lock")] == (2, "SLEEPING")
     names = {str(path.relative_to(tmp_path / "places")) for path in (tmp_path / "places").rglob("*") if path.is_file()}
-    assert {"agents/main/theorex/axon.json", "agents/sage/theorex/axon.json", "shared.json", "cold.db"} < names
+    assert {"agents/main/theorex/axon.json", "agents/sage/theorex/axon.json", "shared.json"} < names
     assert {str(tmp_path / "places" / name) for name in names if "went" not in name} < set(done.files)
-    assert done.files[str(tmp_path / "places" / "cold.db")] == 1
     with home("other") as lab:
-        assert [report.problems for report in take(lab)] == [[]] * 5
+        assert [report.problems for report in take(lab)] == [[]] * 4
         assert tiers(lab) == expected
         assert [each.decision for each in OutcomeLog(lab.home).outcomes()] == ["retry"]
         assert {each.text for each in lab.theorex.query_shared("queue")} == {"Queue"}
@@ -106,11 +98,7 @@ def test_files_that_are_there_are_replaced_only_when_asked(home: Open, tmp_path:
         assert theirs.read_text() == '{"nodes": []}'
         export(lab, replace=True)
         (outcome,) = (tmp_path / "places").glob("went/*.json")
-        for path in (
-            *(tmp_path / "places").rglob("axon.json"),
-            tmp_path / "places" / "shared.json",
-            tmp_path / "places" / "cold.db",
-        ):
+        for path in (*(tmp_path / "places").rglob("axon.json"), tmp_path / "places" / "shared.json"):
             path.unlink()
         outcome.write_text("theirs")
         with pytest.raises(FilesThere, match=outcome.name):
@@ -146,47 +134,9 @@ def test_a_folder_that_is_not_empty_is_asked_about(
     assert run(*export, "--replace").code == 0
 
 
-def cold(path: Path, *rows: str | bytes | None, table: str = "cold_nodes") -> Path:
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"CREATE TABLE {table} (archive_id TEXT PRIMARY KEY, data TEXT)")
-        connection.executemany(f"INSERT INTO {table} VALUES (?, ?)", [(f"{n}_1", row) for n, row in enumerate(rows)])
-    return path
-
-
-def test_a_cold_store_of_the_original_system_wakes_nobody(home: Open, tmp_path: Path) -> None:
-    attributes = {
-        "surface_form": "Postgres", "relevance_tier": "LESS", "frequency_count": 3, "agent_id": "sage",
-        "last_seen": "2025-02-20T10:00:00.000Z",
-    }  # fmt: skip
-    held = {**attributes, "surface_form": "queue", "agent_id": "main"}
-    broken = ["[", b"\xff\xfe", None, json.dumps({**attributes, "frequency_count": "many"})]
-    broken += [json.dumps({**attributes, "agent_id": name}) for name in ("../x", 7)]
-    store = cold(tmp_path / "cold-store.db", json.dumps(attributes), json.dumps(held), *broken)
-    with home("mine") as lab:
-        lab.journal.append([observation("a queue", labels=["queue"])])
-        (report,) = take(lab, store)
-        assert tiers(lab) == {("main", "queue"): (1, "NEUTRAL"), ("sage", "postgres"): (3, "SLEEPING")}
-        assert (report.imported, [problem.split(" ")[0] for problem in report.problems]) == (
-            1,
-            [f"cold-store.db:{row}:" for row in range(3, 9)],
-        )
-        assert (take(lab, store)[0].imported, lab.verify().ok) == (0, True)
-        assert lab.search("postgres", agents=["sage"]).hits == ()
-
-
-def test_what_is_no_cold_store_is_refused_and_imports_nothing(home: Open, tmp_path: Path) -> None:
-    (tmp_path / "text.db").write_text("no database" * 100)
-    cold(tmp_path / "other.db", "{}", table="hot_nodes")
-    with home("mine") as lab:
-        for name, reason in (("text.db", "no table cold_nodes"), ("other.db", "without the table cold_nodes")):
-            (report,) = take(lab, tmp_path / name)
-            assert (report.imported, reason in report.problems[0]) == (0, True)
-        assert lab.journal.last_seq() == 0
-
-
 def test_where_nothing_is_or_nothing_can_be_written(home: Open, tmp_path: Path) -> None:
     with home("mine") as lab:
-        with pytest.raises(InvalidInput, match=r"got no path, and nothing is in .*cold\.db"):
+        with pytest.raises(InvalidInput, match=r"got no path, and nothing is in .*shared\.json.*went"):
             take(lab)
         (tmp_path / "places").write_text("a file where the folder should be")
         with pytest.raises(StorageError, match="cannot be written"):

@@ -327,25 +327,6 @@ def test_a_directive_ends_nothing(lab: Lab) -> None:
         assert lab.facts.write("people/user", text, category="preference").action == "written"
 
 
-def test_the_preset_of_the_document_replaces_by_likeness(run: Run) -> None:
-    asked = [
-        "--preset",
-        "document",
-        "fact",
-        "write",
-        "--entity",
-        "people/ann",
-        "--category",
-        "preference",
-        "--json",
-        "--fact",
-    ]
-    run(*asked, "Prefers the dark theme in editors")
-    again = run(*asked, "Prefers the dark theme in all editors").json
-    assert (again["action"], again["of"]) == ("superseded", ["ann-001"])
-    assert run(*asked, "Lives in York").json["action"] == "written"
-
-
 def test_what_a_group_says_means_nothing_for_what_others_know(lab: Lab) -> None:
     lab.facts.add_channel("telegram", "9", group=True)
     group, shop = lab.in_project("telegram-9"), lab.in_project("shop")

@@ -158,7 +158,6 @@ class Settings(SettingsRecord):
     agent_axon_dir: str = tunable("~/.openclaw/agents", "folder of the agents' axon.json files")
     shared_axon_path: str = tunable("~/.openclaw/workspace/theorex/shared-axon.json", "file of the shared axon")
     outcomes_dir: str = tunable("data/outcomes", "folder of outcome files")
-    cold_store_path: str = tunable("data/cold-store.db", "file of the cold store")
 
     # The designs' own.
     designs: dict[str, dict[str, Any]] = tunable({}, "settings of designs that bring some, by the design's name")

@@ -143,8 +143,8 @@ def export(folder: Path | None, agent: str | None, replace: bool) -> None:
     A DIR that is not empty, or files at the places below, are asked about; other files in them are left alone. Where
     nobody can be asked the exit code is 1, unless --replace is given.
 
-    Without DIR axons, the shared axon, what sleeps and outcomes go where agentAxonDir, sharedAxonPath, coldStorePath and
-    outcomesDir in config.json say.
+    Without DIR axons, the shared axon and outcomes go where agentAxonDir, sharedAxonPath and outcomesDir in config.json
+    say.
 
     JSON: {folder, files}
     """
@@ -179,7 +179,7 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, transc
     Exit code 1 where nothing could be taken in. Without --trust-own no query is routed by the runs that come
     in.
 
-    Without PATH they are looked for where agentAxonDir, sharedAxonPath, coldStorePath and outcomesDir in config.json say.
+    Without PATH they are looked for where agentAxonDir, sharedAxonPath and outcomesDir in config.json say.
 
     Transcripts are those of Claude Code and Codex, and lines in a hook's form; --trust-own takes the prompts in them
     for your own word. Secrets in them are masked always.

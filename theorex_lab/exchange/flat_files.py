@@ -1,4 +1,4 @@
-"""Files of exchange: JSON Lines, graphs in the Graphology shape, and cold stores; written whole or not at all.
+"""Files of exchange: JSON Lines, and graphs in the Graphology shape; written whole or not at all.
 
 What could not be imported is told briefly: equal problems stand in one line with a count, however many there are.
 """
@@ -6,18 +6,16 @@ What could not be imported is told briefly: equal problems stand in one line wit
 import json
 import os
 import re
-import sqlite3
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from theorex_lab.errors import InvalidInput, NewerVersion, StorageError
+from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
-from theorex_lab.journal.files import drafted, make_file, make_folder, open_private, writing
-from theorex_lab.journal.foreign import open_file, read_column, read_file
+from theorex_lab.journal.files import drafted, make_folder, open_private, writing
+from theorex_lab.journal.foreign import open_file, read_file
 
 FlatRecord = dict[str, Any]
 Lines = Iterable[tuple[int | str, FlatRecord]]  # the number of each line and its object
@@ -35,21 +33,14 @@ def write_lines(path: Path, lines: Iterable[str]) -> int:
     Raises StorageError where that fails, on a full disk for instance.
     """
     count = 0
-    with draft_of(path) as draft, open(draft, "x", encoding="utf-8", newline="\n", opener=open_private) as file:
-        for count, line in enumerate(lines, 1):  # noqa: B007 - how many there were
-            file.write(line + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    return count
-
-
-@contextmanager
-def draft_of(path: Path) -> Iterator[Path]:
-    """Where to write what becomes the file `path` at the end, unless that fails: then StorageError is raised."""
     with writing(path, "what was there is untouched: make room, or choose another folder"):
         make_folder(str(path.parent))
-        with drafted(path) as draft:
-            yield draft
+        with drafted(path) as draft, open(draft, "x", encoding="utf-8", newline="\n", opener=open_private) as file:
+            for count, line in enumerate(lines, 1):  # noqa: B007 - how many there were
+                file.write(line + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+    return count
 
 
 def write_graph(path: Path, attributes: FlatRecord, nodes: Iterable[FlatRecord], edges: Iterable[FlatRecord]) -> int:
@@ -87,31 +78,6 @@ def without_nulls(value: Any) -> FlatRecord:
     if not isinstance(value, dict):
         raise InvalidInput(f"got a {type(value).__name__}; allowed is a JSON object")
     return {key: member for key, member in value.items() if member is not None}
-
-
-def write_cold(path: Path, records: Iterable[tuple[str, FlatRecord]]) -> int:
-    """Write a cold store, a SQLite table cold_nodes(archive_id, data) with a JSON object a row; returns how many.
-
-    Raises StorageError as `write_lines` does.
-    """
-    with draft_of(path) as draft:
-        make_file(str(draft))
-        try:
-            with closing(sqlite3.connect(draft)) as connection, connection:
-                connection.execute("CREATE TABLE cold_nodes (archive_id TEXT, data TEXT)")
-                rows = ((archive_id, encode(record)) for archive_id, record in records)
-                return connection.executemany("INSERT INTO cold_nodes VALUES (?, ?)", rows).rowcount
-        except sqlite3.OperationalError as error:
-            raise StorageError(f"cannot write {path}: {error}; what was there is untouched: make room") from error
-
-
-def read_cold(path: Path, problems: list[str]) -> Lines:
-    """Yield the number of each row of a cold store, from 1, and its object; what is wrong with others is noted.
-
-    Raises InvalidInput for a file that is no cold store, StorageError for one that cannot be read.
-    """
-    rows = enumerate(read_column(path, "cold_nodes", ("archive_id", "data"), "data"), 1)
-    return each_noted(problems, rows, parse_object)
 
 
 def append_new(journal: Journal, events: Iterable[tuple[Event, int]]) -> tuple[int, int]:

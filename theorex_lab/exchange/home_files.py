@@ -66,8 +66,8 @@ def import_home(home: Home, searcher: Callable[[], Searcher], path: Path | None,
                 trust_own: bool = False, keep_secrets: bool = False) -> Reports:  # fmt: skip
     """Import the files that any layout has at the path, a folder or one file: memory first, then runs.
 
-    Without a path from those of the original system's places, the settings agentAxonDir, sharedAxonPath,
-    coldStorePath and outcomesDir, that are there; InvalidInput where none is.
+    Without a path from those of the original system's places, the settings agentAxonDir, sharedAxonPath
+    and outcomesDir, that are there; InvalidInput where none is.
 
     A damaged file is reported and the others are imported. What looks like a secret is masked, unless `keep_secrets` is
     given.

@@ -39,12 +39,7 @@ class FactSettings(SettingsRecord):
     """The settings of the design of facts."""
 
     timezone: str = tunable("", "of days and weeks, such as Europe/Moscow; '' is $ENGRAM_TZ, else $TZ, else UTC")
-    supersede_by: str = tunable(
-        "relation", "what a new fact replaces: by subject and relation, or by likeness alone (similarity)",
-        pattern="^(relation|similarity)$")  # fmt: skip
     near_duplicate_threshold: float = tunable(0.82, "likeness from which an entity's fact is not kept", ge=0, le=1)
-    supersede_threshold: float = tunable(0.75, "likeness from which, by similarity, one is replaced", ge=0, le=1)
-    supersede_margin: float = tunable(0.05, "how far behind it the next one must be", ge=0, le=1)
     hot_days: float = tunable(7, "days after its last use that a fact is hot", unit="days", gt=0, le=36_500)
     warm_days: float = tunable(30, "days that it is warm", unit="days", gt=0, le=36_500)
     doubtful_days: float = tunable(14, "days that a doubtful fact is warm", unit="days", gt=0, le=36_500)

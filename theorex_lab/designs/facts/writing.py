@@ -25,7 +25,6 @@ from theorex_lab.text.line import folded
 from theorex_lab.text.spoken import Span
 
 DESCRIPTION_CHARACTERS = 500
-_REPLACING = ("decision", "preference", "correction")  # categories that replace what is alike
 _PLAIN_WORDS = 16  # of a sentence that is read well
 # What proposes or directs rather than states.
 _DIRECTIVE = re.compile(r"\b(?:let's|instead of|rather than|always|never|please|must)\b|^\W*(?:don't|do not)\b", re.I)
@@ -197,7 +196,9 @@ def _decide(view: Facts, settings: items.FactSettings, body: Body, *, semantic: 
             return Wrote(view.ids[row], "duplicate", (view.ids[row],), likeness=1.0)
     asked = [_known(view, fact_id) for fact_id in explicit]
     judged = view.comparing(scope)[0].judge(statements.as_statement(scope[0], text))
-    replaced = dict.fromkeys([*asked, *_replaced(view, settings, judged, body)])
+    # By subject and relation; what is said to replace another replaces also what says the same.
+    found = [*judged.supersedes, *judged.ends, *(judged.duplicates if judged.statement.cue else ())]
+    replaced = dict.fromkeys([*asked, *(() if _is_loose(judged, body) else found)])
     guarded = [old for old in replaced if TRUST[body["source"]] < TRUST["agent"] <= view.trust_of(old)]
     if guarded:
         return Wrote("", "tension", tuple(guarded))
@@ -223,21 +224,6 @@ def _known(view: Facts, fact_id: str) -> str:
     if row is None or view.facts["superseded_at"][row]:
         raise InvalidInput(f"got {fact_id!r} to supersede; allowed is the id of an active fact")
     return fact_id
-
-
-def _replaced(view: Facts, settings: items.FactSettings, judged: superseding.Judgement, body: Body) -> list[str]:
-    """The ids of facts in whose place a new one stands: by subject and relation, or by likeness as Engram does it."""
-    if settings.supersede_by == "relation":
-        replaced, new = [*judged.supersedes, *judged.ends], judged.statement
-        if _is_loose(judged, body):
-            return []
-        return [*replaced, *judged.duplicates] if new.cue else replaced
-    if body["category"] not in _REPLACING:
-        return []
-    near = view.near((body["entity"], body["project"]), body["text"])
-    alike = sorted([(likeness(other, body["text"]), fact_id) for fact_id, other in near], reverse=True)
-    (best, nearest), (next_best, _) = [*alike, (0.0, ""), (0.0, "")][:2]
-    return [nearest] if best >= settings.supersede_threshold and best - next_best >= settings.supersede_margin else []
 
 
 def _is_loose(judged: superseding.Judgement, body: Body) -> bool:

@@ -5,4 +5,4 @@ Our own design beside the published ones, and the one whose sections the context
 
 KINDS = {"digest": 1, "fixed": 1}
 # Of lines of the context.
-RULE, LAST, SAID, FILE, FOLDER, TOPIC = "rule", "last", "sentence", "file", "folder", "topic"
+RULE, LAST, SAID, FILE, TOPIC = "rule", "last", "sentence", "file", "topic"

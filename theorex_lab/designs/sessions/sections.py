@@ -5,14 +5,14 @@ Standing rules are what a user told an agent to do always or never, counted when
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.design import FIXED_KIND, Item, Line, Reminder, Wanted
-from theorex_lab.designs.sessions import FILE, FOLDER, LAST, RULE, SAID, TOPIC, digests, said, sentences
+from theorex_lab.designs.sessions import FILE, LAST, RULE, SAID, TOPIC, digests, said, sentences
 from theorex_lab.designs.sessions.items import digest_id
 from theorex_lab.designs.sessions.said import Said, Told, spoken, telling, told
 from theorex_lab.home import Home
@@ -26,8 +26,6 @@ from theorex_lab.text.line import one_line
 from theorex_lab.text.spoken import KEPT, Span
 
 _MOST_FIXES, _MOST_TOPICS, _TOKENS_PER_TOPIC = 20, 60, 100
-# From this budget on files stand in their folders, with what was last done to them.
-_FOLDERS_FROM = 12_000
 # Characters of a fix, and of a part of the last session in a great and in a small budget.
 _LONGEST, _SHORTEST = 400, 120
 _WHOLE_FROM = 150  # tokens; below, a line is cut to two characters a token, since a whole one may have no room
@@ -109,29 +107,12 @@ def spoken_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
 
 
 def file_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
-    """The files that will probably be needed, by the shortest ends of their paths; grouped by folder where room is."""
+    """The files that will probably be needed, by the shortest ends of their paths."""
     files = said.needed_files(home, wanted.now, wanted.query)
     events = {event.seq: (event.id,) for event in home.journal.read(seqs=sorted({file.last_seq for file in files}))}
-    if wanted.tokens >= _FOLDERS_FROM:
-        yield from _by_folder(files, events, wanted.now)
-        return
     for file in files:
         why = f"score {file.score:.3g}, touched {day_of(file.last_at)}"
         yield Line(FILE, "", file.end, None, (), events[file.last_seq], why)
-
-
-def _by_folder(files: Iterable[said.NeededFile], events: Mapping[int, tuple[str, ...]], now: int) -> Iterator[Line]:
-    folders: dict[str, list[said.NeededFile]] = {}
-    for file in files:
-        folders.setdefault(file.path.rpartition("/")[0], []).append(file)
-    for folder, held in folders.items():
-        for start in range(0, len(held), 12):
-            some = held[start : start + 12]
-            age = age_in_words((now - max(file.last_at for file in some)) / MICROSECONDS_PER_DAY)
-            edited = "edited" if any(file.edits for file in some) else "read"
-            text = f"{folder or 'top'}/: {', '.join(file.end for file in some)} ({edited}, last {age})"
-            rests_on = tuple(dict.fromkeys(event for file in some for event in events[file.last_seq]))
-            yield Line(FOLDER, "", text, None, (), rests_on, f"scores from {some[0].score:.3g}")
 
 
 def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:

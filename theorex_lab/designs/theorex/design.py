@@ -26,8 +26,7 @@ def _several(module: str, *names: str) -> list[Callable[..., Any]]:
 
 
 FILES = parts.FileLayout(
-    "axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments/*.json, short-term/*.jsonl, "
-    "stm.jsonl, cold-store.db",
+    "axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments/*.json, short-term/*.jsonl, stm.jsonl",
     *_several("exchange", "export_files", "files_of", "import_files", "places", "export_places", "in_places"))  # fmt: skip
 DESIGN = parts.Design(
     name="theorex", face=_own("face:Theorex"), tools=_own("tools:tools"), kinds=KINDS, upcasters=UPCASTERS, leads=False,

@@ -6,7 +6,6 @@ observations.jsonl            every sentence as it was written
 moments/<id>.json             those of them that are moments
 short-term/YYYY-MM-DD.jsonl   what flushes kept on that day; stm.jsonl: of the last fourteen days
 SHARED_CONTEXT.md             the context as it is now; it is not read back
-cold-store.db                 of the original system, which keeps there what sleeps; our axon.json holds that too
 
 Whatever is imported has the source `import`: no trust rises through a file that anybody may have edited. For one's
 own backups `trust_own` keeps the sources that the file names. An axon states numbers, it does not add: where the home
@@ -100,13 +99,6 @@ def _said(told: FlatRecord) -> FlatRecord:
         own |= {name: told[f"own_{name}"] for name in ("count", "fix_count")}
         own |= {name: to_iso(told[f"own_{name}"]) for name in ("first_seen", "last_seen")}
     return {"said": own}
-
-
-def cold_nodes(memory: WrittenMemory) -> Iterator[tuple[str, FlatRecord]]:
-    """An archive id and the attributes of each concept that sleeps."""
-    for node in (node for owner in memory.owners for node in axon_nodes(memory, owner)):
-        if node["attributes"]["relevance_tier"] == Tier.SLEEPING.name:
-            yield f"{node['key']}_{memory.now // 1_000}", node["attributes"]
 
 
 def axon_edges(axon: Axon, agent: str) -> Iterator[FlatRecord]:
@@ -231,7 +223,7 @@ def moment_document(record: FlatRecord) -> FlatRecord:
 
 AXON, SHARED, STM = "axon.json", "shared-axon.json", "stm.jsonl"
 OBSERVATIONS, MOMENTS = "observations.jsonl", "moments"
-SHORT_TERM, COLD = "short-term", "cold-store.db"
+SHORT_TERM = "short-term"
 _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXON}")
 
 
@@ -261,10 +253,10 @@ def export_files(home: Home, _searcher: object, folder: Path, *, agent: str | No
 
 
 def export_places(home: Home, *, agent: str | None = None) -> Exported:
-    """Write what the original system reads where it looks for it: axons, the shared axon, and what sleeps.
+    """Write what the original system reads where it looks for it: axons, and the shared axon.
 
-    The places are the settings agentAxonDir, sharedAxonPath and coldStorePath. Each file is replaced; raises StorageError
-    where one cannot be written.
+    The places are the settings agentAxonDir and sharedAxonPath. Each file is replaced; raises StorageError where one
+    cannot be written.
     """
     done = Exported(places(home.settings)[0])
     with _memory(home, agent) as memory:
@@ -280,15 +272,14 @@ def in_places(home: Home, *, agent: str | None = None) -> list[Path]:
 
 def _placed(memory: WrittenMemory) -> dict[Path, Callable[[Path], int]]:
     """Each file where the original system looks for it, with what writes it."""
-    folder, web, cold = places(memory.home.settings)
+    folder, web = places(memory.home.settings)
     axons = {folder / owner / "theorex" / AXON: partial(_write_axon, memory, owner) for owner in memory.owners}
-    sleeping = partial(flat.write_cold, records=cold_nodes(memory))
-    return {**axons, web: partial(_write_shared, memory), cold: sleeping}
+    return {**axons, web: partial(_write_shared, memory)}
 
 
 def places(settings: Settings) -> list[Path]:
     """Where the original system keeps its memory, by the settings; also what is not there."""
-    return [settings.path(name) for name in ("agent_axon_dir", "shared_axon_path", "cold_store_path")]
+    return [settings.path(name) for name in ("agent_axon_dir", "shared_axon_path")]
 
 
 @contextmanager
@@ -335,7 +326,7 @@ def files_of(path: Path) -> list[Path]:
     axons = [file for pattern in _AXONS for file in sorted(path.glob(pattern))]
     days = sorted(path.glob(f"{SHORT_TERM}/*.jsonl"))
     moments = [] if (path / OBSERVATIONS).exists() else sorted(path.glob(f"{MOMENTS}/*.json"))
-    first, last = ([path / name for name in names] for names in ((OBSERVATIONS, SHARED, COLD), (STM,)))
+    first, last = ([path / name for name in names] for names in ((OBSERVATIONS, SHARED), (STM,)))
     return [file for file in [*axons, *first, *moments, *days, *last] if file.exists()]
 
 
@@ -352,7 +343,6 @@ def _import_file(home: Home, how: Importing, stated: set[str], file: Path, probl
         return done
     readers: dict[str, Callable[[], Read]] = {
         SHARED: lambda: reading.shared_events(flat.read_graph(file), _held(home), how, problems),
-        COLD: lambda: reading.cold_events(flat.read_cold(file, problems), _held(home), how, problems),
         MOMENTS: lambda: reading.observation_events(_moment(file), stated, how, problems),
         OBSERVATIONS: lambda: reading.observation_events(flat.read_lines(file, problems), stated, how, problems),
         STM: lambda: reading.short_term_events(flat.read_lines(file, problems), how, problems)}  # fmt: skip
@@ -369,7 +359,7 @@ def _kind(file: Path) -> str:
     """Which of the files it is, by its name, else by what is in it."""
     placed = {(SHORT_TERM, ".jsonl"): STM, (MOMENTS, ".json"): MOMENTS}.get((file.parent.name, file.suffix))
     named = file.name if file.name in (AXON, SHARED, OBSERVATIONS, STM) else ""
-    formed = {".db": COLD, ".json": SHARED if "shared" in file.name else AXON}.get(file.suffix)
+    formed = {".json": SHARED if "shared" in file.name else AXON}.get(file.suffix)
     kinds = {"text": OBSERVATIONS, "composite_score": STM}
     found = (kind for _, record in flat.read_lines(file, []) for key, kind in kinds.items() if key in record)
     if kind := placed or named or formed or next(found, None):

@@ -49,7 +49,7 @@ class _Numbered(schema.FileRecord):
 
 
 class _Stated(schema.FileRecord):
-    """The numbers of a concept, in an axon, the shared web or a cold store."""
+    """The numbers of a concept, in an axon or the shared web."""
 
     frequency_count: records.Count = 1
     last_seen: schema.TimeOrEarliest = EARLIEST
@@ -142,13 +142,6 @@ def axon_events(graph: FlatRecord, agent: str, how: Importing, problems: list[st
         yield imported(how, "imported_links", body, agent), len(part)
 
 
-def cold_events(lines: Lines, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
-    """What sleeps in a cold store, concepts that their agent's axon lacks; those that it `held` stay as they are."""
-    for _, (agent, body) in each_noted(problems, lines, _cold, how):
-        if not held(agent, body["concepts"][0][0]):
-            yield imported(how, "imported", body, agent), 1
-
-
 def shared_events(graph: FlatRecord, held: Callable[[str, int], bool], how: Importing, problems: list[str]) -> Read:
     """What each agent contributed to the shared web.
 
@@ -230,11 +223,6 @@ def _said(stated: Any, count: int) -> Body:
         own = schema.checked(_Own, record)
         said |= own.model_dump() | {name: min(getattr(own, name), count) for name in ("count", "fix_count")}
     return {"said": said}
-
-
-def _cold(attributes: FlatRecord, how: Importing) -> tuple[str, Body]:
-    agent = check_agent(attributes.get("agent_id", how.agent))
-    return agent, _stated({**attributes, "scanned_tier": Tier.SLEEPING.name}, replace(how, agent=agent))
 
 
 def _tier(stated: _Stated) -> str:
