@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,7 @@ def counts(lab: Lab, *paths: Path, **how: bool) -> dict[str, int]:
     """What became of the files of a run, without zeros; nothing may be amiss."""
     report = lab.ingest(*paths, **how)
     assert report.problems == []
-    told = report.to_dict()
+    told = asdict(report)
     return {what: told[what] for what in ("new", "changed", "unchanged", "moved", "gone") if told[what]}
 
 

@@ -8,7 +8,7 @@ import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -60,10 +60,6 @@ class Ingested:
     links: int = 0
     masked: int = 0
     problems: list[str] = field(default_factory=list)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The report as JSON holds it."""
-        return asdict(self)
 
 
 class _Source(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from theorex_lab.journal.columns import Names, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.filling import age_in_words
-from theorex_lab.memory.observation import TRUST, Entry, Written, write_all
+from theorex_lab.memory.observation import TRUST, Entry, Written, owner_of, write_all
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.search.items import SECTION, SYMBOL
 from theorex_lab.text.line import one_line
@@ -118,14 +118,12 @@ def document_body(file: str, digest: str, parts: Sequence[Part], before: Body | 
 
 def sum_up(home: Home, said: dict[str, str], *, agent: str, session: str = "") -> list[Written]:
     """Keep what a session says of itself, by the names of SUMMED_UP, in one transaction. Raises as `write_all`."""
-    entries = [
-        Entry(f"{name.capitalize()}: {text}", agent, None, SUMMED_UP[name], "agent", [SUMMARY_TAG], session)
-        for name, text in said.items()
-    ]
-    return write_all(home, entries)
+    how: dict[str, Any] = {"tags": [SUMMARY_TAG], "session": session}
+    told = [(f"{name.capitalize()}: {text}", SUMMED_UP[name]) for name, text in said.items()]
+    return write_all(home, [Entry(text, agent, observation_type=kind, **how) for text, kind in told])
 
 
-def summary_lines(home: Home, wanted: Wanted) -> list[Line]:
+def summary_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     """The last summary of a session of the home's project, or of none."""
     with home.views.reading(Documents) as view:
         said, own = view.said, view.projects.numbers("", *(home.projects or view.projects))
@@ -134,10 +132,8 @@ def summary_lines(home: Home, wanted: Wanted) -> list[Line]:
         last = home.journal.read(seqs=said["seq"][rows].tolist())
     age = age_in_words((wanted.now - last[-1].at) / MICROSECONDS_PER_DAY) if last else ""
     why = "what the last session that was summed up said of itself"
-    return [
-        Line(_SUMMARY, event.agent, one_line(f"{event.body['text']} ({age})"), None, (event.id,), (), why)
-        for event in last
-    ]
+    for event in last:
+        yield Line(_SUMMARY, event.agent, one_line(f"{event.body['text']} ({age})"), None, (event.id,), (), why)
 
 
 def document_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
@@ -159,8 +155,8 @@ def document_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
 def _touched(home: Home, now: int) -> Iterator[Line]:
     """The files that were touched last and whose symbols are known, each with these."""
     with home.views.reading(Documents) as view:
-        there = np.flatnonzero(view.rows["hash"] >= 0)
-        known = {tuple(view.files[row].split("\n", 2)): int(view.rows["seq"][row]) for row in there.tolist()}
+        placed = zip(view.files, view.rows["seq"].tolist(), strict=True)
+        known = {tuple(name.split("\n", 2)): seq for name, seq in placed}
     start = max(home.journal.last_seq() - _RECENT_EVENTS, 0)
     recent = [*home.journal.tail(start, kinds=["tool_used"], projects=home.projects)] if known else []
     touched: dict[int, int] = {}
@@ -181,9 +177,8 @@ def _touched(home: Home, now: int) -> Iterator[Line]:
 
 def _whose(event: Event, text: str) -> tuple[str, str, tuple[str, int] | None]:
     """Owner, text and source of a line; what was only heard names its source beside the agent."""
-    trust = TRUST[source := event.body["source"]]
-    trusted = trust >= TRUST["agent"]
-    return (event.agent, text, None) if trusted else (f"{event.agent}/{source}", text, (event.agent, trust))
+    trust = TRUST[event.body["source"]]
+    return owner_of(event), text, None if trust >= TRUST["agent"] else (event.agent, trust)
 
 
 SUMMARY = Section(
