@@ -42,10 +42,12 @@ def test_imported_runs_route_only_where_they_are_trusted(tmp_path: Path, trust_o
         (report,) = take(lab, made_up(tmp_path / "given"), trust_own=trust_own)
         assert (report.imported, report.problems) == (5, [])
         assert (lab.route("debug this function").model == "ministral-3b") is trust_own
-        assert (lab.matrix().cell("code", "ministral-3b") is not None) is trust_own
-        shown = lab.matrix(heard=True).cell("code", "ministral-3b")
-        assert (shown is not None) is not trust_own
-        assert shown is None or (shown.n, shown.success_rate) == (5, 1.0)
+        own, heard = (
+            [(cell.n, cell.success_rate) for cell in found if (cell.query_type, cell.model) == ("code", "ministral-3b")]
+            for found in (lab.matrix(), lab.matrix(heard=True))
+        )
+        assert bool(own) is trust_own
+        assert heard == ([] if trust_own else [(5, 1.0)])
         assert lab.trace_stats().to_dict()[0]["n"] == 5
         assert lab.verify().ok
 

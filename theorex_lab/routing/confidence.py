@@ -54,10 +54,6 @@ class MatrixResult(Rows[Cell]):
 
     row_class = Cell
 
-    def cell(self, query_type: str, model: str) -> Cell | None:
-        """The cell of a query type and a model; None where there is no evidence."""
-        return next((cell for cell in self if (cell.query_type, cell.model) == (query_type, model)), None)
-
     def __repr__(self) -> str:
         return f"MatrixResult({len(self)} cells, {sum(cell.usable for cell in self)} of them usable)"
 

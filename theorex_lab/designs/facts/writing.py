@@ -213,7 +213,7 @@ def _decide(view: Facts, settings: items.FactSettings, body: Body, *, semantic: 
         return Wrote("", "tension", tuple(doubtful))
     for fact_id, other in near:
         alike = likeness(other, text)
-        if alike >= settings.near_duplicate_threshold and _same_signs(other, text):
+        if alike >= settings.near_duplicate_threshold and _signs(other) == _signs(text):
             return Wrote(fact_id, "near_duplicate", (fact_id,), likeness=round(alike, 3))
     return Wrote("", "written")
 
@@ -249,15 +249,10 @@ def _clash(old: str, new: str) -> bool:
     return plain and one is not None and other is not None and reverses(other, one)
 
 
-def _same_signs(first: str, second: str) -> bool:
-    """Whether two texts have the same numbers, names and signed tokens: else they are two facts, however alike."""
-    return signed_tokens(first) == signed_tokens(second) and _named(first) == _named(second)
-
-
-def _named(text: str) -> frozenset[str]:
-    """Its numbers, and its capitalized words after the first."""
+def _signs(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Its signed tokens; its numbers, and its capitalized words after the first. Two facts differ where these do."""
     named = (word for at, word in enumerate(text.split()) if word[:1].isdigit() or (at and word[:1].isupper()))
-    return frozenset(word.strip(".,;:!?") for word in named)
+    return signed_tokens(text), frozenset(word.strip(".,;:!?") for word in named)
 
 
 SPACES = ("ops", "notes", "self")  # daily notes and notes of the work; facts; MEMORY.md and SOUL.md

@@ -26,8 +26,7 @@ SECTIONS = (
     Section(later(f"{_HERE}.sections:fix_lines"), {FIXED_KIND: "What failed, and what helped"}, _shares({0: 0.0, 1_000: 0.02})),
     Section(later(f"{_HERE}.sections:last_lines"), {LAST: "Where the last session stopped"}, _shares({0: 0.0, 1_000: 0.04, 4_000: 0.02})),
     Section(later(f"{_HERE}.sections:spoken_lines"), {SAID: "Said and decided before"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.46, 4_000: 0.68}), by_event=True),
-    Section(
-        later(f"{_HERE}.sections:file_lines"), {FILE: "Files you will probably need"},
+    Section(later(f"{_HERE}.sections:file_lines"), {FILE: "Files you will probably need"},
         _shares({0: 1.0, 400: 0.9, 1_000: 0.38, 4_000: 0.24}), inline=(FILE,)),
     Section(later(f"{_HERE}.sections:topic_lines"), {TOPIC: "Topics of late"}, _shares({0: 0.0, 1_000: 0.02})))  # fmt: skip
 

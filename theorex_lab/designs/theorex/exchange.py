@@ -222,8 +222,7 @@ def moment_document(record: FlatRecord) -> FlatRecord:
 
 
 AXON, SHARED, STM = "axon.json", "shared-axon.json", "stm.jsonl"
-OBSERVATIONS, MOMENTS = "observations.jsonl", "moments"
-SHORT_TERM = "short-term"
+OBSERVATIONS, MOMENTS, SHORT_TERM = "observations.jsonl", "moments", "short-term"
 _AXONS = (AXON, f"agents/*/{AXON}", f"agents/*/theorex/{AXON}", f"*/theorex/{AXON}")
 
 
@@ -326,8 +325,8 @@ def files_of(path: Path) -> list[Path]:
     axons = [file for pattern in _AXONS for file in sorted(path.glob(pattern))]
     days = sorted(path.glob(f"{SHORT_TERM}/*.jsonl"))
     moments = [] if (path / OBSERVATIONS).exists() else sorted(path.glob(f"{MOMENTS}/*.json"))
-    first, last = ([path / name for name in names] for names in ((OBSERVATIONS, SHARED), (STM,)))
-    return [file for file in [*axons, *first, *moments, *days, *last] if file.exists()]
+    found = [*axons, path / OBSERVATIONS, path / SHARED, *moments, *days, path / STM]
+    return [file for file in found if file.exists()]
 
 
 def _import_file(home: Home, how: Importing, stated: set[str], file: Path, problems: list[str]) -> tuple[int, int]:

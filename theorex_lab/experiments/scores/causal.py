@@ -318,13 +318,9 @@ def score_advice(dataset: str | Log = "taubench_airline", *, seed: int = 0) -> A
     Raises InvalidInput for a log without an attempt that was closed, and as `load_logs` does.
     """
     log = load_logs(dataset)[0] if isinstance(dataset, str) else dataset
-    group = _task_of if log.name == "taubench_airline" else attrgetter("session")
+    # Of a run of tau-bench the task, which every trial repeats.
+    group = (lambda event: event.session.partition("-")[2]) if log.name == "taubench_airline" else attrgetter("session")
     return _score_log(log.name, captured(log, group), seed)
-
-
-def _task_of(event: Event) -> str:
-    """The task of a run of tau-bench, which every trial repeats."""
-    return event.session.partition("-")[2]
 
 
 def _score_log(name: str, tried: Sequence[Tried], seed: int) -> AdviceScore:
