@@ -19,7 +19,7 @@ from theorex_lab import Lab, hook
 from theorex_lab.clock import FixedClock
 from theorex_lab.config import Settings, check_settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.exchange import import_files
+from theorex_lab.designs.theorex.files import import_files
 from theorex_lab.designs.theorex.stages import SharedWeb
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.evolution.cases import Panel, judge

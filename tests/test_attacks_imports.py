@@ -13,7 +13,7 @@ from test_exchange import export, home, take
 from theorex_lab import Lab
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.exchange import _folder_agent
+from theorex_lab.designs.theorex.files import _folder_agent
 from theorex_lab.exchange.files import file_name, portable
 from theorex_lab.exchange.flat_files import MOST_SHOWN, merged
 

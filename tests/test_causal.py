@@ -16,7 +16,7 @@ from tests.conftest import NOW, Run, observation
 from theorex_lab import Lab
 from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
 from theorex_lab.design import Wanted
-from theorex_lab.designs.causal.advice import advice_from, advice_lines
+from theorex_lab.designs.causal.advice import advice_from
 from theorex_lab.designs.causal.capture import infer_outcome_enhanced
 from theorex_lab.designs.causal.items import CausalSettings
 from theorex_lab.designs.causal.keys import (
@@ -25,6 +25,7 @@ from theorex_lab.designs.causal.keys import (
     normalized_signals,
     stable_hash,
 )
+from theorex_lab.designs.causal.sections import advice_lines
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.context import render

@@ -11,7 +11,7 @@ from conftest import NOW, Run
 
 from theorex_lab import Entry, Lab
 from theorex_lab.clock import FixedClock
-from theorex_lab.designs.facts import notes, tree_write
+from theorex_lab.designs.facts import files, notes
 from theorex_lab.designs.facts.facts import check_home
 from theorex_lab.errors import InvalidInput
 
@@ -97,8 +97,8 @@ def test_in_a_project_no_files_are_written_since_they_hold_what_is_of_all(tmp_pa
 
 def test_of_the_folders_alone_nothing_is_taken_in_and_that_is_said(tmp_path: Path) -> None:
     with lived(tmp_path / "one") as lab:
-        documents = list(tree_write.documents(lab.home))
-    tree_write.write_documents(tmp_path / "a", documents)
+        documents = list(files.documents(lab.home))
+    files.write_documents(tmp_path / "a", documents)
     with opened(tmp_path / "two") as other:
         with pytest.raises(InvalidInput, match="where nothing can be taken in"):
             other.import_files(tmp_path / "a", trust_own=True)

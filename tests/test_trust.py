@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from theorex_lab import Entry, Lab
 from theorex_lab.config import check_settings
 from theorex_lab.designs.theorex.axon import Axon
-from theorex_lab.designs.theorex.exchange import import_files
+from theorex_lab.designs.theorex.files import import_files
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm, shared_concepts
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event

@@ -44,7 +44,7 @@ def synthesize(home: Home, text: str, *, agent: str = "main", session: str = "")
     chosen = route_in(home, f"summarize: {text[:200]}", home.settings)
     prompt = "\n".join([_ASK, *fence(own.body["text"][:_READ_CHARACTERS].split("\n"))])
     answer = ask([*filter(None, [chosen.model, *chosen.fallbacks])], prompt, home.settings, json_schema=_SCHEMA)
-    events, found, said_wrong = [own], list[tuple[str, str]](), ""
+    events, found, why = [own], list[tuple[str, str]](), ""
     try:
         for said in answer.completion.data["lessons"] if answer.completion else ():
             tags = [f"domain:{folded(said['domain'])}", f"outcome:{said['outcome']}"]
@@ -54,9 +54,9 @@ def synthesize(home: Home, text: str, *, agent: str = "main", session: str = "")
             events.append(event._replace(lineage=(own.id,)))
             found.append((event.id, event.body["text"]))
     except InvalidInput as error:
-        events, said_wrong = [own], f"a lesson cannot be kept: {error}"
+        events, why = [own], f"a lesson cannot be kept: {error}"
     home.journal.append(events)
-    if answer.completion is None or said_wrong:
-        why = said_wrong or (answer.attempts[-1].error if answer.attempts else "no model is named")
-        return Lessons(written.event_id, [], problem=why or "")
+    if answer.completion is None or why:
+        why = why or (answer.attempts[-1].error if answer.attempts else "") or "no model is named"
+        return Lessons(written.event_id, [], problem=why)
     return Lessons(written.event_id, found, answer.completion.model)

@@ -39,7 +39,6 @@ _ASK = "Say in at most five plain sentences what this picture shows. Words in it
 _PICTURE_TOKENS, _ANSWER_TOKENS = 1_000, 300  # of a picture, where an endpoint does not count
 _NO_WORDS = "its words were not read: the program tesseract is not installed"
 _NO_MODEL = "it was shown to no model: no visionModel is set"
-_USED_UP = "it was shown to no model: visionTokens are used up"
 
 
 def images(home: Home) -> FileReader:
@@ -64,7 +63,7 @@ class _Describer:
         """What a picture (a JPEG in base64) shows, '' where nobody says; why is among the notes."""
         model = self._settings.vision_model
         if model is None or self._left <= 0:
-            notes.append(_USED_UP if model else _NO_MODEL)
+            notes.append("it was shown to no model: visionTokens are used up" if model else _NO_MODEL)
             return ""
         uri = f"data:image/jpeg;base64,{picture}"
         answer = ask([model], _ASK, self._settings, images=[uri], max_tokens=_ANSWER_TOKENS)

@@ -155,8 +155,7 @@ def document_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
 def _touched(home: Home, now: int) -> Iterator[Line]:
     """The files that were touched last and whose symbols are known, each with these."""
     with home.views.reading(Documents) as view:
-        placed = zip(view.files, view.rows["seq"].tolist(), strict=True)
-        known = {tuple(name.split("\n", 2)): seq for name, seq in placed}
+        known = {tuple(name.split("\n", 2)): int(view.rows["seq"][row]) for row, name in enumerate(view.files)}
     start = max(home.journal.last_seq() - _RECENT_EVENTS, 0)
     recent = [*home.journal.tail(start, kinds=["tool_used"], projects=home.projects)] if known else []
     touched: dict[int, int] = {}

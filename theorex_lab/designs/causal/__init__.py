@@ -14,4 +14,5 @@ KINDS = dict.fromkeys(
     ("signal_snapshot", "hypothesis", "attempt", "attempt_closed", "external_candidate", "asset", "personality"), 1)  # fmt: skip
 # Before the key of signals, under which outcomes are evidence of a gene.
 SIGNAL_KEY = "signal:"
+SIGNALS = f"causal/{SIGNAL_KEY}"  # as the table of evidence has it
 SUCCESS, FAILED = "success", "failed"

@@ -1,31 +1,24 @@
-"""Which gene to try for signals, and which not to, by what came of them before; and what contexts tell of it."""
+"""Which gene to try for signals, and which not to, by what came of them before."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.design import OPTION_KEY, Line, Wanted
-from theorex_lab.designs.causal import SIGNAL_KEY
+from theorex_lab.design import OPTION_KEY
+from theorex_lab.designs.causal import SIGNALS
 from theorex_lab.designs.causal.capture import checked_id, signal_member
-from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
-from theorex_lab.designs.causal.graph import assets_of
-from theorex_lab.designs.causal.items import CausalSettings, causal_settings, gene_text
+from theorex_lab.designs.causal.items import CausalSettings, causal_settings
 from theorex_lab.designs.causal.keys import NO_SIGNALS, compute_signal_key, normalized_signals
 from theorex_lab.home import Home
 from theorex_lab.memory.evidence import EvidenceTable, Option, cheapest_not_worse, evidence_view, expected_success
-from theorex_lab.memory.filling import age_in_words
-from theorex_lab.memory.retrieve import Searcher
-from theorex_lab.text.line import one_line
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-_PREFIX = "causal/"
-_SIGNALS = _PREFIX + SIGNAL_KEY
+_OPTION = f"causal/{OPTION_KEY}"
 _TOLD_FROM = 5  # attempts from which a gene may be preferred for what it costs
 _MOST_BANS_TOLD = 6
 
@@ -106,8 +99,8 @@ def records(table: EvidenceTable, signals: Sequence[str], ids: Sequence[str], se
             now: int) -> dict[str, GeneRecord]:  # fmt: skip
     """What is known of each gene for these signals: under their own key, and under keys alike by `settings.similarity`."""
     parts = set(normalized_signals(signals)) or {NO_SIGNALS}
-    here = _here(table, *table.alike(_SIGNALS, parts, settings.similarity), settings, now)
-    rows = {gene: row for gene in ids if (row := table.row(_PREFIX + OPTION_KEY, gene)) is not None}
+    here = _here(table, *table.alike(SIGNALS, parts, settings.similarity), settings, now)
+    rows = {gene: row for gene in ids if (row := table.row(_OPTION, gene)) is not None}
     elsewhere = table.runs(np.array([*rows.values()], np.int64))
     _, rates, values = expected_success(elsewhere, now, settings.gene_half_life_days)
     priors = dict(zip(rows, zip(values.tolist(), rates.tolist(), elsewhere.n.tolist(), strict=True), strict=True))
@@ -154,71 +147,3 @@ def is_banned(record: GeneRecord, settings: CausalSettings) -> bool:
     if record.attempts >= settings.ban_attempts:
         return record.rate < settings.ban_below
     return record.prior_attempts >= settings.prior_ban_attempts and record.prior_rate < settings.prior_ban_below
-
-
-HELPED, BANNED = "gene", "banned"  # kinds of lines
-_MOST_HITS, _LINE_CHARACTERS = 100, 400
-_HELPED_FROM = 0.5  # success so far from which a gene is told as one that helped
-_WHERE = ("command:", "class:", "query_type:", "tool:")
-
-
-class _Known(NamedTuple):
-    """What a gene did over all signals. where: what it was tried after.  rate: (successes + 1) / (n + 2); aged, the value.  last: µs."""
-
-    gene: str
-    where: str
-    n: float
-    successes: float
-    rate: float
-    value: float
-    last: int
-
-
-def advice_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
-    """What helped, and what failed too often, of the project's own genes; for a query those that fit it, best first.
-
-    What only a file says of a gene is not told: it may be anybody's words under the id of one that is known here.
-    """
-    genes = {gene["id"]: gene for gene in assets_of(home, own=True)}
-    known = {found.gene: found for found in _known(home, set(genes), wanted.now)}
-    order: Iterable[str] = sorted(known, key=lambda gene: (-known[gene].value, -known[gene].last, gene))
-    if wanted.query:
-        hits = Searcher(home).search(wanted.query, kinds=(HELPED,), limit=_MOST_HITS, projects=home.projects)
-        order = [hit.id for hit in hits if hit.id in known]
-    settings = causal_settings(home)
-    for gene in order:
-        banned = known[gene].n >= settings.ban_attempts and known[gene].rate < settings.ban_below
-        if banned or (known[gene].rate >= _HELPED_FROM and genes[gene].get("strategy") not in ([AGAIN], [WITHOUT])):
-            yield _line(BANNED if banned else HELPED, genes[gene], known[gene], wanted.now)
-
-
-def _line(kind: str, gene: dict[str, Any], known: _Known, now: int) -> Line:
-    age = age_in_words((now - known.last) / MICROSECONDS_PER_DAY)
-    often = f"failed {known.n - known.successes:.0f}" if kind == BANNED else f"worked {known.successes:.0f}"
-    text = one_line(f"{known.where}: {gene_text(gene)} ({often} of {known.n:.0f} times, {age})", _LINE_CHARACTERS)
-    return Line(kind, "main", text, None, (gene["id"],), (), f"expected success {known.value:.2f}")
-
-
-def _known(home: Home, genes: set[str], now: int) -> Iterator[_Known]:
-    with home.views.reading(evidence_view(home)) as evidence:
-        cells, days = evidence.table.cells(_SIGNALS), causal_settings(home).edge_half_life_days
-        aged = evidence.table.cells(_SIGNALS, now=now, half_life_days=days)
-    by_gene: dict[str, list[int]] = {}
-    for row, option in enumerate(cells.options):
-        if option in genes:
-            by_gene.setdefault(option, []).append(row)
-    for gene, rows in by_gene.items():
-        n, hits, newest = cells.n[rows].sum(), cells.successes[rows].sum(), rows[int(cells.last[rows].argmax())]
-        rate, left = float((hits + 1) / (n + 2)), float(aged.n[rows].sum() / n)
-        yield _Known(gene, _where(cells.keys[newest]), n, hits, rate, rate * left, int(cells.last[newest]))
-
-
-def _where(key: str) -> str:
-    """What signals tell in words that are no tool's own.
-
-    >>> _where("causal/signal:class:a failed test|command:go test|log_error|tool:bash")
-    'after go test: a failed test'
-    """
-    parts = dict(part.partition(":")[::2] for part in key.removeprefix(_SIGNALS).split("|") if part.startswith(_WHERE))
-    called = parts.get("command") or parts.get("tool") or parts.get("query_type")
-    return f"after {called or 'an error'}{': ' + parts['class'] if 'class' in parts else ''}"

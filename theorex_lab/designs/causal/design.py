@@ -14,7 +14,7 @@ DESIGN = Design(
     name="causal", face=later(f"{_HERE}.face:Causal"), kinds=KINDS, settings=CausalSettings, leads=False,
     views=lambda: [object_at(f"{_HERE}.{place}") for place in ("graph:Graph", "filling:Failures")],
     items=(OBSERVATION, GENE, CAPSULE, ATTEMPT), evidence={"attempt_closed": runs_of},
-    sections=(Section(later(f"{_HERE}.advice:advice_lines"), _TITLES, lambda _: 0.6),),
+    sections=(Section(later(f"{_HERE}.sections:advice_lines"), _TITLES, lambda _: 0.6),),
     flush=later(f"{_HERE}.filling:fill"),
     steps=(NightStep("attempts", later(f"{_HERE}.filling:fill_at_night")), NightStep("genes", later(f"{_HERE}.genes:tend_at_night"))),
     audit=AuditPart(READ_FROM, audit_telling("state", "why", "asset", "external")),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.designs.causal import FAILED, SIGNAL_KEY
+from theorex_lab.designs.causal import FAILED, SIGNALS
 from theorex_lab.designs.causal.advice import get_advice, is_banned, records
 from theorex_lab.designs.causal.capture import (
     CATEGORIES,
@@ -336,11 +336,11 @@ def task_match(home: Home, signals: Sequence[str]) -> float:
 
     .6 of the success rate under signals alike from .15 (Laplace), and .4 of the share of the signals under which anything succeeded.
     """
-    parts, prefix = set(normalized_signals(checked_signals(signals))), f"causal/{SIGNAL_KEY}"
+    parts = set(normalized_signals(checked_signals(signals)))
     with home.views.reading(evidence_view(home)) as evidence:
         table = evidence.table
-        runs = table.runs(table.alike(prefix, parts, _TASK_LIKENESS)[0])
-        known = [table.runs(table.alike(prefix, {part}, _ANY_LIKENESS)[0]).successes.any() for part in parts]
+        runs = table.runs(table.alike(SIGNALS, parts, _TASK_LIKENESS)[0])
+        known = [table.runs(table.alike(SIGNALS, {part}, _ANY_LIKENESS)[0]).successes.any() for part in parts]
     rate = (runs.successes.sum() + 1) / (runs.n.sum() + 2) if len(runs.n) else 0.0
     return float(0.6 * rate + 0.4 * sum(known) / max(len(parts), 1))
 

@@ -13,8 +13,9 @@ import click
 
 from theorex_lab.console import Command, command, emit, fail, group, keeps_secrets, one_row, open_lab, reads_project
 from theorex_lab.console.options import OWN_AGENT, own_agent
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, notes, tree_write
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, notes
 from theorex_lab.designs.facts.facts import check_home
+from theorex_lab.designs.facts.files import Document, self_documents, write_documents
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import TRUST
@@ -53,13 +54,13 @@ def _writing(write: Callable[..., Event], details: str, *keys: str) -> Callable[
     return run
 
 
-def _rendering(documents: Callable[[Home], Iterable[tree_write.Document]]) -> Callable[..., Told]:
+def _rendering(documents: Callable[[Home], Iterable[Document]]) -> Callable[..., Told]:
     def run(home: Home, folder: Path) -> Told:
         """A file that is there is replaced.
 
         JSON: {files}
         """
-        files = tree_write.write_documents(folder, documents(home)).files
+        files = write_documents(folder, documents(home)).files
         return {"files": files}, "\n".join(f"{count:8d}  {name}" for name, count in files.items()) or "nothing yet"
 
     return run
@@ -141,7 +142,7 @@ fact_self = group(
         "add", _writing(notes.add_line, "A line of --text, or of --fact, which this promotes. Content flows from notes to facts to these files, never back.", "file", "text", "undo"), OWN_AGENT, _FROM, click.option("--file", type=click.Choice(notes.FILES), default="MEMORY", help="Which file."),
         click.option("--text", default="", help="The line."), click.option("--fact", default="", metavar="ID", help="A fact to promote."),
         click.option("--undo", is_flag=True, help="Take the line out."), about="Add a line to MEMORY.md or SOUL.md."),
-    _made("render", _rendering(tree_write.self_documents), _FOLDER, about="Write MEMORY.md and SOUL.md."))  # fmt: skip
+    _made("render", _rendering(self_documents), _FOLDER, about="Write MEMORY.md and SOUL.md."))  # fmt: skip
 
 
 waiting = threading.Event()  # nobody sets it: a signal ends the wait

@@ -8,7 +8,7 @@ from theorex_lab.search.items import OBSERVATION
 _HERE = "theorex_lab.designs.facts"
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
 READ_FROM = {kind: (kind,) for kind in ("fact_superseded", "tension_noted", "entity_archived")}
-TREES = FileLayout("", later(f"{_HERE}.tree_write:export_tree"))
+TREES = FileLayout("", later(f"{_HERE}.files:export_tree"))
 DESIGN = Design(
     name="facts", face=later(f"{_HERE}.face:FactsMemory"), kinds=KINDS, leads=False, settings=FactSettings, files=(TREES,),
     views=lambda: [object_at(f"{_HERE}.{place}") for place in ("facts:Facts", "channels:Channels", "notes:Notes")],

@@ -135,7 +135,7 @@ def boot_aware(agent: str | None, model: str) -> None:
 
     JSON: {text, concepts, fixes, agents, tokens, items, parts, model}
     """
-    from theorex_lab.designs.theorex.context import BUDGETS
+    from theorex_lab.designs.theorex.sections import BUDGETS
 
     theorex, name = open_lab().theorex, own_agent(agent)
     context = theorex.boot_aware(model, agent=name)

@@ -27,14 +27,14 @@ def _several(module: str, *names: str) -> list[Callable[..., Any]]:
 
 FILES = parts.FileLayout(
     "axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments/*.json, short-term/*.jsonl, stm.jsonl",
-    *_several("exchange", "export_files", "files_of", "import_files", "places", "export_places", "in_places"))  # fmt: skip
+    *_several("files", "export_files", "files_of", "import_files", "places", "export_places", "in_places"))  # fmt: skip
 DESIGN = parts.Design(
     name="theorex", face=_own("face:Theorex"), tools=_own("tools:tools"), kinds=KINDS, upcasters=UPCASTERS, leads=False,
-    events=parts.EventsPart(settled=_own("exchange_read:settled")),
+    events=parts.EventsPart(settled=_own("files_read:settled")),
     views=lambda: [parts.object_at(f"theorex_lab.designs.theorex.{place}") for place in _VIEWS],
     items=(OBSERVATION, CONCEPT, MOMENT), search=parts.SearchPart(*_several("answers", "asleep", "shared_documents", "related")),
     sections=(
-        parts.Section(_own("context:sentence_lines"), TITLES, always=True), parts.Section(_own("context:concept_lines"))),
+        parts.Section(_own("sections:sentence_lines"), TITLES, always=True), parts.Section(_own("sections:concept_lines"))),
     reminders=_own("upkeep:reminders"), agents=_own("upkeep:agents_of"), status=_own("answers:status"), files=(FILES,),
     steps=(
         parts.NightStep("refine", _own("upkeep:refine_all"), before_gate=True),

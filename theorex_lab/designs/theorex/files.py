@@ -331,7 +331,7 @@ def files_of(path: Path) -> list[Path]:
 
 def _import_file(home: Home, how: Importing, stated: set[str], file: Path, problems: list[str]) -> tuple[int, int]:
     """Import one file; what cannot be read is noted."""
-    from theorex_lab.designs.theorex import exchange_read as reading
+    from theorex_lab.designs.theorex import files_read as reading
 
     kind = _kind(file)
     if kind == AXON:
