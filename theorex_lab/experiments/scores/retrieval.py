@@ -1,5 +1,6 @@
 """How well search finds the texts that answer questions: every method through the search that ships, in a home of its own.
 
+>>> from theorex_lab.design import Probe
 >>> from theorex_lab.journal.event import new_event
 >>> from theorex_lab.search.embed import HashedNgramEmbedder
 >>> said = [new_event("observation", {"text": text}, agent="main", at=1) for text in ("the port is 8080", "it rains")]
