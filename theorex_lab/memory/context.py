@@ -99,13 +99,13 @@ def choose(home: Home, now: int, *, more: Sections = (), tokens: int | None = No
     said = _proven_first(home, as_marked(home, [line for line in given if line.kind in titles]))
     known = as_marked(home, [line for line in given if line.kind not in titles], as_markdown)
     room = Room(wanted.tokens, used=_heading_tokens(wanted.tokens) if _has_shares(home) else HEADING_TOKENS)
-    there: set[str] = set()
-    shares = [_Share(home, section, wanted, there) for section in shared]
+    there, said_first = set[str](), set[str]()
+    shares = [_Share(home, section, wanted, there, said_first) for section in shared]
     for share in shares:
         share.take(room, int(wanted.tokens * share.of_budget))
+        said_first.update(event for line in share.taken if share.section in more for event in line.events)
     told = room.take(said, at_most=room.left // 2)
-    shared_heard = [line for share in shares for line in share.heard]
-    heard = room.take_hearsay([*said, *shared_heard] if query else [*shared_heard, *said])  # what fits the query first
+    heard = room.take_hearsay([*(line for share in shares for line in share.heard), *said])
     listed = room.take(known) + room.take_hearsay(known)
     for share in sorted(shares, key=lambda share: -share.of_budget):
         share.take(room, room.left)
@@ -133,10 +133,10 @@ def _proven_first(home: Home, lines: list[Line]) -> list[Line]:
 class _Share:
     """The part of a context that a section has for itself, and the trusted lines that found room in it."""
 
-    def __init__(self, home: Home, section: Section, wanted: Wanted, there: set[str]) -> None:
-        """`there`: items that a section shows, which no other shows again."""
+    def __init__(self, home: Home, section: Section, wanted: Wanted, there: set[str], said: set[str]) -> None:
+        """`there`: items that a section shows, which no other shows again; said: events likewise, told word for word."""
         assert section.share is not None
-        self.section, self.of_budget, self._there = section, section.share(wanted.tokens), there
+        self.section, self.of_budget, self._there, self._said = section, section.share(wanted.tokens), there, said
         lines = _proven_first(home, as_marked(home, list(islice(section.lines(home, wanted), _MOST_LINES))))
         self.heard = [line for line in lines if not line.trusted]
         self._waiting = deque(line for line in lines if line.trusted)
@@ -149,7 +149,7 @@ class _Share:
         start = left
         while self._waiting and left > _LEAST_BYTES:
             line = self._waiting.popleft()
-            if not self._there.isdisjoint((*line.items, *line.events)):
+            if not (self._there.isdisjoint(line.items) and self._said.isdisjoint(line.events)):
                 continue
             if (price := self._price(line)) > left:
                 passed.append(line)

@@ -24,8 +24,7 @@ SUMMARY_TAG = "session-summary"
 # What a session's summary tells, and the type of observation that each is.
 SUMMED_UP = {"investigated": "discovery", "learned": "decision", "completed": "feature", "next": "change"}
 _DOCUMENT, _SUMMARY = "document", "summary"  # kinds of lines
-_SMALLEST = 400  # tokens of a context from which a summary has room of its own
-_MOST_FOUND, _MOST_FILES, _MOST_SYMBOLS, _RECENT_EVENTS = 3, 5, 12, 2_000
+_MOST_FOUND, _MOST_FILES, _MOST_SYMBOLS, _RECENT_EVENTS = 3, 3, 12, 2_000
 
 
 class Part(NamedTuple):
@@ -181,5 +180,6 @@ def _whose(event: Event, text: str) -> tuple[str, str, tuple[str, int] | None]:
 
 
 SUMMARY = Section(
-    summary_lines, {_SUMMARY: "How the last session summed itself up"}, lambda tokens: 0.1 if tokens >= _SMALLEST else 0.0)  # fmt: skip
-DOCUMENTS = Section(document_lines, {_DOCUMENT: "Documents and code"})
+    summary_lines, {_SUMMARY: "How the last session summed itself up"}, lambda tokens: 0.1 if tokens >= 400 else 0.0)  # fmt: skip
+# What is trusted of it has what others leave; what was heard comes first of that.
+DOCUMENTS = Section(document_lines, {_DOCUMENT: "Documents and code"}, lambda _: 0.0)

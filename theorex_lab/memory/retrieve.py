@@ -18,7 +18,7 @@ from theorex_lab.search.blend import Passages, WordScores, blend, likeliest, sho
 from theorex_lab.search.embed import Matrix
 from theorex_lab.search.fuse import Ids, Mask, Scores, best_first, fuse_reciprocal_rank
 from theorex_lab.search.index import ItemIndex
-from theorex_lab.search.items import OWN_ITEMS, shown_text
+from theorex_lab.search.items import OWN_ITEMS, SYMBOL
 from theorex_lab.search.lexical import tokenize
 
 MAX_RESULTS = 1_000
@@ -277,7 +277,10 @@ class Searcher:
                 continue  # erased since the index was looked into
             score = round(float(ranked.scores[row]), 6)
             kind = index.kind_of(document)
-            hit = Hit(item.item_id, kind, shown_text(kind, item.text), event.agent, score, item.about, event.at)
+            text = (
+                item.text.partition("\n· ")[0] if kind == SYMBOL.name else item.text
+            )  # the words of its source are no text
+            hit = Hit(item.item_id, kind, text, event.agent, score, item.about, event.at)
             yield hit, event.id, {name: round(float(part[row]), 4) for name, part in ranked.parts.items() if part[row]}
 
 

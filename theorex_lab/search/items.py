@@ -108,11 +108,6 @@ def _parts(code: bool) -> Callable[[Event], Iterable[ItemText]]:
     return texts
 
 
-def shown_text(kind: str, text: str) -> str:
-    """The text of a hit without what of a symbol is only searched: the words of its source."""
-    return text.partition("\n· ")[0] if kind == SYMBOL.name else text
-
-
 def _gone(event: Event) -> Iterable[str]:
     return list(event.body["gone"])
 
