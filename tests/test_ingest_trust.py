@@ -77,7 +77,7 @@ def test_what_the_user_trusts_is_no_hearsay(lab: Lab, run: Run, tmp_path: Path) 
     lab.ingest(given, trust_own=True)
     text = lab.context("how do we deploy").text
     assert "The deploy needs a green lamp." in text
-    assert "## Documents and code" in text
+    assert "Documents and code:" in text
     assert "Heard" not in text
     assert run("ingest", "--trust-own", "--agent", "sage", str(given)).code == 0
     kept = {event.agent: event.body["source"] for event in lab.journal.tail(0, kinds=["document"])}
