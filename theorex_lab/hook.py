@@ -224,15 +224,11 @@ def _is_old(path: str) -> bool:
 
 def _start(home: str, words: list[str]) -> None:
     """Start a command of theorex that outlives this process and writes to the log."""
-    import subprocess
-
     from theorex_lab.journal.files import open_private
+    from theorex_lab.processes import start_in_background
 
     with open(_log_path(home), "ab", opener=open_private) as log:
-        # In the home, not in the agent's folder: `python -m` would import modules that lie there.
-        command, flags = [sys.executable, "-m", "theorex_lab", *words], getattr(subprocess, "DETACHED_PROCESS", 0)
-        files: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": log, "stderr": log}
-        subprocess.Popen(command, cwd=home, **files, start_new_session=True, creationflags=flags)
+        start_in_background(words, home, log)
 
 
 def _read(stream: BinaryIO) -> bytes | None:

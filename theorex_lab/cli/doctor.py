@@ -19,6 +19,7 @@ from theorex_lab.console import command, emit, named_home
 from theorex_lab.errors import TheorexError
 from theorex_lab.evolution.failures import is_reached
 from theorex_lab.lab import Lab
+from theorex_lab.processes import find_program
 
 Found = dict[str, str]  # level (ok, warning, problem), what it is about, what is said of it, what to do
 
@@ -94,7 +95,7 @@ def _forms() -> Iterator[Found]:
         missing = [name for name in packages.split() if find_spec(name) is None]
         said = f"cannot be taken in without {', '.join(missing)}" if missing else "can be taken in"
         yield _found(what, said, f'pip install "theorex-lab[{extra}]"', warning=bool(missing))
-    said = "are read" if shutil.which("tesseract") else "are not read: the program tesseract is not there"
+    said = "are read" if find_program("tesseract") else "are not read: the program tesseract is not there"
     yield _found("words in pictures", said, "install tesseract (Debian: tesseract-ocr)", warning="not" in said)
 
 

@@ -22,6 +22,7 @@ from theorex_lab.console.options import agent_option
 from theorex_lab.errors import ConfigError, InvalidInput, StorageError
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.files import write_atomically, writing
+from theorex_lab.processes import script_beside_python
 
 # Newer ones stand last: installed over older ones they come out where a first installation puts them.
 EVENTS = (
@@ -131,8 +132,7 @@ def _absolute(home: str) -> str:
 
 
 def _program(name: str) -> str:
-    program = Path(sys.executable).absolute().parent / (f"{name}.exe" if sys.platform == "win32" else name)
-    return str(program) if program.is_file() else name
+    return script_beside_python(name) or name
 
 
 def install(text: str | None, hook: str | None) -> str:

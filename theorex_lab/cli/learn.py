@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from theorex_lab.cli import open_lab
 from theorex_lab.console import command, emit, fail, given_options, keeps_secrets, named_home, one_row, tends_project
 from theorex_lab.console.options import ANY_AGENT, OWN_AGENT, REVIEWER, SESSION, NumberType, agent_option, own_agent
 from theorex_lab.errors import InvalidInput
+from theorex_lab.processes import theorex_command
 
 if TYPE_CHECKING:
     from theorex_lab.evolution.cases import Judged, TraceReviewRecord
@@ -272,9 +272,7 @@ def schedule(kind: str, at: str) -> None:
     if (found := _TIME.fullmatch(at)) is None:
         raise click.BadParameter(f"got {at!r}; allowed are 00:00 to 23:59", param_hint="--at")
     home = str(Path(named_home()).expanduser().absolute())
-    script = Path(sys.executable).with_name("theorex")  # the absolute command of this environment
-    program = [str(script)] if script.is_file() else [sys.executable, "-m", "theorex_lab"]
-    words = [*program, "--home", home, "nightly", "--agent", ALL]
+    words = [*theorex_command(), "--home", home, "nightly", "--agent", ALL]
     if any(character in word for word in words for character in "\r\n"):
         raise InvalidInput(f"got the home {home!r}; allowed is a path without line breaks")
     hour, minute = map(int, found.groups())

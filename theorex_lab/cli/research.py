@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ from theorex_lab.cli import open_lab, write_picture
 from theorex_lab.console import command, emit, given_options, one_row, write_whole
 from theorex_lab.console.options import PICTURE, SEED
 from theorex_lab.errors import InvalidInput
+from theorex_lab.processes import become_python, python_command, worker_pool
 
 if TYPE_CHECKING:
     from theorex_lab.experiments.scores.compare import Comparison
@@ -126,23 +126,21 @@ def lab(port: int | None, no_browser: bool, folder: str | None, more: tuple[str,
     """Runs until you stop it with Ctrl-C. The address that is printed holds a token made for this run. Told to end, by
     `kill` or a terminal that closes, its kernels end with it.
 
-    What stands after -- goes to the server as it is, for instance: theorex lab -- --allow-root
+    What stands after -- goes to the server as it is, for instance: theorex lab -- --allow-root; a path in it is a whole
+    one, since the server does not run in your folder and reads nothing there.
 
     JSON: {folder, command}
     """
-    where = _notebooks(Path(folder) if folder else None)
+    where = _notebooks(Path(folder) if folder else None).resolve()
     given = [*([f"--ServerApp.port={port}"] if port else []), *(["--no-browser"] if no_browser else []), *more]
-    arguments = [sys.executable, "-m", "jupyterlab", f"--ServerApp.root_dir={where}", *given]
+    arguments = python_command("jupyterlab", f"--ServerApp.root_dir={where}", *given)
     emit({"folder": str(where), "command": arguments}, f"notebooks in {where}")
     _become(arguments)
 
 
 def _become(arguments: list[str]) -> None:
-    """Run the server in the place of this process, which then has its number, its signals and its exit code."""
-    sys.stdout.flush()
-    if os.name == "nt":  # where the shell would not wait for it
-        sys.exit(subprocess.call(arguments))
-    os.execv(arguments[0], arguments)
+    """Run the server in the place of this process; kernels run in their notebook's folder, the server does not."""
+    become_python(arguments)
 
 
 def _notebooks(folder: Path | None) -> Path:
@@ -190,7 +188,6 @@ def compare(logs: tuple[str, ...], designs: tuple[str, ...], budgets: str, every
 
     JSON: {logs, designs, paired, trials}
     """
-    from concurrent.futures import ProcessPoolExecutor
     from contextlib import nullcontext
 
     from theorex_lab.experiments.data.logs import load_logs
@@ -204,7 +201,7 @@ def compare(logs: tuple[str, ...], designs: tuple[str, ...], budgets: str, every
     found = [log for name in logs for log in load_logs(name)]
     if out:
         _check_out(out)
-    with ProcessPoolExecutor(workers) if workers > 1 else nullcontext() as pool:
+    with worker_pool(workers) if workers > 1 else nullcontext() as pool:
         compared = run(found, designs, _numbers(budgets), every_days, seed, timeout=timeout, executor=pool)
     if out:
         compared.save(out)

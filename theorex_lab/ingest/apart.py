@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import threading
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from theorex_lab.design import object_at
 from theorex_lab.errors import InvalidInput
+from theorex_lab.processes import start_python
+
+if TYPE_CHECKING:
+    from theorex_lab.processes import Process
 
 _MOST_BYTES, _SECONDS = 2 << 30, 60.0
-_PROCESSES: dict[str, subprocess.Popen[bytes]] = {}
+_PROCESSES: dict[str, Process] = {}
 
 
 def call_apart(place: str, suffix: str, content: bytes, *, seconds: float = _SECONDS) -> Any:
@@ -23,8 +26,8 @@ def call_apart(place: str, suffix: str, content: bytes, *, seconds: float = _SEC
     """
     process = _PROCESSES.get("it")
     if process is None or process.poll() is not None:
-        how: dict[str, Any] = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-        process = _PROCESSES["it"] = subprocess.Popen([sys.executable, "-m", __name__], **how)
+        process = start_python(__name__)
+        _PROCESSES["it"] = process
     assert process.stdin is not None
     assert process.stdout is not None
     timer = threading.Timer(seconds, process.kill)

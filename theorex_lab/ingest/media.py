@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import os
-import shutil
 import warnings
 from collections.abc import Iterator
 from functools import partial
@@ -18,6 +17,7 @@ from theorex_lab.home import Home
 from theorex_lab.ingest.apart import call_apart
 from theorex_lab.ingest.documents import FileReader
 from theorex_lab.memory.documents import Part
+from theorex_lab.processes import find_program
 from theorex_lab.text.line import count_tokens, folded
 
 if TYPE_CHECKING:
@@ -122,9 +122,11 @@ def _seen(picture: Image) -> dict[str, Any]:
     """The words in a picture (None where tesseract is not installed), and a small JPEG of it in base64."""
     words: str | None = None
     plain = picture.convert("RGB")
-    if shutil.which("tesseract"):
+    program = find_program("tesseract")
+    if program is not None:
         import pytesseract  # type: ignore[import-untyped]
 
+        pytesseract.pytesseract.tesseract_cmd = program
         words = pytesseract.image_to_string(plain, timeout=_OCR_SECONDS)
     plain.thumbnail((_SIDE, _SIDE))
     small = io.BytesIO()

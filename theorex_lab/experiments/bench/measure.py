@@ -1,8 +1,5 @@
 """How a row is measured, turn by turn with its peer in one run, and on what: made-up memories, the same for the same seed."""
 
-import os
-import subprocess
-import sys
 import time
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -22,6 +19,7 @@ from theorex_lab.errors import TheorexError
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.lab import Lab
+from theorex_lab.processes import python_program, python_variables, run_program
 from theorex_lab.search.embed import Embedder, EmbedderKind, bundled_embedder
 
 NOW_TEXT = "2026-03-01T09:00:00Z"
@@ -29,7 +27,7 @@ NOW = FixedClock.at(NOW_TEXT).now()
 DIMENSIONS = 384
 _COMMONEST = 50  # ranks of words left out at the top of Zipf's law: those of the stop words
 Matrix = NDArray[np.float32]
-PYTHON = sys.executable
+PYTHON = python_program()
 Timed = Callable[[], object]
 Meter = Callable[[Timed], float]
 
@@ -198,17 +196,19 @@ def in_turn(call: Callable[[Any], object], things: Sequence[Any]) -> Timed:
 
 def run(*command: str | Path, given: bytes = b"", cwd: Path | None = None) -> bytes:
     """What a process prints, run as a user's is: its modules compiled, offline. Raises TheorexError where it fails."""
-    done = subprocess.run(command, input=given, env=environment(), cwd=cwd, capture_output=True, check=False)
-    if done.returncode:
-        said = done.stderr.decode(errors="replace").strip()[-500:]
-        raise TheorexError(f"{' '.join(map(str, command))[:200]} ended with code {done.returncode}: {said}")
-    return done.stdout
+    program, *arguments = command
+    done = run_program(str(program), arguments, variables=environment(), folder=cwd, given=given)
+    if done.code:
+        said = done.errors.decode(errors="replace").strip()[-500:]
+        raise TheorexError(f"{' '.join(map(str, command))[:200]} ended with code {done.code}: {said}")
+    return done.output
 
 
 def environment() -> dict[str, str]:
     """The variables of a process that is measured; none of its imports asks the network for a model."""
-    kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
-    return {**kept, "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(Path(__file__).parents[3])}
+    variables = python_variables(HF_HUB_OFFLINE="1", PYTHONPATH=str(Path(__file__).parents[3]))
+    variables.pop("PYTHONDONTWRITEBYTECODE", None)
+    return variables
 
 
 def theorex(home: Path, *arguments: str) -> tuple[str, ...]:
