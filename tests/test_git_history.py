@@ -342,6 +342,15 @@ def test_a_name_that_is_made_again_after_it_was_deleted_is_there(repository: Pat
     assert [each.gone for each in commits] == [{"a"}, {"a"}, frozenset()]
 
 
+def test_a_name_that_is_made_again_in_the_commit_that_renames_is_another_file(repository: Path) -> None:
+    write(repository, "a", "one\ntwo\nthree\n")
+    commit(repository, 0)
+    git(repository, "mv", "a", "b")
+    write(repository, "a", "of another kind\n")
+    commit(repository, 1)
+    assert files(git_commits(repository)) == [[("A", "b")], [("A", "a"), ("R", "b")]]
+
+
 def test_a_copy_is_no_rename(repository: Path) -> None:
     write(repository, "a", "one\n" * 9)
     commit(repository, 0)

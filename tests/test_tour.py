@@ -139,6 +139,31 @@ def test_no_repository_and_no_folder(tmp_path: Path, monkeypatch: Any) -> None:
         transcripts_of(tmp_path / "plain")
 
 
+def test_a_file_that_was_renamed_has_its_name_of_now_and_one_that_is_gone_none(tmp_path: Path) -> None:
+    for number in range(40):
+        files = {"lib/core.py": f"core {number}\n" * 9, f"docs/page{number % 5}.md": f"{number}"}
+        if number < 30:
+            files["old/tool.py"] = f"tool {number}\n" * 9
+        if number == 0:
+            subprocess.run(["git", "init", "-q", str(tmp_path / "moved")], check=True, capture_output=True)
+        _commit(tmp_path / "moved", number, f"change {number}", files)
+    (tmp_path / "moved" / "src").mkdir()
+    (tmp_path / "moved" / "lib" / "core.py").rename(tmp_path / "moved" / "src" / "core.py")
+    (tmp_path / "moved" / "old" / "tool.py").unlink()
+    _commit(tmp_path / "moved", 40, "move the core", {})
+    for number in range(41, 46):
+        _commit(tmp_path / "moved", number, f"change {number}", {f"docs/page{number % 5}.md": f"{number}"})
+    history = history_of(tmp_path / "moved")
+    assert {"src/core.py", "old/tool.py"} < set(history.log.items)
+    assert "lib/core.py" not in history.log.items
+    named = {path for line in history.lived.lines for path in line.edits}
+    assert named == {"src/core.py", *(f"docs/page{page}.md" for page in range(5))}
+    context = run_tour(tmp_path / "moved").context.text
+    assert "core.py" in context
+    assert "lib/core.py" not in context
+    assert "tool.py" not in context
+
+
 def test_commits_are_sessions_at_their_own_time(repository: Path) -> None:
     history = history_of(repository)
     assert len({event.session for event in history.lived.events}) == 48

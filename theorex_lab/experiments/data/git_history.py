@@ -9,8 +9,8 @@ A file is followed through renames. Its name is by default the one that it has a
 before it was renamed. Who scores a past moment by such commits compares like with like: what is known and what is then
 touched have the same names. With `names="then"` each commit has the names of its own moment.
 
-What is a rename is told by git, for half of the content and more, and beside that where a file took another's place with
-its content unchanged. A copy is no rename. Where a file is deleted, and one of its name is created later, that one is
+What is a rename is told by git, for half of the content and more. Beside that it is one where a file took another's place
+with its content unchanged, and where its content went on under a new path while an unlike file has its old one. A copy is no rename. Where a file is deleted, and one of its name is created later, that one is
 another file of the same name.
 """
 
@@ -180,7 +180,7 @@ class GitRepository:
     def _commits_of(self, lines: Sequence[str]) -> list[_Commit]:
         ids = [line.split() for line in lines]
         asked = "".join(f"{own[0]}\n" for own in ids).encode()
-        objects = _batch(self.run("cat-file", "--batch", "--buffer", given=asked))
+        objects = self._objects(asked)
         commits = [_parse_commit(own[0], own[1:], content) for own, content in zip(ids, objects, strict=True)]
         by_id = {commit.id: commit for commit in commits}
         for commit in _parents_first(commits):
@@ -189,11 +189,17 @@ class GitRepository:
                 commit.time = max((time for time in times if time is not None), default=0)
         return commits
 
+    def _objects(self, asked: bytes) -> Iterator[bytes]:
+        for content in _batch(self.run("cat-file", "--batch", "--buffer", given=asked)):
+            if content is None:
+                raise _unreadable(self.path, b"a commit is missing")
+            yield content
+
     def trees_of(self, commits: Iterable[str]) -> dict[str, str]:
         """The tree of each of these commits."""
         wanted = list(commits)
         asked = "".join(f"{commit}\n" for commit in wanted).encode()
-        objects = _batch(self.run("cat-file", "--batch", "--buffer", given=asked))
+        objects = self._objects(asked)
         return {
             commit: content.partition(b"\n")[0].removeprefix(b"tree ").decode("ascii")
             for commit, content in zip(wanted, objects, strict=True)
@@ -210,7 +216,20 @@ class GitRepository:
             ended = self.attempt("diff-tree", *options, *_EXACT_RENAMES, given=given)
         if ended.code != 0:
             raise _unreadable(self.path, ended.errors)
-        return _parse_differences(ended.output, len(pairs))
+        differences = _parse_differences(ended.output, len(pairs))
+        made_again = [pair for changes in differences for pair in _perhaps_made_again(changes)]
+        renewed = self._renewed(made_again)
+        return [_with_places_taken(_with_made_again(changes, renewed)) for changes in differences]
+
+    def _renewed(self, pairs: Sequence[tuple[_Change, _Change]]) -> set[tuple[bytes, bytes]]:
+        """Of these paths' contents before and after, those that have less than half of their lines in common."""
+        contents = {(before.content_before, before.content_after) for _, before in pairs}
+        ordered = sorted(contents)
+        asked = b"".join(b"%s\n%s\n" % pair for pair in ordered)
+        if not asked:
+            return set()
+        blobs = list(_batch(self.run("cat-file", "--batch", "--buffer", given=asked)))
+        return {pair for number, pair in enumerate(ordered) if _is_unlike(*blobs[2 * number : 2 * number + 2])}
 
     def empty_tree(self) -> str:
         """The id of the tree without files, which depends on how the repository hashes."""
@@ -289,11 +308,15 @@ class _Commit:
     changes: list[list[_Change]] = field(default_factory=list)
 
 
-def _batch(output: bytes) -> Iterator[bytes]:
-    """The contents of objects, as `cat-file --batch` prints them."""
+def _batch(output: bytes) -> Iterator[bytes | None]:
+    """The contents of objects, as `cat-file --batch` prints them; None for one that is not there."""
     place = 0
     while place < len(output):
         end = output.index(b"\n", place)
+        if output[place:end].endswith(b" missing"):
+            yield None
+            place = end + 1
+            continue
         size = int(output[place:end].split(b" ")[-1])
         yield output[end + 1 : end + 1 + size]
         place = end + size + 2
@@ -367,7 +390,42 @@ def _parse_differences(output: bytes, count: int) -> list[list[_Change]]:
         path = next_field() if status == "R" else first
         differences[-1].append(_Change(status, path, first, before, after))
     assert len(differences) == count
-    return [_with_places_taken(changes) for changes in differences]
+    return differences
+
+
+def _perhaps_made_again(changes: Sequence[_Change]) -> list[tuple[_Change, _Change]]:
+    """Pairs of an added path and a modified one whose content it has: a copy, or a rename and another file in its place."""
+    modified: dict[bytes, list[_Change]] = {}
+    for change in changes:
+        if change.status == "M":
+            modified.setdefault(change.content_before, []).append(change)
+    added: dict[bytes, list[_Change]] = {}
+    for change in changes:
+        if change.status == "A" and change.content_after in modified:
+            added.setdefault(change.content_after, []).append(change)
+    return [
+        (news[0], modified[content][0])
+        for content, news in added.items()
+        if len(news) == 1 and len(modified[content]) == 1
+    ]
+
+
+def _with_made_again(changes: list[_Change], renewed: set[tuple[bytes, bytes]]) -> list[_Change]:
+    """The changes, with a rename where a file's content went on under a new path, and an unlike file has the old one."""
+    for new, before in _perhaps_made_again(changes):
+        if (before.content_before, before.content_after) in renewed:
+            changes = [change for change in changes if change not in (new, before)]
+            changes.append(new._replace(status="R", old=before.path))
+            changes.append(before._replace(status="A"))
+    return changes
+
+
+def _is_unlike(before: bytes | None, after: bytes | None) -> bool:
+    if not before or after is None:  # an empty file is like any other one, and of a partial clone nothing can be said
+        return False
+    lines = Counter(before.splitlines())
+    common = (lines & Counter(after.splitlines())).total()
+    return 2 * common < lines.total()
 
 
 def _with_places_taken(changes: list[_Change]) -> list[_Change]:
