@@ -370,6 +370,14 @@ def test_no_commit_and_no_repository_are_told_apart(repository: Path, tmp_path: 
         git_commits(tmp_path / "nowhere")
 
 
+def test_a_head_that_leads_nowhere_is_an_error_of_its_own(repository: Path) -> None:
+    write(repository, "a", "1")
+    commit(repository, 0)
+    (repository / ".git" / "HEAD").write_text("1" * 40 + "\n")
+    with pytest.raises(InvalidInput, match="cannot read: HEAD names what is no commit"):
+        git_commits(repository)
+
+
 def test_replaced_objects_are_not_followed(repository: Path) -> None:
     for number in range(3):
         write(repository, f"f{number}", "x" * number)

@@ -198,6 +198,7 @@ def test_what_the_server_gets(trap: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.chdir(trap)
     monkeypatch.setenv("PYTHONPATH", f".{os.pathsep}{os.pathsep}{trap / 'docs'}")
     monkeypatch.setenv("PYTHONINSPECT", "1")
+    monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     monkeypatch.setattr(os, "execve", lambda *given: begun.append((Path.cwd(), *given)))
     processes.become_python(processes.python_command("jupyterlab", "x"))
     ((place, program, command, variables),) = begun

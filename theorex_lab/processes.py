@@ -229,7 +229,8 @@ def become_python(command: Sequence[str]) -> None:
     _check_absolute(command[0])
     variables = python_variables()
     # At the root there is nothing of the user's to import, and what the program starts elsewhere looks there as usual.
-    del variables[_SAFE_PATH]
+    if not os.environ.get(_SAFE_PATH):
+        del variables[_SAFE_PATH]
     os.chdir(root_folder())
     sys.stdout.flush()
     sys.stderr.flush()

@@ -164,6 +164,8 @@ class GitRepository:
         if head.code != 0:
             if head.errors.strip():
                 raise _unreadable(self.path, head.errors)
+            if self.attempt("rev-parse", "--verify", "--quiet", "HEAD").code == 0:
+                raise _unreadable(self.path, b"HEAD names what is no commit of it")
             raise InvalidInput(f"got the repository {self.path!r}, which has no commit; give one that has commits")
         start = head.output.decode("ascii").strip()
         most = limit
