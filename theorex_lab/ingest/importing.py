@@ -256,19 +256,20 @@ _SAME_MICROSECONDS = 10_000_000  # between the hook's time of an event and its t
 
 
 class Recorded:
-    """The hook's captures by what they say, each with its session and time; each stands for one event."""
+    """The hook's captures by what they say, each with its session, time and project; each stands for one event."""
 
     def __init__(self, journal: Journal) -> None:
         kinds = [*_SAYS, "compacting", "session_ended"]
-        self._left: dict[int, dict[str, list[int]]] = defaultdict(dict)
+        self._left: dict[int, dict[str, list[tuple[int, str]]]] = defaultdict(dict)
         for event in journal.tail(0, kinds=kinds):
             if event.session and (event.id[14] == _DRAWN or event.kind == "turn_message"):
-                self._left[_key(event)].setdefault(event.session, []).append(event.at)
+                moment = event.at, event.body.get("project", "")
+                self._left[_key(event)].setdefault(event.session, []).append(moment)
 
     def holds(self, event: Event, *, anywhere: bool = False) -> bool:
         """Whether the hook has recorded this; each of its captures stands for one.
 
-        anywhere: also in another session, at the same time: a session that was resumed repeats what is told in it.
+        anywhere: also in another session of the project, at the same time: one that was resumed is repeated by the next.
         """
         sessions = self._left.get(_key(event), {})
         if sessions.get(event.session):
@@ -276,10 +277,10 @@ class Recorded:
             return True
         if not anywhere:
             return False
-        for times in sessions.values():
-            for place, at in enumerate(times):
-                if abs(at - event.at) <= _SAME_MICROSECONDS:
-                    del times[place]
+        for moments in sessions.values():
+            for place, (at, project) in enumerate(moments):
+                if abs(at - event.at) <= _SAME_MICROSECONDS and project == event.body["project"]:
+                    del moments[place]
                     return True
         return False
 

@@ -178,6 +178,8 @@ def read_time(stated: object) -> Stated | None:
     text = stated.strip()
     if _NUMBER.fullmatch(text):
         return _counted(float(text) if "." in text else int(text))
+    if text.isdigit() and len(text) != _DAY_DIGITS:
+        return None  # Python reads a time even in a long number
     if leap := _LEAP_SECOND.match(text):
         before = _iso_time(f"{leap[1]}59{text[leap.end() :]}")
         return None if before is None else Stated(min(before + 1_000_000, LATEST), "leap_second")
@@ -186,6 +188,7 @@ def read_time(stated: object) -> Stated | None:
 
 
 _TIME_CHARACTERS = 64
+_DAY_DIGITS = 8
 _NUMBER = re.compile(r"[0-9]{9,19}(?:\.[0-9]{1,9})?")
 _LEAP_SECOND = re.compile(r"([0-9]{4}-?[0-9]{2}-?[0-9]{2}[ T][0-9]{2}:?[0-9]{2}:?)60(?![0-9:])")
 _FIRST_SECOND = 100_000_000  # a smaller number counts something else
