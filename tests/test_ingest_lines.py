@@ -101,6 +101,18 @@ def test_objects_without_ids_on_one_line_are_different_ones(tmp_path: Path, lab:
     assert len(told(lab)) == 2
 
 
+def test_halves_of_signs_come_in_readable(tmp_path: Path, lab: Lab) -> None:
+    rows = [
+        claude("assistant", 1, made.call("t1", "Bash", {"command": "cat build.log"})),
+        claude("user", 2, made.answer("t1", "build ok \ud83d\u2026 rest of the log", failed=True)),
+        claude("user", 3, "The pier light \ud83d must stay green"),
+    ]
+    file = write(tmp_path / "x.jsonl", rows)
+    assert lab.import_transcripts(file).events == 2
+    assert lab.import_transcripts(file).already == 2
+    assert told(lab) == [("tool_used", "Bash"), ("prompt", "The pier light ? must stay green")]
+
+
 def test_exported_lines_are_read_as_transcripts_are(tmp_path: Path) -> None:
     file = tmp_path / "x.jsonl"
     file.write_bytes(b'\xef\xbb\xbf{"a": 1}\n\0{"a": 2}{"a": 3}\n\n\0\0\n{"a": 4}{"b"\n')

@@ -56,6 +56,7 @@ def test_a_prompt_that_mentions_a_programs_marks_keeps_its_words(text: str) -> N
         ("<system-reminder>an open fence\n```\n</system-reminder>\nFix `it`", "Fix `it`"),
         ("Fix it <ide_selection>a\nb</ide_selection> <ide_opened_file>c</ide_opened_file>\nnow", "Fix it  \nnow"),
         ("<system-reminder>\nthe message ends here", ""),
+        ("<task-notification>\nx\n</task-notification>\nFull transcript available at: /tmp/a.output", ""),
         ("<system-reminder>\nthe file has </system-reminder>\nin it", "in it"),
         ("<system-reminder>x</system-reminder>\nEscape </system-reminder>", "Escape </system-reminder>"),
     ],
