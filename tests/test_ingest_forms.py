@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from transcripts import CLOCK, CWD, SESSION, captures, told, write
 from theorex_lab import Lab
 from theorex_lab.clock import to_microseconds
 from theorex_lab.ids import derived_event_id
-from theorex_lab.ingest.said import own_words
+from theorex_lab.ingest.words import own_words
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.captured import BODIES
 from theorex_lab.project import project_of
@@ -120,13 +121,21 @@ def test_a_program_in_the_persons_name_says_nothing() -> None:
         "<task-notification>\nx\n</task-notification>",
     ):  # fmt: skip
         assert own_words([text]) == "", text
-    assert own_words(["a < b <system-reminder>x</system-reminder> c"]) == "a < b  c"
+    assert own_words(["a < b\n<system-reminder>x</system-reminder> c"]) == "a < b\n c"
     assert own_words(["# Context from my IDE setup:\nx\n## My request for Codex:\nFix it"]) == "Fix it"
 
 
 def test_an_id_is_of_form_session_and_the_transcripts_own(lab: Lab, tmp_path: Path) -> None:
+    untimed = {**made.CLAUDE[1], "timestamp": None}
+    lab.import_transcripts(write(tmp_path / "x.jsonl", [untimed]))
+    assert captures(lab)[0][-1] == derived_event_id("transcript", "claude", SESSION, "prompt u1")
+
+
+def test_an_id_with_a_time_is_the_same_in_each_session(lab: Lab, tmp_path: Path) -> None:
+    text = "Fix the cache, always use the TTL"
+    moment, content = to_microseconds(made.at(1)), hashlib.sha256(text.encode()).hexdigest()
     lab.import_transcripts(write(tmp_path / "x.jsonl", made.CLAUDE))
-    assert captures(lab)[1][-1] == derived_event_id("transcript", "claude", SESSION, "prompt u1")
+    assert captures(lab)[1][-1] == derived_event_id("transcript", "claude", "", "prompt u1", moment, content)
 
 
 def forked(named: bool, turn: str) -> list[made.Row]:

@@ -185,7 +185,9 @@ def import_(path: Path | None, agent: str, trust_own: bool, strict: bool, transc
     for your own word. Secrets in them are masked always.
 
     JSON: {files, imported, skipped}; with --transcripts
-    {files, sessions, events, already, skipped, projects, problems, trusted, …}
+    {files, sessions, events, already, skipped, projects, problems, trusted, …}, where there are any also replayed (events
+    of another session that this one repeats), unread (lines) and guessed, the number of times by how each was guessed:
+    neighbour, file, future, number, leap_second, backwards
     """
     if transcripts is not None:
         if path is not None or current().keeps_secrets:
@@ -210,6 +212,17 @@ def _tell(result: dict[str, Any], lines: list[str], problems: list[str], *, fail
     emit(result, "\n".join([*lines, *problems]))
 
 
+# How a time came about that no line of a transcript states plainly.
+_GUESSES = {
+    "neighbour": "missing: those of the lines beside them were taken",
+    "file": "missing, with none beside them: that of the file's last change was taken",
+    "future": "in the future: those of the lines beside them were taken, or the present",
+    "number": "given as numbers: seconds, milliseconds or smaller parts were told by their size",
+    "leap_second": "in a leap second: the second after it was taken",
+    "backwards": "more than a minute before the line above: they were left as they are",
+}
+
+
 def _import_transcripts(path: Path, *, strict: bool, **how: Any) -> None:
     if how["since"] is not None:
         how["since"] = _moment(how["since"])
@@ -217,9 +230,11 @@ def _import_transcripts(path: Path, *, strict: bool, **how: Any) -> None:
     if report.suggestion:
         note(report.suggestion)
     lines = [f"{report.events:8d} new of {report.files} transcripts, {report.already} there already"]
+    lines[0] += f", {report.replayed} repeated by another session" if report.replayed else ""
     lines[0] += f", {report.skipped} recorded by the hook" if report.skipped else ""
     for name, counts in sorted(report.projects.items()):
         lines.append(f"          {name}: " + ", ".join(f"{count} {what}" for what, count in counts.items()))
+    lines += [f"          {count} times {_GUESSES[guess]}" for guess, count in sorted(report.guessed.items())]
     lines += ["(a dry run: nothing was kept)"] * how["dry_run"]
     _tell(report.to_dict(), lines, report.problems, failed=strict)
 

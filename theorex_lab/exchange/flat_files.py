@@ -23,6 +23,9 @@ T = TypeVar("T")
 MOST_SHOWN = 100  # problems
 _PLACE = re.compile(r"(?P<place>[^:]*:(?: ?(?:node |edge )?\d+:)? )(?P<reason>.*)", re.DOTALL)
 _LOOKED_UP_AT_ONCE = 500
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_BETWEEN = re.compile(r"[\s\0]*")
+_DECODER = json.JSONDecoder()
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> int:
@@ -66,11 +69,36 @@ def read_graph(path: Path) -> FlatRecord:
 def read_lines(path: Path, problems: list[str]) -> Lines:
     """Yield the number of each line that is not blank, from 1, and its object; what is wrong with others is noted.
 
+    A program that was killed may have left several objects on a line, each of which is yielded, or bytes that are 0.
+
     Raises InvalidInput for what is no file, StorageError for a file that cannot be read.
     """
     with open_file(path) as file:
-        lines = ((number, line.strip()) for number, line in enumerate(file, 1) if line.strip())
-        yield from each_noted(problems, lines, parse_object)
+        lines = enumerate(file, 1)
+        pieces = ((number, piece) for number, line in lines for piece in _pieces(line))
+        yield from each_noted(problems, pieces, parse_object)
+
+
+def _pieces(line: bytes) -> Iterator[bytes]:
+    """The objects on a line of JSON Lines, and as one piece what is none from some place on."""
+    whole = line.removeprefix(_BYTE_ORDER_MARK).strip()
+    content = whole.strip(b"\0 \t")
+    if not content:
+        if whole:
+            yield whole
+        return
+    place = 0
+    try:
+        text = content.decode()
+        while place < len(text):
+            end = _DECODER.raw_decode(text, place)[1]
+            yield text[place:end].encode()
+            blank = _BETWEEN.match(text, end)
+            place = blank.end() if blank else end
+    except UnicodeDecodeError:
+        yield content
+    except (ValueError, RecursionError):
+        yield text[place:].encode()
 
 
 def without_nulls(value: Any) -> FlatRecord:

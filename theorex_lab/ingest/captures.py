@@ -1,14 +1,17 @@
 """What a transcript tells, as the captures that the hook would have made of it, each with its time and its place."""
 
+import hashlib
+import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from theorex_lab.clock import LATEST
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import derived_event_id, session_of
-from theorex_lab.ingest.files import Transcript, row_of
-from theorex_lab.ingest.said import Utterance, time_of
+from theorex_lab.ingest.files import Transcript, rows_of
+from theorex_lab.ingest.said import Row, Utterance, read_time, stated_in, time_of
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.captured import BODIES, Place, folder_of
 from theorex_lab.text.masking import mask
@@ -17,14 +20,22 @@ from theorex_lab.text.paths import shown_path
 REST_MICROSECONDS = 3_600_000_000  # a session that has been silent for so long is over
 Problem = Callable[[int, str], None]  # takes the number of a line, and why it cannot be read
 _MOST_UNTIMED = 100  # before the first time of a transcript
+_UNSTEADY_MICROSECONDS = 60_000_000  # how far lines that are written at once may be out of order
 
 
 class Timed(NamedTuple):
-    """What a transcript tells, with its time in µs UTC and the bytes of its line."""
+    """What a transcript tells, with its time in µs UTC and the bytes of its line.
+
+    guess: '' where the transcript states the time plainly; `number` and `leap_second`, as `read_time` says; `backwards`,
+    as stated, though more than a minute before what the session states before it; `neighbour`, of what stands beside it,
+    where it states none; `file`, of the file's last change, where nothing states any; `future`, where a time is not
+    believed: the neighbour's, or the latest that is.
+    """
 
     said: Utterance
     at: int
     size: int = 0
+    guess: str = ""
 
 
 @dataclass
@@ -63,7 +74,15 @@ class Captures:
         return new_event(kind, body, agent=self.agent, session=session, at=at, event_id=own)
 
     def id_of(self, form: str, told: Timed) -> str:
-        """The id of its capture: the same of each copy of the transcript."""
+        """The id of its capture: the same of each copy of the transcript, and of each session that repeats it."""
+        stated = time_of(told.said.at) if told.said.is_unique else None
+        if stated is None:
+            return self.session_id_of(form, told)
+        own = told.said.own.encode("utf-8", "replace").decode()
+        return derived_event_id("transcript", form, "", own, stated, _digest(told.said))
+
+    def session_id_of(self, form: str, told: Timed) -> str:
+        """The id within its session: of what has no id of its own, and of all that was imported by former releases."""
         own = told.said.own.encode("utf-8", "replace").decode()
         return derived_event_id("transcript", form, session_of(told.said.session), own)
 
@@ -83,50 +102,102 @@ class Captures:
         return self._places[key]
 
 
-def told(found: Transcript, written: int, is_over: Callable[[int], bool], problem: Problem) -> Iterator[Timed]:
+def _digest(said: Utterance) -> str:
+    """What tells two events of one id and time apart: all that the transcript says of them."""
+    content = said.written or json.dumps(said.hook, sort_keys=True)
+    return hashlib.sha256(content.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def told(
+    found: Transcript, written: int, is_over: Callable[[int], bool], problem: Problem, latest: int = LATEST
+) -> Iterator[Timed]:
     """What a transcript tells, in order; a time that is missing is that of what stands beside it, else `written` (µs).
 
     is_over: whether a session is whose last time (µs) this is.  problem: called with the number of each line that cannot
-    be read, and why.
+    be read, and why.  latest: a later time (µs) is not believed.
     """
-    last = _Last(written)
-    yield from _timed(_said(found, problem), last)
-    if is_over(last.at):
-        yield from _timed(((said, 0) for said in found.reader.end()), last)
+    times = _Times(written, latest)
+    for line in _lines_told(found, problem, latest):
+        yield from times.of(line)
+    yield from times.end()
+    if is_over(times.last):
+        for utterance in found.reader.end():
+            yield from times.of(_Line(utterance))
+        yield from times.end()
 
 
-@dataclass
-class _Last:
-    """The time of what was told last; whether it was stated."""
+class _Line(NamedTuple):
+    """What a line tells: the bytes of the line, and whether its time is before that of the lines above it."""
 
-    at: int
-    stated: bool = False
+    said: Utterance
+    size: int = 0
+    is_earlier: bool = False
 
 
-def _said(found: Transcript, problem: Problem) -> Iterator[tuple[Utterance, int]]:
+def _lines_told(found: Transcript, problem: Problem, latest: int) -> Iterator[_Line]:
+    before: dict[str, int] = {}  # by who writes lines one after another, the last time that they state
     for line in found.lines:
+        size = len(line.content or b"")
         try:
-            row = row_of(line)
-            if row is not None:
-                size = len(line.content or b"")
-                yield from ((said, size) for said in found.reader.feed(row, line.number, size))
+            for place, row in enumerate(rows_of(line), start=1):
+                number = line.number if place == 1 else f"{line.number}.{place}"
+                is_earlier = _runs_backwards(row, before, latest)
+                for said in found.reader.feed(row, number, size):
+                    is_own = said.at is stated_in(row)
+                    yield _Line(said, size, is_earlier and is_own)
         except InvalidInput as error:
             problem(line.number, str(error))
 
 
-def _timed(said: Iterable[tuple[Utterance, int]], last: _Last) -> Iterator[Timed]:
-    waiting: list[Utterance] = []
-    for utterance, size in said:
-        at = time_of(utterance.at)
-        if at is not None:
-            last.at, last.stated = at, True
-        elif not last.stated and len(waiting) < _MOST_UNTIMED:
-            waiting.append(utterance)
-            continue
-        yield from (Timed(one, last.at) for one in waiting)
-        waiting.clear()
-        yield Timed(utterance, last.at, size)
-    yield from (Timed(one, last.at) for one in waiting)
+def _runs_backwards(row: Row, before: dict[str, int], latest: int) -> bool:
+    """Whether a line's time is clearly earlier than that of the one before it of the same session and helper."""
+    at = time_of(stated_in(row))
+    if at is None or at > latest:
+        return False
+    session = next((row[name] for name in _SESSIONS if name in row), "")
+    writer = f"{session} {row.get('agentId')} {row.get('isSidechain')}"
+    earlier = at < before.get(writer, at) - _UNSTEADY_MICROSECONDS
+    before[writer] = at
+    return earlier
+
+
+_SESSIONS = ("sessionId", "session", "session_id")
+
+
+class _Times:
+    """Gives each thing that is told its time. last: the latest one that was stated, until then that of the file."""
+
+    def __init__(self, written: int, latest: int) -> None:
+        self.last = written
+        self._latest = latest
+        self._has_stated = False
+        self._waiting: list[_Line] = []  # until something states a time
+
+    def of(self, line: _Line) -> Iterator[Timed]:
+        """What can be told now that this comes: itself, behind what waited for a time, or nothing yet."""
+        stated = read_time(line.said.at)
+        if stated is not None and stated.at <= self._latest:
+            self.last = stated.at
+            self._has_stated = True
+            yield from self.end()
+            guess = stated.guess or ("backwards" if line.is_earlier else "")
+            yield Timed(line.said, stated.at, line.size, guess)
+            return
+        self._waiting.append(line)
+        if self._has_stated or len(self._waiting) > _MOST_UNTIMED:
+            yield from self.end()
+
+    def end(self) -> Iterator[Timed]:
+        """What still waits for a time."""
+        for said, size, _ in self._waiting:
+            is_future = read_time(said.at) is not None
+            if self._has_stated:
+                yield Timed(said, self.last, size, "future" if is_future else "neighbour")
+            elif is_future:
+                yield Timed(said, self._latest, size, "future")
+            else:
+                yield Timed(said, self.last, size, "file")
+        self._waiting.clear()
 
 
 def _shown(paths: object) -> list[str]:

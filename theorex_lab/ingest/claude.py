@@ -3,17 +3,22 @@
 A line is of a `user` (a prompt, answers of tools, what the program itself says), an `assistant` (messages, calls) or the
 `system`; what sub-agents do is marked `isSidechain`, and has an `agentId` in later versions. A turn's end is stated by a
 `stop_reason` or a line of the system; in transcripts without either the next prompt shows it.
+
+A session that is resumed or forked may repeat the lines of its origin in a file of its own, in its own name and with
+their ids and times, or name the origin (`forkedFrom`): they tell what the origin's file tells.
 """
 
+import re
 from collections.abc import Iterator
 
-from theorex_lab.ingest.said import Calls, Row, Source, Turns, Utterance, blocks_of, object_of, texts_of
+from theorex_lab.ingest.said import Calls, Row, Source, Turns, Utterance, blocks_of, object_of, texts_of, time_of
 
 # Tuples, since a broken line may have anything at the place of a name.
 _KINDS = ("user", "assistant", "system", "summary", "progress", "attachment", "queue-operation")
 _MARKS = frozenset({"message", "sessionId", "uuid", "leafUuid"})
 _ENDS = ("end_turn", "stop_sequence", "refusal")
 _TURN_ENDS = ("turn_duration", "stop_hook_summary")
+_INTERRUPTED = re.compile(r"\[Request interrupted by user(?: for [a-z ]{1,40})?\]\s*\Z")
 
 
 class Claude:
@@ -31,7 +36,7 @@ class Claude:
         """Whether a line is of this form."""
         return row.get("type") in _KINDS and not _MARKS.isdisjoint(row)
 
-    def feed(self, row: Row, number: int, size: int) -> Iterator[Utterance]:
+    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
         """See `Reader`."""
         kind, source = row.get("type"), self._source(row, number)
         if kind == "assistant" and not row.get("isApiErrorMessage"):
@@ -47,10 +52,13 @@ class Claude:
         """See `Reader`."""
         yield from self._turns.all_ended()
 
-    def _source(self, row: Row, number: int) -> Source:
-        session = row.get("sessionId")
-        named = session if isinstance(session, str) else self._stem
-        return Source(named, row.get("uuid", number), row.get("timestamp"), row.get("cwd"))
+    def _source(self, row: Row, number: int | str) -> Source:
+        session, own, at = row.get("sessionId"), row.get("uuid", number), row.get("timestamp")
+        origin = object_of(row.get("forkedFrom"))
+        if isinstance(origin.get("sessionId"), str) and isinstance(origin.get("messageUuid"), str):
+            session, own = origin["sessionId"], origin["messageUuid"]
+        is_unique = isinstance(own, str) and bool(own) and own != number and time_of(at) is not None
+        return Source(session if isinstance(session, str) else self._stem, own, at, row.get("cwd"), is_unique)
 
     def _assistant(self, row: Row, source: Source, size: int) -> Iterator[Utterance]:
         message, helper = object_of(row.get("message")), _helper(row)
@@ -74,7 +82,7 @@ class Claude:
             self._compacted = False
         elif not answers and not row.get("isMeta") and not row.get("isSidechain"):
             texts = texts_of(content)
-            if any(text.startswith("[Request interrupted by user") for text in texts):
+            if any(_INTERRUPTED.match(text) for text in texts):
                 self._turns.goes_on()
             if asked := source.prompt(texts):
                 yield from [*self._turns.ended(), *asked]

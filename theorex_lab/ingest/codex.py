@@ -47,7 +47,7 @@ class Codex:
         wrapped, bare = row["type"] in _ENVELOPE and "payload" in row, row["type"] in _BARE and "message" not in row
         return wrapped or bare or row.get("record_type") == "state"
 
-    def feed(self, row: Row, number: int, size: int) -> Iterator[Utterance]:
+    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
         """See `Reader`."""
         kind, at = row.get("type"), row.get("timestamp") or self._at
         self._at = at

@@ -7,21 +7,25 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
+from theorex_lab.clock import LATEST
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ingest.claude import Claude
 from theorex_lab.ingest.codex import Codex
-from theorex_lab.ingest.said import HookForm, Reader, Row
+from theorex_lab.ingest.said import HookForm, Reader, Row, stated_in, time_of
 
 LONGEST_LINE_BYTES = 64 << 20
 _LOOKED_AT_LINES, _LOOKED_AT_BYTES = 200, 8 << 20  # until the form is known
 _SUFFIXES = (".jsonl", ".jsonl.gz")
 _NAME_CHARACTERS = 64
+_SIZE_BYTES = 4  # at the end of a packed file
+_BLANK = re.compile(r"[\s\0\ufeff]*")
+_DECODER = json.JSONDecoder()
 BROKEN = (OSError, EOFError, zlib.error)  # what reading a damaged or vanished file raises
 
 
@@ -55,6 +59,50 @@ def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
     found = [Path(folder) / name for folder, _, names in walk for name in names if name.lower().endswith(_SUFFIXES)]
     looked_at = {file: _looked_at(file) for file in sorted(found)}
     return {file: known.st_size for file, known in looked_at.items() if known and stat.S_ISREG(known.st_mode)}
+
+
+def in_time_order(files: Mapping[Path, int]) -> dict[Path, int]:
+    """Files by the first time that they state, of one form the shorter ones first.
+
+    So a session stands before one that repeats its lines.
+    """
+    places = {file: (*_beginning(file), _unpacked_bytes(file), str(file)) for file in files}
+    return {file: files[file] for file in sorted(files, key=places.__getitem__)}
+
+
+def _beginning(file: Path) -> tuple[int, str]:
+    """The first time that a file states, in µs UTC, and its form; the last of all times where its first lines state none."""
+    with suppress(*BROKEN, InvalidInput), opened(file) as (content, _):
+        found = transcript(file, content)
+        lines = islice(found.lines, _LOOKED_AT_LINES) if found else ()
+        form = found.reader.name if found else ""
+        for line in lines:
+            at = _first_time(line)
+            if at is not None:
+                return at, form
+        return LATEST, form
+    return LATEST, ""
+
+
+def _first_time(line: SourceLine) -> int | None:
+    """The first time that the objects in a line state, in µs UTC."""
+    with suppress(InvalidInput):
+        for row in rows_of(line):
+            at = time_of(stated_in(row))
+            if at is not None:
+                return at
+    return None
+
+
+def _unpacked_bytes(file: Path) -> int:
+    """The size of a file's content; of a packed one as its last bytes state it."""
+    with suppress(*BROKEN, InvalidInput), opened(file) as (content, raw):
+        size = raw.seek(0, os.SEEK_END)
+        if content is raw or size < _SIZE_BYTES:
+            return size
+        raw.seek(-_SIZE_BYTES, os.SEEK_END)
+        return int.from_bytes(raw.read(_SIZE_BYTES), "little")
+    return 0
 
 
 def _looked_at(file: Path) -> os.stat_result | None:
@@ -93,26 +141,40 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
     return None
 
 
-def row_of(line: SourceLine) -> Row | None:
-    """The object of JSON in a line, None for an empty line. Raises InvalidInput for anything else."""
+def rows_of(line: SourceLine) -> Iterator[Row]:
+    """The objects of JSON in a line, of which a program that was killed may have left several, behind bytes that are 0.
+
+    Raises InvalidInput, after those that stand before it, for anything else; an empty line has none.
+    """
     if line.content is None:
         raise InvalidInput(f"the line is longer than {LONGEST_LINE_BYTES >> 20} MiB")
     text = line.content.decode("utf-8-sig", "replace")
-    if not text.strip():
-        return None
-    try:
-        row = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        reason = "not JSON, or nested too deeply" if line.whole else "the transcript ends inside the line"
-        raise InvalidInput(reason) from error
-    if not isinstance(row, dict):
-        raise InvalidInput("no object of JSON")
-    return row
+    place = _filled_from(text, 0)
+    if place == len(text):
+        if "\0" in text:
+            raise InvalidInput("the line holds bytes that are 0 and nothing else: what it held is lost")
+        return
+    while place < len(text):
+        try:
+            row, place = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError) as error:
+            reason = "not JSON, or nested too deeply" if line.whole else "the transcript ends inside the line"
+            raise InvalidInput(reason) from error
+        if not isinstance(row, dict):
+            raise InvalidInput("no object of JSON")
+        yield row
+        place = _filled_from(text, place)
+
+
+def _filled_from(text: str, place: int) -> int:
+    """Where the next value in a line begins, or its end."""
+    blank = _BLANK.match(text, place)
+    return blank.end() if blank else place
 
 
 def _reader_of(line: SourceLine, file: Path) -> Reader | None:
     try:
-        row = row_of(line)
+        row = next(rows_of(line), None)
     except InvalidInput:
         return None
     found = next((form for form in (HookForm, Codex, Claude) if row is not None and form.reads(row)), None)

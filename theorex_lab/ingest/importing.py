@@ -1,7 +1,7 @@
 """Transcripts into the journal: what is new of them, some hundred captures a transaction, as often as one likes."""
 
 import os
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
@@ -14,9 +14,9 @@ from theorex_lab.clock import LATEST, to_microseconds
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.flat_files import merged
 from theorex_lab.home import Home
-from theorex_lab.ids import check_agent
+from theorex_lab.ids import check_agent, session_of
 from theorex_lab.ingest.captures import REST_MICROSECONDS, Captures, Timed, told
-from theorex_lab.ingest.files import BROKEN, Transcript, files_in, opened, stem_of, transcript
+from theorex_lab.ingest.files import BROKEN, Transcript, files_in, in_time_order, opened, stem_of, transcript
 from theorex_lab.journal.base import FUTURE_TOLERANCE_MICROSECONDS, Journal
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.captured import BODIES
@@ -28,6 +28,7 @@ FORMS = "Claude Code's .jsonl, Codex's rollout-*.jsonl, or lines in a hook's for
 _AT_ONCE, _BYTES_AT_ONCE = 500, 64 << 20
 _LINES_A_STEP = 256  # of the progress bar
 _MOST_PROBLEMS = 10_000
+_WHERE_ANY = ("replayed", "guessed", "unread", "suggestion")
 _COUNTED = {"prompt": "prompts", "tool_used": "tools", "turn_ended": "messages"}
 
 
@@ -35,25 +36,32 @@ _COUNTED = {"prompt": "prompts", "tool_used": "tools", "turn_ended": "messages"}
 class Imported:
     """What came in, or would by a dry run.
 
-    files: transcripts.  sessions, events: new ones.  already: captures that were there.  skipped: those that the hook
-    itself had recorded.  earlier: those before `since`.  projects: by name, how many sessions, prompts, tools, messages.
-    problems: what could not be read, and where.  trusted: whether prompts came in as the user's own.
+    files: transcripts.  sessions, events: new ones.  already: captures that were there.  replayed: those that were there
+    of another session, which this one resumed or was forked from.  skipped: those that the hook itself had recorded.
+    earlier: those before `since`. All that the transcripts tell is one of events, already, replayed, skipped, earlier.
+
+    guessed: of the events, how many have a time that no line states plainly, by how it was guessed (see `Timed`).
+    projects: by name, how many sessions, prompts, tools, messages.  unread: lines that could not be read, wholly or from
+    some place on.  problems: what could not be read, and where.  trusted: whether prompts came in as the user's own.
     """
 
     files: int = 0
     sessions: int = 0
     events: int = 0
     already: int = 0
+    replayed: int = 0
     skipped: int = 0
     earlier: int = 0
+    guessed: dict[str, int] = field(default_factory=dict)
     projects: dict[str, dict[str, int]] = field(default_factory=dict)
+    unread: int = 0
     problems: list[str] = field(default_factory=list)
     trusted: bool = False
     suggestion: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """The report as JSON holds it; `suggestion` where there is one."""
-        return {name: value for name, value in asdict(self).items() if value or name != "suggestion"}
+        """The report as JSON holds it; `replayed`, `guessed`, `unread` and `suggestion` where there are any."""
+        return {name: value for name, value in asdict(self).items() if value or name not in _WHERE_ANY}
 
 
 def import_transcripts(home: Home, path: Path, *, project: str = "", since: str | datetime | None = None,
@@ -70,7 +78,7 @@ def import_transcripts(home: Home, path: Path, *, project: str = "", since: str 
     """
     own = project_of(str(Path(project).absolute())) if os.sep in project else check_project(project)
     report = Imported(trusted=trust_own, suggestion="" if trust_own else _suggestion(path))
-    files = files_in(path, report.problems)
+    files = in_time_order(files_in(path, report.problems))
     run = _Run(home, report, own, check_agent(agent), None if since is None else to_microseconds(since), dry_run)
     with closing(bar(sum(files.values()), 0, progress, "B", "import")) as shown:
         for file in files:
@@ -90,7 +98,7 @@ def read_transcripts(path: Path, *, project: str = "") -> Iterator[tuple[Timed, 
     are left out. Raises InvalidInput where there is no such file or folder.
     """
     seen: set[str] = set()
-    for file in files_in(path, []):
+    for file in in_time_order(files_in(path, [])):
         with opened(file) as (content, _):
             found = transcript(file, content)
             if found is None:
@@ -110,8 +118,10 @@ class _Run:
         self._journal, self._report, self._project, self._since = home.journal, report, project, since
         self._now, self._dry_run, self._recorded = home.clock.now(), dry, Recorded(home.journal)
         latest, keep = self._now + FUTURE_TOLERANCE_MICROSECONDS, home.settings.keep_messages
+        self._latest = latest
         self._captures = partial(Captures, latest, agent=agent, trust_own=report.trusted, keep_messages=keep)
-        self._seen: set[str] = set()  # by a dry run
+        self._seen: dict[str, str] = {}  # by a dry run: the session of each id
+        self._hooked: set[str] = set()  # the ids of what the hook has recorded
         self._sessions: dict[str, set[str]] = defaultdict(set)
         self._batch, self._bytes = list[tuple[Captures, str, Timed]](), 0
 
@@ -132,22 +142,48 @@ class _Run:
     def write(self) -> None:
         """Write what waits, without what is there or was recorded by the hook; what is there already is not built again."""
         ids = [captures.id_of(form, utterance) for captures, form, utterance in self._batch]
-        there = {event.id for event in self._journal.read(ids=ids, erased=True)} | self._seen.intersection(ids)
+        former = [captures.session_id_of(form, utterance) for captures, form, utterance in self._batch]
+        sessions = self._known_sessions({*ids, *former})
         new: dict[str, Event] = {}
-        for number, (captures, form, utterance) in zip(ids, self._batch, strict=True):
-            event = None if number in there or number in new else captures.event(form, utterance)
+        guesses: dict[str, str] = {}
+        for number, old, (captures, form, utterance) in zip(ids, former, self._batch, strict=True):
+            known = sessions.get(number, sessions.get(old))
+            if known is not None:
+                self._count_known(known == session_of(utterance.said.session))
+                continue
+            if number in self._hooked:
+                self._report.skipped += 1
+                continue
+            event = captures.event(form, utterance)
             if event is None:
                 self._report.already += 1
-            elif self._recorded.holds(event):
+            elif self._recorded.holds(event, anywhere=utterance.said.is_unique):
                 self._report.skipped += 1
+                self._hooked.add(number)
             else:
                 new[number] = event
+                sessions[number] = event.session
+                guesses[number] = utterance.guess
         self._append(new)
+        for number in new:
+            if guess := guesses[number]:
+                self._report.guessed[guess] = self._report.guessed.get(guess, 0) + 1
         self._batch, self._bytes = [], 0
+
+    def _known_sessions(self, ids: set[str]) -> dict[str, str]:
+        """The sessions of those ids that are there, or were seen by a dry run."""
+        sessions = {event.id: event.session for event in self._journal.read(ids=sorted(ids), erased=True)}
+        return sessions | {number: self._seen[number] for number in ids if number in self._seen}
+
+    def _count_known(self, is_same_session: bool) -> None:
+        if is_same_session:
+            self._report.already += 1
+        else:
+            self._report.replayed += 1
 
     def _append(self, new: dict[str, Event]) -> None:
         if self._dry_run:
-            self._seen.update(new)
+            self._seen.update((number, event.session) for number, event in new.items())
         elif new:
             with self._journal.exclusive() as append:
                 for event in self._journal.read(ids=list(new), erased=True):  # by another import meanwhile
@@ -161,7 +197,8 @@ class _Run:
     def _told(self, file: Path, found: Transcript, written: int) -> None:
         captures = self._captures(self._project or stem_of(file))
         rested = self._now - REST_MICROSECONDS
-        for utterance in told(found, written, lambda last: last < rested, partial(self._problem, file)):
+        unread = partial(self._unread, file)
+        for utterance in told(found, written, lambda last: last < rested, unread, self._latest):
             if utterance.said.hook["hook_event_name"] not in BODIES:
                 continue
             if self._since is not None and utterance.at < self._since:
@@ -182,6 +219,10 @@ class _Run:
             self._report.sessions += 1
         if event.kind in _COUNTED:
             counts[_COUNTED[event.kind]] += 1
+
+    def _unread(self, file: Path, number: int, why: str) -> None:
+        self._report.unread += 1
+        self._problem(file, number, why)
 
     def _problem(self, file: Path, number: int, why: str) -> None:
         if len(self._report.problems) < _MOST_PROBLEMS:
@@ -211,23 +252,39 @@ _SAYS = {"prompt": ("text",), "turn_ended": ("message",), "turn_message": ("text
 _DRAWN = "7"  # the version in an id that was drawn; those of imports are derived
 
 
+_SAME_MICROSECONDS = 10_000_000  # between the hook's time of an event and its transcript's
+
+
 class Recorded:
-    """Counts the hook's captures by session and by what they say."""
+    """The hook's captures by what they say, each with its session, time and project; each stands for one event."""
 
     def __init__(self, journal: Journal) -> None:
         kinds = [*_SAYS, "compacting", "session_ended"]
-        hooked = (event for event in journal.tail(0, kinds=kinds) if event.session)
-        self._left = Counter(_key(event) for event in hooked if event.id[14] == _DRAWN or event.kind == "turn_message")
+        self._left: dict[int, dict[str, list[tuple[int, str]]]] = defaultdict(dict)
+        for event in journal.tail(0, kinds=kinds):
+            if event.session and (event.id[14] == _DRAWN or event.kind == "turn_message"):
+                moment = event.at, event.body.get("project", "")
+                self._left[_key(event)].setdefault(event.session, []).append(moment)
 
-    def holds(self, event: Event) -> bool:
-        """Whether the hook has recorded this; each of its captures stands for one."""
-        key = _key(event)
-        if self._left[key] <= 0:
+    def holds(self, event: Event, *, anywhere: bool = False) -> bool:
+        """Whether the hook has recorded this; each of its captures stands for one.
+
+        anywhere: also in another session of the project, at the same time: one that was resumed is repeated by the next.
+        """
+        sessions = self._left.get(_key(event), {})
+        if sessions.get(event.session):
+            sessions[event.session].pop(0)
+            return True
+        if not anywhere:
             return False
-        self._left[key] -= 1
-        return True
+        for moments in sessions.values():
+            for place, (at, project) in enumerate(moments):
+                if abs(at - event.at) <= _SAME_MICROSECONDS and project == event.body["project"]:
+                    del moments[place]
+                    return True
+        return False
 
 
 def _key(event: Event) -> int:
     kind = "turn_ended" if event.kind == "turn_message" else event.kind
-    return hash((event.session, kind, *(str(event.body.get(name)) for name in _SAYS.get(event.kind, ()))))
+    return hash((kind, *(str(event.body.get(name)) for name in _SAYS.get(event.kind, ()))))

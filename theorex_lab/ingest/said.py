@@ -10,45 +10,11 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-from theorex_lab.clock import to_microseconds
+from theorex_lab.clock import LATEST, to_microseconds
 from theorex_lab.errors import InvalidInput
-from theorex_lab.text.sections import read_sections
+from theorex_lab.ingest.words import own_words
 
 Row = dict[str, Any]
-_SECTIONS = read_sections(__file__, "prompts.txt")
-_NAMES = _SECTIONS["names"].replace("\n", "")
-_WHOLE = re.compile(rf"(?is)\s*<({_NAMES})\b[^<>]{{0,2000}}>.*</\1\s*>\s*")
-_ELEMENT = re.compile(rf"(?is)<({_NAMES})\b[^<>]{{0,2000}}>.*?(?:</\1\s*>|\Z)")
-_LEFT_OVER = re.compile(rf"(?is).*</(?:{_NAMES})\s*>")
-_PASTED = re.compile(r"\[Pasted text #\d+(?: \+\d+ lines)?\]")
-_REQUEST = "## My request for Codex:"
-_WRITTEN = tuple(line.removeprefix("= ") for line in _SECTIONS["written"].split("\n"))
-
-
-def own_words(blocks: Sequence[str]) -> str:
-    """The text of a prompt's blocks, '' where a program wrote all of it.
-
-    What stands between the first and the last sign of one element is left out where it fills a block, and what comes
-    before an end without a beginning: a file in a reminder may hold the reminder's end.
-
-    >>> own_words(["<system-reminder>be brief</system-reminder>", "Fix the cache <ide_selection>x = 1</ide_selection>"])
-    'Fix the cache'
-    >>> own_words(["<command-name>/clear</command-name>"])
-    ''
-    """
-    kept = [_cut(block) for block in blocks if len(blocks) == 1 or not _WHOLE.fullmatch(block)]
-    return "\n".join(filter(None, kept))
-
-
-def _cut(text: str) -> str:
-    if "<" in text:
-        text = _LEFT_OVER.sub("", _ELEMENT.sub("", text))
-    text = _PASTED.sub("", text).strip()
-    if text.startswith(_WRITTEN):
-        return ""
-    return text.rpartition(_REQUEST)[2].strip() if text.startswith("# Context from my IDE setup") else text
-
-
 _PENDING_BYTES = 128 << 20  # of the inputs of calls whose answers have not come yet
 
 
@@ -56,7 +22,8 @@ class Utterance(NamedTuple):
     """One thing that a transcript tells.
 
     hook: the event as the hook would have got it.  own: its id within the session.  at: as the transcript states it.
-    cwd: the folder of the session.
+    cwd: the folder of the session.  is_unique: whether its id, with its time, is that of no other event in any session,
+    so that a session which repeats it tells of the same one.  written: the text that the hook's was cut from.
     """
 
     hook: Row
@@ -64,6 +31,8 @@ class Utterance(NamedTuple):
     own: str
     at: object = None
     cwd: object = None
+    is_unique: bool = False
+    written: str = ""
 
 
 class Source(NamedTuple):
@@ -73,16 +42,17 @@ class Source(NamedTuple):
     own: object
     at: object = None
     cwd: object = None
+    is_unique: bool = False
 
-    def says(self, hook: Row, kind: str) -> Utterance:
+    def says(self, hook: Row, kind: str, written: str = "") -> Utterance:
         """What is told there, of a kind that stands in its id."""
-        return Utterance(hook, self.session, f"{kind} {self.own}", self.at, self.cwd)
+        return Utterance(hook, self.session, f"{kind} {self.own}", self.at, self.cwd, self.is_unique, written)
 
     def prompt(self, blocks: list[str]) -> list[Utterance]:
         """What a person asked, without what a program put in; nothing where that is all."""
         text = own_words(blocks)
         event = {"hook_event_name": "UserPromptSubmit", "prompt": text}
-        return [self.says(event, "prompt")] if text else []
+        return [self.says(event, "prompt", "\n".join(blocks))] if text else []
 
     def compacting(self, trigger: object = "") -> Utterance:
         """That the context was summarized; the summary itself is nobody's word."""
@@ -94,8 +64,11 @@ class Reader(Protocol):
 
     name: str
 
-    def feed(self, row: Row, number: int, size: int) -> Iterator[Utterance]:
-        """What a line tells: an object of JSON; its number from 1 and its size in bytes."""
+    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:
+        """What a line tells: an object of JSON; its number from 1 and its size in bytes.
+
+        A second object on a line has the number with its own behind a dot.
+        """
 
     def end(self) -> Iterator[Utterance]:
         """What is told by there being no further line; asked only where the session is over."""
@@ -171,16 +144,85 @@ def texts_of(content: object, *kinds: str) -> list[str]:
     return [text for text in found if isinstance(text, str)]
 
 
+class Stated(NamedTuple):
+    """A time as a transcript states it, in µs UTC.
+
+    guess: how it was read where that is more than reading ISO 8601: `number` (its unit goes by its size) or `leap_second`.
+    """
+
+    at: int
+    guess: str = ""
+
+
 def time_of(stated: object) -> int | None:
-    """A stated time in µs UTC; one without an offset is UTC's, None where there is none."""
-    if not isinstance(stated, str) or not 8 <= len(stated) <= 64:
+    """A stated time in µs UTC; None where there is none."""
+    found = read_time(stated)
+    return None if found is None else found.at
+
+
+def read_time(stated: object) -> Stated | None:
+    """A stated time; None where there is none.
+
+    A text is ISO 8601, without an offset UTC's; its second may be the 60th, a leap second, which is the first of the
+    next minute. A number counts seconds, milliseconds, microseconds or nanoseconds since 1970, from 1973 on.
+
+    >>> read_time("2016-12-31T23:59:60Z") == Stated(time_of("2017-01-01T00:00:00Z"), "leap_second")
+    True
+    >>> read_time(1_791_280_800_000) == Stated(time_of("2026-10-06T10:00:00Z"), "number")
+    True
+    """
+    if isinstance(stated, int | float) and not isinstance(stated, bool):
+        return _counted(stated)
+    if not isinstance(stated, str) or not 8 <= len(stated) <= _TIME_CHARACTERS:
         return None
+    text = stated.strip()
+    if _NUMBER.fullmatch(text):
+        return _counted(float(text) if "." in text else int(text))
+    if text.isdigit() and len(text) != _DAY_DIGITS:
+        return None  # Python reads a time even in a long number
+    if leap := _LEAP_SECOND.match(text):
+        before = _iso_time(f"{leap[1]}59{text[leap.end() :]}")
+        return None if before is None else Stated(min(before + 1_000_000, LATEST), "leap_second")
+    at = _iso_time(text)
+    return None if at is None else Stated(at)
+
+
+_TIME_CHARACTERS = 64
+_DAY_DIGITS = 8
+_NUMBER = re.compile(r"[0-9]{9,19}(?:\.[0-9]{1,9})?")
+_LEAP_SECOND = re.compile(r"([0-9]{4}-?[0-9]{2}-?[0-9]{2}[ T][0-9]{2}:?[0-9]{2}:?)60(?![0-9:])")
+_FIRST_SECOND = 100_000_000  # a smaller number counts something else
+# From which number on it counts which part of a second: µs in one, or parts in a µs.
+_MILLISECONDS_FROM, _MICROSECONDS_FROM, _NANOSECONDS_FROM = 10**11, 10**14, 10**17
+
+
+def _counted(number: float) -> Stated | None:
+    """A time as a number since 1970."""
+    if not _FIRST_SECOND <= number < 1_000 * _NANOSECONDS_FROM:  # NaN and infinity among it
+        return None
+    if number < _MILLISECONDS_FROM:
+        at = round(number * 1_000_000)
+    elif number < _MICROSECONDS_FROM:
+        at = round(number * 1_000)
+    elif number < _NANOSECONDS_FROM:
+        at = round(number)
+    else:
+        at = int(number) // 1_000
+    return Stated(at, "number") if at <= LATEST else None
+
+
+def _iso_time(text: str) -> int | None:
     for offset in ("", "+00:00"):
         try:
-            return to_microseconds(stated.strip() + offset)
+            return to_microseconds(text + offset)
         except (InvalidInput, OverflowError):
             continue
     return None
+
+
+def stated_in(row: Row) -> object:
+    """The time that a line states, None where it states none."""
+    return next((row[name] for name in _TIMES if name in row), None)
 
 
 _TIMES = ("at", "timestamp", "captured_at")
@@ -203,7 +245,7 @@ class HookForm:
         """Whether a line is of this form."""
         return isinstance(row.get("hook_event_name"), str)
 
-    def feed(self, row: Row, number: int, size: int) -> Iterator[Utterance]:  # noqa: ARG002
+    def feed(self, row: Row, number: int | str, size: int) -> Iterator[Utterance]:  # noqa: ARG002
         """See `Reader`."""
         session = row.get("session", row.get("session_id"))
         session = session if isinstance(session, str) else self._stem
@@ -218,7 +260,7 @@ class HookForm:
                 return
         if "agent_text" in row:
             row["last_assistant_message"] = row["agent_text"]
-        at = next((row[name] for name in _TIMES if name in row), None)
+        at = stated_in(row)
         yield Utterance(row, session, str(row.get("tool_use_id") or self._lines[session]), at, cwd)
 
     def end(self) -> Iterator[Utterance]:

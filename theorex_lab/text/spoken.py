@@ -99,9 +99,22 @@ def _tagged(text: str) -> Iterator[_Interval]:
             yield opened.pop()[1], tag.end()
     machine = tuple(read_sections(__file__, "spoken.txt")["machine tags"].split())
     alone = compiled(r"(?m:^)[ \t]*<[^<>\n]{1,360}>[ \t]*(?=\n|\Z)")
-    start = next((start for name, start in opened if name.startswith(machine) or alone.match(text, start)), None)
+    start = next((start for name, start in opened if _hides_rest(text, name, start, machine, alone)), None)
     if start is not None:
         yield start, len(text)
+
+
+def _hides_rest(text: str, name: str, start: int, machine: tuple[str, ...], alone: re.Pattern[str]) -> bool:
+    """Whether a tag that is never closed hides what follows: alone on its line, or a program's tag that starts one.
+
+    Within a sentence a tag is a word that the sentence is about.
+    """
+    if alone.match(text, start):
+        return True
+    before = text[max(0, start - LONGEST) : start].rstrip(" \t")
+    starts_line = before.endswith("\n") or (not before and start <= LONGEST)
+    is_word = compiled(r"<[^<>\n]*>[ \t.,:;?!'\"`)]").match(text, start)
+    return name.startswith(machine) and starts_line and not is_word
 
 
 def _lines(text: str, hidden: list[_Interval], by: Speaker, ends: list[int]) -> Iterator[_Interval | None]:
