@@ -1,7 +1,7 @@
 """Causal memory, as the GEP memory graph has it: which signals were there, what was tried about them, and what came of it."""
 
 from theorex_lab.journal.kinds import PROJECT, SOURCE
-from theorex_lab.journal.shapes import AMOUNT, COUNT, FILLED, SHARE, Kind
+from theorex_lab.journal.shapes import AMOUNT, FILLED, SHARE, Kind
 
 # Signals: their key, as they were given, and the normal form of the first error.
 _SIGNAL = {"key": str, "signals": [str], "error_signature?": (str, None)}

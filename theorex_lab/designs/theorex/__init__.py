@@ -2,7 +2,7 @@
 
 from theorex_lab.journal.event import register_kinds, without_project
 from theorex_lab.journal.kinds import CONCEPT, PROJECT, SOURCE
-from theorex_lab.journal.shapes import AMOUNT, COUNT, SHARE, TIME, Kind, Rule, one_of, row
+from theorex_lab.journal.shapes import AMOUNT, COUNT, TIME, Kind, Rule, one_of, row
 
 # The names of `memory.decay.Tier`.
 _TIER_NAMES = ("NEUTRAL", "LESS", "MILD", "ACTIVE", "SLEEPING")
@@ -37,7 +37,7 @@ KINDS = {
     "prune": Kind(
         1,
         "concepts taken out of the axon, with what they were",
-        {"concepts": {str: [{"concept_id": int, "count": COUNT, **_FIRST_LAST}]}, "policy?": _POLICY},
+        {"concepts": {str: [{"concept_id": int, "count?": COUNT, "first_seen?": int, "last_seen?": int}]}, "policy?": _POLICY},
     ),
     "short_term": Kind(
         2,
