@@ -64,7 +64,8 @@ class Documents(View):
         project, file, moved = (event.body.get(name, "") for name in ("project", "file", "moved_from"))
         self._put(event, project, file, event.body["hash"])
         if moved:
-            self.rows["moves"][self._put(event, project, moved, "")] += 1
+            row = self._put(event, project, moved, "")  # which may make it
+            self.rows["moves"][row] += 1
 
     def _observation(self, event: Event) -> None:
         body = event.body

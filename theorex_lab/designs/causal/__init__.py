@@ -22,6 +22,17 @@ _TRIED = {
 }
 _ATTEMPT = {**_TRIED, "action": {**_TRIED["action"], "id": FILLED}}
 _ATTEMPT["action"].pop("id?")
+# What is done, in steps or in one text.
+_STEPS = ([str], str, {str: object}, None)
+_ASSET = {
+    "type": str,
+    "id": FILLED,
+    "strategy?": _STEPS,
+    "summary?": _STEPS,
+    "content?": _STEPS,
+    "signals_match?": [str],
+    "distilled_in?": (str, None),
+}
 _USED = (AMOUNT, None)
 KINDS = {
     "signal_snapshot": Kind(1, "the signals that were there", {"signal": _SIGNAL, "observed?": _OBSERVED, **_ABOUT}),
@@ -62,7 +73,7 @@ KINDS = {
     "asset": Kind(
         1,
         "a gene or a capsule as it is now: asset {type, id, …}, asset_id, the hash of its content",
-        {"asset": {"type": str, "id": FILLED}, "asset_id": str, **_ABOUT},
+        {"asset": _ASSET, "asset_id": str, **_ABOUT},
     ),
     "personality": Kind(
         1, "parameters as they are now: state {…}, why", {"state": {str: object}, "why?": str, **_ABOUT}

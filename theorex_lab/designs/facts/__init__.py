@@ -27,7 +27,7 @@ KINDS = {
             "supersedes": [str],
             "valid_from": (TIME, None),
             "valid_to": (TIME, None),
-            "noted?": object,
+            "noted?": str,
             **_ABOUT,
         },
     ),

@@ -2,7 +2,7 @@
 
 from theorex_lab.journal.event import register_kinds, without_project
 from theorex_lab.journal.kinds import CONCEPT, PROJECT, SOURCE
-from theorex_lab.journal.shapes import AMOUNT, COUNT, TIME, Kind, Rule, one_of, row
+from theorex_lab.journal.shapes import AMOUNT, COUNT, TIME, Kind, Rule, one_of, one_of_numbers, row
 
 # The names of `memory.decay.Tier`.
 _TIER_NAMES = ("NEUTRAL", "LESS", "MILD", "ACTIVE", "SLEEPING")
@@ -16,7 +16,7 @@ _CONTRIBUTION = {
     "concept_id": int,
     "count": COUNT,
     "fix_count": COUNT,
-    "trust": COUNT,
+    "trust": one_of_numbers(0, 1, 2, 3),
     "source_weight": AMOUNT,
     **_FIRST_LAST,
 }
@@ -26,6 +26,15 @@ _ONE_CONCEPT = Rule([CONCEPT], "a list of one concept", lambda concepts: len(con
 # Counts that fade, one for each half-life of `memory.decay`.
 _DECAYED = Rule([float], "a list of 6 numbers", lambda counts: len(counts) == 6)
 _LEVEL = (SOURCE, None)
+# Who said a concept, and of its owner's own mentions the numbers.
+_SAID_APART = {
+    "affirmed": SOURCE,
+    "refused": _LEVEL,
+    "heard": _LEVEL,
+    "count": COUNT,
+    "fix_count": COUNT,
+    **_FIRST_LAST,
+}
 # By tag: its name, how many outcomes have it, and their rate.
 _TAG_RATE = row(str, COUNT, float)
 KINDS = {
@@ -86,18 +95,7 @@ KINDS = {
             "source_weight": AMOUNT,
             "sentiment_sum": float,
             "decayed": _DECAYED,
-            "said?": (
-                {
-                    "affirmed": _LEVEL,
-                    "refused": _LEVEL,
-                    "heard": _LEVEL,
-                    "count?": COUNT,
-                    "fix_count?": COUNT,
-                    "first_seen?": int,
-                    "last_seen?": int,
-                },
-                None,
-            ),
+            "said?": (_SAID_APART, {"affirmed": None, "refused": _LEVEL, "heard": _LEVEL}, None),
             **_FIRST_LAST,
         },
     ),

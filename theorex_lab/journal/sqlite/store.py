@@ -15,7 +15,7 @@ from _thread import _local as local  # `threading` has them from here, and would
 from contextlib import contextmanager
 
 from theorex_lab.clock import LATEST, Clock, SystemClock
-from theorex_lab.errors import CorruptJournal, StorageError
+from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
 from theorex_lab.journal.base import Journal, check_time, is_wanted
 from theorex_lab.journal.event import RAW_KINDS, VERSIONS, Body, Event, check_event, encode, readable, segment_of
 from theorex_lab.journal.sqlite import connection as connections
@@ -203,7 +203,7 @@ class SqliteJournal(Journal):
             raise damaged(self._file, f"event {seq} does not have its checksum")
         try:
             parents = () if lineage == "[]" else tuple(json.loads(lineage))
-            content = json.loads(body)
+            content = _content(body)
         except (json.JSONDecodeError, TypeError) as error:
             raise damaged(self._file, f"event {seq} is not JSON: {error}") from error
         if kind in RAW_KINDS and isinstance(content, dict) and segment_of(content):
@@ -263,6 +263,21 @@ class SqliteJournal(Journal):
     def explained(self) -> AbstractContextManager[None]:
         """Turn SQLite's errors into ones that say what to do."""
         return explained(self._file)
+
+
+def _content(body: str) -> Any:
+    """What a stored body holds. Raises JSONDecodeError for what is no JSON.
+
+    What no release writes, a body that cannot be written again, is read as None, which is no body.
+    """
+    try:
+        content = json.loads(body)
+        # Signs stand in the file as they are; only what has an escape may be half of one.
+        if "\\ud" in body:
+            encode(content)
+    except (RecursionError, InvalidInput):
+        return None
+    return content
 
 
 def open_journal(home: str | Path, *, clock: Clock | None = None) -> SqliteJournal:
