@@ -18,16 +18,7 @@ from theorex_lab.designs import installed
 from theorex_lab.designs.theorex import KINDS as THEOREX_KINDS
 from theorex_lab.evolution.audit import audit
 from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import (
-    FIELDS,
-    VERSIONS,
-    Event,
-    body_problem,
-    encode,
-    new_event,
-    readable,
-    register_kinds,
-)
+from theorex_lab.journal.event import FIELDS, VERSIONS, Event, body_problem, new_event, readable
 from theorex_lab.journal.kinds import PROJECT, SOURCE
 from theorex_lab.journal.sqlite.store import INSERT, checksum
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Tier
@@ -117,7 +108,8 @@ def test_the_declarations_say_what_other_modules_say() -> None:
     assert all(SOURCE.test(source) for source in TRUST)
     assert not SOURCE.test("nobody")
     tiers = THEOREX_KINDS["scan"].fields["tiers"][str]
-    assert {name.removesuffix("?") for name in tiers} == set(Tier.__members__)
+    assert tiers.test({name: [7] for name in Tier.__members__})
+    assert not tiers.test({"WARM": [7]})
     assert THEOREX_KINDS["imported"].fields["decayed"].test([0.0] * len(COUNT_HALF_LIVES_DAYS))
     for name in ("", "shop-0a1b", "a" * 64, "a" * 65, "a/b", "..", "a b", "ä"):
         try:
@@ -141,7 +133,6 @@ def test_a_body_without_a_needed_field_is_refused_with_what_is_allowed(lab: Lab,
 
 
 def test_whatever_append_takes_every_read_can_bear(tmp_path: Path) -> None:
-    problems = []
     with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
         lab.agent("main").write("The TTL prevents cache stampedes")
         assert lab.home.designs
@@ -151,14 +142,9 @@ def test_whatever_append_takes_every_read_can_bear(tmp_path: Path) -> None:
                 try:
                     lab.journal.append([new_event(kind, body, agent="main", at=NOW, session="s")])
                     taken += 1
-                except InvalidInput as error:
-                    assert kind in str(error) or "cannot be stored" in str(error)
-            try:
-                use(lab)
-            except Exception as error:  # noqa: BLE001 - which kind it was is told
-                problems.append(f"{kind}: {error!r}")
-                break
-        assert problems == []
+                except InvalidInput:
+                    continue
+        use(lab)
         assert taken > 100
         report = lab.verify()
         assert (report.ok, report.problems) == (True, [])

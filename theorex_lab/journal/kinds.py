@@ -137,7 +137,7 @@ KINDS = {
     "salvaged": Kind(
         1,
         "what a salvage kept and lost of a damaged journal, as ranges of seqs",
-        {"events": COUNT, "lost": [[COUNT]], "set_aside?": str, "problems?": [str]},
+        {"events": COUNT, "lost": [row(COUNT, COUNT)], "set_aside?": str, "problems?": [str]},
     ),
     "archived": Kind(
         2,

@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 _LEAST_WHOLE, _GREATEST_WHOLE = -(2**63), 2**63 - 1
 _INFINITE = float("inf")
 # Those whose type alone tells whether they fit.
-_BY_TYPE = {str: "a text", bool: "true or false", None: "null"}
+_BY_TYPE: dict[Any, str] = {str: "a text", bool: "true or false", None: "null"}
+_IN_WORDS: dict[Any, str] = {**_BY_TYPE, int: "a whole number of 64 bits", float: "a finite number", object: "any JSON"}
 _SHOWN_CHARACTERS = 60
 
 
@@ -159,8 +160,7 @@ def shape_text(shape: Shape) -> str:
         return f"a list, each {shape_text(shape[0])}" if shape[0] is not int else "a list of whole numbers of 64 bits"
     if isinstance(shape, dict):
         return "an object"
-    words = {int: "a whole number of 64 bits", float: "a finite number", object: "any JSON"}
-    return {**_BY_TYPE, **words}[shape]
+    return _IN_WORDS[shape]
 
 
 def _is_plain(name: str, shape: Shape) -> bool:

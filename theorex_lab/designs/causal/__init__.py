@@ -1,5 +1,7 @@
 """Causal memory, as the GEP memory graph has it: which signals were there, what was tried about them, and what came of it."""
 
+from typing import Any
+
 from theorex_lab.journal.kinds import PROJECT, SOURCE
 from theorex_lab.journal.shapes import AMOUNT, FILLED, SHARE, Kind
 
@@ -8,20 +10,21 @@ _SIGNAL = {"key": str, "signals": [str], "error_signature?": (str, None)}
 # What was observed, by name.
 _OBSERVED = ({str: (str, float, bool, None)}, None)
 _ABOUT = {"source": SOURCE, "project?": PROJECT}
-_TRIED = {
+_ACTION: dict[str, Any] = {"drift?": bool, "selected_by?": str, "selector?": ({str: object}, None)}
+_TRIED: dict[str, Any] = {
     "signal": _SIGNAL,
     "mutation?": ({str: object}, None),
     "personality?": ({"key": str, "state": {str: object}}, None),
     "gene?": ({"id": FILLED, "category?": object}, None),
-    "action": {"id?": FILLED, "drift?": bool, "selected_by?": str, "selector?": ({str: object}, None)},
+    "action": {**_ACTION, "id?": FILLED},
     "capsules?": ({"used?": [str]}, None),
     "hypothesis?": ({"id?": str}, None),
     "cause?": str,
     "told?": str,
     **_ABOUT,
 }
-_ATTEMPT = {**_TRIED, "action": {**_TRIED["action"], "id": FILLED}}
-_ATTEMPT["action"].pop("id?")
+# An attempt has the id of its action.
+_ATTEMPT: dict[str, Any] = {**_TRIED, "action": {**_ACTION, "id": FILLED}}
 # What is done, in steps or in one text.
 _STEPS = ([str], str, {str: object}, None)
 _ASSET = {

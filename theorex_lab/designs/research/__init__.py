@@ -86,12 +86,12 @@ KINDS = {
     "skill_outcome": Kind(
         1,
         "how a session went in which the skill was given",
-        {"name": FILLED, "success": bool, "domain?": str, "session_id?": str, **_SAID},
+        {"name": FILLED, "success": bool, "domain": str, "session_id?": str, **_SAID},
     ),
     "post_run": Kind(
         1,
         "what was learnt of a session: numbers by name",
-        {"session_id": str, "status": str, "domain": str, "upto": COUNT, "learnt": {str: COUNT}, **_ABOUT},
+        {"session_id": str, "status": str, "domain": str, "upto": COUNT, "learnt": {str: COUNT}, **_SAID},
     ),
     "model_asked": Kind(1, "what an answer of a model took", {"model": str, "tokens": AMOUNT, **_ABOUT}),
 }

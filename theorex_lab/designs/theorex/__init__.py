@@ -8,7 +8,7 @@ from theorex_lab.journal.shapes import AMOUNT, COUNT, TIME, Kind, Rule, one_of, 
 _TIER_NAMES = ("NEUTRAL", "LESS", "MILD", "ACTIVE", "SLEEPING")
 _TIER = one_of(*_TIER_NAMES)
 # By tier, the ids of concepts.
-_TIERS = {f"{tier}?": [int] for tier in _TIER_NAMES}
+_TIERS = Rule({str: [int]}, f"by {', '.join(_TIER_NAMES)} lists of ids", lambda tiers: tiers.keys() <= set(_TIER_NAMES))
 _POLICY = {str: object}
 _FIRST_LAST = {"first_seen": int, "last_seen": int}
 # An agent's concept, with the numbers that it gives to the shared web.
@@ -46,7 +46,10 @@ KINDS = {
     "prune": Kind(
         1,
         "concepts taken out of the axon, with what they were",
-        {"concepts": {str: [{"concept_id": int, "count?": COUNT, "first_seen?": int, "last_seen?": int}]}, "policy?": _POLICY},
+        {
+            "concepts": {str: [{"concept_id": int, "count?": COUNT, "first_seen?": int, "last_seen?": int}]},
+            "policy?": _POLICY,
+        },
     ),
     "short_term": Kind(
         2,
