@@ -14,7 +14,7 @@ import pytest
 
 from theorex_lab.clock import FixedClock
 from theorex_lab.ids import concept_id
-from theorex_lab.journal.event import UPCASTERS, VERSIONS, Event, new_event
+from theorex_lab.journal.event import FIELDS, UPCASTERS, VERSIONS, Event, new_event
 from theorex_lab.journal.snapshot import drop_snapshots
 from theorex_lab.journal.sqlite import erase as erasing
 from theorex_lab.journal.sqlite.store import SqliteJournal
@@ -137,7 +137,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 @pytest.fixture
 def forgets_kinds() -> Iterator[None]:
     """Kinds of events that a test registers are forgotten after it."""
-    tables: tuple[dict[Any, Any], ...] = (VERSIONS, UPCASTERS)
+    tables: tuple[dict[Any, Any], ...] = (VERSIONS, UPCASTERS, FIELDS)
     before = [table.copy() for table in tables]
     yield
     for table, known in zip(tables, before, strict=True):

@@ -245,13 +245,13 @@ def test_show_says_how_much_of_what_was_given_was_used(run: Run, tmp_path: Path)
         lab.journal.append(
             [
                 recalled_event("session_start", items=items, tokens=30, agent="main", session="s", at=now),
-                new_event("prompt", {"text": "when do we deploy?"}, agent="main", session="other", at=now),
+                new_event("prompt", {"text": "when do we deploy?", "source": "user"}, agent="main", session="other", at=now),
                 new_event(
                     "tool_used",
-                    {"tool": "Edit", "input": "", "response": "the lamp is green", "paths": {"edited": ["lib/invoice.py"]}},
+                    {"tool": "Edit", "input": "", "response": "the lamp is green", "paths": {"edited": ["lib/invoice.py"]}, "source": "tool"},
                     agent="main", session="s", at=now,
                 ),
-                new_event("prompt", {"text": "Let us deploy, it is Tuesday"}, agent="main", session="s", at=now),
+                new_event("prompt", {"text": "Let us deploy, it is Tuesday", "source": "user"}, agent="main", session="s", at=now),
             ]
         )  # fmt: skip
     shown = run("memory", "show", "--all-projects", "--json").json

@@ -118,7 +118,7 @@ called = st.builds(
         "trace_started",
         {
             "trace_id": trace, "task": "mend the cache", "query_type": "code", "tags": ["code"], "model": "small",
-            "reasons": [], "context_pct": 60, "query_tokens": 4, "outcome_id": outcome, "owner": "o",
+            "reasons": [], "context_pct": 60, "query_tokens": 4, "outcome_id": outcome, "owner": {"lock": "o"},
         },
         agent=agent, session=session, at=NOW,
     ),

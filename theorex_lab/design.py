@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from theorex_lab.config_record import SettingsRecord
     from theorex_lab.home import Home
     from theorex_lab.journal.event import Body, Event
+    from theorex_lab.journal.shapes import Kind
     from theorex_lab.journal.view import View
     from theorex_lab.search.index import ItemIndex
 
@@ -354,7 +355,9 @@ class Design:
     """What one memory design brings to a home.
 
     name: how commands and `lab.design` call it, 1 to 32 of a-z 0-9 _.  face: the class of what `lab.design` gives.
-    kinds: its event kinds with the version that it writes.  upcasters: by event kind and version, what turns a body of
+    kinds: its event kinds, each with a `journal.shapes.Kind`, by which bodies are checked when they are appended and read;
+    or with the version that it writes alone: then bodies may be any JSON objects, and one on which a fold raises is set
+    aside.  upcasters: by event kind and version, what turns a body of
     that version into one of the next.  events: what their bodies hold.  views: what it folds.  evidence: by event kind, the runs that such an event tells
     of; their keys get `name/` before them.  reminders: of every project, what may be recalled at a prompt.  leads:
     whether its sections are shown where no setting names others.  flush: what is done for an agent's session that ended or
@@ -369,7 +372,7 @@ class Design:
 
     name: str
     face: Callable[[Home, Callable[[], Any]], Any] = Face
-    kinds: Mapping[str, int] = field(default_factory=dict)
+    kinds: Mapping[str, int | Kind] = field(default_factory=dict)
     upcasters: Mapping[tuple[str, int], Callable[[Body], Body]] = field(default_factory=dict)
     events: EventsPart = EventsPart()
     views: Callable[[], Sequence[type[View]]] = tuple

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from theorex_lab.ingest.importing import Imported
     from theorex_lab.journal.sqlite.archive import Archiving
     from theorex_lab.journal.sqlite.backup import Backup
-    from theorex_lab.journal.view import Verification, View, Views
+    from theorex_lab.journal.view import BadEvent, Verification, View, Views
     from theorex_lab.memory.context import Context
     from theorex_lab.memory.retrieve import Hits, Searcher, VectorUse
     from theorex_lab.routing.confidence import MatrixResult
@@ -272,6 +272,7 @@ class Lab:
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
         """The home, how many events it has, the embedder in use, and what each design tells of itself; see `Design.status`.
 
+        bad_events: as the method of this name gives them.
         In a lab of a project: what is of it or of none, and the events that were captured in it.
         """
         if agent is not None:
@@ -281,6 +282,7 @@ class Lab:
         events = self._captured() if self.home.project else self.journal.last_seq()
         told = {"home": str(self.folder), "project": self.home.project, "events": events}
         told |= {name: value for part in reversed(parts) for name, value in part.items()}
+        told["bad_events"] = [event._asdict() for event in self.bad_events()]
         return {**told, "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason}}
 
     def route(self, query: str, *, power: Power | None = None, **how: Any) -> Decision:
@@ -340,23 +342,37 @@ class Lab:
 
     def verify(self) -> Verification:
         """Read the whole journal, fold every view from nothing and compare; in a project the events counted are its own."""
+        from theorex_lab.journal.view import verify
+
+        found = verify(self.views, self._views())
+        if not self.home.project or found.problems:
+            return found
+        counts = Counter(event.kind for event in self.journal.tail(0, projects=[self.home.project]))
+        return replace(found, events=counts.total(), kinds=dict(counts))
+
+    def bad_events(self) -> list[BadEvent]:
+        """The events of the home that were set aside, since their bodies are not what their kinds say.
+
+        They stay in the journal, and nothing is read from them. `erase` takes the ids that stand there.
+        """
+        from theorex_lab.journal.view import bad_events
+
+        return bad_events(self.views, self._views())
+
+    def _views(self) -> list[type[View]]:
+        """Every view of the home."""
         from theorex_lab.dispatch.tasks import Tasks
         from theorex_lab.dispatch.traces import Traces
         from theorex_lab.evolution.outcomes import Outcomes
-        from theorex_lab.journal.view import verify
         from theorex_lab.memory.documents import Documents
         from theorex_lab.memory.evidence import evidence_view
         from theorex_lab.memory.marks import Marks
         from theorex_lab.memory.projects import projects_view
         from theorex_lab.routing.recall import Recall
 
-        own: tuple[type[View], ...] = (self.home.item_view, self.home.label_view, projects_view(self.home), Traces)
-        own += (evidence_view(self.home), Recall, Tasks, Outcomes, Marks, Documents)
-        found = verify(self.views, (*own, *(view for design in self.home.designs for view in design.views())))
-        if not self.home.project or found.problems:
-            return found
-        counts = Counter(event.kind for event in self.journal.tail(0, projects=[self.home.project]))
-        return replace(found, events=counts.total(), kinds=dict(counts))
+        own: list[type[View]] = [self.home.item_view, self.home.label_view, projects_view(self.home), Traces]
+        own += [evidence_view(self.home), Recall, Tasks, Outcomes, Marks, Documents]
+        return own + [view for design in self.home.designs for view in design.views()]
 
     def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None,
               project: str | None = None) -> list[str]:  # fmt: skip

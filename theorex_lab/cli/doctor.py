@@ -112,6 +112,9 @@ def _journal(lab: Lab) -> Iterator[Found]:
     last = lab.journal.last_seq()
     read = sum(1 for _ in lab.journal.tail(max(last - _CHECKED_EVENTS, 0), erased=True))  # raises for a damaged one
     yield _found("journal", f"{last} events; the last {read} are sound, `theorex verify` reads all")
+    for event in lab.bad_events():
+        said = f"{event.seq} ({event.kind}, {event.id}) is set aside: {event.why}"
+        yield _found("event", said, event.do, problem=True)
     nights = deque(lab.journal.tail(0, kinds=["nightly"]), maxlen=1)
     days = max(lab.clock.now() - nights[0].at, 0) / MICROSECONDS_PER_DAY if nights else 0.0
     failed = [step["name"] for night in nights for step in night.body["steps"] if not step["ok"]]

@@ -29,14 +29,16 @@ _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")
 @command("verify")
 @tends_project
 def verify() -> None:
-    """Exit code 1 where anything is wrong.
+    """Exit code 1 where anything is wrong. An event whose body is not what its kind says is set aside: nothing is read from
+    it, and `theorex erase ID` erases it.
 
-    JSON: {ok, events, views, kinds, vectors}
+    JSON: {ok, events, views, kinds, bad_events: [{seq, id, kind, why, do}], vectors}
     """
     lab = open_lab()
     report = lab.verify()
     views = {name: not columns for name, columns in report.views.items()}
     result: dict[str, Any] = {"ok": report.ok, "events": report.events, "views": views, "kinds": report.kinds}
+    result["bad_events"] = [event._asdict() for event in report.bad_events]
     if not report.ok:
         fail("; ".join(report.problems), **result)
     result["vectors"] = lab.searcher.vectors.coverage()
@@ -49,10 +51,17 @@ def verify() -> None:
 def backup(file: Path, replace: bool) -> None:
     """Journal, archived segments and settings, read again before the file counts. `theorex restore FILE` puts it back.
 
-    JSON: {file, events, segments, bytes}
+    Events that were set aside are copied as they are, and counted as `bad_events`.
+
+    JSON: {file, events, segments, bytes, bad_events}
     """
-    done = open_lab().backup(file, replace=replace)
-    emit(done._asdict(), f"{done.events} events, {done.segments} segments, {done.bytes:,} bytes: {done.file}")
+    lab = open_lab(all_projects=True)
+    done = lab.backup(file, replace=replace)
+    bad = len(lab.bad_events())
+    text = f"{done.events} events, {done.segments} segments, {done.bytes:,} bytes: {done.file}"
+    if bad:
+        text += f"\n{bad} of the events are set aside; `theorex verify` lists them"
+    emit({**done._asdict(), "bad_events": bad}, text)
 
 
 @command("restore")
@@ -78,19 +87,26 @@ def salvage() -> None:
 
     The damaged files, snapshots and vectors are set aside in a folder of the home, and not deleted.
 
-    JSON: {events, lost, set_aside, problems}
+    Events whose bodies are not what their kinds say are kept and listed, each with the command that erases it.
+
+    JSON: {events, lost, set_aside, problems, bad_events: [{seq, id, kind, why, do}]}
     """
     from theorex_lab.journal.sqlite.salvage import salvage as keep_sound
 
     done = keep_sound(_home(), aside=_aside(), at=named_clock().now())
+    if done.set_aside:
+        _render_context()
+    bad = open_lab(all_projects=True).bad_events()
+    result = {**done._asdict(), "bad_events": [event._asdict() for event in bad]}
+    told = [event.told for event in bad]
     if not done.set_aside:
-        emit(done._asdict(), f"the home is sound: {done.events} events; nothing was changed")
+        sound = f"the home is sound: {done.events} events; nothing was changed"
+        emit(result, "\n".join([sound, *told]))
         return
-    _render_context()
     lost = sum(last - first + 1 for first, last in done.lost)
     ranges = ", ".join(f"{first}–{last}" for first, last in done.lost)
     text = [f"{done.events} events are kept, {lost} are lost ({ranges})", f"damaged files: {done.set_aside}"]
-    emit(done._asdict(), "\n".join([*text, *done.problems]))
+    emit(result, "\n".join([*text, *done.problems, *told]))
 
 
 def _home() -> Path:

@@ -105,10 +105,13 @@ def _line(hit: Hit, query: str, why: Mapping[str, float] | None = None) -> str:
 @tends_project
 @ANY_AGENT
 def status(agent: str | None) -> None:
-    """Tiers are those of now; a scan writes them down.
+    """Tiers are those of now; a scan writes them down. Events that were set aside are listed with the command that erases
+    each.
 
-    JSON: {home, project, events, facts, dreams, causal, research, concepts, observations, agents: [{agent, concepts, tiers, top}], decay_law, embedder, vectors}
+    JSON: {home, project, events, facts, dreams, causal, research, concepts, observations, agents: [{agent, concepts, tiers, top}], decay_law, bad_events: [{seq, id, kind, why, do}], embedder, vectors}
     """
+    from theorex_lab.journal.view import BadEvent
+
     lab = open_lab()
     result = lab.status(agent=agent) | {"vectors": lab.searcher.vectors.told()}
     counts = f"events    {result['events']}   observations {result['observations']}   concepts {result['concepts']}"
@@ -117,6 +120,7 @@ def status(agent: str | None) -> None:
     for row in result["agents"]:
         tiers = "  ".join(f"{tier} {count}" for tier, count in row["tiers"].items() if count) or "nothing yet"
         lines += [f"{row['agent']}: {tiers}", f"    hottest: {', '.join(row['top'])}"]
+    lines += [BadEvent(**row).told for row in result["bad_events"]]
     emit(result, "\n".join(lines))
 
 

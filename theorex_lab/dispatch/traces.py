@@ -224,7 +224,7 @@ def _trace(start: Event, end: Event | None, tools: Sequence[Event], outcome_id: 
     known: dict[str, Any] = {name: answered.get(name) for name in (*_AMOUNTS, "success", "error")}
     known |= {name: answered.get(name, False) for name in ("lost", "unavailable")}
     known |= {name: tuple(asked[name]) for name in ("tags", "reasons")}
-    texts = [{name: tool.body[name] for name in ("tool", "input", "response")} for tool in tools]
+    texts = [{name: tool.body.get(name, "") for name in ("tool", "input", "response")} for tool in tools]
     return Trace(
         id=asked["trace_id"], agent_id=start.agent, model=str((answered or asked)["model"] or ""), outcome_id=outcome_id,
         start_time=to_iso(start.at), end_time=None if end is None else to_iso(end.at), query_type=asked["query_type"],

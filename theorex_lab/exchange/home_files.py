@@ -142,12 +142,12 @@ def _trace_records(views: Views, agent: str | None) -> Iterator[flat.FlatRecord]
         start, told = steps[0], trace(views, trace_id).to_dict()
         yield {
             **{name: value for name, value in told.items() if value is not None}, "session_id": start.session,
-            **{name: start.body[name] for name in ("context_pct", "query_tokens")},
+            **{name: start.body.get(name, 0) for name in ("context_pct", "query_tokens")},
             "source": start.body.get("source", "model"), "events": [_tool_record(event) for event in tools]}  # fmt: skip
 
 
 def _tool_record(event: Event) -> flat.FlatRecord:
-    named = {name: event.body[name] for name in ("tool", "input", "response", "source")}
+    named = {name: event.body.get(name, "") for name in ("tool", "input", "response", "source")}
     return {"id": event.id, **named, "at": to_iso(event.at)}
 
 

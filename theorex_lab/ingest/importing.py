@@ -211,7 +211,7 @@ class _Run:
 
     def _count(self, event: Event) -> None:
         self._report.events += 1
-        project = event.body["project"]
+        project = event.body.get("project", "")
         counts = self._report.projects.setdefault(project, dict.fromkeys(("sessions", *_COUNTED.values()), 0))
         if event.session not in self._sessions[project]:
             self._sessions[project].add(event.session)

@@ -49,6 +49,8 @@ class Journal(ABC):
     def read(self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False) -> list[Event]:
         """The events of these seqs or ids, in journal order; what is not there is left out, and what was erased unless `erased`.
 
+        What was set aside (see `event.readable`) counts as erased.
+
         Raises CorruptJournal where an event of the journal cannot be found, or is not as it was written.
         """
 
@@ -80,6 +82,15 @@ class Journal(ABC):
     @abstractmethod
     def close(self) -> None:
         """Let go of files and connections."""
+
+    def set_aside(self, after: int = 0, *, upto: int | None = None) -> Iterator[Event]:
+        """The events with `after` < seq ≤ `upto` whose bodies are not what their kinds say, each with why: `Event.set_aside`.
+
+        All events in between are read. Raises as `tail`.
+        """
+        for event in self.tail(after, upto=upto, erased=True):
+            if event.set_aside:
+                yield event
 
 
 def append_once(journal: Journal, events: Sequence[Event]) -> bool:

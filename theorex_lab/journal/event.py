@@ -7,7 +7,8 @@ from collections import namedtuple
 
 from theorex_lab.errors import InvalidInput, NewerVersion
 from theorex_lab.ids import check_agent, check_session, new_event_id
-from theorex_lab.text.sections import read_sections
+from theorex_lab.journal.kinds import KINDS
+from theorex_lab.journal.shapes import Kind, body_check
 from theorex_lab.text.visible import visible_value
 
 TYPE_CHECKING = False  # what type checkers take for true; `typing` and its NamedTuple would cost every hook 7 ms
@@ -33,9 +34,13 @@ else:
 
 # The version of each kind's body that this release writes; a design makes its own known. A kind that is not listed is
 # skipped by every view.
-_SECTIONS = read_sections(__file__, "kinds.txt")
-_KINDS = (line.split(maxsplit=2) for line in _SECTIONS["kinds"].splitlines())
-VERSIONS = {kind: int(version) for kind, version, _ in _KINDS}
+VERSIONS = {kind: declared.version for kind, declared in KINDS.items()}
+# Kind -> what its bodies hold, as a `shapes.Kind` declares it. A kind that is not listed may hold anything.
+FIELDS = {kind: declared.fields for kind, declared in KINDS.items()}
+# Kind -> the check of its bodies, made when the first of them is checked.
+_CHECKS: dict[str, Callable[[Any], str]] = {}
+# What a function raises that reads a body which is not what it should be.
+BAD_BODY_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 # What hooks append as it happens; once flushed it may be archived.
 RAW_KINDS = ("tool_used", "prompt", "turn_ended", "turn_message", "compacting", "session_ended", "recalled")
 # The tools whose paths were written to; the names are folded as `tool_key` does.
@@ -73,8 +78,13 @@ def _tool_without_result(body: Body) -> Body:
     return {**body, "ok": None, "paths": paths, "command": "", "project": ""}
 
 
-# How this toolkit said, before attempts were marked, that no answer came from a language model.
-_NO_ANSWER = _SECTIONS["no answer"].replace("\n", "")
+# How this toolkit said, before attempts were marked, that no answer came from a language model: a regular expression.
+_NO_ANSWER = (
+    r"no model that fits has a url;[ ]|[^;]* has no url; set models\.|[^;]* takes its key from \$|got the model '"
+    r"|got the [^;]* model url '|\S+ (?:did not answer: |gave no whole reply within |answered in the encoding[ ]"
+    r"|answered with (?:the status \d{3}\b|redirects, |something other than a chat completion: |broken "
+    r"|\w+ that is cut off))"
+)
 
 
 def tells_no_answer(error: str | None) -> bool:
@@ -131,28 +141,37 @@ UPCASTERS: dict[tuple[str, int], Callable[[Body], Body]] = {
     ("archived", 1): _segments_without_hash}  # fmt: skip
 
 
-def register_kinds(kinds: Mapping[str, int],
-                   upcasters: Mapping[tuple[str, int], Callable[[Body], Body]] | None = None) -> None:  # fmt: skip
+def register_kinds(
+    kinds: Mapping[str, int | Kind], upcasters: Mapping[tuple[str, int], Callable[[Body], Body]] | None = None
+) -> None:
     """Make kinds of events known for as long as the process lives, each with the version that is written.
 
-    upcasters: by kind and version, as in UPCASTERS. Raises InvalidInput, and then knows none of them, where a kind is known
-    with another version, or where an older version of it could not be read.
+    kinds: each with a `Kind`, by which its bodies are checked from then on, or with a version alone: then they may hold
+    anything.  upcasters: by kind and version, as in UPCASTERS. Raises InvalidInput, and then knows none of them, where a
+    kind is known with another version, or where an older version of it could not be read.
 
     >>> register_kinds({"policy": 1})
     >>> register_kinds({"policy": 2})
     Traceback (most recent call last):
     theorex_lab.errors.InvalidInput: got version 2 of the event kind 'policy'; allowed is 1, which is known already
     """
-    readable = {**(upcasters or {}), **UPCASTERS}
-    for kind, version in kinds.items():
+    all_upcasters = {**(upcasters or {}), **UPCASTERS}
+    versions: dict[str, int] = {}
+    for kind, declared in kinds.items():
+        version = declared.version if isinstance(declared, Kind) else declared
+        versions[kind] = version
         if (known := VERSIONS.get(kind, version)) != version:
             got = f"got version {version} of the event kind {kind!r}"
             raise InvalidInput(f"{got}; allowed is {known}, which is known already")
-        if lacking := [step for step in range(1, version) if (kind, step) not in readable]:
+        if lacking := [step for step in range(1, version) if (kind, step) not in all_upcasters]:
             got = f"got the event kind {kind!r} in version {version}, and nothing that reads version {lacking[0]}"
             raise InvalidInput(f"{got}; give an upcaster for each older version")
-    VERSIONS.update(kinds)
-    UPCASTERS.update(readable)
+    for kind, declared in kinds.items():
+        if isinstance(declared, Kind) and FIELDS.get(kind) is not declared.fields:
+            FIELDS[kind] = declared.fields
+            _CHECKS.pop(kind, None)
+    VERSIONS.update(versions)
+    UPCASTERS.update(all_upcasters)
 
 
 class Event(_Fields):
@@ -167,8 +186,16 @@ class Event(_Fields):
 
     @property
     def erased(self) -> bool:
-        """Whether the body was erased: then it holds only `erased` and a hash that nobody can compute again."""
+        """Whether nothing can be read from the body.
+
+        It was erased, and then holds only `erased` and a hash that nobody can compute again; or it was set aside.
+        """
         return "erased" in self.body
+
+    @property
+    def set_aside(self) -> str:
+        """Why the body is not what its kind says, '' where it is: readers are given nothing of it."""
+        return str(self.body.get("set_aside", "")) if self.erased else ""
 
 
 def segment_of(body: Body) -> str | None:
@@ -219,3 +246,72 @@ def upcast(event: Event) -> Event:
     for step in range(version, current):
         body = {**UPCASTERS[event.kind, step](body), "v": step + 1}
     return event._replace(body=body)
+
+
+def body_problem(kind: str, body: object) -> str:
+    """What is wrong with a body of the version that this release writes, '' where nothing is.
+
+    >>> body_problem("salvaged", {"lost": []})
+    "the field 'events' is missing; allowed is a whole number from 0"
+    """
+    if not isinstance(body, dict):
+        return f"the body is {body!r:.60}; allowed is an object"
+    if (check := _CHECKS.get(kind)) is None:
+        check = _CHECKS[kind] = body_check(FIELDS.get(kind, {}))
+    return check(body)
+
+
+def readable(event: Event) -> Event:
+    """The event as readers are given it: its body at this release's version, set aside where it is not what its kind says.
+
+    An erased one, or one of an unknown kind, comes as it is, where its body is an object. Raises NewerVersion where a
+    newer release wrote it.
+
+    >>> event = readable(Event(7, "e", 0, "main", "", "lost", (), []))
+    >>> event.erased, event.set_aside
+    (True, 'the body is []; allowed is an object')
+    """
+    body: object = event.body
+    if not isinstance(body, dict):
+        return _aside(event, body_problem(event.kind, body))
+    if "erased" in body:
+        return event
+    version = body.get("v", 1)
+    if type(version) is not int or version < 1:
+        return _aside(event, f"the field 'v' is {version!r:.60}; allowed is a whole number from 1")
+    if version != VERSIONS.get(event.kind):
+        try:
+            event = upcast(event)
+        except BAD_BODY_ERRORS as error:
+            told = f"{type(error).__name__}: {error}"
+            return _aside(event, f"its version {version} cannot be read: {told:.100}")
+    check = _CHECKS.get(event.kind)
+    problem = body_problem(event.kind, event.body) if check is None else check(event.body)
+    return _aside(event, problem) if problem else event
+
+
+# What is left of a body that was erased.
+_ERASED_FORM = {"erased", "hmac_sha256"}
+
+
+def check_event(event: Event) -> None:
+    """Raise InvalidInput for an event whose body is not what its kind says, before it is appended."""
+    if event.kind not in VERSIONS:
+        return
+    body: object = event.body
+    if isinstance(body, dict) and "erased" in body:
+        problem = "" if body.keys() == _ERASED_FORM else "the field 'erased' is there; allowed is none of this name"
+    else:
+        problem = readable(event).set_aside
+        if problem:
+            # What JSON writes as a text or a number may be an object of another type here.
+            as_read = json.loads(encode(body))
+            problem = readable(event._replace(body=as_read)).set_aside
+    if problem:
+        got = f"got an event of the kind {event.kind!r} in which {problem}"
+        raise InvalidInput(f"{got}; nothing was written")
+
+
+def _aside(event: Event, problem: str) -> Event:
+    """The event with nothing in its body but why it was set aside."""
+    return event._replace(body={"erased": 0, "set_aside": problem})

@@ -5,9 +5,10 @@ import os
 import secrets
 import shutil
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple, Self
 
 import numpy as np
@@ -25,7 +26,7 @@ class Erasures:
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
         # An erasure that was itself erased, or does not say, may have reached anything.
-        self._reached = [(event.seq, None if event.erased else event.body["first_seqs"]) for event in events]
+        self._reached = [(event.seq, None if event.erased else event.body.get("first_seqs")) for event in events]
 
     @classmethod
     def after(cls, journal: Journal, seq: int, *, upto: int | None = None) -> Self:
@@ -39,6 +40,8 @@ class Erasures:
             for at, first in self._reached)  # fmt: skip
 
 
+# Raised where the journal begins to refuse bodies that were folded before: then older snapshots are passed over.
+BODY_RULES = 1
 _KEPT = 2  # the newest and the one before it, which another process may be about to map
 _DROP_ATTEMPTS = 20
 _HEAD_BYTES = 512  # what is read of a column for its shape and type; they take 128
@@ -48,7 +51,7 @@ class Snapshot(NamedTuple):
     """What a snapshot's manifest says, and its columns.
 
     event_id: of the event at `seq`; it ties the snapshot to its journal.  kinds: of the events that were folded.
-    reads: see `View`.
+    reads, passed_over: see `View`.  body_rules: `BODY_RULES` of the release that folded.
     """
 
     code: int
@@ -56,16 +59,29 @@ class Snapshot(NamedTuple):
     event_id: str
     kinds: list[str]
     reads: list[str]
+    passed_over: dict[str, str]
+    body_rules: int
     columns: Columns
 
 
-def write_snapshot(folder: Path, columns: Columns, *, kinds: Sequence[str], reads: Sequence[str] = (),
-                   **details: Any) -> Path:  # fmt: skip
+def write_snapshot(
+    folder: Path,
+    columns: Columns,
+    *,
+    kinds: Sequence[str],
+    reads: Sequence[str] = (),
+    passed_over: Mapping[int, str] = MappingProxyType({}),
+    **details: Any,
+) -> Path:
     """Write `columns` to `folder/<code>-<seq>`, manifest last, and remove what is older or was left by a crash.
 
     `details`: code, seq and event_id; see `Snapshot`. A sound snapshot that is there already is left as it is. To be called under the lock of `folder`.
     """
-    snapshot = Snapshot(kinds=list(kinds), reads=list(reads or kinds), columns=columns, **details)
+    noted = {str(seq): why for seq, why in passed_over.items()}
+    reads = list(reads or kinds)
+    snapshot = Snapshot(
+        kinds=list(kinds), reads=reads, passed_over=noted, body_rules=BODY_RULES, columns=columns, **details
+    )
     final = folder / f"{snapshot.code}-{snapshot.seq:012d}"
     if _read(final) is not None:
         return final
@@ -93,9 +109,11 @@ def open_snapshots(folder: Path, code: int) -> Iterator[Snapshot]:
     """Yield each sound snapshot written by `code`, newest first.
 
     Columns are copy-on-write maps: changing them changes no file. A snapshot that is incomplete or whose bytes do
-    not have the noted checksums is passed over.
+    not have the noted checksums is passed over, and one that was folded by other rules of bodies.
     """
-    yield from filter(None, map(_read, _snapshots(folder, code)))
+    for snapshot in map(_read, _snapshots(folder, code)):
+        if snapshot is not None and snapshot.body_rules == BODY_RULES:
+            yield snapshot
 
 
 def newest_seq(folder: Path, code: int) -> int:

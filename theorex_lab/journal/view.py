@@ -5,18 +5,19 @@ import threading
 from abc import ABC
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 
 from theorex_lab.errors import StorageError
 from theorex_lab.journal import snapshot as snapshots
 from theorex_lab.journal.base import Journal
-from theorex_lab.journal.columns import Parts
-from theorex_lab.journal.event import Event
+from theorex_lab.journal.columns import Parts, Strings, Table
+from theorex_lab.journal.event import BAD_BODY_ERRORS, FIELDS, VERSIONS, Event
 from theorex_lab.journal.files import exclusive
 from theorex_lab.journal.snapshot import Erasures, Snapshot, drop_snapshots, remove_reached, write_snapshot
 from theorex_lab.journal.sqlite.erase import ERASURE as ERASURE
@@ -37,10 +38,14 @@ class View(Parts, ABC):
     kinds: ClassVar[tuple[str, ...]]
     # Where views of one name differ in what they read: each kind after who reads it and a colon. Else the kinds.
     reads: ClassVar[tuple[str, ...]] = ()
+    # Whether events come to it that were set aside or erased.
+    takes_unreadable: ClassVar[bool] = False
 
     def __init__(self) -> None:
         self.seq = 0
         self.lock = threading.RLock()
+        # Why the fold left out events of kinds that declare no fields, by seq: it raised on them.
+        self.passed_over: dict[int, str] = {}
 
     def fold(self, events: Sequence[Event]) -> None:
         """Take in events of `kinds`, in journal order, none of them erased, each kind by a method `_KIND`."""
@@ -124,7 +129,9 @@ class Views:
                 # for this lock. Where there are no locks, the second look finds it.
                 if not held or not (always or self._is_due(view)) or self.outdated(view):
                     return False
-                details: dict[str, Any] = {name: getattr(view, name) for name in ("code", "seq", "kinds", "reads")}
+                details: dict[str, Any] = {
+                    name: getattr(view, name) for name in ("code", "seq", "kinds", "reads", "passed_over")
+                }
                 written = write_snapshot(folder, view.columns(), event_id=event_id, **details)
                 if self.outdated(view):
                     drop_snapshots(written)
@@ -157,6 +164,7 @@ class Views:
         if found is not None:
             view.load(found.columns)
             view.seq = found.seq
+            view.passed_over = {int(seq): why for seq, why in found.passed_over.items()}
         return view
 
     def _refresh(self, view: View) -> int:
@@ -169,21 +177,68 @@ class Views:
                 remove_reached(self.folder / view.name, erasures, wait=False)
             if reached or last < view.seq:
                 fresh = self._from_snapshot(type(view))
-                view.__dict__.update({key: value for key, value in vars(fresh).items() if key != "lock"})
+                _replace_with(view, fresh)
                 last = self.journal.last_seq()  # that snapshot may be of a later state
         return fold_into(view, self.journal, last)
 
 
 def fold_into(view: View, journal: Journal, upto: int) -> int:
-    """Fold the events after the view's seq up to `upto`; returns how many seqs that were."""
+    """Fold the events after the view's seq up to `upto`; returns how many seqs that were.
+
+    An event of a kind that declares no fields may hold anything. Where the fold raises on it, the view is folded again
+    from nothing without it, so that no half of it stays in the columns; `View.passed_over` has why. Else what the fold
+    raises is raised on.
+    """
     start = view.seq
-    events = iter(journal.tail(start, kinds=view.kinds, upto=upto))
     with _collector_paused():
-        while batch := list(islice(events, _BATCH_EVENTS)):
-            view.fold(batch)
-            view.seq = batch[-1].seq
+        try:
+            _fold_on(view, journal, upto)
+        except BAD_BODY_ERRORS:
+            if all(kind in FIELDS for kind in view.kinds):
+                raise
+            _replace_with(view, _folded_apart(type(view), journal, upto, view.passed_over))
     view.seq = upto
     return upto - start
+
+
+def _fold_on(view: View, journal: Journal, upto: int) -> None:
+    """Fold in batches, without what is passed over."""
+    events = _events_of(view, journal, upto)
+    while batch := list(islice(events, _BATCH_EVENTS)):
+        view.fold(batch)
+        view.seq = batch[-1].seq
+
+
+def _events_of(view: View, journal: Journal, upto: int) -> Iterator[Event]:
+    events = journal.tail(view.seq, kinds=view.kinds, upto=upto, erased=view.takes_unreadable)
+    if not view.passed_over:
+        return iter(events)
+    return (event for event in events if event.seq not in view.passed_over)
+
+
+def _folded_apart(kind: type[V], journal: Journal, upto: int, passed_over: dict[int, str]) -> V:
+    """The view folded from nothing, without each event of a kind without declared fields on which the fold raises."""
+    passed_over = dict(passed_over)
+    while True:
+        view = kind()
+        view.passed_over = passed_over
+        for event in _events_of(view, journal, upto):
+            try:
+                view.fold([event])
+            except BAD_BODY_ERRORS as error:
+                if event.kind in FIELDS:
+                    raise
+                told = f"{type(error).__name__}: {error}"
+                passed_over[event.seq] = f"the view {view.name} cannot take it in: {told:.100}"
+                break
+            view.seq = event.seq
+        else:
+            return view
+
+
+def _replace_with(view: View, other: View) -> None:
+    """Let a view hold what another one holds; whoever has its lock keeps it."""
+    view.__dict__.update({name: value for name, value in vars(other).items() if name != "lock"})
 
 
 @contextmanager
@@ -213,15 +268,91 @@ def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
     return bool(np.array_equal(one, other))
 
 
+class BadEvent(NamedTuple):
+    """An event that was set aside, since its body is not what its kind says. do: the command that erases it."""
+
+    seq: int
+    id: str
+    kind: str
+    why: str
+    do: str
+
+    @property
+    def told(self) -> str:
+        """What is wrong with it, in words."""
+        return f"event {self.seq} ({self.kind}) is set aside: {self.why}; `{self.do}` erases it"
+
+
+class SetAside(View):
+    """The events that were set aside, in order, and why each of them was.
+
+    rows: seq.  ids, events, reasons: the event's id, its kind and why, one entry a row.
+    """
+
+    name = "set_aside"
+    code = 1
+    takes_unreadable = True
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows = Table(seq="i8")
+        self.ids, self.events, self.reasons = Strings(), Strings(), Strings()
+
+    def fold(self, events: Sequence[Event]) -> None:
+        """Take in those that were set aside."""
+        for event in events:
+            if reason := event.set_aside:
+                self.rows.add(seq=event.seq)
+                self.ids.append(event.id)
+                self.events.append(event.kind)
+                self.reasons.append(reason)
+
+    def told(self) -> Iterator[BadEvent]:
+        """Each of them."""
+        for row, seq in enumerate(self.rows["seq"].tolist()):
+            yield _bad_event(seq, self.ids[row], self.events[row], self.reasons[row])
+
+
+@cache
+def _set_aside_view(kinds: tuple[str, ...]) -> type[SetAside]:
+    """The same class for the same kinds, so that views are found by it."""
+    return type("SetAsideOfKinds", (SetAside,), {"kinds": kinds})
+
+
+def _bad_event(seq: int, event_id: str, kind: str, why: str) -> BadEvent:
+    return BadEvent(seq, event_id, kind, why, f"theorex erase {event_id}")
+
+
+def bad_events(views: Views, kinds: Sequence[type[View]]) -> list[BadEvent]:
+    """The events that were set aside: by the declaration of their kind, or by the fold of one of these views.
+
+    What was looked at before is not read again. Raises StorageError where the journal cannot be read.
+    """
+    with views.reading(_set_aside_view(tuple(sorted(VERSIONS)))) as view:
+        found = {bad.seq: bad for bad in view.told()}
+    for kind in kinds:
+        if all(name in FIELDS for name in kind.kinds):
+            continue
+        with views.reading(kind) as folded:
+            passed_over = folded.passed_over
+        for event in views.journal.read(seqs=sorted(passed_over)):
+            found[event.seq] = _bad_event(event.seq, event.id, event.kind, passed_over[event.seq])
+    return [found[seq] for seq in sorted(found)]
+
+
 @dataclass(frozen=True)
 class Verification:
-    """What `verify` found: ok, the number of events, and per view the columns that differ (none when sound)."""
+    """What `verify` found: ok, the number of events, and per view the columns that differ (none when sound).
+
+    bad_events: those that were set aside.
+    """
 
     ok: bool
     events: int
     views: dict[str, list[str]]
     problems: list[str]
     kinds: dict[str, int]
+    bad_events: list[BadEvent] = field(default_factory=list)
 
 
 def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
@@ -238,7 +369,11 @@ def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
             except StorageError as error:
                 problems.append(str(error))
         problems += [f"view {name}: {', '.join(columns)} differ" for name, columns in different.items() if columns]
-    return Verification(not problems, sum(counts.values()), different, problems, counts)
+    bad: list[BadEvent] = []
+    if not problems:
+        bad = bad_events(views, kinds)
+        problems += [event.told for event in bad]
+    return Verification(not problems, sum(counts.values()), different, problems, counts, bad)
 
 
 def _compare(views: Views, kind: type[View]) -> list[str]:
@@ -247,6 +382,7 @@ def _compare(views: Views, kind: type[View]) -> list[str]:
         current = views.get(kind)
         with current.lock:
             fresh = kind()
+            fresh.passed_over = dict(current.passed_over)
             fold_into(fresh, views.journal, current.seq)
             different = differing_columns(current, fresh)
             if not different or not views.outdated(current):  # else another process erased something meanwhile

@@ -64,7 +64,8 @@ class Documents(View):
         project, file, moved = (event.body.get(name, "") for name in ("project", "file", "moved_from"))
         self._put(event, project, file, event.body["hash"])
         if moved:
-            self.rows["moves"][self._put(event, project, moved, "")] += 1
+            row = self._put(event, project, moved, "")  # which may make it
+            self.rows["moves"][row] += 1
 
     def _observation(self, event: Event) -> None:
         body = event.body
@@ -159,8 +160,8 @@ def _touched(home: Home, now: int) -> Iterator[Line]:
     recent = [*home.journal.tail(start, kinds=["tool_used"], projects=home.projects)] if known else []
     touched: dict[int, int] = {}
     for event in reversed(recent):
-        paths, project = event.body["paths"], event.body["project"]
-        for path in (*paths["edited"], *paths["read"]):
+        paths, project = event.body.get("paths", {}), event.body.get("project", "")
+        for path in (*paths.get("edited", ()), *paths.get("read", ())):
             for key in ((event.agent, project, path), (event.agent, "", f"{project}/{path}")):
                 if key in known and len(touched) < _MOST_FILES:
                     touched.setdefault(known[key], event.at)

@@ -80,7 +80,7 @@ class Recall(View):
             elif said := verdicts.verdict_of(event):
                 for run, change in self.verdicts.say(*said):
                     self.runs["success"][run] = change > 0
-                if event.kind == "outcome" and "answer" in event.body:
+                if event.kind == "outcome" and "answer" in event.body and event.body.get("trace_id"):
                     self._judge(event)
 
     def like(self, query: str, most: int) -> dict[str, Recalled]:

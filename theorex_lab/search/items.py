@@ -75,7 +75,8 @@ def item_number(item_id: str) -> int:
 
 
 def _corrected(event: Event) -> tuple[ItemText, ...]:
-    return () if event.body["undo"] else (ItemText(event.body["item"], event.body["text"]),)
+    text = "" if event.body["undo"] else event.body.get("text", "")
+    return (ItemText(event.body["item"], text),) if text else ()
 
 
 # The text that a person gave an item, under the item's own id; the index hides the other texts of that id meanwhile.

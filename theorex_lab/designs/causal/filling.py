@@ -198,7 +198,7 @@ def _repeated(before: Event, after: Event) -> list[str]:
     command, tool = after.body.get("command", ""), before.body["tool"]
     if command:
         done = one_line(f"run {_BEFORE.sub('', command)}", _ACT_CHARACTERS)
-        return [done] if command != before.body["command"] else []
+        return [done] if command != before.body.get("command", "") else []
     one, other = (_arguments(event.body.get("input", "")) for event in (before, after))
     names = [name for name in dict.fromkeys([*one, *other]) if one.get(name) != other.get(name)]
     return [f"call {tool} with another {name}" for name in names]

@@ -2,6 +2,9 @@
 
 from enum import IntEnum, StrEnum
 
+from theorex_lab.journal.kinds import PROJECT, SOURCE
+from theorex_lab.journal.shapes import COUNT, FILLED, SHARE, TIME, Kind, one_of, one_of_numbers, row
+
 ISA_VERSION = "1.0"
 DEFAULT_DOMAIN = "default"
 
@@ -17,18 +20,120 @@ Fault = StrEnum("Fault", "PHYSICAL_SLIP MECHANICAL_STALL VLM_HALLUCINATION LIGHT
                 "TIMEOUT LOGIC_ERROR UNKNOWN_FAILURE")  # fmt: skip
 # How far what was lived there holds in the world, by where a trajectory is from.
 FIDELITY = {"real_world": 1.0, "sim_3d": 0.8, "agent": 0.7, "sim_2d": 0.5, "unknown_source": 0.5, "dream_text": 0.3}
-# Kinds of events, and their members. A `state` is that of a `strategies.Strategy`, whole.
-#
-# trajectory_started  trajectory_id, parent_id, goal, level, from, domain, tags, isa_version
-# acted               trajectory_id, reasoning, action, result, ok
-# trajectory_ended    trajectory_id, outcome, confidence, error, fault
-# strategy            one was made of a trajectory: strategy_id, state, trajectory, upto
-# strategy_merged     a trajectory, or another strategy, was taken into one: strategy_id, state, absorbed; with `undo`, given up
-# constraint          what is not to be done again: constraint_id, strategy_id, text, fault, trajectory
-# strategy_linked     one leads to another: from_id, to_id, type, weight
-# strategy_compacted  one was told shorter, or with `pruned` put to sleep: strategy_id, state
-# strategy_migrated   one was carried to another version of the instruction set: strategy_id, state, ok
-# dream               one cycle: what it processed, passed over and made, phase by phase
+# Kinds of events that tell what a strategy is as a whole, each in a `state`: that of a `strategies.Strategy`.
 STATED = ("strategy", "strategy_merged", "strategy_compacted", "strategy_migrated")
-_CAPTURED = ("trajectory_started", "acted", "trajectory_ended")
-KINDS = dict.fromkeys((*_CAPTURED, *STATED, "constraint", "strategy_linked", "dream"), 1)
+_OUTCOME = one_of(*(ended.value for ended in Ended))
+_STEP = {
+    "reasoning": str,
+    "action": str,
+    "result": str,
+    "why?": str,
+    "seen?": COUNT,
+    "event?": str,
+    "ok?": (bool, None),
+}
+_STATE = {
+    "goal": str,
+    "summary": str,
+    "confidence": SHARE,
+    "outcome": _OUTCOME,
+    "level": one_of_numbers(*map(int, Level)),
+    "domain": str,
+    "origin": one_of(*FIDELITY),
+    "success": COUNT,
+    "failure": COUNT,
+    "version": COUNT,
+    "isa_version": str,
+    "content": str,
+    "source": SOURCE,
+    "steps": [_STEP],
+    "branches": [{"after": int, "step": _STEP}],
+    "goals": [str],
+    "tags": [str],
+}
+_ABOUT = {"strategy_id": FILLED, "project": PROJECT}
+_TOLD = {**_ABOUT, "state": _STATE, "source": SOURCE}
+KINDS = {
+    "trajectory_started": Kind(
+        1,
+        "work for a goal begins; `parent_id`: the trajectory that it is part of, or ''",
+        {
+            "trajectory_id": FILLED,
+            "parent_id?": str,
+            "goal": str,
+            "root_goal?": str,
+            "level": one_of_numbers(*map(int, Level)),
+            "from": one_of(*FIDELITY),
+            "domain": str,
+            "tags": [str],
+            "isa_version": str,
+            "source": SOURCE,
+            "project?": PROJECT,
+        },
+    ),
+    "acted": Kind(
+        1,
+        "what was done for it, why, and what came of it",
+        {
+            "trajectory_id": FILLED,
+            "reasoning": str,
+            "action": str,
+            "result": str,
+            "ok": (bool, None),
+            "source?": SOURCE,
+            "project?": PROJECT,
+        },
+    ),
+    "trajectory_ended": Kind(
+        1,
+        "how it came out, how sure that is, and for a failure its class",
+        {
+            "trajectory_id": FILLED,
+            "outcome": _OUTCOME,
+            "confidence": SHARE,
+            "error": str,
+            "fault": str,
+            "source?": SOURCE,
+            "project?": PROJECT,
+        },
+    ),
+    "strategy": Kind(1, "one was made of a trajectory", {**_TOLD, "trajectory": str, "upto": COUNT}),
+    "strategy_merged": Kind(
+        1,
+        "a trajectory, or another strategy, was taken into one: absorbed; with `undo`, given up",
+        {**_TOLD, "absorbed": str, "undo": bool, "trajectory?": str, "upto?": COUNT, "why?": str},
+    ),
+    "constraint": Kind(
+        1,
+        "what is not to be done again",
+        {**_ABOUT, "constraint_id": FILLED, "text": str, "fault": str, "source": SOURCE, "trajectory": str},
+    ),
+    "strategy_linked": Kind(
+        1, "one leads to another", {**_ABOUT, "from_id": FILLED, "to_id": FILLED, "type": str, "weight": float}
+    ),
+    "strategy_compacted": Kind(
+        1, "one was told shorter, or with `pruned` put to sleep", {**_TOLD, "pruned": bool, "undo": bool, "why?": str}
+    ),
+    "strategy_migrated": Kind(
+        1,
+        "one was carried to another version of the instruction set",
+        {**_TOLD, "ok?": bool, "from?": str, "to?": str, "problem?": str},
+    ),
+    "dream": Kind(
+        1,
+        "one cycle: what it processed, passed over and made, phase by phase",
+        {
+            "dream_id": FILLED,
+            "started_at": TIME,
+            "ended_at": TIME,
+            "traces_processed": COUNT,
+            "nodes_created": COUNT,
+            "nodes_merged": COUNT,
+            "domain": str,
+            "dreamer": str,
+            "phase_log": [str],
+            "passed": [row(str, COUNT, str)],
+            "held": [row(str, str)],
+        },
+    ),
+}

@@ -335,6 +335,11 @@ def _trajectory(view: Trajectories, row: int, goal: Event, end: Event | None, do
         actions=tuple(_actions(list(done))))  # fmt: skip
 
 
+# What a tool call may leave out.
+_NO_PATHS: dict[str, list[str]] = {"read": [], "edited": []}
+_UNTOLD = {"input": "", "response": "", "command": "", "ok": None, "paths": _NO_PATHS}
+
+
 def _actions(events: Sequence[Event]) -> Iterator[Act]:
     """Each act with what was said before it; where nothing but words was recorded, these are the acts."""
     only_words, said = not any(event.kind in ("acted", "tool_used") for event in events), ""
@@ -347,10 +352,13 @@ def _actions(events: Sequence[Event]) -> Iterator[Act]:
             texts = body["reasoning"], body["action"], body["result"]
             yield Act(event.id, event.at, *texts, body["ok"], tool, changed)
         elif event.kind == "tool_used":
-            done = body["command"] or _call_of(body)
-            failed = body["ok"] is False or bool(body["command"] and PATTERNS["exit"].match(body["response"]))
-            came = False if failed else body["ok"], body["tool"], not failed and _has_changed(body)
-            yield Act(event.id, event.at, said, done, body["response"], *came)
+            call = {**_UNTOLD, **body}
+            call["paths"] = {**_NO_PATHS, **call["paths"]}
+            done = call["command"] or _call_of(call)
+            exited = bool(call["command"] and PATTERNS["exit"].match(call["response"]))
+            failed = call["ok"] is False or exited
+            came = False if failed else call["ok"], call["tool"], not failed and _has_changed(call)
+            yield Act(event.id, event.at, said, done, call["response"], *came)
             said = ""
         elif only_words:
             yield Act(event.id, event.at, "", body["message"], "", None, event.agent, True)

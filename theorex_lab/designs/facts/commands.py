@@ -13,7 +13,7 @@ import click
 
 from theorex_lab.console import Command, command, emit, fail, group, keeps_secrets, one_row, open_lab, reads_project
 from theorex_lab.console.options import OWN_AGENT, own_agent
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, notes
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, STATUSES, notes
 from theorex_lab.designs.facts.facts import check_home
 from theorex_lab.designs.facts.files import Document, self_documents, write_documents
 from theorex_lab.home import Home
@@ -130,7 +130,7 @@ fact_tension = _made(
     "tension", _tension, OWN_AGENT, _FROM, click.option("--fact1", metavar="ID", help="A fact."),
     click.option("--fact2", metavar="ID", help="A fact that may not hold beside it."),
     click.option("--text", default="", help="What is the matter."))  # fmt: skip
-fact_notes = _made("notes", _notes, click.option("--status", type=click.Choice(notes.STATUSES), help="Only these."))
+fact_notes = _made("notes", _notes, click.option("--status", type=click.Choice(STATUSES), help="Only these."))
 fact_review = _made(
     "review", _review, OWN_AGENT, click.argument("note_id", metavar="NOTE"),
     click.argument("verdict", metavar="VERDICT", type=click.Choice([*notes.VERDICTS])), _ANY_ENTITY,

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from theorex_lab.clock import to_iso
 from theorex_lab.design import Face
-from theorex_lab.designs.facts import NOTE_CATEGORIES, items, writing
+from theorex_lab.designs.facts import NOTE_CATEGORIES, STATUSES, items, writing
 from theorex_lab.designs.facts.facts import Fact, fact_by_id, facts_of
 from theorex_lab.designs.facts.pairs import SharedWords, contradiction, normal_form
 from theorex_lab.errors import InvalidInput
@@ -22,7 +22,6 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.observation import TRUST
 
 TENSION = "tension"
-STATUSES = ("pending", "promoted", "archived", "resolved")
 # What a verdict makes of a note. `accept` and `reject` are for tensions; `promote` and `resolve` for the others.
 VERDICTS = {
     "promote": "promoted", "resolve": "resolved", "accept": "resolved", "reject": "resolved", "archive": "archived",

@@ -262,7 +262,9 @@ def insights_of(home: Home, domain: str | None = None, category: str | None = No
 def _insight(event: Event) -> Insight:
     body, names = (event.body, ("category", "title", "content", "confidence", "domain", "session_id", "fingerprint", "source"))  # fmt: skip
     told = {name: body[name] for name in names}
-    return Insight(event.id, **told, agent=event.agent, created_at=to_datetime(event.at), like=tuple(body["like"]))
+    return Insight(
+        event.id, **told, agent=event.agent, created_at=to_datetime(event.at), like=tuple(body.get("like", ()))
+    )
 
 
 def ranked(home: Home, query: str, domain: str | None = None) -> list[tuple[Insight, float | None]]:

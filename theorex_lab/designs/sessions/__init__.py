@@ -3,6 +3,35 @@
 Our own design beside the published ones, and the one whose sections the context shows where no other is named.
 """
 
-KINDS = {"digest": 1, "fixed": 1}
+from theorex_lab.journal.kinds import PROJECT, SOURCE
+from theorex_lab.journal.shapes import COUNT, TIME, Kind, row
+
+_ABOUT = {"text": str, "source": SOURCE, "project": PROJECT}
+# A sentence, and the id of the event that holds it.
+_SENTENCE = row(str, str)
+KINDS = {
+    "digest": Kind(
+        1,
+        "a session in short, up to a seq: what was asked, edited and checked, how it ended, what is left open",
+        {
+            "upto": COUNT,
+            "asked": [_SENTENCE],
+            "ended": [_SENTENCE],
+            "open": [_SENTENCE],
+            "edited": {str: COUNT},
+            "read?": COUNT,
+            "checks": {str: str},
+            "commits": [str],
+            "first_at?": TIME,
+            "last_at?": TIME,
+            **_ABOUT,
+        },
+    ),
+    "fixed": Kind(
+        1,
+        "a check that failed and passed in one session, and what was edited in between",
+        {"family": str, "error": str, "files": [str], **_ABOUT},
+    ),
+}
 # Of lines of the context.
 RULE, LAST, SAID, FILE, TOPIC = "rule", "last", "sentence", "file", "topic"

@@ -270,7 +270,8 @@ class Axon(View):
         body = event.body
         row = self._find_row(self.agents.number(event.agent), [body["concept_id"], body["label"], body["surface"]])
         self._enter([row], body.get("project", ""))
-        counts, at = (np.array(body[name], np.int64) for name in ("counts", "times"))
+        n = min(len(body["counts"]), len(body["times"]))
+        counts, at = (np.array(body[name][:n], np.int64) for name in ("counts", "times"))
         n, kind = len(at), self.types.number(GRADUATED_TYPE)
         trust, weight = np.full(n, TRUST[body["source"]], np.int8), np.full(n, body["weight"])
         who = np.full(n, kind), trust, np.zeros(n, bool), weight

@@ -209,7 +209,7 @@ def observation_records(memory: WrittenMemory, only: str | None = None) -> Itera
             yield {
                 "id": event.id, "timestamp": to_iso(event.at), "agent_id": event.agent, "session_id": event.session,
                 "observation_type": body["type"], **{name: body[name] for name in ("text", "tags", "source")},
-                "source_weight": body["weight"], **{name: body[name] for name in ("sentiment", "extractor", "concepts")},
+                "source_weight": body["weight"], "sentiment": body["sentiment"], "extractor": body.get("extractor", ""), "concepts": body["concepts"],
                 "faded": faded.get(event.seq, []), "lineage": list(event.lineage),
                 **{name: body[name] for name in ("refused", "project") if body.get(name)}}  # fmt: skip
 

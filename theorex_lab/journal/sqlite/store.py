@@ -15,9 +15,9 @@ from _thread import _local as local  # `threading` has them from here, and would
 from contextlib import contextmanager
 
 from theorex_lab.clock import LATEST, Clock, SystemClock
-from theorex_lab.errors import CorruptJournal, StorageError
+from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
 from theorex_lab.journal.base import Journal, check_time, is_wanted
-from theorex_lab.journal.event import RAW_KINDS, VERSIONS, Body, Event, encode, segment_of, upcast
+from theorex_lab.journal.event import RAW_KINDS, VERSIONS, Body, Event, check_event, encode, readable, segment_of
 from theorex_lab.journal.sqlite import connection as connections
 from theorex_lab.journal.sqlite.connection import damaged, explained, transaction
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, check_file, create, newest_snapshot, refuse_unfinished
@@ -203,12 +203,12 @@ class SqliteJournal(Journal):
             raise damaged(self._file, f"event {seq} does not have its checksum")
         try:
             parents = () if lineage == "[]" else tuple(json.loads(lineage))
-            content = json.loads(body)
-            if kind in RAW_KINDS and segment_of(content):
-                content = self._archived(event_id, content)
-            return upcast(Event(seq, event_id, at, agent, session, kind, parents, content))
+            content = _content(body)
         except (json.JSONDecodeError, TypeError) as error:
             raise damaged(self._file, f"event {seq} is not JSON: {error}") from error
+        if kind in RAW_KINDS and isinstance(content, dict) and segment_of(content):
+            content = self._archived(event_id, content)
+        return readable(Event(seq, event_id, at, agent, session, kind, parents, content))
 
     def _archived(self, event_id: str, stub: Body) -> Body:
         """The body that a stub stands for."""
@@ -265,6 +265,21 @@ class SqliteJournal(Journal):
         return explained(self._file)
 
 
+def _content(body: str) -> Any:
+    """What a stored body holds. Raises JSONDecodeError for what is no JSON.
+
+    What no release writes, a body that cannot be written again, is read as None, which is no body.
+    """
+    try:
+        content = json.loads(body)
+        # Signs stand in the file as they are; only what has an escape may be half of one.
+        if "\\ud" in body:
+            encode(content)
+    except (RecursionError, InvalidInput):
+        return None
+    return content
+
+
 def open_journal(home: str | Path, *, clock: Clock | None = None) -> SqliteJournal:
     """The journal of a home, opened or created. Raises as `SqliteJournal`."""
     return SqliteJournal(os.path.join(home, DATABASE_FILE), clock=clock)
@@ -299,5 +314,6 @@ def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None)
 
     Raises InvalidInput for a bad body.
     """
+    check_event(event)
     fields = (*event[1:6], encode(list(event.lineage)), encode(event.body))
     return int(connection.execute(INSERT, (seq, *fields, checksum(*fields))).lastrowid or 0)

@@ -1,0 +1,336 @@
+"""Shapes: what the body of an event must hold, declared in plain Python and checked at every door.
+
+A shape is one of:
+
+- `str`, `bool`, `int` (a whole number of 64 bits), `float` (a finite number), `None`, `object` (any JSON);
+- `[shape]`, a list of such values;
+- `{"name": shape, "other?": shape}`, an object with these members; one with `?` may be left out, others may be there too;
+- `{str: shape}`, an object whose members have any names, and such values;
+- `row(shape, shape)`, a list that begins with such values, in this order;
+- `(shape, shape)`, one of these;
+- a `Rule`, which asks more of a value than its type.
+
+Standard library only, and cheap to import: agents start a process for every event. A shape becomes functions when the
+first body of its kind is checked.
+"""
+
+from __future__ import annotations
+
+from operator import itemgetter
+
+TYPE_CHECKING = False  # what type checkers take for true
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from typing import Any
+
+    Shape = Any
+    # What is wrong with a value, '' where nothing is: it begins with the value's place.
+    Check = Callable[[Any, str], str]
+
+_LEAST_WHOLE, _GREATEST_WHOLE = -(2**63), 2**63 - 1
+_INFINITE = float("inf")
+# Those whose type alone tells whether they fit.
+_BY_TYPE: dict[Any, str] = {str: "a text", bool: "true or false", None: "null"}
+_IN_WORDS: dict[Any, str] = {**_BY_TYPE, int: "a whole number of 64 bits", float: "a finite number", object: "any JSON"}
+_SHOWN_CHARACTERS = 60
+
+
+class Rule:
+    """A shape whose values must pass a test as well. says: what is allowed, as an error puts it."""
+
+    __slots__ = ("says", "shape", "test")
+
+    def __init__(self, shape: Shape, says: str, test: Callable[[Any], bool]) -> None:
+        self.shape = shape
+        self.says = says
+        self.test = test
+
+
+class Row:
+    """A list that begins with values of these shapes."""
+
+    __slots__ = ("shapes",)
+
+    def __init__(self, shapes: tuple[Shape, ...]) -> None:
+        self.shapes = shapes
+
+
+class Kind:
+    """A kind of events as it is declared.
+
+    version: of the bodies that this release writes.  says: what such an event tells.  fields: the members of a body
+    beside `v`, as a shape.
+    """
+
+    __slots__ = ("fields", "says", "version")
+
+    def __init__(self, version: int, says: str, fields: dict[str, Shape]) -> None:
+        self.version = version
+        self.says = says
+        self.fields = fields
+
+    def __repr__(self) -> str:
+        return f"Kind({self.version}, {self.says!r})"
+
+
+def one_of(*words: str) -> Rule:
+    """One of these texts."""
+    allowed = frozenset(words)
+    return Rule(str, " or ".join(map(repr, words)), lambda text: text in allowed)
+
+
+def one_of_numbers(*numbers: int) -> Rule:
+    """One of these whole numbers."""
+    return Rule(int, " or ".join(map(str, numbers)), lambda number: number in numbers)
+
+
+def between(least: float, most: float) -> Rule:
+    """A number from `least` to `most`."""
+    return Rule(float, f"a number from {least} to {most}", lambda number: least <= number <= most)
+
+
+def row(*shapes: Shape) -> Row:
+    """A list that begins with values of these shapes, in this order; more may follow."""
+    return Row(shapes)
+
+
+# A text that says something.
+FILLED = Rule(str, "a text that is not empty", bool)
+# How many there are; sums of such numbers stay exact.
+COUNT = Rule(int, "a whole number from 0", lambda number: 0 <= number <= 2**53)
+# A finite number from 0.
+AMOUNT = Rule(float, "a number from 0", lambda number: number >= 0)
+# How sure, how alike, how good.
+SHARE = between(0, 1)
+# Microseconds since 1970 in UTC, of the years 1 to 9999: see `theorex_lab.clock`.
+TIME = Rule(
+    int,
+    "a time in microseconds of the years 1 to 9999",
+    lambda at: -62_135_596_800_000_000 <= at <= 253_402_300_799_999_999,
+)
+
+
+def body_check(fields: dict[str, Shape]) -> Callable[[Any], str]:
+    """What tells what is wrong with a body of this shape, '' where nothing is.
+
+    >>> check = body_check({"text": str, "tags?": [str]})
+    >>> check({"text": "TTL", "tags": []})
+    ''
+    >>> check({"tags": [1]})
+    "the field 'text' is missing; allowed is a text"
+    >>> check({"text": "TTL", "tags": [1]})
+    "the field 'tags[0]' is 1; allowed is a text"
+    """
+    plain = [name for name, shape in fields.items() if _is_plain(name, shape)]
+    # With one name alone `itemgetter` gives no tuple.
+    values_of = itemgetter(*plain, plain[0]) if plain else None
+    members = {name: shape for name, shape in fields.items() if name not in plain}
+    check_others = _members_check(members)
+    check_plain = _members_check({name: fields[name] for name in plain})
+    sound: set[tuple[type, ...]] = set()
+
+    def check(body: Any) -> str:
+        if values_of is not None:
+            try:
+                types = tuple(map(type, values_of(body)))
+            except KeyError:
+                return check_plain(body, "")
+            if types not in sound:
+                if problem := check_plain(body, ""):
+                    return problem
+                sound.add(types)
+        return check_others(body, "")
+
+    return check
+
+
+def shape_text(shape: Shape) -> str:
+    """What a shape allows, in words.
+
+    >>> shape_text((str, None)), shape_text([int])
+    ('a text or null', 'a list of whole numbers of 64 bits')
+    """
+    if isinstance(shape, Rule):
+        return shape.says
+    if isinstance(shape, Row):
+        return f"a list of {', '.join(map(shape_text, shape.shapes))}"
+    if isinstance(shape, tuple):
+        return " or ".join(map(shape_text, shape))
+    if isinstance(shape, list):
+        return f"a list, each {shape_text(shape[0])}" if shape[0] is not int else "a list of whole numbers of 64 bits"
+    if isinstance(shape, dict):
+        return "an object"
+    return _IN_WORDS[shape]
+
+
+def _is_plain(name: str, shape: Shape) -> bool:
+    """Whether the type of a member tells all."""
+    shapes = shape if isinstance(shape, tuple) else (shape,)
+    if name.endswith("?"):
+        return False
+    return all(not isinstance(one, list | dict | Rule | Row) and one in _BY_TYPE for one in shapes)
+
+
+def _check_of(shape: Shape) -> Check:
+    """The function that checks values against a shape."""
+    if isinstance(shape, Rule):
+        return _rule_check(shape)
+    if isinstance(shape, Row):
+        return _row_check(shape)
+    if isinstance(shape, tuple):
+        return _either_check(shape)
+    if isinstance(shape, list):
+        return _list_check(shape[0])
+    if isinstance(shape, dict):
+        if str in shape:
+            return _values_check(shape[str])
+        return _object_check(shape)
+    return _type_check(shape)
+
+
+def _wrong(value: Any, place: str, shape: Shape) -> str:
+    shown = repr(value)
+    if len(shown) > _SHOWN_CHARACTERS:
+        shown = f"{shown[:_SHOWN_CHARACTERS]}…"
+    return f"the field {place!r} is {shown}; allowed is {shape_text(shape)}"
+
+
+def _type_check(shape: Shape) -> Check:
+    wanted = type(None) if shape is None else shape
+    fits: Callable[[Any], bool]
+    if shape is object:
+        return _nothing_wrong
+    if shape is int:
+        fits = _is_whole
+    elif shape is float:
+        fits = _is_number
+    else:
+
+        def fits(value: Any) -> bool:
+            return type(value) is wanted
+
+    def check(value: Any, place: str) -> str:
+        return "" if fits(value) else _wrong(value, place, shape)
+
+    return check
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and _LEAST_WHOLE <= value <= _GREATEST_WHOLE
+
+
+def _is_number(value: Any) -> bool:
+    if type(value) is float:
+        return -_INFINITE < value < _INFINITE
+    return _is_whole(value)
+
+
+def _nothing_wrong(_value: Any, _place: str) -> str:
+    """Any JSON does: a body was read from it, or is about to be written as such."""
+    return ""
+
+
+def _rule_check(rule: Rule) -> Check:
+    check_shape = _check_of(rule.shape)
+    test = rule.test
+
+    def check(value: Any, place: str) -> str:
+        if check_shape(value, place) or not test(value):
+            return _wrong(value, place, rule)
+        return ""
+
+    return check
+
+
+def _either_check(shapes: Sequence[Shape]) -> Check:
+    checks = [_check_of(shape) for shape in shapes]
+    # What is wrong inside of a list or an object says more than that it is none of the others.
+    deep = [_check_of(shape) for shape in shapes if isinstance(shape, list | dict | Row)]
+
+    def check(value: Any, place: str) -> str:
+        for check_one in checks:
+            if not check_one(value, place):
+                return ""
+        if deep and isinstance(value, list | dict):
+            return deep[0](value, place)
+        return _wrong(value, place, tuple(shapes))
+
+    return check
+
+
+def _list_check(shape: Shape) -> Check:
+    check_one = _check_of(shape)
+    plain = {shape} if shape is str or shape is bool else None
+
+    def check(values: Any, place: str) -> str:
+        # A body that is about to be written may hold a tuple, which JSON has as a list.
+        if type(values) is not list and type(values) is not tuple:
+            return _wrong(values, place, [shape])
+        if plain is not None and plain.issuperset(map(type, values)):
+            return ""
+        for number, value in enumerate(values):
+            if problem := check_one(value, f"{place}[{number}]"):
+                return problem
+        return ""
+
+    return check
+
+
+def _row_check(row: Row) -> Check:
+    checks = [_check_of(shape) for shape in row.shapes]
+
+    def check(values: Any, place: str) -> str:
+        if type(values) is not list and type(values) is not tuple:
+            return _wrong(values, place, row)
+        if len(values) < len(checks):
+            return _wrong(values, place, row)
+        for number, (check_one, value) in enumerate(zip(checks, values, strict=False)):
+            if problem := check_one(value, f"{place}[{number}]"):
+                return problem
+        return ""
+
+    return check
+
+
+def _values_check(shape: Shape) -> Check:
+    check_one = _check_of(shape)
+
+    def check(values: Any, place: str) -> str:
+        if not isinstance(values, dict):
+            return _wrong(values, place, {str: shape})
+        for name, value in values.items():
+            if problem := check_one(value, f"{place}.{name}"):
+                return problem
+        return ""
+
+    return check
+
+
+def _object_check(shape: dict[str, Shape]) -> Check:
+    check_members = _members_check(shape)
+
+    def check(value: Any, place: str) -> str:
+        if not isinstance(value, dict):
+            return _wrong(value, place, shape)
+        return check_members(value, f"{place}.")
+
+    return check
+
+
+def _members_check(shape: dict[str, Shape]) -> Check:
+    """Checks the members of what is an object already; `place` is what stands before their names."""
+    needed = [(name, _check_of(one), one) for name, one in shape.items() if not name.endswith("?")]
+    optional = [(name[:-1], _check_of(one)) for name, one in shape.items() if name.endswith("?")]
+
+    def check(value: Any, place: str) -> str:
+        for name, check_one, one in needed:
+            if name not in value:
+                return f"the field {place + name!r} is missing; allowed is {shape_text(one)}"
+            if problem := check_one(value[name], place + name):
+                return problem
+        for name, check_one in optional:
+            if name in value and (problem := check_one(value[name], place + name)):
+                return problem
+        return ""
+
+    return check
