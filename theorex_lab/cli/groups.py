@@ -125,11 +125,11 @@ def _first_word(arguments: list[str]) -> str:
 
 
 def designs() -> dict[str, Design]:
-    """The designs that bring commands, by name."""
-    from theorex_lab.designs import installed
+    """The designs of other packages that bring commands, by name; those of built-in ones stand in the table."""
+    from theorex_lab.designs import others
 
-    found = {design.name: design for design in installed() if design.commands}
-    return {name: design for name, design in found.items() if name not in (*COMMANDS, *GROUPS)}
+    reserved = (*COMMANDS, *GROUPS)
+    return {design.name: design for design in others() if design.commands and design.name not in reserved}
 
 
 def design_group(name: str) -> console.CommandGroup | None:
