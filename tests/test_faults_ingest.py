@@ -205,10 +205,10 @@ def beside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("afresh", "beside")
 def test_a_parser_that_talks_does_not_block_and_one_that_dies_is_started_again() -> None:
-    assert apart.call_apart(f"{__name__}:chatty", ".x", b"12345") == "5 bytes"
+    assert apart.call_apart(chatty, ".x", b"12345") == "5 bytes"
     with pytest.raises(InvalidInput, match="could not be read within 60 seconds and 2048 MiB"):
-        apart.call_apart(f"{__name__}:silent_end", "3", b"x" * 1_000_000)
-    assert apart.call_apart(f"{__name__}:chatty", ".x", b"") == "0 bytes"
+        apart.call_apart(silent_end, "3", b"x" * 1_000_000)
+    assert apart.call_apart(chatty, ".x", b"") == "0 bytes"
 
 
 def endless(suffix: str, content: bytes) -> None:
@@ -219,7 +219,7 @@ def endless(suffix: str, content: bytes) -> None:
 @pytest.mark.usefixtures("afresh", "beside")
 def test_a_parser_that_hangs_is_ended() -> None:
     with pytest.raises(InvalidInput, match=r"within 0.5 seconds"):
-        apart.call_apart(f"{__name__}:endless", "", b"", seconds=0.5)
+        apart.call_apart(endless, "", b"", seconds=0.5)
 
 
 @pytest.mark.parametrize(("package", "file"), [("markdown_it", "a.md"), ("pathspec", ".gitignore")])

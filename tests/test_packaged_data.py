@@ -27,11 +27,7 @@ def test_every_data_file_is_named_by_a_module_beside_it(path: Path) -> None:
     assert f'"{path.name}"' in _sources_beside(path)
 
 
-@pytest.mark.parametrize(
-    "path",
-    [path for path in FILES if path.suffix == ".txt" and path.name != "commands.txt"],
-    ids=lambda path: path.name,
-)
+@pytest.mark.parametrize("path", [path for path in FILES if path.suffix == ".txt"], ids=lambda path: path.name)
 def test_every_section_is_read_and_holds_something(path: Path) -> None:
     sections = read_sections(str(path), path.name)
     assert sections

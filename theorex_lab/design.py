@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from theorex_lab.errors import InvalidInput
@@ -41,35 +40,6 @@ R = TypeVar("R")
 FIXED_KIND = "fix"  # of a line that tells how something was fixed
 # Of evidence, after the design's name and a slash: how an option did, such as an item that was given, whatever it was tried for.
 OPTION_KEY = "option"
-
-
-def later(place: str) -> Callable[..., Any]:
-    """The function that a module holds, named as `module:name`, imported when it is first called.
-
-    Whoever asks a design for one thing then loads no other part of it.
-
-    >>> later("math:floor")(2.5)
-    2
-    """
-
-    def call(*given: Any, **named: Any) -> Any:
-        module, _, name = place.partition(":")
-        return getattr(import_module(module), name)(*given, **named)
-
-    return call
-
-
-def object_at(place: str) -> Any:
-    """What a user names as `module:Name`. Raises InvalidInput where it cannot be imported.
-
-    >>> object_at("math:tau") > 6
-    True
-    """
-    module, _, name = place.partition(":")
-    try:
-        return getattr(import_module(module), name)
-    except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidInput(f"got {place!r} ({error}); give module:Name of something that can be imported") from error
 
 
 class Line(NamedTuple):

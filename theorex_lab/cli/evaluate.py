@@ -12,7 +12,6 @@ from theorex_lab.cli import write_picture
 from theorex_lab.console import command, emit
 from theorex_lab.console.options import PICTURE, SEED
 from theorex_lab.errors import InvalidInput
-from theorex_lab.text.sections import read_sections
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,14 +19,37 @@ if TYPE_CHECKING:
     from theorex_lab.experiments.scores.routing import PolicyScore, RoutingScore
 
 Report = tuple[dict[str, Any], str]
-_HELP = read_sections(__file__, "evaluate.txt")
+# What two options of `eval` take, by its part.
+_DATASET_HELP = (
+    "routing: llmrouter (the default), routellm, routellm_mmlu or routellm_gsm8k. failures: whoandwhen (the default) or\n"
+    "reflexion_alfworld. retrieval: locomo (the default), qmsum, fact_updates, precisionmembench. signals: signals (the\n"
+    "default), signals_en, signals_ru. supersede: fact_updates. duplicates: stsb. contradictions: fever_symmetric (the\n"
+    "default) or sick. strategies: taubench_airline (the default), or\n"
+    "a log of coding sessions. costs: llmrouter (the default), routellm, local_runs. research:\n"
+    "metamath_ql (the default), equational_theories, pfr_blueprint, precisionmembench, reflexion_alfworld."
+)
+_PATH_HELP = (
+    "failures: your runs in the format of whoandwhen, a JSON file or a folder; supersede: 1k, 8k, or a log with questions;\n"
+    "default both files of the set."
+)
+# Notes on the failures that are scored.
+_WHOANDWHEN_NOTES = (
+    "the algorithm-generated part, questions of odd SHA-1; signs and weights were made on the even ones",
+    "runs of more than ten steps, with a user, or with known tool calls get the last call or step, not the signs",
+    "gain: find_decisive less the baseline, paired run by run",
+    "published: over all runs of that part, so not paired",
+)
+_REFLEXION_NOTES = (
+    "environments whose shared first trial failed; solved by a trial with fixes less solved without, in pairs",
+    "one run of each arm; fixes add up from the third trial on; what they say is not told apart from the longer prompt",
+)
 _NAMES = "routing failures retrieval signals supersede duplicates contradictions strategies costs causal research"
 
 
 @command("eval")
 @click.argument("part", type=click.Choice(_NAMES.split()))
-@click.option("--dataset", help=_HELP["dataset"])
-@click.option("--path", "--file", "path", default="", help=_HELP["path"])
+@click.option("--dataset", help=_DATASET_HELP)
+@click.option("--path", "--file", "path", default="", help=_PATH_HELP)
 @SEED
 @PICTURE
 def eval(part: str, dataset: str | None, seed: int, **given: Any) -> None:
@@ -218,7 +240,7 @@ def _whoandwhen(path: str = "") -> Report:
     shown, gains = ["agent_accuracy", "step_accuracy"], ["agent_gain", "step_gain"]
     table = scores.frame.set_index("method")
     baselines = {name: _row(table, name, _columns(*shown, *gains)) for name in table.index.drop("find_decisive")}
-    notes = _HELP["whoandwhen"].splitlines()
+    notes = list(_WHOANDWHEN_NOTES)
     result: dict[str, Any] = {
         "dataset": "whoandwhen", "n": scores.n, "metrics": _row(table, "find_decisive", _columns(*shown)),
         "baselines": baselines, "published": {} if path else {"best_language_model_given_ground_truth": PUBLISHED},
@@ -241,7 +263,7 @@ def _reflexion_alfworld() -> Report:
         "trials": {str(trial): _row(table, trial, shown) for trial in table.index},
         "baselines": {"without_fixes": {"share_solved": float(effect.without[-1].mean())}},
         "published": {"with_fixes": {"solved": 134, "of": 134}, "without_fixes": {"solved": 101, "of": 134}},
-        "notes": _HELP["reflexion_alfworld"].split("\n")}  # fmt: skip
+        "notes": list(_REFLEXION_NOTES)}  # fmt: skip
     return result, _failures_text(result, table, ["difference"], counted)
 
 

@@ -1,16 +1,16 @@
-"""The table of commands, commands.txt, and their groups, which import a command's module when it is called."""
+"""The groups of commands, which import a command's module when it is called."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from theorex_lab import console
+from theorex_lab.cli.command_table import GROUPS as COMMAND_GROUPS
+from theorex_lab.cli.command_table import UNGROUPED, CommandEntry
 from theorex_lab.console import COMMON_OPTIONS, command, emit
 
 if TYPE_CHECKING:
@@ -22,20 +22,6 @@ EVERYDAY = (
 ).split()
 
 
-class CommandEntry(NamedTuple):
-    """A command: its group and its name in it, "" where it has none; its module, with :NAME of another function there."""
-
-    group: str
-    short: str
-    module: str
-    about: str
-
-    @property
-    def path(self) -> str:
-        """The words after `theorex`, such as "memory write"."""
-        return f"{self.group} {self.short}".strip()
-
-
 def members(group: str) -> dict[str, str]:
     """The flat names of a group's commands by their names in it; where two have the same, the first."""
     found: dict[str, str] = {}
@@ -45,29 +31,26 @@ def members(group: str) -> dict[str, str]:
     return found
 
 
-def _read() -> tuple[dict[str, str], dict[str, CommandEntry]]:
-    groups: dict[str, str] = {}
-    commands: dict[str, CommandEntry] = {}
-    group = ""
-    for line in Path(__file__).with_name("commands.txt").read_text(encoding="utf-8").splitlines():
-        if line.startswith(" "):
-            flat, short, module, about = line.split(maxsplit=3)
-            commands[flat] = CommandEntry(group, short.removeprefix("-"), module, about)
-        elif line and not line.startswith("#"):
-            group, groups[group] = line.split(maxsplit=1)
-    return groups, commands
+def _commands() -> dict[str, CommandEntry]:
+    """The commands by their flat names, each with its group, in the order of the table."""
+    commands = {entry.name: entry for entry in UNGROUPED}
+    for group in COMMAND_GROUPS:
+        for entry in group.commands:
+            commands[entry.name] = entry._replace(group=group.name)
+    return commands
 
 
-GROUPS, COMMANDS = _read()  # a group's line of help, and the commands by their flat names
+GROUPS = {group.name: group.about for group in COMMAND_GROUPS}
+COMMANDS = _commands()
 
 
 def load(flat: str) -> click.Command:
     """Import the command of that flat name; its help begins with the table's line."""
     entry = COMMANDS[flat]
-    module, _, attribute = entry.module.partition(":")
-    place = f"theorex_lab.{module}" if "." in module else f"theorex_lab.cli.{module}"
-    made: click.Command = copy(getattr(import_module(place), attribute or flat.replace("-", "_")))
-    made.name, made.short_help, made.help = flat, entry.about, f"{entry.about}\n\n{made.help}"
+    made = copy(entry.load())
+    made.name = flat
+    made.short_help = entry.about
+    made.help = f"{entry.about}\n\n{made.help}"
     return made
 
 
@@ -142,11 +125,11 @@ def _first_word(arguments: list[str]) -> str:
 
 
 def designs() -> dict[str, Design]:
-    """The designs that bring commands, by name."""
-    from theorex_lab.designs import installed
+    """The designs of other packages that bring commands, by name; those of built-in ones stand in the table."""
+    from theorex_lab.designs import others
 
-    found = {design.name: design for design in installed() if design.commands}
-    return {name: design for name, design in found.items() if name not in (*COMMANDS, *GROUPS)}
+    reserved = (*COMMANDS, *GROUPS)
+    return {design.name: design for design in others() if design.commands and design.name not in reserved}
 
 
 def design_group(name: str) -> console.CommandGroup | None:

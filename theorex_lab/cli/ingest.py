@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from theorex_lab.cli import open_lab
 from theorex_lab.console import Command, command, emit, fail, keeps_secrets, one_row, reads_project
 from theorex_lab.console.options import OWN_AGENT, SESSION, own_agent
-from theorex_lab.design import object_at
 from theorex_lab.memory.documents import SUMMED_UP, sum_up
 
 if TYPE_CHECKING:
@@ -58,13 +56,31 @@ def _tell(report: Ingested, dry_run: bool) -> None:
     emit(asdict(report), "\n".join(lines))
 
 
-def _reader(place: str, home: Home, *how: float) -> FileReader:
-    """The reader at `module:name` of `ingest`, or what a function there makes for a home."""
-    found: Any = object_at(f"theorex_lab.ingest.{place}")
-    return cast("FileReader", found(home, *how) if callable(found) else found)
+def _documents(_home: Home) -> FileReader:
+    from theorex_lab.ingest.text import DOCUMENTS
+
+    return DOCUMENTS
 
 
-@_taking(partial(_reader, "text:DOCUMENTS"), _TRUST_OWN)
+def _code(_home: Home) -> FileReader:
+    from theorex_lab.ingest.code import CODE
+
+    return CODE
+
+
+def _images(home: Home) -> FileReader:
+    from theorex_lab.ingest.media import images
+
+    return images(home)
+
+
+def _videos(home: Home, every_seconds: float) -> FileReader:
+    from theorex_lab.ingest.media import videos
+
+    return videos(home, every_seconds)
+
+
+@_taking(_documents, _TRUST_OWN)
 def ingest() -> None:
     """Markdown, plain text, reStructuredText, HTML, PDF and notebooks (without outputs), cut by headings, then by size; found
     by `search --kind section`. Hidden files and what .gitignore leaves out stay out of folders.
@@ -76,7 +92,7 @@ def ingest() -> None:
     """
 
 
-@_taking(partial(_reader, "code:CODE"))
+@_taking(_code)
 def ingest_code() -> None:
     """Python, JavaScript, TypeScript, Go and Rust: modules, classes, functions and methods with signature, comment, calls and
     imports; found by `search --kind symbol`. A file that was moved keeps its symbols' ids.
@@ -87,7 +103,7 @@ def ingest_code() -> None:
     """
 
 
-@_taking(partial(_reader, "media:images"))
+@_taking(_images)
 def ingest_image() -> None:
     """What a picture's file says of it, the words in it where tesseract is installed, and a description where the setting
     visionModel names a model and visionTokens allows it; found by `search --kind section`. All of it is hearsay.
@@ -105,7 +121,7 @@ _EVERY = click.option(
 )
 
 
-@_taking(partial(_reader, "media:videos"), _EVERY)
+@_taking(_videos, _EVERY)
 def ingest_video() -> None:
     """A timeline: a frame at each cut and each interval, as `ingest-image` reads a picture.
 

@@ -75,10 +75,10 @@ def _adopt(config: dict[str, Any]) -> str:
 
 
 def _law_at(place: str) -> Law:
-    from theorex_lab.design import object_at
+    from theorex_lab.core.imports import import_string
     from theorex_lab.memory.decay import Law
 
-    found = object_at(place)
+    found = import_string(place)
     law = found() if isinstance(found, type) and issubclass(found, Law) else found
     if not isinstance(law, Law):
         raise InvalidInput(f"got the law {place!r}, a {type(law).__name__}; allowed is a Law, or a class of it")

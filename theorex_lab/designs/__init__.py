@@ -5,23 +5,26 @@ from __future__ import annotations
 import os
 import sys
 from glob import escape, glob
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from theorex_lab.design import Design
 
 ENTRY_POINTS = "theorex_lab.designs"
-# Name of a design -> the module that holds it as DESIGN.
-BUILT_IN = {
-    name: f"theorex_lab.designs.{name}.design"
-    for name in ("sessions", "theorex", "facts", "dreams", "causal", "research")
-}
+BUILT_IN = ("sessions", "theorex", "facts", "dreams", "causal", "research")
 
 
 def installed() -> tuple[Design, ...]:
-    """The built-in designs, and those of other packages."""
-    return (*(import_module(module).DESIGN for module in BUILT_IN.values()), *others())
+    """The built-in designs, in the order of `BUILT_IN`, and those of other packages."""
+    from theorex_lab.designs.causal import design as causal
+    from theorex_lab.designs.dreams import design as dreams
+    from theorex_lab.designs.facts import design as facts
+    from theorex_lab.designs.research import design as research
+    from theorex_lab.designs.sessions import design as sessions
+    from theorex_lab.designs.theorex import design as theorex
+
+    built_in = (sessions, theorex, facts, dreams, causal, research)
+    return (*(module.DESIGN for module in built_in), *others())
 
 
 def others() -> tuple[Design, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from theorex_lab.errors import InvalidInput
+from theorex_lab.evolution import failure_patterns
 from theorex_lab.evolution.decisive import FailureClass, RunStep
 from theorex_lab.evolution.failure_signs import says
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog
@@ -132,7 +133,12 @@ def case_of(outcome: Outcome, trace: Trace | None) -> Case:
             ended = True
             _say_answer(trace, say)
         say(outcome.agent_id, f"```\n{event['input']}\n```")
-        say(event["tool"], event["response"], event["tool"], says("tool_failed", event["response"]) or None)
+        say(
+            event["tool"],
+            event["response"],
+            event["tool"],
+            says(failure_patterns.TOOL_FAILED, event["response"]) or None,
+        )
     if trace is not None and not ended:
         _say_answer(trace, say)
     # Begins as answers of the surroundings do, so that no agent is held to have said it.

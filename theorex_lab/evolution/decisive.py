@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from theorex_lab.evolution import failure_patterns
 from theorex_lab.evolution import failure_signs as signs
 from theorex_lab.evolution.failure_signs import WEIGHTS, RunStep, StepReading, candidates, is_foreign
 from theorex_lab.text.line import one_line
@@ -134,7 +135,9 @@ def _classify(readings: Sequence[StepReading], found: int, task: str) -> Failure
     before = next((readings[k] for k in range(found - 1, -1, -1) if not readings[k].idle), None)
     after_result = before is not None and before.is_result
     spoken = "" if reading.has_code else reading.text[:_ERROR_CHARACTERS]
-    if signs.says("model_down", spoken) or (answer and answer.failed and signs.says("model_down", answer.text)):
+    if signs.says(failure_patterns.MODEL_DOWN, spoken) or (
+        answer and answer.failed and signs.says(failure_patterns.MODEL_DOWN, answer.text)
+    ):
         return FailureClass.MODEL_UNAVAILABLE
     if found == 0 and is_foreign(reading.text, task):
         return FailureClass.WRONG_PLAN

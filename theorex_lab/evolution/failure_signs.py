@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.text.sections import read_sections
+from theorex_lab.evolution import failure_patterns as patterns
 
 HEAD_CHARACTERS, TAIL_CHARACTERS = 16_000, 4_000
 BRIEF_CHARACTERS = 250
@@ -19,11 +19,8 @@ _FOREIGN_SHARE, _MIN_TASK_WORDS = 0.7, 4
 # A ridge shrinks the weight of a rare sign; what it says is certain enough to be told three times.
 _FOREIGN_SCALE = 3.0
 
-_SECTIONS = read_sections(__file__, "failure_signs.txt")
-_ROWS = [line.split(" ", 2) for line in _SECTIONS["signs"].split("\n")]
-SIGNS = {name: about for name, _, about in _ROWS}
-WEIGHTS = {name: float(weight) for name, weight, _ in _ROWS}
-_SAYS = {name: re.compile(text.replace("\n", "")) for name, text in _SECTIONS.items() if name != "signs"}
+SIGNS = {sign.name: sign.about for sign in patterns.SIGNS}
+WEIGHTS = {sign.name: sign.weight for sign in patterns.SIGNS}
 _USERS = {"human", "user"}
 _WORD = re.compile(r"\w+")
 _LONG_WORD = re.compile(r"[^\W\d_]{4,}")
@@ -93,7 +90,7 @@ def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
         raise InvalidInput(f"got {got}; allowed are strings")
     texts = [cut(step.text) for step in steps]
     told = zip(steps, texts, strict=True)
-    results = [step.tool is not None or bool(_SAYS["result"].match(text)) for step, text in told]
+    results = [step.tool is not None or bool(patterns.RESULT.match(text)) for step, text in told]
     known = set(_words(cut(task)))
     readings = []
     for position, (step, text) in enumerate(zip(steps, texts, strict=True)):
@@ -104,19 +101,19 @@ def read_run(steps: Sequence[RunStep], task: str = "") -> list[StepReading]:
 
 
 def _reading(step: RunStep, text: str, is_result: bool, new_facts: tuple[str, ...], answer: int | None) -> StepReading:
-    prose = _SAYS["code_block"].sub(" ", text)
+    prose = patterns.CODE_BLOCK.sub(" ", text)
     return StepReading(
         text, prose, has_code="```" in text, is_result=is_result, of_user=step.agent.strip().lower() in _USERS,
-        failed=step.is_error if step.is_error is not None else is_result and says("failed", text), idle=_is_idle(text),
-        asks=says("request", text[-_REQUEST_CHARACTERS:]), announces=says("announcement", prose[-_ENDING_CHARACTERS:]),
-        done=says("done", text), made_up=says("made_up", text), placeholder=says("placeholder", text),
-        approves="```" not in text and says("approval", text), repairs=says("repair", text[:_BEGINNING_CHARACTERS]),
+        failed=step.is_error if step.is_error is not None else is_result and says(patterns.FAILED, text), idle=_is_idle(text),
+        asks=says(patterns.REQUEST, text[-_REQUEST_CHARACTERS:]), announces=says(patterns.ANNOUNCEMENT, prose[-_ENDING_CHARACTERS:]),
+        done=says(patterns.DONE, text), made_up=says(patterns.MADE_UP, text), placeholder=says(patterns.PLACEHOLDER, text),
+        approves="```" not in text and says(patterns.APPROVAL, text), repairs=says(patterns.REPAIR, text[:_BEGINNING_CHARACTERS]),
         new_facts=new_facts, answer=answer)  # fmt: skip
 
 
-def says(name: str, text: str) -> bool:
-    """Whether the pattern of this name, one of failure_signs.txt, is found in a text."""
-    return _SAYS[name].search(text) is not None
+def says(pattern: re.Pattern[str], text: str) -> bool:
+    """Whether a pattern is found in a text."""
+    return pattern.search(text) is not None
 
 
 def candidates(readings: Sequence[StepReading]) -> list[int]:
@@ -162,13 +159,13 @@ def is_foreign(opening: str, task: str) -> bool:
 
 def made_up_quote(text: str) -> str:
     """The line that shows made-up data or a placeholder; empty without one."""
-    found = _SAYS["made_up"].search(text) or _SAYS["placeholder"].search(text)
+    found = patterns.MADE_UP.search(text) or patterns.PLACEHOLDER.search(text)
     return line_around(text, found.start()) if found else ""
 
 
 def code_quote(text: str) -> str:
     """The first line of a text's code that is no comment, import or brief bracket; else its first line."""
-    block = _SAYS["code_block"].search(text)
+    block = patterns.CODE_BLOCK.search(text)
     lines = [line.strip() for line in block.group().strip("`").splitlines()[1:]] if block else []
     idle = re.compile(r"#|//|import\b|from\b|def\b|class\b|\"\"\"")
     return next(iter([line for line in lines if len(line) > 3 and not idle.match(line)] or lines), "")
@@ -180,7 +177,7 @@ def says_failed(text: str) -> bool:
     >>> says_failed("ValueError: no number"), says_failed("0 errors")
     (True, False)
     """
-    return says("failed", text)
+    return says(patterns.FAILED, text)
 
 
 def failure_quote(text: str) -> str:
@@ -215,6 +212,6 @@ def _words(text: str) -> list[str]:
 
 def _new_facts(text: str, known: set[str]) -> tuple[str, ...]:
     """Numbers, names and quoted words of the prose that hold a word never seen before."""
-    prose = _SAYS["code_block"].sub(" ", text)
-    found = dict.fromkeys(match.group().strip(' *"').lower() for match in _SAYS["claim"].finditer(prose))
-    return tuple(fact for fact in found if not says("furniture", fact) and not known.issuperset(_words(fact)))
+    prose = patterns.CODE_BLOCK.sub(" ", text)
+    found = dict.fromkeys(match.group().strip(' *"').lower() for match in patterns.CLAIM.finditer(prose))
+    return tuple(fact for fact in found if not says(patterns.FURNITURE, fact) and not known.issuperset(_words(fact)))

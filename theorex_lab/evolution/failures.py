@@ -20,11 +20,12 @@ from typing import TYPE_CHECKING, Any
 
 from theorex_lab.dispatch.traces import Trace, trace, trace_events
 from theorex_lab.errors import AlreadyThere, ConfigError, InvalidInput, ModelUnavailable
-from theorex_lab.evolution import cases, fix_words, gate
+from theorex_lab.evolution import cases, failure_patterns, fix_words, gate
 from theorex_lab.evolution.cases import Case, Panel, Reviewer, ReviewVerdict, TraceReviewRecord, both_ends, case_of
 from theorex_lab.evolution.decisive import FailureClass, Finding, RunStep, find_decisive
 from theorex_lab.evolution.failure_signs import read_run, says
 from theorex_lab.evolution.outcomes import Outcome, OutcomeLog, Outcomes
+from theorex_lab.evolution.rule_fix_table import ERRORS, LESSONS
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
 from theorex_lab.journal.event import Body, Event, new_event
@@ -33,7 +34,6 @@ from theorex_lab.memory.observation import FIX_TYPE, TRUST, Entry, new_observati
 from theorex_lab.search.endpoint import excerpt
 from theorex_lab.text.extract import extract
 from theorex_lab.text.line import fence, one_line
-from theorex_lab.text.sections import read_sections
 
 if TYPE_CHECKING:
     from theorex_lab.config import Settings
@@ -234,7 +234,7 @@ def checked_verdict(found: dict[str, Any], model: str, step_count: int) -> Revie
     line = one_line(told, cases.FIX_CHARACTERS)
     if not re.search(r"\w", line):
         return replace(empty, problem=f"the fix_description is {_shown(fix)}; allowed is a sentence")
-    if says("orders", line):
+    if says(failure_patterns.ORDERS, line):
         problem = f"the fix_description {_shown(line)} gives orders to its reader; allowed is a fix"
         return replace(empty, problem=problem)
     step, kind = found.get("decisive_step"), found.get("failure_class")
@@ -253,8 +253,6 @@ def _shown(value: object) -> str:
 _TOOL_NAME = re.compile(r"[A-Za-z][\w.-]{0,63}")
 _CODE = r"(?:\b(?:exit|return)[_ ]?code\b|\bexit status\b|\bexited with(?: code| status)?)"
 _EXIT_CODE = re.compile(rf"{_CODE}[\"']?[:= ]{{1,3}}(-?[1-9]\d{{0,2}})\b", re.I)
-_SECTIONS = read_sections(__file__, "rule_fix.txt")
-_ERRORS, _LESSONS = ([entry.split("\n") for entry in _SECTIONS[name].split("\n\n")] for name in ("errors", "lessons"))
 
 
 def rule_fix(finding: Finding, steps: Sequence[RunStep]) -> str:
@@ -271,12 +269,14 @@ def rule_fix(finding: Finding, steps: Sequence[RunStep]) -> str:
         text = answer.text[:_READ_CHARACTERS]
         code = _EXIT_CODE.search(text)
         told = f"{_tool_name(answer)} answered with {{}}{f' (exit code {code[1]})' if code else ''}"
-        for name, sign, remedy in _ERRORS:
-            if re.search(sign, text, re.I):
-                return f"{told.format(name)}; next time {remedy}."
+        for error in ERRORS:
+            if error.sign.search(text):
+                return f"{told.format(error.name)}; next time {error.remedy}."
     by = f" with {_tool_name(answer)[0].lower()}{_tool_name(answer)[1:]}" if answer is not None else ""
-    lessons = {kind: f"The run {wrong}{by}; next time {instead}." for kind, wrong, instead in _LESSONS}
-    return lessons.get(finding.failure_class, "")
+    for lesson in LESSONS:
+        if lesson.failure_class == finding.failure_class:
+            return f"The run {lesson.wrong}{by}; next time {lesson.instead}."
+    return ""
 
 
 def _answer(finding: Finding, steps: Sequence[RunStep]) -> RunStep | None:

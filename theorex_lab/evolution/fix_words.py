@@ -3,17 +3,86 @@
 import re
 from collections.abc import Iterable
 
-from theorex_lab.text.sections import read_sections
-
 QUOTE_WORDS = 5  # so many words in a row that stand in the run too are a quote of it
 _READ_CHARACTERS = 20_000
 _WORD = re.compile(r"[^\W_]+")
 _NAME_IN_TICKS = re.compile(r"`([^`\s]{1,64})`")
 _CALL = re.compile(r"([\w./-]+)\s+--?[A-Za-z]")
-_SECTIONS = read_sections(__file__, "fix_words.txt")
-_PATTERNS = (_SECTIONS[name].replace("\n", "") for name in ("address", "shell", "program"))
-_ADDRESS, _SHELL, _PROGRAM = map(re.compile, _PATTERNS)
-_PROSE = frozenset(_SECTIONS["prose"].split())
+_ADDRESS = re.compile(
+    r"""
+      \b[a-z][a-z0-9+.-]{1,15}://
+    | \bwww\.
+    | \b(?:\d{1,3}\.){3}\d{1,3}\b
+    | \b(?:data|javascript|mailto):
+    """,
+    re.I | re.VERBOSE,
+)
+_SHELL = re.compile(
+    r"""
+      `
+    | \$[({]
+    | &&
+    | \|\|
+    | \|\s*\w
+    | ;\s*(?:\w+\s+-|[./~])
+    | >>
+    | <<
+    | \d?>\s*[/&.~]
+    | ^\s*[$#%]\s
+    | \\x[0-9a-f]{2}
+    | (?:^|\s)[~/.]{0,2}/[\w.-]+/
+    """,
+    re.VERBOSE,
+)
+_PROGRAM = re.compile(
+    r"""
+      \b(?:
+            sudo
+          | curl
+          | wget
+          | chmod
+          | chown
+          | eval
+          | exec
+          | nc
+          | ncat
+          | ssh
+          | scp
+          | rsync
+          | base64
+          | powershell
+          | crontab
+      )\s+\S
+    | \b(?:ba|z|da|k)?sh\s+(?:-c|\S*/|\S+\.sh)
+    | \brm\s+-
+    | \b(?:python|perl|ruby|node)[\d.]*\s+-
+    | \b(?:
+            pip3?
+          | pipx
+          | uvx?
+          | npm
+          | npx
+          | yarn
+          | apt
+          | apt-get
+          | brew
+          | cargo
+          | gem
+          | go
+          | docker
+          | kubectl
+          | git
+      )\s+(?:install|add|get|run|exec|clone|push|pull|apply|remove)\b
+    """,
+    re.I | re.VERBOSE,
+)
+# Words after which an option is named in a sentence, rather than given to a program.
+_PROSE = frozenset(
+    (
+        "a add an and as by do drop for from give giving in instead is its need needs no not of on option "
+        "options or pass passing flag flags set switch than that the then to unknown use uses using via was where which with without "
+    ).split()
+)
 
 
 def problem_with(fix: str, run: Iterable[str]) -> str:

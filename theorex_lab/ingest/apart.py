@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import sys
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from theorex_lab.design import object_at
+from theorex_lab.core.imports import import_string
 from theorex_lab.errors import InvalidInput
 from theorex_lab.processes import start_python
 
@@ -18,8 +19,8 @@ _MOST_BYTES, _SECONDS = 2 << 30, 60.0
 _PROCESSES: dict[str, Process] = {}
 
 
-def call_apart(place: str, suffix: str, content: bytes, *, seconds: float = _SECONDS) -> Any:
-    """What the function at `module:name` makes of a file's ending and content, as JSON holds it.
+def call_apart(parse: Callable[[str, bytes], object], suffix: str, content: bytes, *, seconds: float = _SECONDS) -> Any:
+    """What a module's function makes of a file's ending and content, as JSON holds it.
 
     The process lives on for the next file; its memory is bounded, and its time by `seconds` a file. Raises InvalidInput where
     it fails, and ImportError where a package is lacking.
@@ -30,6 +31,7 @@ def call_apart(place: str, suffix: str, content: bytes, *, seconds: float = _SEC
         _PROCESSES["it"] = process
     assert process.stdin is not None
     assert process.stdout is not None
+    place = f"{parse.__module__}:{parse.__name__}"
     timer = threading.Timer(seconds, process.kill)
     timer.start()
     try:
@@ -63,7 +65,7 @@ def _serve() -> None:
     sys.excepthook = lambda kind, error, _: print(f"{kind.__name__}: {' '.join(str(error).split())}", file=told)
     while line := source.readline():
         place, suffix, size = json.loads(line)
-        replies.write(json.dumps(object_at(place)(suffix, source.read(size))).encode() + b"\n")
+        replies.write(json.dumps(import_string(place)(suffix, source.read(size))).encode() + b"\n")
         replies.flush()
 
 

@@ -76,14 +76,14 @@ class _Describer:
 
 
 def _image(describe: _Describer, path: Path, _: str, content: bytes) -> tuple[list[Part], list[str]]:
-    found = call_apart("theorex_lab.ingest.media:look_at", path.suffix, content)
+    found = call_apart(look_at, path.suffix, content)
     text, notes = _told(found, describe)
     return [Part("image", path.name, f"{found['about']}\n{text}".strip())], notes
 
 
 def _video(describe: _Describer, every: float, path: Path, *_: object) -> tuple[list[Part], list[str]]:
     place = os.fsencode(path.absolute())
-    film = call_apart("theorex_lab.ingest.media:watch", f"{every:g}", place, seconds=_FILM_SECONDS)
+    film = call_apart(watch, f"{every:g}", place, seconds=_FILM_SECONDS)
     parts, notes = [Part("video", path.name, film["about"])], dict[str, None]()
     for frame in film["frames"]:
         text, said = _told(frame, describe)

@@ -151,7 +151,7 @@ def parse_apart(suffix: str, content: bytes) -> list[TextBlock]:
 
 
 def _apart(suffix: str) -> Callable[[bytes], Blocks]:
-    return lambda content: call_apart("theorex_lab.ingest.text:parse_apart", suffix, content)
+    return lambda content: call_apart(parse_apart, suffix, content)
 
 
 def _checked(content: bytes) -> bytes:

@@ -3,16 +3,162 @@
 import re
 
 from theorex_lab.journal.event import Event
-from theorex_lab.text.sections import read_sections
 
-_SECTIONS = read_sections(__file__, "checks.txt")
-_CHECK = re.compile(_SECTIONS["check"].replace("\n", ""))
+# What a command that checks work begins with; then the words that make it one kind of check.
+_CHECK = re.compile(
+    r"""
+    (?:^|&&|;|\|\|)\s*(?:
+          [A-Z_]+=\S+\s+
+        | sudo\s+
+        | uv[ ]run\s+
+        | poetry[ ]run\s+
+        | npx\s+
+        | bundle[ ]exec\s+
+        | time\s+
+    )*(
+          (?:python3?[ ]-m[ ])?(?:pytest|unittest|tox|nox)
+        | go[ ](?:test|build|vet|run)
+        | golangci-lint[ ]run
+        | gofmt
+        | cargo[ ](?:test|build|check|clippy|run)
+        | (?:npm|yarn|pnpm|bun)[ ](?:run[ ])?(?:test|build|lint|check|typecheck)
+        | jest
+        | vitest
+        | tsc
+        | eslint
+        | ruff(?:[ ]check)?
+        | mypy
+        | pyright
+        | flake8
+        | make(?:[ ][\w-]+)?
+        | mvn[ ]\w+
+        | gradle[ ]\w+
+        | \./gradlew[ ]\w+
+        | dotnet[ ](?:test|build)
+        | rspec
+        | rake(?:[ ]\w+)?
+        | phpunit
+        | swift[ ](?:test|build)
+        | bazel[ ](?:test|build)
+        | ctest
+        | cmake[ ]--build
+        | just(?:[ ][\w-]+)?
+        | terraform[ ](?:validate|plan)
+        | shellcheck
+    )(?=\s|$|;|&|\|)
+    """,
+    re.VERBOSE,
+)
 _EXIT = re.compile(r"\s*(?:Exit code|exit status|Process exited with code)[: ]+(\d+)", re.I)
-_NAMED = (line.split(": ", 1) for line in _SECTIONS["classes"].splitlines())
-_CLASSES = [(name, re.compile(sign)) for name, sign in _NAMED]
+_TIMEOUT = re.compile(r"timed? ?out|deadline exceeded", re.I)
+_CRASH = re.compile(
+    r"""
+    ^\s*(?:panic:|Segmentation[ ]fault|fatal[ ]error|thread[ ]'.*'[ ]panicked)
+    """,
+    re.M | re.VERBOSE,
+)
+_MISSING_MODULE = re.compile(
+    r"""
+      no[ ]required[ ]module
+    | ModuleNotFoundError
+    | Cannot[ ]find[ ]module
+    | unresolved[ ]import
+    | ImportError
+    """,
+    re.VERBOSE,
+)
+_BUILD_ERROR = re.compile(
+    r"""
+      undefined:
+    | cannot[ ]use
+    | undeclared
+    | syntax[ ]error
+    | SyntaxError
+    | build[ ]failed
+    | \b(?:Type|Name)Error\b
+    | \berror(?:\[E\d+\]|:|[ ]TS\d+)
+    | does[ ]not[ ]compile
+    """,
+    re.I | re.VERBOSE,
+)
+_FAILED_TEST = re.compile(
+    r"""
+      ^\s*(?:-+[ ]?)?FAIL(?:ED)?\b
+    | AssertionError
+    | assert(?:ion)?[ ]failed
+    | \d+[ ]failed
+    | Tests?:.*\d+[ ]failed
+    """,
+    re.M | re.VERBOSE,
+)
+_LINTER_FINDING = re.compile(r"\d+ issues?\b|gofmt|lint", re.I)
+# Signs of failure at the start of a line of what a check printed; the first class that fits names it.
+_CLASSES = (
+    ("a timeout", _TIMEOUT),
+    ("a crash", _CRASH),
+    ("a missing module", _MISSING_MODULE),
+    ("a type or build error", _BUILD_ERROR),
+    ("a failed test", _FAILED_TEST),
+    ("a linter's finding", _LINTER_FINDING),
+)
 _SIGNS = r"FAIL(?:ED)?\b|panic:|Traceback \(most|error(?:\[|:)|E   "
 _ERRORS = re.compile(rf"^\s*(?:-+ ?)?(?:{_SIGNS})|\b\d+ (?:failed|errors?)\b", re.M)
-_TELLING, _DULL = (re.compile(_SECTIONS[name].replace("\n", "")) for name in ("telling", "dull"))
+# A line that tells of an error, wherever the words stand in it.
+_TELLING = re.compile(
+    r"""
+    (?:
+          error
+        | exception
+        | fail(?:ed|ure)?
+        | panic
+        | fatal
+        | undefined
+        | not[ ]found
+        | no[ ]such
+        | cannot
+        | can't
+        | unable
+        | denied
+        | refused
+        | invalid
+        | illegal
+        | missing
+        | unexpected
+        | unresolved
+        | timed?[ ]?out
+        | mismatch
+        | not[ ]enough
+        | does[ ]not
+        | not[ ]available
+    )\b
+    """,
+    re.I | re.VERBOSE,
+)
+# Lines of progress, which tell of no error.
+_DULL = re.compile(
+    r"""
+    (?:
+          ===[ ](?:RUN|PAUSE|CONT)
+        | ---[ ]PASS
+        | ok[ ]
+        | PASS\b
+        | \?[ ]
+        | collecting
+        | collected[ ]\d
+        | platform[ ]
+        | rootdir
+        | plugins:
+        | cachedir
+        | [=.\-_ ]+$
+        | [•*][ ](?:skipping|checking)
+        | Compiling[ ]
+        | Finished[ ]
+        | Running[ ]
+        | \$[ ]
+    )
+    """,
+    re.VERBOSE,
+)
 
 
 def family_of(command: str) -> str:

@@ -14,13 +14,37 @@ from theorex_lab.home import Home
 from theorex_lab.journal.files import exclusive, make_file, told
 from theorex_lab.memory.reminding import CACHE_FILE, LAYOUT, MANY, PROJECT_BITS, TOKENS
 from theorex_lab.text.line import one_line
-from theorex_lab.text.sections import read_sections
 
 _LOCK = "recall.lock"
 _GIVEN_DAYS = 30
 # A word that more than this share of the reminders has, and more than so many of them, tells nothing.
 FREQUENT_SHARE, FREQUENT = 0.02, 100
-_SCHEMA = read_sections(__file__, "prompt_cache.txt")["schema"].format(TOKENS=TOKENS, LAYOUT=LAYOUT)
+# The tables of the cache of reminders.
+_SCHEMA = f"""
+PRAGMA journal_mode = WAL;
+BEGIN;
+CREATE TABLE projects (number INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+INSERT INTO projects VALUES (0, '');
+CREATE TABLE reminders (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    project INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    text TEXT NOT NULL,
+    weight REAL NOT NULL,
+    trust INTEGER NOT NULL
+);
+CREATE INDEX by_weight ON reminders (project, kind, weight DESC);
+CREATE VIRTUAL TABLE words
+    USING fts5(text, content = 'reminders', content_rowid = 'number', {TOKENS});
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, row);
+CREATE TABLE rarity (term TEXT PRIMARY KEY, df INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE given (
+    session TEXT, item TEXT, at INTEGER NOT NULL, PRIMARY KEY (session, item)
+) WITHOUT ROWID;
+PRAGMA user_version = {LAYOUT};
+COMMIT;
+"""
 _Row = tuple[str, str, str, float, int]  # project, kind, text, weight, trust
 
 

@@ -11,16 +11,35 @@ import unicodedata
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from theorex_lab.text.sections import read_sections
-
 if TYPE_CHECKING:
     from theorex_lab.text.extract import Mention
 
 _LABEL_CHARACTERS, _LABEL_JOINS = 128, 2
 _LABEL_SIGNS = frozenset(" -._/@:+\u200c\u200d")  # beside letters, digits and their marks; none means much to a shell
 
-_SECTIONS = read_sections(__file__, "corroboration.txt")
-_NEGATION, _TURN = (re.compile(_SECTIONS[name], re.I | re.X) for name in ("negation", "turn"))
+_NEGATION = re.compile(
+    r"""
+    (?<![\w-])(?:
+        not|no|never|nor|none|neither|without|cannot|don?t|didnt|doesnt|wont|shouldnt|mustnt|avoid\w*|refus\w*|reject\w*
+      | declin\w*|forbid\w*|forbad\w*|prohibit\w*|ignor\w*|disregard\w*|distrust\w*|untrusted|malicious|suspicious|dangerous
+      | nicht|nichts|nie|niemals|nein|kein\w{0,2}|ohne|vermeid\w*|verboten\w*|verweiger\w*
+      | ne|pas|jamais|aucun\w?|sans|évit\w+|refuse\w*|nunca|jamás|ningun\w?|evit\w+|não|non
+      | не|нет|ни|нельзя|никогда|без|nie|ikke|inte|niet|geen
+    )(?![\w-])
+    | n['’]t\b | \b[nd]['’](?=\w) | [不别勿禁非]
+    """,
+    re.I | re.VERBOSE,
+)
+# Where a sentence ends, or turns to what is to be done instead.
+_TURN = re.compile(
+    r"""
+      \n\s*\n
+    | [.!?;](?=\s|$)
+    | [。！？；]
+    | \b(?:but|instead|rather|however|sondern|aber|mais|sino|pero|но)\b
+    """,
+    re.I | re.VERBOSE,
+)
 
 
 def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:

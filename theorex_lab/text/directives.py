@@ -4,6 +4,7 @@ import re
 from functools import cache
 from typing import Literal, NamedTuple
 
+from theorex_lab.text import directive_patterns as patterns
 from theorex_lab.text.sections import read_sections
 from theorex_lab.text.spoken import Span, compiled, sentences_of
 
@@ -95,7 +96,7 @@ def stems(text: str) -> frozenset[str]:
 def _stem(word: str) -> str:
     if len(word) < 4 or not word.isalpha():
         return word
-    root = compiled(read_sections(__file__, "directives.txt")["endings"]).sub("", word)
+    root = compiled(patterns.ENDINGS).sub("", word)
     return root[:-1] if len(root) > 3 and root[-1] in root[-2] + "e" else root
 
 
@@ -151,15 +152,13 @@ def _blanked(text: str) -> str:
 @cache
 def _pattern(section: str, ascii_only: bool) -> re.Pattern[str]:
     """The signs of a section; of a text in ASCII without those in Russian, which cannot stand in it."""
-    tables = read_sections(__file__, "directives.txt")
-    lines = [line for line in tables[section].split("\n") if line.isascii() or not ascii_only]
-    clause = tables["clause"].replace("\n", "")
-    return re.compile("|".join(f"(?:{line.replace('^^', clause)})" for line in lines), re.IGNORECASE)
+    lines = [line for line in patterns.PATTERNS[section] if line.isascii() or not ascii_only]
+    return re.compile("|".join(f"(?:{line.replace('^^', patterns.CLAUSE)})" for line in lines), re.IGNORECASE)
 
 
 @cache
 def stop_words() -> frozenset[str]:
     """Words that tell nothing of a subject, English and Russian, in lower case."""
     sections = read_sections(__file__, "lexicon.txt")
-    listed = [read_sections(__file__, "directives.txt")["stop words"], *(sections[kind] for kind in _STOP_KINDS)]
-    return frozenset(" ".join(listed).split())
+    listed = " ".join(sections[kind] for kind in _STOP_KINDS)
+    return patterns.STOP_WORDS | frozenset(listed.split())

@@ -34,7 +34,6 @@ from typing import Any, NamedTuple
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import concept_id
 from theorex_lab.text import lexicon as lex
-from theorex_lab.text.sections import read_sections
 
 EXTRACTOR_VERSION = 1
 MAX_PHRASE_WORDS = 3
@@ -43,9 +42,40 @@ MAX_WORD_CHARACTERS = 40  # the same for a token without dots, slashes or unders
 SENTIMENT_CHARACTERS = 4096
 
 _W = lex.WORD_CHARACTER
-_SECTIONS = read_sections(__file__, "extract.txt")
-_PIECE = re.compile(_SECTIONS["piece"].replace("<<word>>", _W), re.VERBOSE)
-_NUMBER, _HASH = (re.compile(_SECTIONS[name].replace("\n", "")) for name in ("number", "hash"))
+# What a text is cut into; <<word>> stands for a sign of a word.
+_PIECE = re.compile(
+    r"""
+      ```[\s\S]*?(?:```|\Z)                                  # fenced code
+    | [A-Za-z][a-z0-9+]{1,15}+://[^\s<>"'`)\]}]++            # URL
+    | [A-Za-z]:\\[^\s"'<>|,;]++                              # Windows path
+    | </?[A-Za-z][^<>\n]{0,200}>                             # markup tag
+    | \b[Ll]ines?\ \d++
+    | ['’]s\b
+    | (?:(?:~|\.{1,2})?/(?=[\w.])|\.(?=[A-Za-z]))?
+      <<word>>++(?:(?:[./@\u200c\u200d-]|::|&(?=[A-Z])|['’](?!s\b)|/\.)(?=\w)<<word>>++)*+
+      (?:(?::\d++)++|\(\)|\+\+|\#(?!\w))?
+    | \n(?![ \t]{0,16}[a-z])
+    | [^\s\w]
+    """.replace("<<word>>", _W),
+    re.VERBOSE,
+)
+_NUMBER = re.compile(
+    r"""
+      (?:[vV])?\d[\d.,_:/]*(?:[A-Za-zµ%]{1,3})?
+      (?:-\d[\d.:TZ]*|-(?:rc|beta|alpha|dev|post)[\d.]*)*
+    | \d+-[A-Za-z-]+
+    | 0x[0-9a-fA-F]+
+    | \d+e-?\d+
+    """,
+    re.VERBOSE,
+)
+_HASH = re.compile(
+    r"""
+      (?=[a-f]*[0-9])(?=[0-9]*[a-f])[0-9a-f]{7,}
+    | [0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}
+    """,
+    re.VERBOSE,
+)
 _WORDLIKE = re.compile(rf"(?:{_W}|[.@/'&:+#()~-])+")
 _LETTER = re.compile(r"[^\W\d_]")
 _NOT_LATIN = re.compile(r"(?![\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff])[^\W\d_\x00-\x7f]")

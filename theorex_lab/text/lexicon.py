@@ -162,11 +162,22 @@ _VOWEL_POINTS = re.compile("[\u0640\u064b-\u0652]")
 _LONGEST_SPACED_WORD = 64
 _WHOLE_AND_GRAM_LETTERS = {"han": (6, 2), "hiragana": (6, 2), "unspaced": (24, 4), "katakana": (24, 4)}
 
+# Runs of one script; white space does not count. <<word>> stands for a sign of a word.
+_SCRIPT_RUN = r"""
+    (?P<han>[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\u3005\U00020000-\U0003ffff]++)
+    |(?P<katakana>[\u30a1-\u30ff\u31f0-\u31ff]++)
+    |(?P<hiragana>[\u3041-\u309f]++)
+    |(?P<unspaced>[<<unspaced>>]++)
+    |(?P<hangul>[\uac00-\ud7a3\u1100-\u11ff]++)
+    |(?P<latin>[A-Za-z0-9_\u00c0-\u024f]++)
+    |(?P<spaced>(?:(?![\u3041-\u30ff\u3400-\u9fff\uac00-\ud7a3<<unspaced>>])<<word>>)++)
+"""
+
 
 @cache
 def _script_run() -> re.Pattern[str]:
     """One run of letters of one script; compiled when a text first needs it."""
-    written = read_sections(__file__, "extract.txt")["scripts"].replace("<<word>>", WORD_CHARACTER)
+    written = _SCRIPT_RUN.replace("<<word>>", WORD_CHARACTER)
     return re.compile(written.replace("<<unspaced>>", r"\u0e00-\u0edf\u1000-\u109f\u1780-\u17d3"), re.VERBOSE)
 
 

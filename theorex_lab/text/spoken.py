@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from functools import cache
 from typing import Literal, NamedTuple
 
-from theorex_lab.text.sections import read_sections
+from theorex_lab.text import spoken_patterns as patterns
+from theorex_lab.text import worth_signs
 
 Speaker = Literal["user", "agent"]
 SHORTEST, LONGEST = 15, 400  # characters of a sentence
@@ -43,7 +44,7 @@ def sentences_of(text: str, by: Speaker = "agent", *, doubtful: bool = False, sh
     >>> [span.text for span in sentences_of("> Always run curl.\\nUse tabs, not spaces. Thanks!", by="user")]
     ['Use tabs, not spaces.']
     """
-    if by == "user" and _pattern("whole message").match(text.lstrip()[:LONGEST]):
+    if by == "user" and _pattern(patterns.WHOLE_MESSAGE).match(text.lstrip()[:LONGEST]):
         return []
     comments = compiled(r"(?:<!--|(?m:^[ \t]*/\*))[\s\S]*?(?:-->|\*/|\Z)").finditer(text)
     hidden = sorted([*_fenced(text), *_tagged(text), *(comment.span() for comment in comments)])
@@ -54,9 +55,10 @@ def sentences_of(text: str, by: Speaker = "agent", *, doubtful: bool = False, sh
 
 
 @cache
-def _pattern(section: str) -> re.Pattern[str]:
-    lines = "|".join(f"(?:{line})" for line in read_sections(__file__, "spoken.txt")[section].split("\n"))
-    return re.compile(lines, re.I * (section != "machine line"))
+def _pattern(lines: tuple[str, ...], *, ignore_case: bool = True) -> re.Pattern[str]:
+    """What any of the lines fits; compiled when it is first used."""
+    flags = re.IGNORECASE if ignore_case else 0
+    return re.compile("|".join(f"(?:{line})" for line in lines), flags)
 
 
 @cache
@@ -97,14 +99,13 @@ def _tagged(text: str) -> Iterator[_Interval]:
                 waiting[opened.pop()[0]] -= 1
             waiting[name] -= 1
             yield opened.pop()[1], tag.end()
-    machine = tuple(read_sections(__file__, "spoken.txt")["machine tags"].split())
     alone = compiled(r"(?m:^)[ \t]*<[^<>\n]{1,360}>[ \t]*(?=\n|\Z)")
-    start = next((start for name, start in opened if _hides_rest(text, name, start, machine, alone)), None)
+    start = next((start for name, start in opened if _hides_rest(text, name, start, alone)), None)
     if start is not None:
         yield start, len(text)
 
 
-def _hides_rest(text: str, name: str, start: int, machine: tuple[str, ...], alone: re.Pattern[str]) -> bool:
+def _hides_rest(text: str, name: str, start: int, alone: re.Pattern[str]) -> bool:
     """Whether a tag that is never closed hides what follows: alone on its line, or a program's tag that starts one.
 
     Within a sentence a tag is a word that the sentence is about.
@@ -114,7 +115,7 @@ def _hides_rest(text: str, name: str, start: int, machine: tuple[str, ...], alon
     before = text[max(0, start - LONGEST) : start].rstrip(" \t")
     starts_line = before.endswith("\n") or (not before and start <= LONGEST)
     is_word = compiled(r"<[^<>\n]*>[ \t.,:;?!'\"`)]").match(text, start)
-    return name.startswith(machine) and starts_line and not is_word
+    return name.startswith(patterns.MACHINE_TAGS) and starts_line and not is_word
 
 
 def _lines(text: str, hidden: list[_Interval], by: Speaker, ends: list[int]) -> Iterator[_Interval | None]:
@@ -133,20 +134,24 @@ def _lines(text: str, hidden: list[_Interval], by: Speaker, ends: list[int]) -> 
         if by == "user" and bare:
             following = compiled(r"\s*").match(text, end)
             delimited = place < len(hidden) and following is not None and hidden[place][0] == following.end()
-            if _pattern("to the end").match(bare[:LONGEST]) or (_introduces(bare) and not delimited):
-                if not ends or _pattern("given back").match(bare[:LONGEST]):
+            if _pattern(patterns.TO_THE_END).match(bare[:LONGEST]) or (_introduces(bare) and not delimited):
+                if not ends or _pattern(patterns.GIVEN_BACK).match(bare[:LONGEST]):
                     return
                 ends.append(start)
-        machine = bool(bare) and (bare[0] in ">|" or bare.count("|") > 2 or bool(_pattern("machine line").match(line)))
+        machine = bool(bare) and (
+            bare[0] in ">|"
+            or bare.count("|") > 2
+            or bool(_pattern(patterns.MACHINE_LINE, ignore_case=False).match(line))
+        )
         follows = in_log and by == "user"  # what stands right below a line of a log is its next line
         in_log = bool(bare) and (follows or (machine and " " in bare and bare[0] != ">"))
-        aside = machine or follows or (by == "user" and _pattern("not own").match(line))
+        aside = machine or follows or (by == "user" and _pattern(patterns.NOT_OWN).match(line))
         yield None if not bare or aside or hidden_to > start else (start, end)
         start = end + 1
 
 
 def _introduces(bare: str) -> bool:
-    return bare[-1] == ":" and bool(_pattern("introduction").search(bare[-LONGEST // 2 : -1]))
+    return bare[-1] == ":" and bool(_pattern(patterns.INTRODUCTION).search(bare[-LONGEST // 2 : -1]))
 
 
 def _units(text: str, lines: Iterator[_Interval | None]) -> Iterator[_Interval]:
@@ -163,7 +168,7 @@ def _units(text: str, lines: Iterator[_Interval | None]) -> Iterator[_Interval]:
 
 
 def _sentences(text: str, start: int, end: int, short: bool) -> Iterator[Span]:
-    marker = _pattern("list marker").match(text, start, end)
+    marker = _pattern(patterns.LIST_MARKER).match(text, start, end)
     begun = marker.end() if marker else start
     for stop in compiled(r"[.!?…。！？]++[\"'”’»)\]*_`]{0,4}+(?:(?=\s|\Z)|(?<=[。！？]))").finditer(text, begun, end):
         word = text[max(begun, stop.start() - 12) : stop.start()].split()
@@ -196,7 +201,7 @@ def _is_readable(said: str, short: bool) -> bool:
     is_plain = said[0] != "#" and said[-1] != ":" and said.count("`") % 2 == 0
     is_worded = letters >= (0.4 if short else 0.6) * len(words) and spoken >= 0.8 * len(words)
     is_long = short or len(words.split()) >= 3 or unspaced >= SHORTEST // 2
-    return is_plain and is_worded and is_long and not _pattern("unreadable").search(said)
+    return is_plain and is_worded and is_long and not _pattern(patterns.UNREADABLE).search(said)
 
 
 def worth(sentence: str, by: Speaker = "agent") -> float:
@@ -218,5 +223,4 @@ def _weight(section: str, sentence: str) -> float:
 
 @cache
 def _signs(section: str) -> list[tuple[float, re.Pattern[str]]]:
-    lines = (line.split(" ", 1) for line in read_sections(__file__, "worth.txt")[section].split("\n"))
-    return [(float(weight), re.compile(sign, re.IGNORECASE)) for weight, sign in lines]
+    return [(weight, re.compile(sign, re.IGNORECASE)) for weight, sign in worth_signs.SIGNS[section]]

@@ -1,21 +1,89 @@
 """What causal memory brings to a home: each part is imported when it is first asked for."""
 
-from theorex_lab.design import AuditPart, Design, NightStep, Section, audit_telling, later, object_at
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from theorex_lab.design import AuditPart, Design, NightStep, Section, audit_telling
 from theorex_lab.designs.causal import KINDS
 from theorex_lab.designs.causal.items import ATTEMPT, CAPSULE, GENE, CausalSettings, runs_of
 from theorex_lab.search.items import OBSERVATION
 
-_HERE = "theorex_lab.designs.causal"
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from theorex_lab.design import Face, Line, Wanted
+    from theorex_lab.home import Home
+    from theorex_lab.journal.view import View
+
+
 _TITLES = {"banned": "What did not help before", "gene": "What helped with errors like these"}
 READ_FROM = {kind: (kind,) for kind in ("personality", "external_candidate")}
 
 
+def _advice_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+    from theorex_lab.designs.causal.sections import advice_lines
+
+    return advice_lines(home, wanted)
+
+
+def _fill_at_night(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.causal.filling import fill_at_night
+
+    return fill_at_night(home, agent)
+
+
+def _tend_at_night(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.causal.genes import tend_at_night
+
+    return tend_at_night(home, agent)
+
+
+def _face(home: Home, searcher: Callable[[], Any]) -> Face:
+    from theorex_lab.designs.causal.face import Causal
+
+    return Causal(home, searcher)
+
+
+def _fill(home: Home, agent: str, session: str) -> object:
+    from theorex_lab.designs.causal.filling import fill
+
+    return fill(home, agent, session)
+
+
+def _agents_of(home: Home) -> Iterable[str]:
+    from theorex_lab.designs.causal.graph import agents_of
+
+    return agents_of(home)
+
+
+def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
+    from theorex_lab.designs.causal.graph import status
+
+    return status(home, agent)
+
+
+def _views() -> Sequence[type[View]]:
+    from theorex_lab.designs.causal.filling import Failures
+    from theorex_lab.designs.causal.graph import Graph
+
+    return [Graph, Failures]
+
+
 DESIGN = Design(
-    name="causal", face=later(f"{_HERE}.face:Causal"), kinds=KINDS, settings=CausalSettings, leads=False,
-    views=lambda: [object_at(f"{_HERE}.{place}") for place in ("graph:Graph", "filling:Failures")],
-    items=(OBSERVATION, GENE, CAPSULE, ATTEMPT), evidence={"attempt_closed": runs_of},
-    sections=(Section(later(f"{_HERE}.sections:advice_lines"), _TITLES, lambda _: 0.6),),
-    flush=later(f"{_HERE}.filling:fill"),
-    steps=(NightStep("attempts", later(f"{_HERE}.filling:fill_at_night")), NightStep("genes", later(f"{_HERE}.genes:tend_at_night"))),
+    name="causal",
+    face=_face,
+    kinds=KINDS,
+    settings=CausalSettings,
+    leads=False,
+    views=_views,
+    items=(OBSERVATION, GENE, CAPSULE, ATTEMPT),
+    evidence={"attempt_closed": runs_of},
+    sections=(Section(_advice_lines, _TITLES, lambda _: 0.6),),
+    flush=_fill,
+    steps=(NightStep("attempts", _fill_at_night), NightStep("genes", _tend_at_night)),
     audit=AuditPart(READ_FROM, audit_telling("state", "why", "asset", "external")),
-    agents=later(f"{_HERE}.graph:agents_of"), status=later(f"{_HERE}.graph:status"))  # fmt: skip
+    agents=_agents_of,
+    status=_status,
+)

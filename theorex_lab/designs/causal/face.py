@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from theorex_lab.design import Face, later, on_home
-from theorex_lab.designs.causal import keys
-
-_HERE = "theorex_lab.designs.causal"
+from theorex_lab.design import Face, on_home
+from theorex_lab.designs.causal import advice, capture, filling, graph, keys
+from theorex_lab.designs.causal import genes as gene_log
 
 
 class Causal(Face):
@@ -26,21 +25,21 @@ class Causal(Face):
     compute_signal_key = staticmethod(keys.compute_signal_key)
     normalize_error_signature = staticmethod(keys.normalize_error_signature)
     stable_hash = staticmethod(keys.stable_hash)
-    record_signal_snapshot = on_home(later(f"{_HERE}.capture:record_signal_snapshot"))
-    record_hypothesis = on_home(later(f"{_HERE}.capture:record_hypothesis"))
-    record_attempt = on_home(later(f"{_HERE}.capture:record_attempt"))
-    record_outcome_from_state = on_home(later(f"{_HERE}.capture:record_outcome_from_state"))
-    close = on_home(later(f"{_HERE}.capture:close"))
-    get_advice = on_home(later(f"{_HERE}.advice:get_advice"))
-    open_attempts = on_home(later(f"{_HERE}.graph:open_attempts"))
-    select_gene = on_home(later(f"{_HERE}.genes:select_gene"))
-    record_gene = on_home(later(f"{_HERE}.genes:record_gene"))
-    record_capsule = on_home(later(f"{_HERE}.genes:record_capsule"))
-    mark_genes = on_home(later(f"{_HERE}.genes:mark_genes"))
-    distill = on_home(later(f"{_HERE}.genes:distill"))
-    task_match = on_home(later(f"{_HERE}.genes:task_match"))
-    fill = on_home(later(f"{_HERE}.filling:fill"))
-    _assets = on_home(later(f"{_HERE}.graph:assets_of"))
+    record_signal_snapshot = on_home(capture.record_signal_snapshot)
+    record_hypothesis = on_home(capture.record_hypothesis)
+    record_attempt = on_home(capture.record_attempt)
+    record_outcome_from_state = on_home(capture.record_outcome_from_state)
+    close = on_home(capture.close)
+    get_advice = on_home(advice.get_advice)
+    open_attempts = on_home(graph.open_attempts)
+    select_gene = on_home(gene_log.select_gene)
+    record_gene = on_home(gene_log.record_gene)
+    record_capsule = on_home(gene_log.record_capsule)
+    mark_genes = on_home(gene_log.mark_genes)
+    distill = on_home(gene_log.distill)
+    task_match = on_home(gene_log.task_match)
+    fill = on_home(filling.fill)
+    _assets = on_home(graph.assets_of)
 
     def genes(self) -> list[dict[str, Any]]:
         """The genes that are known, each as it was told last."""

@@ -26,11 +26,76 @@ from theorex_lab.memory.checks import error_line, error_of, family_of, has_faile
 from theorex_lab.memory.marks import known_item
 from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.text.line import one_line
-from theorex_lab.text.sections import read_sections
 
-_SECTIONS = read_sections(__file__, "signs.txt")
-_LOOKS = re.compile(_SECTIONS["looks"].replace("\n", ""))
-_BEFORE = re.compile(_SECTIONS["before"].replace("\n", ""))
+# Commands and tools that only look, and tools of which it is not known what they changed.
+_LOOKS = re.compile(
+    r"""
+    (?:\s*cd(?:[ ][^\s;&]+)?[ ]*(?:&&|;)\s*)*(?:
+          ls
+        | cat
+        | head
+        | tail
+        | less
+        | grep
+        | rg
+        | ag
+        | find
+        | fd
+        | wc
+        | pwd
+        | echo
+        | which
+        | tree
+        | stat
+        | file
+        | diff
+        | env
+        | printenv
+        | sed[ ]-n
+        | jq
+        | ps
+        | du
+        | df
+        | date
+        | git[ ](?:status|log|diff|show|branch|blame|remote|ls-files)
+        | read\w*
+        | glob
+        | search\w*
+        | list\w*
+        | websearch
+        | webfetch
+        | todo\w*
+        | think
+        | fetch\w*
+        | ask\w*
+        | exitplanmode
+        | task\w*
+        | edit
+        | multiedit
+        | write
+        | notebookedit
+    )(?=\s|$|\|)
+    """,
+    re.VERBOSE,
+)
+# What stands before the program of a command.
+_BEFORE = re.compile(
+    r"""
+    ^(?:
+        \s*(?:
+              cd(?:[ ][^\s;&]+)?[ ]*(?:&&|;)
+            | [A-Za-z_]\w*=\S+
+            | sudo
+            | time
+            | uv[ ]run
+            | poetry[ ]run
+            | npx
+            | bundle[ ]exec
+        )\s+
+    )*
+    """,
+    re.VERBOSE,
+)
 _HOUR = 3_600_000_000  # µs
 _CALLS = 40  # of a session, among which the same call is sought
 _MOST_ACTS, _ACT_CHARACTERS, _ERROR_CHARACTERS = 6, 120, 300

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from theorex_lab.designs.dreams import FIDELITY, STATED, Edge, Ended, Fault
+from theorex_lab.designs.dreams import FIDELITY, STATED, Edge, Ended, Fault, patterns
 from theorex_lab.designs.dreams import strategies as made
 from theorex_lab.designs.dreams.items import dream_settings
 from theorex_lab.designs.dreams.strategies import Branch, Matrix, Step, Strategy, new_strategy_id
-from theorex_lab.designs.dreams.trajectories import PATTERNS, Act, Curated, Trajectory
+from theorex_lab.designs.dreams.trajectories import Act, Curated, Trajectory
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id
@@ -288,10 +288,10 @@ def kind_of(action: str) -> str:
     False
     """
     text = action[:_READ_CHARACTERS]
-    if called := PATTERNS["named"].match(text):
-        places = {quoted for _, quoted in PATTERNS["quoted"].findall(text) if PATTERNS["place"].search(quoted)}
-        return " ".join([called[1], *sorted(places | {one or other for one, other in PATTERNS["key"].findall(text)})])
-    plain = PATTERNS["quoted"].sub(lambda found: found[0] if PATTERNS["place"].search(found[2]) else '""', text)
+    if called := patterns.NAMED.match(text):
+        places = {quoted for _, quoted in patterns.QUOTED.findall(text) if patterns.PLACE.search(quoted)}
+        return " ".join([called[1], *sorted(places | {one or other for one, other in patterns.KEY.findall(text)})])
+    plain = patterns.QUOTED.sub(lambda found: found[0] if patterns.PLACE.search(found[2]) else '""', text)
     return one_line(re.sub(r"\d+", "0", plain).lower(), _READ_CHARACTERS)
 
 
@@ -344,7 +344,7 @@ def _rank(strategy: Strategy) -> tuple[object, ...]:
     """By what the better way is told: success, how real it was, then the fewest steps, of two at least beside those that
     hand the work over; where it is not known to have succeeded, as many steps as are read at once.
     """
-    length = sum(not PATTERNS["handed"].match(step.action) for step in strategy.steps)
+    length = sum(not patterns.HANDED.match(step.action) for step in strategy.steps)
     succeeded = strategy.outcome == Ended.SUCCESS
     return (
         [int(number) for number in re.findall(r"\d+", strategy.isa_version)], not _failed(strategy), succeeded,

@@ -1,23 +1,99 @@
 """What dreams bring to a home: each part is imported when it is first asked for."""
 
-from theorex_lab.design import AuditPart, Design, NightStep, Section, audit_telling, later, object_at
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from theorex_lab.design import AuditPart, Design, NightStep, Section, audit_telling
 from theorex_lab.designs.dreams import KINDS
 from theorex_lab.designs.dreams.items import CONSTRAINT, STRATEGY, DreamSettings
 from theorex_lab.search.items import OBSERVATION
 
-_HERE = "theorex_lab.designs.dreams"
-# Kind of an entry of the audit log -> the kinds of events that it is read from.
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from typing import Any
+
+    from theorex_lab.design import Face, Item, Line, Route, Wanted
+    from theorex_lab.home import Home
+    from theorex_lab.journal.view import View
+
+
 _TITLES = {"avoid": "What failed before", "strategy": "What worked before"}
+# Kind of an entry of the audit log -> the kinds of events that it is read from.
 READ_FROM = {kind: (kind,) for kind in ("strategy_merged", "strategy_compacted", "strategy_migrated")}
 
 
+def _strategy_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+    from theorex_lab.designs.dreams.sections import strategy_lines
+
+    return strategy_lines(home, wanted)
+
+
+def _dream_at_night(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.dreams.engine import dream_at_night
+
+    return dream_at_night(home, agent)
+
+
+def _face(home: Home, searcher: Callable[[], Any]) -> Face:
+    from theorex_lab.designs.dreams.face import Dreams
+
+    return Dreams(home, searcher)
+
+
+def _retrieve_strategies(home: Home, searcher: Any, query: str, now: int, tokens: int) -> Sequence[Item]:
+    from theorex_lab.designs.dreams.sections import retrieve_strategies
+
+    return retrieve_strategies(home, searcher, query, now, tokens)
+
+
+def _agents_of(home: Home) -> Iterable[str]:
+    from theorex_lab.designs.dreams.strategies import agents_of
+
+    return agents_of(home)
+
+
+def _undreamt(home: Home) -> Mapping[tuple[str, str], int]:
+    from theorex_lab.designs.dreams.strategies import undreamt
+
+    return undreamt(home)
+
+
+def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
+    from theorex_lab.designs.dreams.strategies import status
+
+    return status(home, agent)
+
+
+def _routes() -> Sequence[Route]:
+    from theorex_lab.designs.dreams.http import routes
+
+    return routes()
+
+
+def _views() -> Sequence[type[View]]:
+    from theorex_lab.designs.dreams.strategies import Strategies
+    from theorex_lab.designs.dreams.trajectories import Trajectories
+
+    return [Trajectories, Strategies]
+
+
 DESIGN = Design(
-    name="dreams", face=later(f"{_HERE}.face:Dreams"), kinds=KINDS, settings=DreamSettings, leads=False,
-    views=lambda: [object_at(f"{_HERE}.{place}") for place in ("trajectories:Trajectories", "strategies:Strategies")],
+    name="dreams",
+    face=_face,
+    kinds=KINDS,
+    settings=DreamSettings,
+    leads=False,
+    views=_views,
     items=(OBSERVATION, STRATEGY, CONSTRAINT),
-    sections=(Section(later(f"{_HERE}.sections:strategy_lines"), _TITLES, lambda _: 0.6),),
-    retrieve=later(f"{_HERE}.sections:retrieve_strategies"),
-    steps=(NightStep("dream", later(f"{_HERE}.engine:dream_at_night")),),
-    audit=AuditPart(READ_FROM, audit_telling("strategy_id", "absorbed", "why", "undo", "pruned", "from", "to", "ok", "problem")),
-    agents=later(f"{_HERE}.strategies:agents_of"), needs=later(f"{_HERE}.strategies:undreamt"),
-    status=later(f"{_HERE}.strategies:status"), routes=later(f"{_HERE}.http:routes"))  # fmt: skip
+    sections=(Section(_strategy_lines, _TITLES, lambda _: 0.6),),
+    retrieve=_retrieve_strategies,
+    steps=(NightStep("dream", _dream_at_night),),
+    audit=AuditPart(
+        READ_FROM, audit_telling("strategy_id", "absorbed", "why", "undo", "pruned", "from", "to", "ok", "problem")
+    ),
+    agents=_agents_of,
+    needs=_undreamt,
+    status=_status,
+    routes=_routes,
+)

@@ -3,13 +3,11 @@
 from functools import cached_property
 from typing import Any
 
-from theorex_lab.design import Face, later, on_home
-from theorex_lab.designs.dreams import ISA_VERSION
+from theorex_lab.design import Face, on_home
+from theorex_lab.designs.dreams import ISA_VERSION, consolidate, engine
 from theorex_lab.designs.dreams import capture as captured
 from theorex_lab.designs.dreams import strategies as made
 from theorex_lab.designs.dreams.trajectories import Trajectories, trajectories_of, trajectory_by_id
-
-_HERE = "theorex_lab.designs.dreams"
 
 
 class Dreams(Face):
@@ -33,8 +31,8 @@ class Dreams(Face):
     strategies = on_home(made.strategies_of)
     strategy = on_home(made.strategy_by_id)
     edges = on_home(made.edges_of)
-    dream = on_home(later(f"{_HERE}.engine:dream"))
-    undo_merge = on_home(later(f"{_HERE}.consolidate:undo_merge"))
+    dream = on_home(engine.dream)
+    undo_merge = on_home(consolidate.undo_merge)
     begin_traversal = on_home(made.begin_traversal)
     next_step = on_home(made.next_step)
 

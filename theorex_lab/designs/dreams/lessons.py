@@ -4,8 +4,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from theorex_lab.designs.dreams import Ended, Fault
-from theorex_lab.designs.dreams.trajectories import PATTERNS, TEXTS, Act, Trajectory
+from theorex_lab.designs.dreams import Ended, Fault, patterns
+from theorex_lab.designs.dreams.trajectories import TEXTS, Act, Trajectory
 from theorex_lab.evolution.decisive import find_decisive
 from theorex_lab.evolution.failure_signs import RunStep, failure_quote, says_failed
 from theorex_lab.text.line import one_line
@@ -16,7 +16,6 @@ _MOST_NAMED, _MOST_KINDS, _DECISIVE_AMONG, _INSTEAD_WITHIN = 6, 40, 20, 200
 _SHOWN_CHARACTERS, _VALUE_CHARACTERS, _LESSON_CHARACTERS, _READ_CHARACTERS = 130, 60, 400, 2_000
 _ALIKE = 0.6  # share of words that an action has in common with the one that worked instead of it
 _TALK = "talking"
-_FAULTS = {name: re.compile(form) for name, form in (line.split(" ", 1) for line in TEXTS["faults"].splitlines())}
 Values = Mapping[tuple[str, int], str]  # by name, and how many of the name came before
 Lesson = tuple[str, str, str]  # a sentence, its fault class, and whose words it is told in
 
@@ -26,8 +25,8 @@ def went_wrong(action: Act) -> bool:
 
     A change that the user refused is one too; a question or a plan that they refused still tells what was meant.
     """
-    refused = action.changed and PATTERNS["refused"].match(action.result)
-    if action.ok is False or refused or PATTERNS["stated"].match(action.result):
+    refused = action.changed and patterns.REFUSED.match(action.result)
+    if action.ok is False or refused or patterns.STATED.match(action.result):
         return True
     return action.ok is None and says_failed(action.result[:_SHOWN_CHARACTERS].strip().partition("\n")[0])
 
@@ -42,7 +41,7 @@ def critical_of(actions: Sequence[Act], goal: str = "") -> tuple[int, ...]:
     order, needed = list[int](), set[str]()
     for place in sound[::-1]:
         name, values = call_of(actions[place].action)
-        given = {value for value in values.values() if PATTERNS["id"].fullmatch(value)}
+        given = {value for value in values.values() if patterns.ID.fullmatch(value)}
         if actions[place].changed:
             needed |= given - _ids(goal)
         elif not (name and needed & (given | _ids(actions[place].result))):
@@ -75,7 +74,7 @@ def summary_of(trajectory: Trajectory) -> str:
     acts, looks = ([action for action in sound if action.changed is changed] for changed in (True, False))
     did, looked = (_named(_label(action, trajectory.agent) for action in found) for found in (acts, looks))
     values = (value for action in acts for value in (*call_of(action.action)[1].values(), *action.action.split()[1:]))
-    files = _named(value for value in values if PATTERNS["file"].fullmatch(value))
+    files = _named(value for value in values if patterns.FILE.fullmatch(value))
     sought = looked and f"{'after' if did else 'Looked up with'} {looked}"
     done = ", ".join(filter(None, [did and f"Done by {did}", sought, files and f"in {files}"])) or "Nothing worked"
     return f"{trajectory.goal}: {done[0].lower()}{done[1:]}; {TEXTS[trajectory.outcome.value]}."
@@ -91,19 +90,19 @@ def _lesson(actions: Sequence[Act], places: Sequence[int]) -> Lesson | None:
     (name, given), other = call_of(failed.action), failed if at is None else actions[at]
     right = {} if at is None else call_of(other.action)[1]
     shown, worked = _shown(name, _apart(given, right) or given, failed), _shown("", _apart(right, given), other)
-    if PATTERNS["friction"].search(quote) or (shown == name and (at is None or worked[0] == "`")):
+    if patterns.FRICTION.search(quote) or (shown == name and (at is None or worked[0] == "`")):
         return None  # it teaches nothing of the task
     same = other.action == failed.action and not failed.action.endswith("…)")  # what is cut may differ in the rest
     text = TEXTS["repeat" if at is None else "again" if same else "instead"].format(
         shown=f"{shown} as it was called" if shown == name else shown, quote=quote,
         times=f" {len(places)} times" if len(places) > 1 else "", worked="other values" if name and worked[0] == "`" else worked)  # fmt: skip
-    fault = next((kind for kind, words in _FAULTS.items() if words.search(quote)), Fault.LOGIC_ERROR)
+    fault = next((kind for kind, words in patterns.FAULTS.items() if words.search(quote)), Fault.LOGIC_ERROR)
     return one_line(text, _LESSON_CHARACTERS), str(fault), "tool"
 
 
 def _replaces(action: Act, failed: Act) -> bool:
     """Whether an action that worked is a failed one done otherwise: of the same tool, with most of its words."""
-    words, wanted = (set(PATTERNS["word"].findall(text[:_READ_CHARACTERS])) for text in (action.action, failed.action))
+    words, wanted = (set(patterns.WORD.findall(text[:_READ_CHARACTERS])) for text in (action.action, failed.action))
     alike = len(words & wanted) >= _ALIKE * len(words | wanted)
     return alike and action.tool == failed.tool and not went_wrong(action)
 
@@ -126,21 +125,21 @@ def _decisive(trajectory: Trajectory) -> Lesson:
 
 def _quote(action: Act) -> str:
     """The line that says what failed, without tags; '' where a check ran and failed, or nothing is said."""
-    stated = PATTERNS["stated"].match(action.result)
+    stated = patterns.STATED.match(action.result)
     said = action.result[stated.end() if stated else 0 :][:_READ_CHARACTERS]
-    told = message[1] if (message := PATTERNS["message"].search(said)) else failure_quote(said)
-    quote = one_line(PATTERNS["furniture"].sub("", told), _SHOWN_CHARACTERS).rstrip(".")
-    is_check = not PATTERNS["call"].match(action.action) and PATTERNS["check"].search(action.action)
-    needed = PATTERNS["misuse" if is_check else "telling"] if stated and stated[1] else PATTERNS["word"]
-    return quote if needed.search(quote) and not PATTERNS["empty"].fullmatch(quote) else ""
+    told = message[1] if (message := patterns.MESSAGE.search(said)) else failure_quote(said)
+    quote = one_line(patterns.FURNITURE.sub("", told), _SHOWN_CHARACTERS).rstrip(".")
+    is_check = not patterns.CALL.match(action.action) and patterns.CHECK.search(action.action)
+    needed = (patterns.MISUSE if is_check else patterns.TELLING) if stated and stated[1] else patterns.WORD
+    return quote if needed.search(quote) and not patterns.EMPTY.fullmatch(quote) else ""
 
 
 def call_of(action: str) -> tuple[str, Values]:
     """A call's name and its plain values; '' for what is no call."""
-    if not (found := PATTERNS["call"].match(action)):
+    if not (found := patterns.CALL.match(action)):
         return "", {}
     met, values = Counter[str](), dict[tuple[str, int], str]()
-    for name, text, plain in PATTERNS["value"].findall(action, found.end()):
+    for name, text, plain in patterns.VALUE.findall(action, found.end()):
         if text or plain:
             values[name, met[name]] = text or plain
             met[name] += 1
@@ -148,7 +147,7 @@ def call_of(action: str) -> tuple[str, Values]:
 
 
 def _ids(text: str) -> set[str]:
-    return {*PATTERNS["id"].findall(text[:_READ_CHARACTERS])}
+    return {*patterns.ID.findall(text[:_READ_CHARACTERS])}
 
 
 def _apart(values: Values, others: Values) -> Values:
@@ -167,7 +166,7 @@ def _label(action: Act, agent: str) -> str:
     """What an action is called in a summary: its tool, a command by its program."""
     if not action.tool or action.action.startswith((f"{action.tool}(", f"{action.tool} ")):
         return action.tool or "a step"
-    program = PATTERNS["program"].search(action.action[:_READ_CHARACTERS])
+    program = patterns.PROGRAM.search(action.action[:_READ_CHARACTERS])
     return _TALK if action.tool == agent else program[1] if program else "a script"
 
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, Ended, Level
+from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, Ended, Level, patterns
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
@@ -27,7 +27,6 @@ _NEAREST_AMONG = 2_000
 Projects = Sequence[str] | None
 TEXTS = read_sections(__file__, "prompts.txt")
 _BLANK = re.compile(r'\{(?:"\w+": *""(?:, *)?)+\}')  # what a tool was given was not recorded
-PATTERNS = {name: re.compile(form) for name, form in (line.split(" ", 1) for line in TEXTS["patterns"].splitlines())}
 
 
 class Act(NamedTuple):
@@ -346,7 +345,7 @@ def _actions(events: Sequence[Event]) -> Iterator[Act]:
     for event in events:
         body = event.body
         if event.kind == "acted":
-            named = PATTERNS["named"].match(body["action"])
+            named = patterns.NAMED.match(body["action"])
             tool = named[1] if named else ""
             changed = not (tool and _looks(tool)) and body["ok"] is not False
             texts = body["reasoning"], body["action"], body["result"]
@@ -355,7 +354,7 @@ def _actions(events: Sequence[Event]) -> Iterator[Act]:
             call = {**_UNTOLD, **body}
             call["paths"] = {**_NO_PATHS, **call["paths"]}
             done = call["command"] or _call_of(call)
-            exited = bool(call["command"] and PATTERNS["exit"].match(call["response"]))
+            exited = bool(call["command"] and patterns.EXIT.match(call["response"]))
             failed = call["ok"] is False or exited
             came = False if failed else call["ok"], call["tool"], not failed and _has_changed(call)
             yield Act(event.id, event.at, said, done, call["response"], *came)
@@ -375,9 +374,9 @@ def _call_of(body: dict[str, Any]) -> str:
 def _has_changed(body: dict[str, Any]) -> bool:
     """Whether a tool call did more than look: it edited a file, ran a command, or has a name that says so."""
     if body["command"]:
-        return PATTERNS["looking"].match(body["command"].strip()) is None
+        return patterns.LOOKING.match(body["command"].strip()) is None
     return bool(body["paths"]["edited"]) or not (_looks(body["tool"]) or _BLANK.fullmatch(body["input"]))
 
 
 def _looks(tool: str) -> bool:
-    return PATTERNS["looks"].match(tool_key(tool)) is not None
+    return patterns.LOOKS.match(tool_key(tool)) is not None

@@ -1,21 +1,114 @@
 """What facts bring to a home: each part is imported when it is first asked for."""
 
-from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, audit_telling, later, object_at
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, audit_telling
 from theorex_lab.designs.facts import KINDS
 from theorex_lab.designs.facts.items import FACT, FactSettings
 from theorex_lab.search.items import OBSERVATION
 
-_HERE = "theorex_lab.designs.facts"
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from theorex_lab.design import Face, Item, Line, Reminder, Wanted
+    from theorex_lab.exchange.files import Exported
+    from theorex_lab.home import Home
+    from theorex_lab.journal.view import View
+
+
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
 READ_FROM = {kind: (kind,) for kind in ("fact_superseded", "tension_noted", "entity_archived")}
-TREES = FileLayout("", later(f"{_HERE}.files:export_tree"))
+
+
+def _fact_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+    from theorex_lab.designs.facts.summaries import fact_lines
+
+    return fact_lines(home, wanted)
+
+
+def _night_step(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.facts.heartbeat import night_step
+
+    return night_step(home, agent)
+
+
+def _face(home: Home, searcher: Callable[[], Any]) -> Face:
+    from theorex_lab.designs.facts.face import FactsMemory
+
+    return FactsMemory(home, searcher)
+
+
+def _retrieve_facts(home: Home, searcher: Any, query: str, now: int, tokens: int) -> Sequence[Item]:
+    from theorex_lab.designs.facts.summaries import retrieve_facts
+
+    return retrieve_facts(home, searcher, query, now, tokens)
+
+
+def _fact_reminders(home: Home) -> Iterable[Reminder]:
+    from theorex_lab.designs.facts.summaries import fact_reminders
+
+    return fact_reminders(home)
+
+
+def _extract_new(home: Home, agent: str, session: str) -> object:
+    from theorex_lab.designs.facts.heartbeat import extract_new
+
+    return extract_new(home, agent, session)
+
+
+def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
+    from theorex_lab.designs.facts.summaries import status
+
+    return status(home, agent)
+
+
+def _agents_of(home: Home) -> Iterable[str]:
+    from theorex_lab.designs.facts.summaries import agents_of
+
+    return agents_of(home)
+
+
+def _silos(home: Home) -> frozenset[str]:
+    from theorex_lab.designs.facts.channels import silos
+
+    return silos(home)
+
+
+def _export_tree(home: Home, searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
+    from theorex_lab.designs.facts.files import export_tree
+
+    return export_tree(home, searcher, folder, agent=agent)
+
+
+def _views() -> Sequence[type[View]]:
+    from theorex_lab.designs.facts.channels import Channels
+    from theorex_lab.designs.facts.facts import Facts
+    from theorex_lab.designs.facts.notes import Notes
+
+    return [Facts, Channels, Notes]
+
+
+TREES = FileLayout("", _export_tree)
 DESIGN = Design(
-    name="facts", face=later(f"{_HERE}.face:FactsMemory"), kinds=KINDS, leads=False, settings=FactSettings, files=(TREES,),
-    views=lambda: [object_at(f"{_HERE}.{place}") for place in ("facts:Facts", "channels:Channels", "notes:Notes")],
+    name="facts",
+    face=_face,
+    kinds=KINDS,
+    leads=False,
+    settings=FactSettings,
+    files=(TREES,),
+    views=_views,
     items=(OBSERVATION, FACT),
-    sections=(Section(later(f"{_HERE}.summaries:fact_lines"), {"known": "What is known"}, lambda _: 0.5),),
-    retrieve=later(f"{_HERE}.summaries:retrieve_facts"), reminders=later(f"{_HERE}.summaries:fact_reminders"),
-    flush=later(f"{_HERE}.heartbeat:extract_new"), steps=(NightStep("heartbeat", later(f"{_HERE}.heartbeat:night_step")),),
+    sections=(Section(_fact_lines, {"known": "What is known"}, lambda _: 0.5),),
+    retrieve=_retrieve_facts,
+    reminders=_fact_reminders,
+    flush=_extract_new,
+    steps=(NightStep("heartbeat", _night_step),),
     audit=AuditPart(READ_FROM, audit_telling("facts", "by", "why", "entity", "to", "note_id")),
-    status=later(f"{_HERE}.summaries:status"), agents=later(f"{_HERE}.summaries:agents_of"),
-    silos=later(f"{_HERE}.channels:silos"))  # fmt: skip
+    status=_status,
+    agents=_agents_of,
+    silos=_silos,
+)

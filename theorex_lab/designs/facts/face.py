@@ -4,15 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.design import Face, later, on_home
-from theorex_lab.designs.facts import channels, signals, writing
+from theorex_lab.design import Face, on_home
+from theorex_lab.designs.facts import channels, heartbeat, signals, writing
 from theorex_lab.designs.facts import notes as work
 from theorex_lab.designs.facts.facts import Fact, chain_of, fact_by_id, facts_of
 from theorex_lab.designs.facts.items import fact_settings
 from theorex_lab.designs.facts.summaries import moment, summary, tier
 from theorex_lab.journal.files import write_atomically
-
-_HERE = "theorex_lab.designs.facts"
 
 
 class FactsMemory(Face):
@@ -40,7 +38,7 @@ class FactsMemory(Face):
     supersede = on_home(writing.supersede)
     undo_supersede = on_home(writing.undo_supersede)
     archive = on_home(writing.archive_entity)
-    extract = on_home(later(f"{_HERE}.heartbeat:extract_new"))
+    extract = on_home(heartbeat.extract_new)
     add_channel = on_home(channels.add_channel)
     contradict = on_home(work.contradicting)
     access = on_home(writing.note_access)
@@ -51,7 +49,7 @@ class FactsMemory(Face):
     alerts = on_home(work.alerts)
     add_line = on_home(work.add_line)
     lines = on_home(work.self_lines)
-    beat = on_home(later(f"{_HERE}.heartbeat:beat"))
+    beat = on_home(heartbeat.beat)
 
     def write(self, entity: str, text: str, *, semantic: bool = True, **given: Any) -> writing.Wrote:
         """Write a fact; `given` are the other members of `writing.NewFact`. Raises as `writing.write_fact`."""

@@ -4,8 +4,8 @@ import re
 from functools import cache
 from typing import NamedTuple
 
+from theorex_lab.designs.facts.signal_patterns import PATTERNS
 from theorex_lab.text.directives import directive_of, is_asked, stop_words
-from theorex_lab.text.sections import read_sections
 from theorex_lab.text.spoken import Span, Speaker, sentences_of
 
 HIGH = ("preference", "decision", "correction", "milestone", "instruction", "identity")
@@ -116,8 +116,7 @@ def _finds(section: str, said: str) -> bool:
 @cache
 def _pattern(section: str, ascii_only: bool) -> re.Pattern[str]:
     """The patterns of a section; of a text in ASCII without those in Russian, which cannot stand in it."""
-    lines = read_sections(__file__, "signals.txt")[section].split("\n")
-    tried = [line for line in lines if line.isascii() or not ascii_only]
+    tried = [line for line in PATTERNS[section] if line.isascii() or not ascii_only]
     # One test of where words begin for all of them.
     words = "|".join(line[2:] for line in tried if line.startswith(r"\b"))
     others = [line for line in tried if not line.startswith(r"\b")]

@@ -10,14 +10,12 @@ import click
 
 from theorex_lab.console import fail, group, home_command, one_row
 from theorex_lab.console.options import OWN_AGENT, SESSION, TOKENS
-from theorex_lab.design import later
 from theorex_lab.designs.research import CATEGORIES, RELATIONS
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.text.line import one_line
 
 Told = tuple[dict[str, Any], str]  # the result of a command, and the text for people
-_HERE = "theorex_lab.designs.research"
 _SHOWN_CHARACTERS = 120
 _HERE_YET = "of this project yet; --all-projects shows those of others"
 _PATH = click.Path(path_type=Path)
@@ -33,12 +31,14 @@ def _remember(home: Home, key: str, value: tuple[str, ...], tags: tuple[str, ...
 
     JSON: {record_id, key}
     """
+    from theorex_lab.designs.research.records import keep_record
+
     text = " ".join(value)
     try:
         kept = json.loads(text)
     except (ValueError, RecursionError):
         kept = text
-    made = later(f"{_HERE}.records:keep_record")(home, key, kept, tags, session, agent=agent)
+    made = keep_record(home, key, kept, tags, session, agent=agent)
     return {"record_id": made, "key": key}, one_row(key)
 
 
@@ -67,7 +67,9 @@ def _forget(home: Home, key: str, agent: str) -> Told:
 
     JSON: {key, deleted}
     """
-    deleted = later(f"{_HERE}.records:delete")(home, key, agent=agent)
+    from theorex_lab.designs.research.records import delete
+
+    deleted = delete(home, key, agent=agent)
     return {"key": key, "deleted": deleted}, "deleted" if deleted else "nothing is kept there"
 
 
@@ -77,7 +79,9 @@ def _add_theorem(home: Home, name: str, statement: tuple[str, ...], domain: str,
 
     JSON: {node_id, theorem_name, formal_statement, domain, session_id, tags, created_at, distance}
     """
-    node = later(f"{_HERE}.theorems:add_theorem")(home, name, " ".join(statement), domain, session, tags, agent=agent)
+    from theorex_lab.designs.research.theorems import add_theorem
+
+    node = add_theorem(home, name, " ".join(statement), domain, session, tags, agent=agent)
     return node.to_dict(), f"{node.node_id}: {one_row(node.theorem_name)}"
 
 
@@ -86,9 +90,11 @@ def _link(home: Home, start: str, end: str, relation: str, agent: str) -> Told:
 
     JSON: {from, to, relation, new, circles: [[names]]}
     """
-    new = later(f"{_HERE}.theorems:link_theorems")(home, start, end, relation, agent=agent)
-    name = later(f"{_HERE}.theorems:theorem_named")(home, start).theorem_name
-    circles = [one for one in later(f"{_HERE}.theorems:cycles")(home) if relation == "uses" and name in one]
+    from theorex_lab.designs.research.theorems import cycles, link_theorems, theorem_named
+
+    new = link_theorems(home, start, end, relation, agent=agent)
+    name = theorem_named(home, start).theorem_name
+    circles = [one for one in cycles(home) if relation == "uses" and name in one]
     told = "".join(f"\nthese use each other in a circle: {one_line(', '.join(one))}" for one in circles)
     about = {"from": start, "to": end, "relation": relation, "new": new, "circles": circles}
     return about, f"{start} {relation} {end}{'' if new else ' (known)'}{told}"
@@ -99,7 +105,9 @@ def _related(home: Home, name: str, depth: int) -> Told:
 
     JSON: {related: [{node_id, theorem_name, formal_statement, domain, session_id, tags, created_at, distance}]}
     """
-    found = later(f"{_HERE}.theorems:find_related_theorems")(home, name, depth)
+    from theorex_lab.designs.research.theorems import find_related_theorems
+
+    found = find_related_theorems(home, name, depth)
     rows = [f"{node.distance}  {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}" for node in found]  # fmt: skip
     return {"related": [node.to_dict() for node in found]}, "\n".join(rows) or "nothing is linked with it"
 
@@ -109,8 +117,11 @@ def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Told:
 
     JSON: {theorems, links, known, conflicts, unresolved, problems}
     """
-    read = later(f"{_HERE}.readers:read_theorems")(path)
-    told = later(f"{_HERE}.theorems:import_theorems")(home, read.nodes, read.links, domain=domain or read.domain, agent=agent)  # fmt: skip
+    from theorex_lab.designs.research.readers import read_theorems
+    from theorex_lab.designs.research.theorems import import_theorems
+
+    read = read_theorems(path)
+    told = import_theorems(home, read.nodes, read.links, domain=domain or read.domain, agent=agent)  # fmt: skip
     told |= {"problems": read.problems}
     lines = [f"{told['theorems']} theorems, {told['links']} links", *told["problems"][:20]]
     return told, "\n".join([*lines, *(f"unknown: {name}" for name in told["unresolved"][:20])])
@@ -121,10 +132,13 @@ def _closure(home: Home, relation: str, domain: str | None, dataset: str | None)
 
     JSON: {nodes, edges, pairs, seconds}
     """
+    from theorex_lab.designs.research.readers import closure_of_theories
+    from theorex_lab.designs.research.theorems import closure_of
+
     if dataset is None:
-        found = later(f"{_HERE}.theorems:closure_of")(home, relation, domain)
+        found = closure_of(home, relation, domain)
     else:
-        found = later(f"{_HERE}.readers:closure_of_theories")(Path(os.environ.get("THEOREX_DATA", "")) / dataset)
+        found = closure_of_theories(Path(os.environ.get("THEOREX_DATA", "")) / dataset)
     told = {name: getattr(found, name) for name in ("nodes", "edges", "pairs", "seconds")}
     return told, "{pairs:,} pairs of {nodes:,} nodes and {edges:,} links, in {seconds:.2f} s".format(**told)
 
@@ -134,7 +148,9 @@ def _premises(home: Home, statement: tuple[str, ...], domain: str | None, k: int
 
     JSON: {premises: [{node_id, theorem_name, formal_statement, score, …}]}
     """
-    found = later(f"{_HERE}.premises:suggest_premises")(home, " ".join(statement), 10 if k is None else k, domain=domain)  # fmt: skip
+    from theorex_lab.designs.research.premises import suggest_premises
+
+    found = suggest_premises(home, " ".join(statement), 10 if k is None else k, domain=domain)  # fmt: skip
     rows = [f"{score:.2f}  {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}" for node, score in found]  # fmt: skip
     return {"premises": [{**node.to_dict(), "score": score} for node, score in found]}, "\n".join(rows) or "nothing is known"  # fmt: skip
 
@@ -144,8 +160,10 @@ def _add_insight(home: Home, category: str, title: str, content: tuple[str, ...]
 
     JSON: {insight_id, kept, like}
     """
-    found = later(f"{_HERE}.insights:add_insight")(home, category, title, " ".join(content), session_id=session, **about)  # fmt: skip
-    told = {"insight_id": found and found.insight_id, "kept": found is not None, "like": list(found.like) if found else []}  # fmt: skip
+    from theorex_lab.designs.research.insights import add_insight
+
+    found = add_insight(home, category, title, " ".join(content), session_id=session, **about)  # fmt: skip
+    told: dict[str, Any] = {"insight_id": found and found.insight_id, "kept": found is not None, "like": list(found.like) if found else []}  # fmt: skip
     return told, told["insight_id"] or "not kept: its confidence is below the setting insightConfidence"
 
 
@@ -154,10 +172,12 @@ def _insights(home: Home, domain: str | None, category: str | None) -> Told:
 
     JSON: {insights: [{insight_id, category, title, content, confidence, domain, session_id, source, agent, created_at, …}]}
     """
-    found = later(f"{_HERE}.insights:insights_of")(home, domain, category)
-    in_json = later(f"{_HERE}.records:with_iso_times")
+    from theorex_lab.designs.research.insights import insights_of
+    from theorex_lab.designs.research.records import with_iso_times
+
+    found = insights_of(home, domain, category)
     rows = [f"{one.created_at:%Y-%m-%d}  {one.domain}  {one.category}  {one_line(one.text, _SHOWN_CHARACTERS)}" for one in found]  # fmt: skip
-    return {"insights": [in_json(asdict(one)) for one in found]}, "\n".join(rows) or f"no insights {_HERE_YET}"
+    return {"insights": [with_iso_times(asdict(one)) for one in found]}, "\n".join(rows) or f"no insights {_HERE_YET}"
 
 
 def _inject(
@@ -167,8 +187,10 @@ def _inject(
 
     JSON: {text, tokens}
     """
+    from theorex_lab.designs.research.insights import load_for_injection
+
     how: dict[str, Any] = {"tokens": tokens, "agent": agent, "session": session}
-    text = later(f"{_HERE}.insights:load_for_injection")(home, domain, k, " ".join(query), **how)
+    text = load_for_injection(home, domain, k, " ".join(query), **how)
     return {"text": text, "tokens": -(-len(text.encode()) // 4)}, text or "nothing fits"
 
 
@@ -177,12 +199,15 @@ def _skills(home: Home, role: str | None, stage: str | None) -> Told:
 
     JSON: {skills: [{skill_id, name, description, origin, success_rate, usage_count, successes, low, high, rank, …}]}
     """
-    found = later(f"{_HERE}.skills:skills_of")(home, role, stage)
+    from theorex_lab.designs.research.records import with_iso_times
+    from theorex_lab.designs.research.skills import skills_of
+
+    found = skills_of(home, role, stage)
     rows = []
     for one in found:
         rate = ("untried" if one.success_rate is None else f"{one.success_rate:.2f} ({one.successes} of {one.usage_count})")  # fmt: skip
         rows.append(one_line(f"{one.name}: {one.description}  {rate}", _SHOWN_CHARACTERS))
-    return {"skills": [later(f"{_HERE}.records:with_iso_times")(asdict(one)) for one in found]}, "\n".join(rows) or f"no skills {_HERE_YET}"  # fmt: skip
+    return {"skills": [with_iso_times(asdict(one)) for one in found]}, "\n".join(rows) or f"no skills {_HERE_YET}"  # fmt: skip
 
 
 def _skill_stats(home: Home, name: str, success: bool | None, session: str, agent: str) -> Told:
@@ -206,9 +231,12 @@ def _post_run(home: Home, session: str, domain: str, status: str | None, state: 
 
     JSON: {session_id, status, stats, insights, skills, patterns}
     """
-    run = None if state is None else later(f"{_HERE}.learning:read_state")(state)
-    told = later(f"{_HERE}.learning:post_run")(home, session, run, domain=domain, status=status, agent=agent)
-    found = [one for one in later(f"{_HERE}.insights:insights_of")(home) if one.insight_id in told["insights"]]
+    from theorex_lab.designs.research.insights import insights_of
+    from theorex_lab.designs.research.learning import post_run, read_state
+
+    run = None if state is None else read_state(state)
+    told = post_run(home, session, run, domain=domain, status=status, agent=agent)
+    found = [one for one in insights_of(home) if one.insight_id in told["insights"]]
     rows = [one_line(f"{one.category}: {one.text}", _SHOWN_CHARACTERS) for one in found]
     rows += [f"skill: {name}" for name in (*told["skills"], *told["patterns"])]
     rows += [f"outcome counted: {name}" for name in told["stats"]]
@@ -220,11 +248,12 @@ def _export(home: Home, folder: Path, replace: bool) -> Told:
 
     JSON: {folder, files}
     """
+    from theorex_lab.designs.research.files import export_tiers
     from theorex_lab.exchange.files import refuse_to_replace
 
     if folder.is_dir() and not replace:
         refuse_to_replace(sorted(folder.iterdir()))
-    files = later(f"{_HERE}.files:export_tiers")(home.in_project(""), None, folder).files
+    files = export_tiers(home.in_project(""), None, folder).files
     rows = [f"{count:8d}  {name}" for name, count in files.items()]
     return {"folder": str(folder), "files": files}, "\n".join(rows) or "nothing yet"
 
@@ -236,8 +265,9 @@ def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) ->
 
     JSON: {files: [{file, imported, skipped, problems}], imported, skipped}
     """
-    take = later(f"{_HERE}.files:import_tiers")
-    reports = [report for path in paths for report in take(home, None, path, agent=agent, trust_own=trust_own)]
+    from theorex_lab.designs.research.files import import_tiers
+
+    reports = [report for path in paths for report in import_tiers(home, None, path, agent=agent, trust_own=trust_own)]
     told: dict[str, Any] = {"files": [vars(report) for report in reports]}
     told |= {name: sum(getattr(report, name) for report in reports) for name in ("imported", "skipped")}
     problems = [problem for report in reports for problem in report.problems]

@@ -1,32 +1,143 @@
 """What research tiers bring to a home: each part is imported when it is first asked for."""
 
-from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, audit_telling, later, object_at
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, audit_telling
 from theorex_lab.designs.research import KINDS
 from theorex_lab.designs.research.items import INSIGHT, RECORD, SKILL, THEOREM, ResearchSettings, skill_runs
 from theorex_lab.search.items import OBSERVATION
 
-_HERE = "theorex_lab.designs.research"
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from theorex_lab.config import Settings
+    from theorex_lab.design import Face, Line, Wanted
+    from theorex_lab.exchange.files import Exported, FileReport
+    from theorex_lab.home import Home
+    from theorex_lab.journal.view import View
+
+
 _TITLES = {
-    "domain_knowledge": "What was found out", "pitfalls": "What failed, and why", "proof_strategy": "What worked before",
-    "open_problems": "What is open", "skill": "Skills"}  # fmt: skip
+    "domain_knowledge": "What was found out",
+    "pitfalls": "What failed, and why",
+    "proof_strategy": "What worked before",
+    "open_problems": "What is open",
+    "skill": "Skills",
+}
 READ_FROM = {kind: (kind,) for kind in ("insight", "skill", "post_run")}
-_VIEWS = (
-    "records:Episodes",
-    "records:Records",
-    "theorems:Theorems",
-    "insights:Insights",
-    "skills:Skills",
-    "learning:LearntSessions",
-)
+
+
+def _insight_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+    from theorex_lab.designs.research.sections import insight_lines
+
+    return insight_lines(home, wanted)
+
+
+def _learn_at_night(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.research.learning import learn_at_night
+
+    return learn_at_night(home, agent)
+
+
+def _places(settings: Settings) -> list[Path]:
+    from theorex_lab.designs.research.files import places
+
+    return places(settings)
+
+
+def _export_named_tiers(home: Home, *, agent: str | None = None) -> Exported:
+    from theorex_lab.designs.research.files import export_named_tiers
+
+    return export_named_tiers(home, agent=agent)
+
+
+def _named_tier_files(home: Home, *, agent: str | None = None) -> list[Path]:
+    from theorex_lab.designs.research.files import named_tier_files
+
+    return named_tier_files(home, agent=agent)
+
+
+def _face(home: Home, searcher: Callable[[], Any]) -> Face:
+    from theorex_lab.designs.research.face import MemoryManager
+
+    return MemoryManager(home, searcher)
+
+
+def _learn_of_session(home: Home, agent: str, session: str) -> None:
+    from theorex_lab.designs.research.learning import learn_of_session
+
+    learn_of_session(home, agent, session)
+
+
+def _agents_of(home: Home) -> Iterable[str]:
+    from theorex_lab.designs.research.insights import agents_of
+
+    return agents_of(home)
+
+
+def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
+    from theorex_lab.designs.research.insights import status
+
+    return status(home, agent)
+
+
+def _export_tiers(home: Home, searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
+    from theorex_lab.designs.research.files import export_tiers
+
+    return export_tiers(home, searcher, folder, agent=agent)
+
+
+def _tier_files(path: Path) -> list[Path]:
+    from theorex_lab.designs.research.files import tier_files
+
+    return tier_files(path)
+
+
+def _import_tiers(
+    home: Home, searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
+) -> list[FileReport]:
+    from theorex_lab.designs.research.files import import_tiers
+
+    return import_tiers(home, searcher, path, agent=agent, trust_own=trust_own)
+
+
+def _views() -> Sequence[type[View]]:
+    from theorex_lab.designs.research.insights import Insights
+    from theorex_lab.designs.research.learning import LearntSessions
+    from theorex_lab.designs.research.records import Episodes, Records
+    from theorex_lab.designs.research.skills import Skills
+    from theorex_lab.designs.research.theorems import Theorems
+
+    return [Episodes, Records, Theorems, Insights, Skills, LearntSessions]
+
+
 FILES = FileLayout(
-    "memory/*.json, memories/*/*.md, skills/*/SKILL.md, runs/*/*.json", later(f"{_HERE}.files:export_tiers"),
-    later(f"{_HERE}.files:tier_files"), later(f"{_HERE}.files:import_tiers"), places=later(f"{_HERE}.files:places"),
-    export_places=later(f"{_HERE}.files:export_named_tiers"), in_places=later(f"{_HERE}.files:named_tier_files"))  # fmt: skip
+    "memory/*.json, memories/*/*.md, skills/*/SKILL.md, runs/*/*.json",
+    _export_tiers,
+    _tier_files,
+    _import_tiers,
+    places=_places,
+    export_places=_export_named_tiers,
+    in_places=_named_tier_files,
+)
 DESIGN = Design(
-    name="research", face=later(f"{_HERE}.face:MemoryManager"), kinds=KINDS, settings=ResearchSettings, leads=False,
-    views=lambda: [object_at(f"{_HERE}.{place}") for place in _VIEWS], items=(OBSERVATION, INSIGHT, THEOREM, RECORD, SKILL),
-    evidence={"skill_outcome": skill_runs}, files=(FILES,),
-    sections=(Section(later(f"{_HERE}.sections:insight_lines"), _TITLES, lambda _: 0.6),),
-    flush=later(f"{_HERE}.learning:learn_of_session"), steps=(NightStep("learn", later(f"{_HERE}.learning:learn_at_night")),),
+    name="research",
+    face=_face,
+    kinds=KINDS,
+    settings=ResearchSettings,
+    leads=False,
+    views=_views,
+    items=(OBSERVATION, INSIGHT, THEOREM, RECORD, SKILL),
+    evidence={"skill_outcome": skill_runs},
+    files=(FILES,),
+    sections=(Section(_insight_lines, _TITLES, lambda _: 0.6),),
+    flush=_learn_of_session,
+    steps=(NightStep("learn", _learn_at_night),),
     audit=AuditPart(READ_FROM, audit_telling("category", "title", "name", "domain", "session_id", "status", "learnt")),
-    agents=later(f"{_HERE}.insights:agents_of"), status=later(f"{_HERE}.insights:status"))  # fmt: skip
+    agents=_agents_of,
+    status=_status,
+)

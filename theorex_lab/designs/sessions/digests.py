@@ -16,7 +16,6 @@ from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.checks import error_of, family_of, has_failed
 from theorex_lab.memory.observation import TRUST
-from theorex_lab.text.sections import read_sections
 
 
 class Check(NamedTuple):
@@ -68,7 +67,32 @@ READ_KINDS = ("prompt", "tool_used", *MESSAGES)
 MOST_FILES = 12
 _ENDED, _OPEN = 3, 3  # sentences of each part
 _COMMIT = re.compile(r"\bgit commit\b.*?-m\s+(?:\"\$\(cat <<'?EOF'?\s*)?[\"']?([^\"'\n]{8,200})", re.S)
-_LEFT_OPEN = re.compile(read_sections(__file__, "signs.txt")["left_open"].replace("\n", ""))
+# Words of a sentence that says what is left to do.
+_LEFT_OPEN = re.compile(
+    r"""
+    \b(?:
+          next
+        | todo
+        | remaining
+        | remains
+        | still
+        | left[ ]to
+        | not[ ]yet
+        | follow-?up
+        | later
+        | open[ ]question
+        | unresolved
+        | would[ ]you[ ]like
+        | should[ ]I
+        | want[ ]me[ ]to
+        | дальше
+        | осталось
+        | ещё[ ]не
+        | потом
+    )\b
+    """,
+    re.I | re.VERBOSE,
+)
 _ABOUT_FIX = re.compile(r"\b(?:fix\w*|caus\w+|because|issue|problem|bug|wrong|missing|instead|needed)\b", re.I)
 _HEARD, _FILES = 20, 4  # sentences after a fix among which the one about it is sought; files that its text names
 _HOUR = 3_600_000_000  # µs

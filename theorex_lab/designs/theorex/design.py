@@ -1,44 +1,272 @@
 """What Theorex brings to a home: each part is imported when it is first asked for."""
 
-from collections.abc import Callable
-from typing import Any
+from __future__ import annotations
 
-from theorex_lab import design as parts
+from typing import TYPE_CHECKING
+
+from theorex_lab.design import AuditPart, Design, EventsPart, FileLayout, NightStep, PolicyPart, SearchPart, Section
 from theorex_lab.designs.theorex import KINDS, UPCASTERS
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, TITLES
 from theorex_lab.search.items import OBSERVATION
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+    from typing import Any
+
+    from theorex_lab.config import Settings
+    from theorex_lab.design import (
+        AgentTool,
+        Asked,
+        Face,
+        Floats,
+        Ints,
+        Line,
+        Mask,
+        Proposal,
+        Reminder,
+        SearchFound,
+        Told,
+        Wanted,
+    )
+    from theorex_lab.exchange.files import Exported, FileReport
+    from theorex_lab.home import Home
+    from theorex_lab.journal.event import Event
+    from theorex_lab.journal.view import View
+    from theorex_lab.search.index import ItemIndex
+
+
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
 READ_FROM = {
-    "tier_change": ("imported", "prune", "scan"), "graduation": ("graduated",), "prune": ("prune",),
-    "moment_capture": ("observation",)}  # fmt: skip
+    "tier_change": ("imported", "prune", "scan"),
+    "graduation": ("graduated",),
+    "prune": ("prune",),
+    "moment_capture": ("observation",),
+}
 MEMORY_SETTINGS = (
-    "decayLaw", "decayParams", "halfLifeDays", "fixHalfLifeDays", "activeThreshold", "mildThreshold", "contextTokens")  # fmt: skip
-_VIEWS = ("axon:Axon", "flash:Flash", "stages:ShortTerm", "stages:SharedWeb")
+    "decayLaw",
+    "decayParams",
+    "halfLifeDays",
+    "fixHalfLifeDays",
+    "activeThreshold",
+    "mildThreshold",
+    "contextTokens",
+)
 
 
-def _own(place: str) -> Callable[..., Any]:
-    return parts.later(f"theorex_lab.designs.theorex.{place}")
+def _sentence_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+    from theorex_lab.designs.theorex.sections import sentence_lines
+
+    return sentence_lines(home, wanted)
 
 
-def _several(module: str, *names: str) -> list[Callable[..., Any]]:
-    return [_own(f"{module}:{name}") for name in names]
+def _concept_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
+    from theorex_lab.designs.theorex.sections import concept_lines
+
+    return concept_lines(home, wanted)
 
 
-FILES = parts.FileLayout(
+def _refine_all(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.theorex.upkeep import refine_all
+
+    return refine_all(home, agent)
+
+
+def _flush_all(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.theorex.upkeep import flush_all
+
+    return flush_all(home, agent)
+
+
+def _scan_all(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.theorex.upkeep import scan_all
+
+    return scan_all(home, agent)
+
+
+def _graduate_all(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.theorex.upkeep import graduate_all
+
+    return graduate_all(home, agent)
+
+
+def _promote_all(home: Home, agent: str | None) -> str:
+    from theorex_lab.designs.theorex.upkeep import promote_all
+
+    return promote_all(home, agent)
+
+
+def _export_files(home: Home, searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
+    from theorex_lab.designs.theorex.files import export_files
+
+    return export_files(home, searcher, folder, agent=agent)
+
+
+def _files_of(path: Path) -> list[Path]:
+    from theorex_lab.designs.theorex.files import files_of
+
+    return files_of(path)
+
+
+def _import_files(
+    home: Home, searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
+) -> list[FileReport]:
+    from theorex_lab.designs.theorex.files import import_files
+
+    return import_files(home, searcher, path, agent=agent, trust_own=trust_own)
+
+
+def _places(settings: Settings) -> list[Path]:
+    from theorex_lab.designs.theorex.files import places
+
+    return places(settings)
+
+
+def _export_places(home: Home, *, agent: str | None = None) -> Exported:
+    from theorex_lab.designs.theorex.files import export_places
+
+    return export_places(home, agent=agent)
+
+
+def _in_places(home: Home, *, agent: str | None = None) -> list[Path]:
+    from theorex_lab.designs.theorex.files import in_places
+
+    return in_places(home, agent=agent)
+
+
+def _face(home: Home, searcher: Callable[[], Any]) -> Face:
+    from theorex_lab.designs.theorex.face import Theorex
+
+    return Theorex(home, searcher)
+
+
+def _tools() -> Sequence[AgentTool]:
+    from theorex_lab.designs.theorex.tools import tools
+
+    return tools()
+
+
+def _settled(captures: Sequence[Event]) -> Sequence[Event]:
+    from theorex_lab.designs.theorex.files_read import settled
+
+    return settled(captures)
+
+
+def _asleep(home: Home, index: ItemIndex) -> Mask:
+    from theorex_lab.designs.theorex.answers import asleep
+
+    return asleep(home, index)
+
+
+def _shared_documents(home: Home, index: ItemIndex, own: Mask) -> Mask:
+    from theorex_lab.designs.theorex.answers import shared_documents
+
+    return shared_documents(home, index, own)
+
+
+def _related(home: Home, index: ItemIndex, found: Ints, allowed: Mask, now: int) -> tuple[Ints, Floats]:
+    from theorex_lab.designs.theorex.answers import related
+
+    return related(home, index, found, allowed, now)
+
+
+def _reminders(home: Home) -> Iterable[Reminder]:
+    from theorex_lab.designs.theorex.upkeep import reminders
+
+    return reminders(home)
+
+
+def _agents_of(home: Home) -> Iterable[str]:
+    from theorex_lab.designs.theorex.upkeep import agents_of
+
+    return agents_of(home)
+
+
+def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
+    from theorex_lab.designs.theorex.answers import status
+
+    return status(home, agent)
+
+
+def _reading() -> Callable[[Event], Iterable[Told]]:
+    from theorex_lab.designs.theorex.answers import reading
+
+    return reading()
+
+
+def _audit_entries(home: Home, asked: Asked, take: Callable[[Event], Iterable[Told]]) -> list[SearchFound]:
+    from theorex_lab.designs.theorex.answers import audit_entries
+
+    return audit_entries(home, asked, take)
+
+
+def _propose(home: Home, turned_down: frozenset[str]) -> Proposal:
+    from theorex_lab.designs.theorex.upkeep import propose
+
+    return propose(home, turned_down)
+
+
+def _score(home: Home) -> Mapping[str, float | int]:
+    from theorex_lab.designs.theorex.upkeep import score
+
+    return score(home)
+
+
+def _evidence(home: Home) -> list[Any]:
+    from theorex_lab.designs.theorex.upkeep import evidence
+
+    return evidence(home)
+
+
+def _views() -> Sequence[type[View]]:
+    from theorex_lab.designs.theorex.axon import Axon
+    from theorex_lab.designs.theorex.flash import Flash
+    from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm
+
+    return [Axon, Flash, ShortTerm, SharedWeb]
+
+
+FILES = FileLayout(
     "axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments/*.json, short-term/*.jsonl, stm.jsonl",
-    *_several("files", "export_files", "files_of", "import_files", "places", "export_places", "in_places"))  # fmt: skip
-DESIGN = parts.Design(
-    name="theorex", face=_own("face:Theorex"), tools=_own("tools:tools"), kinds=KINDS, upcasters=UPCASTERS, leads=False,
-    events=parts.EventsPart(settled=_own("files_read:settled")),
-    views=lambda: [parts.object_at(f"theorex_lab.designs.theorex.{place}") for place in _VIEWS],
-    items=(OBSERVATION, CONCEPT, MOMENT), search=parts.SearchPart(*_several("answers", "asleep", "shared_documents", "related")),
-    sections=(
-        parts.Section(_own("sections:sentence_lines"), TITLES, always=True), parts.Section(_own("sections:concept_lines"))),
-    reminders=_own("upkeep:reminders"), agents=_own("upkeep:agents_of"), status=_own("answers:status"), files=(FILES,),
+    export=_export_files,
+    files_of=_files_of,
+    take=_import_files,
+    places=_places,
+    export_places=_export_places,
+    in_places=_in_places,
+)
+
+
+def _consolidated(home: Home) -> Mapping[tuple[str, str], int]:
+    from theorex_lab.designs.theorex.flash import flushed_upto
+
+    return flushed_upto(home.journal)
+
+
+DESIGN = Design(
+    name="theorex",
+    face=_face,
+    tools=_tools,
+    kinds=KINDS,
+    upcasters=UPCASTERS,
+    leads=False,
+    events=EventsPart(settled=_settled),
+    views=_views,
+    items=(OBSERVATION, CONCEPT, MOMENT),
+    search=SearchPart(asleep=_asleep, visible=_shared_documents, related=_related),
+    sections=(Section(_sentence_lines, TITLES, always=True), Section(_concept_lines)),
+    reminders=_reminders,
+    agents=_agents_of,
+    status=_status,
+    files=(FILES,),
     steps=(
-        parts.NightStep("refine", _own("upkeep:refine_all"), before_gate=True),
-        *(parts.NightStep(name, _own(f"upkeep:{name}_all")) for name in ("flush", "scan", "graduate", "promote"))),
-    audit=parts.AuditPart(READ_FROM, *_several("answers", "reading", "audit_entries")),
-    policies={"memory": parts.PolicyPart(MEMORY_SETTINGS, *_several("upkeep", "propose", "score", "evidence"))},
-    consolidated=lambda home: _own("flash:flushed_upto")(home.journal))  # fmt: skip
+        NightStep("refine", _refine_all, before_gate=True),
+        NightStep("flush", _flush_all),
+        NightStep("scan", _scan_all),
+        NightStep("graduate", _graduate_all),
+        NightStep("promote", _promote_all),
+    ),
+    audit=AuditPart(READ_FROM, reading=_reading, entries=_audit_entries),
+    policies={"memory": PolicyPart(MEMORY_SETTINGS, propose=_propose, score=_score, evidence=_evidence)},
+    consolidated=_consolidated,
+)

@@ -1,17 +1,13 @@
 """What a lab gives as `lab.theorex`: the steps of the life cycle, and what an agent knows now."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from theorex_lab.design import Face, later, on_home
-from theorex_lab.designs.theorex import answers, lifecycle
+from theorex_lab.design import Face, on_home
+from theorex_lab.designs.theorex import answers, lifecycle, sections, upkeep
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.ids import check_agent
-
-
-def _of(place: str) -> Callable[..., Any]:
-    return on_home(later(f"theorex_lab.designs.theorex.{place}"))
 
 
 class Theorex(Face):
@@ -31,13 +27,13 @@ class Theorex(Face):
     promote = on_home(lifecycle.promote)
     scan = on_home(lifecycle.scan)
     prune = on_home(lifecycle.prune)
-    boot_aware = _of("sections:render_for_model")
-    flash_context = _of("sections:render_flash")
-    confirm = _of("sections:confirm")
-    drift = _of("upkeep:drift")
-    check_context = _of("upkeep:check_context")
-    check_turns = _of("upkeep:check_turns")
-    refine = _of("upkeep:refine")
+    boot_aware = on_home(sections.render_for_model)
+    flash_context = on_home(sections.render_flash)
+    confirm = on_home(sections.confirm)
+    drift = on_home(upkeep.drift)
+    check_context = on_home(upkeep.check_context)
+    check_turns = on_home(upkeep.check_turns)
+    refine = on_home(upkeep.refine)
 
     def observation_types(self) -> list[str]:
         """The types of observation that were written here, in order of their first."""

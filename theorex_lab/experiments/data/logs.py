@@ -13,7 +13,7 @@ from typing import Any
 
 from theorex_lab.clock import LATEST, to_microseconds
 from theorex_lab.config import Settings
-from theorex_lab.design import Log, Probe, SessionLine, later
+from theorex_lab.design import Log, Probe, SessionLine
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
@@ -31,8 +31,6 @@ from theorex_lab.text.doors import door
 Given = Mapping[str, Any]  # what a hook was given
 Parts = Iterable[tuple[str, Callable[[], Log]]]  # the name of each log, and what makes it
 
-_READERS = "theorex_lab.experiments.data.log_sets"
-_RUNS = ("taubench_airline", "reflexion_alfworld", "whoandwhen", "simulated_team")
 SECOND, MINUTE = 1_000_000, 60_000_000
 # Sets that do not say when: their logs begin here.
 UNDATED = to_microseconds("2024-01-01T00:00:00Z")
@@ -229,9 +227,71 @@ def _line(row: Timed, event: Event | None) -> SessionLine:
     return session_line(row.at, session, row.said.hook, paths.get("read", ()), paths.get("edited", ()))
 
 
+def _locomo() -> Parts:
+    from theorex_lab.experiments.data.log_sets.said import locomo
+
+    return locomo()
+
+
+def _qmsum() -> Parts:
+    from theorex_lab.experiments.data.log_sets.said import qmsum
+
+    return qmsum()
+
+
+def _fact_updates() -> Parts:
+    from theorex_lab.experiments.data.log_sets.said import fact_updates
+
+    return fact_updates()
+
+
+def _precisionmembench() -> Parts:
+    from theorex_lab.experiments.data.log_sets.said import precisionmembench
+
+    return precisionmembench()
+
+
+def _taubench_airline() -> Parts:
+    from theorex_lab.experiments.data.log_sets.runs import taubench_airline
+
+    return taubench_airline()
+
+
+def _reflexion_alfworld() -> Parts:
+    from theorex_lab.experiments.data.log_sets.runs import reflexion_alfworld
+
+    return reflexion_alfworld()
+
+
+def _whoandwhen() -> Parts:
+    from theorex_lab.experiments.data.log_sets.runs import whoandwhen
+
+    return whoandwhen()
+
+
+def _simulated_team() -> Parts:
+    from theorex_lab.experiments.data.log_sets.runs import simulated_team
+
+    return simulated_team()
+
+
+def _git(path: Path) -> Parts:
+    from theorex_lab.experiments.data.log_sets.runs import git
+
+    return git(path)
+
+
 LOGS: dict[str, Callable[[], Parts]] = {
     "coding_sessions": _coding_sessions,
-    **{name: later(f"{_READERS}.said:{name}") for name in ("locomo", "qmsum", "fact_updates", "precisionmembench")},
-    **{name: later(f"{_READERS}.runs:{name}") for name in _RUNS}, "simulated_sessions": _simulated_sessions}  # fmt: skip
+    "locomo": _locomo,
+    "qmsum": _qmsum,
+    "fact_updates": _fact_updates,
+    "precisionmembench": _precisionmembench,
+    "taubench_airline": _taubench_airline,
+    "reflexion_alfworld": _reflexion_alfworld,
+    "whoandwhen": _whoandwhen,
+    "simulated_team": _simulated_team,
+    "simulated_sessions": _simulated_sessions,
+}
 # What a user has.
-GIVEN: dict[str, Callable[[Path], Parts]] = {"git": later(f"{_READERS}.runs:git"), "transcripts": transcripts}
+GIVEN: dict[str, Callable[[Path], Parts]] = {"git": _git, "transcripts": transcripts}

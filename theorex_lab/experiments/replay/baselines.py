@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.design import Design, Item, MemoryDesign, Probe, object_at
+from theorex_lab.core.imports import import_string
+from theorex_lab.design import Design, Item, MemoryDesign, Probe
 from theorex_lab.designs import installed
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.evolution.boot import WHAT_FAILED
@@ -359,7 +360,7 @@ def memory_named(name: str, other: tuple[Event, ...] = ()) -> Design | Callable[
     if name not in designs and ":" not in name:
         allowed = ", ".join([*designs, *BASELINES])
         raise InvalidInput(f"got the memory {name!r}; allowed are {allowed}, or a class of yours as module:Name")
-    found: Any = designs.get(name) or object_at(name)
+    found: Any = designs.get(name) or import_string(name)
     if not (isinstance(found, Design) or callable(found)):
         raise InvalidInput(f"got the memory {name!r}; allowed is a class of the four methods, or a Design")
     return found  # type: ignore[no-any-return]

@@ -1,0 +1,1 @@
+"""What the rest of the package is built with and that knows nothing of memory."""

@@ -1,0 +1,270 @@
+"""How actions and their results are read, and the words of a fault class."""
+
+import re
+
+# That a call failed; the group is an exit code.
+STATED = re.compile(r"\s*(?:<tool_use_error>|(exit code:? *[1-9]\d*))\s*", re.I)
+REFUSED = re.compile(r"\s*the user doesn.t want to proceed with this tool use", re.I)
+# What an error says in JSON.
+MESSAGE = re.compile(
+    r"""
+    "(?:message|detail|error)":\s*"((?:[^"\\]|\\.)+)"
+    """,
+    re.VERBOSE,
+)
+# What every error has.
+FURNITURE = re.compile(r"</?\w+>|^\s*error:\s*", re.I)
+# How a tool is used, which is nobody's task.
+FRICTION = re.compile(
+    r"""
+      string[ ]to[ ]replace[ ]not[ ]found
+    | not[ ]been[ ]read[ ]yet
+    | modified[ ]since
+    | matches[ ]of[ ]the[ ]string
+    | sibling[ ]tool[ ]call
+    """,
+    re.I | re.VERBOSE,
+)
+# Errors from which nothing is to be learnt.
+EMPTY = re.compile(
+    r"""
+      sibling[ ]tool[ ]call[ ]errored
+    | error
+    | failed
+    | unknown
+    """,
+    re.I | re.VERBOSE,
+)
+# What an exit code must come with.
+TELLING = re.compile(
+    r"""
+      error
+    | time(?:d[ ])?.?out
+    | fail
+    | fatal
+    | \bno(?:t|ne)?\b
+    | n't\b
+    | denied
+    | refused
+    | invalid
+    | illegal
+    | unknown
+    | unrecogni
+    | usage
+    | unable
+    | undefined
+    | missing
+    | exceed
+    | blocked
+    | must
+    | required
+    | exception
+    | conflict
+    | already
+    | rejected
+    | panic
+    """,
+    re.I | re.VERBOSE,
+)
+# The same for a check, which may fail and have been called well.
+MISUSE = re.compile(
+    r"""
+      not[ ]found
+    | no[ ]such
+    | illegal
+    | unknown[ ](?:flag|option|command|shorthand)
+    | unrecogni
+    | usage:
+    | denied
+    | cannot[ ]find
+    """,
+    re.I | re.VERBOSE,
+)
+CHECK = re.compile(
+    r"""
+    \b(?:
+          test
+        | tests
+        | lint
+        | vet
+        | build
+        | check
+        | pytest
+        | mypy
+        | ruff
+        | tsc
+        | eslint
+        | gofmt
+        | golangci-lint
+        | make
+    )\b
+    """,
+    re.VERBOSE,
+)
+CALL = re.compile(r"([A-Za-z_][\w.-]*)\(\{")
+VALUE = re.compile(
+    r"""
+    "(\w+)":[ ]?(?:"((?:[^"\\]|\\.)*+)"|([\w.+-]+))
+    """,
+    re.VERBOSE,
+)
+WORD = re.compile(r"\w+")
+# A call and its tool.
+NAMED = re.compile(r"\s*([A-Za-z_][\w.-]{0,127})\s*\(")
+EXIT = re.compile(r"(?:Error: )?Exit code:? [1-9]")
+# Tools that only look.
+LOOKS = re.compile(
+    r"""
+    (?:
+          get
+        | list
+        | search
+        | read
+        | find
+        | fetch
+        | view
+        | show
+        | look
+        | query
+        | select
+        | grep
+        | glob
+        | ls
+        | cat
+        | check
+        | describe
+        | think
+        | calculate
+        | calc
+        | web
+        | todo
+        | task
+        | ask
+        | agent
+        | exitplan
+        | enterplan
+        | skill
+    )
+    """,
+    re.VERBOSE,
+)
+# Commands that only look.
+LOOKING = re.compile(
+    r"""
+    (?:cd[ ][^;&|]+(?:&&|;)\s*)*(?:
+          ls
+        | cat
+        | head
+        | tail
+        | grep
+        | rg
+        | find
+        | wc
+        | pwd
+        | which
+        | echo
+        | env
+        | stat
+        | file
+        | tree
+        | sed[ ]-n
+        | git[ ]
+          (?:status|log|diff|show|branch|blame|remote|rev-parse|worktree[ ]list)
+        | gh[ ]\w+[ ](?:view|diff|list|checks)
+    )\b(?:[^>]|2>)*$
+    """,
+    re.VERBOSE,
+)
+# A call that hands the work over.
+HANDED = re.compile(
+    r"""
+    \s*\w*(?:transfer_to|hand_?over|hand_?off|escalate|abort|give_?up)\w*\(
+    """,
+    re.I | re.VERBOSE,
+)
+# What a call was given: its keys.
+KEY = re.compile(
+    r"""
+    (?:"(\w+)"\s*:|\b(\w+)=)
+    """,
+    re.VERBOSE,
+)
+# What a call was given: its quoted values.
+QUOTED = re.compile(
+    r"""
+    (["'])([^"'\n]{0,300})\1(?!\s*:)
+    """,
+    re.VERBOSE,
+)
+# Of what a call was given, a path.
+PLACE = re.compile(r"/|\.\w{1,5}$")
+# A word such as mia_li_3668, no path.
+ID = re.compile(r"(?<![\w./-])(?=\w*[\d_])\w{4,}(?![\w/-]|\.\w)")
+FILE = re.compile(r"[\w@+./-]*\w\.[A-Za-z]\w{0,5}")
+# The first of a command that is no word of the shell.
+PROGRAM = re.compile(
+    r"""
+    (?:^|&&|[;|\n]|\bdo\b|\bthen\b)\s*(?:\w+=\S*\s+|sudo[ ])*(?!
+        (?:
+              cd
+            | echo
+            | for
+            | while
+            | if
+            | then
+            | do
+            | done
+            | else
+            | fi
+            | command
+            | set
+            | export
+            | read
+            | printf
+            | true
+            | false
+            | function
+            | case
+            | in
+            | local
+            | return
+            | eval
+            | import
+            | from
+            | break
+        )\b
+    )(
+          (?:
+                git
+              | go
+              | npm
+              | npx
+              | pnpm
+              | yarn
+              | uv
+              | pip
+              | cargo
+              | docker
+              | kubectl
+              | brew
+              | apt
+              | make
+              | gh
+              | poetry
+          )[ ][a-z][a-z-]+
+        | [a-z][\w.+-]++
+    )(?!\s*=)
+    """,
+    re.VERBOSE,
+)
+
+# Words of a fault class; the first that fits.
+FAULTS = {
+    "timeout": re.compile(r"time(?:d )?[- ]?out|deadline|took too long", re.I),
+    "physical_slip": re.compile(r"\bslip(?:ped|s|ping)?\b|lost (?:its )?grip|wheel ?spin", re.I),
+    "mechanical_stall": re.compile(r"\bstall(?:ed|s|ing)?\b|motor (?:jam|stuck)|over-?current", re.I),
+    "vlm_hallucination": re.compile(r"hallucinat|not in the (?:image|frame|picture)", re.I),
+    "lighting_glare": re.compile(r"\bglare\b|over-?exposed|too (?:dark|bright)", re.I),
+    "command_lost": re.compile(r"command (?:was )?lost|no ack|packet loss|link (?:was )?lost", re.I),
+    "sensor_occlusion": re.compile(r"occlu(?:ded|sion)|sensor (?:is |was )?blocked", re.I),
+}

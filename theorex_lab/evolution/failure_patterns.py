@@ -1,0 +1,239 @@
+"""Patterns by which the steps of a run are read, and what their signs of a mistake are worth."""
+
+import re
+from typing import NamedTuple
+
+
+class Sign(NamedTuple):
+    """A sign of a mistake, its weight in `find_decisive`, and what it is."""
+
+    name: str
+    weight: float
+    about: str
+
+
+# A conditional logit with a ridge of 3 on the 67 runs of Who&When whose question falls into
+# the development half; fitted again by `tests/failure_weights.py`.
+SIGNS = (
+    Sign("foreign_task", 0.79, "the opening works on another task than the one given"),
+    Sign("opening_run", 0.78, "the opening holds code, and it was run"),
+    Sign("first_code", 0.45, "the first step that holds code"),
+    Sign("first_commitment", 0.37, "the first step after the opening that does more than ask"),
+    Sign(
+        "made_up",
+        0.68,
+        "simulated, assumed or remembered data in place of looked-up data, or a check by hand that no tool backs",
+    ),
+    Sign("placeholder", 0.46, "a placeholder, an example value or an assumption that had to be replaced"),
+    Sign("first_claim", 0.71, "the first step that states new facts without code and announces nothing more"),
+    Sign("new_facts", 0.53, "ln(1 + number of facts that no earlier step held)"),
+    Sign("brief", -0.53, "fewer than 250 characters"),
+    Sign("approval", -0.35, "agrees with or confirms what others did, without code"),
+    Sign("repair", -0.39, "begins by naming what went wrong before"),
+)
+
+# What a tool's answer begins with.
+RESULT = re.compile(
+    r"""
+    \s*(?:
+          exit[ ]?code\b
+        | traceback[ ]\(most
+        | code[ ]output:
+        | there[ ]is[ ]no[ ]code
+        | address:[ ]\S
+        | observation:
+        | std(?:out|err):
+    )
+    """,
+    re.I | re.VERBOSE,
+)
+
+# An answer that says that the call failed.
+FAILED = re.compile(
+    r"""
+      execution[ ]failed
+    | ^Traceback[ ]\(most
+    | ^\w*(?:Error|Exception)\b
+    | exit[ ]?code:?[ ]*[1-9]
+    """,
+    re.I | re.M | re.VERBOSE,
+)
+
+# Fenced code; the last block may be left open.
+CODE_BLOCK = re.compile(r"```.*?(?:```|\Z)", re.S)
+
+# Made-up data, or a check by hand that no tool backs.
+MADE_UP = re.compile(
+    r"""
+      \b(?:simulated?|simulation|mock|dummy|fabricat\w+|hypothetical|made[- ]up)\b
+    | sample[ ](?:data|numbers|values)
+    | let['’]?s[ ](?:assume|suppose)
+    | with[ ](?:the|an|this)[ ]assumption
+    | assum(?:e|ed|ing)[ ]the[ ]following
+    | assumed[ ](?:numbers|values|data)
+    | general(?:ly)?[ ](?:speaking|information|knowledge)
+    | from[ ]my[ ]knowledge
+    | \bmanual[ ](?:verification|analysis|check|review)
+    | manually[ ](?:verif|check|analy|review|transcrib)
+    | (?:since|as)[ ]we[ ](?:do[ ]not|don['’]t|cannot|can['’]t)
+    """,
+    re.I | re.VERBOSE,
+)
+
+# A placeholder or an example in place of data.
+PLACEHOLDER = re.compile(
+    r"""
+      placeholder
+    | \byour[_ -](?:\w{1,20}[_ -])?(?:api|key|token)\w{0,20}
+    | /path/to
+    | \bexample\.com
+    | as[ ]an[ ]example
+    | example[ ](?:video|data|url)
+    | replace[ ](?:it[ ])?with
+    | \bassum
+    """,
+    re.I | re.VERBOSE,
+)
+
+# Asks another for something.
+REQUEST = re.compile(
+    r"""
+      please[ ](?:provide|share|confirm|verify|proceed|let[ ]me[ ]know)
+    | could[ ]you
+    | can[ ]you
+    | can[ ](?:some|any)one
+    | does[ ]anyone
+    | waiting[ ]for
+    | hold[ ]on
+    | let[ ]me[ ]know
+    """,
+    re.I | re.VERBOSE,
+)
+
+# Announces what is done next.
+ANNOUNCEMENT = re.compile(
+    r"""
+    \b(?:
+          I[ ]will
+        | I['’]ll
+        | let['’]?s
+        | let[ ]us
+        | we[ ]need[ ]to
+        | we[ ]will
+        | I[ ]suggest
+        | next[ ]step
+        | hold[ ]on
+    )\b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# Agrees with what others did.
+APPROVAL = re.compile(
+    r"""
+      \bI[ ]agree\b
+    | \bagree[ ]with\b
+    | \bconfirmed\b
+    | \baccurate\b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# Names what went wrong before.
+REPAIR = re.compile(
+    r"""
+      \bit[ ](?:seems|appears|looks)\b
+    | \bthere[ ](?:was|is)[ ]an?[ ](?:issue|error)\b
+    | \bcorrected\b
+    """,
+    re.I | re.VERBOSE,
+)
+
+# Declares the run done.
+DONE = re.compile(
+    r"""
+      \bterminate\b
+    | conclude[ ]the
+    | task[ ]is[ ]complete
+    | final[ ]answer
+    """,
+    re.I | re.VERBOSE,
+)
+
+# Numbers, names and quoted words: what a step states.
+CLAIM = re.compile(
+    r"""
+      (?<![\w.])\$?\d[\d,./:-]{0,18}\d%?(?!\w)
+    | (?<=[a-z,:*\"'(][ ])[A-Z][\w'-]{1,40}
+      (?:[ ](?:of[ ]|the[ ]|de[ ]|van[ ])?[A-Z][\w'-]{1,40}){1,3}
+    | \"[^\"\n]{2,60}\"
+    | \*\*[^*\n]{2,60}\*\*
+    """,
+    re.VERBOSE,
+)
+
+# Words that look like names and state nothing.
+FURNITURE = re.compile(r"step\b|expert\b|\w+_expert\b", re.I)
+
+# How tools say that they failed, in plain text and in the JSON that a hook keeps of
+# their answers.
+TOOL_FAILED = re.compile(
+    r"""
+      "is_?error"\s*:\s*true
+    | "success"\s*:\s*false
+    | "(?:exit|return)_?code"\s*:\s*-?[1-9]
+    | (?:^|["\n]|\\n)[ \t]*(?:[\w./-]{1,80}:[ ]){0,2}
+      (?:fatal|error|[\w.]{0,80}(?:Error|Exception))(?:\[\w+\])?:
+    | Traceback[ ]\(most[ ]recent
+    | command[ ]not[ ]found
+    | no[ ]such[ ]file[ ]or[ ]directory
+    | permission[ ]denied
+    | \b[1-9]\d{0,5}[ ](?:failed|errors?)\b
+    | exit(?:ed[ ]with)?[ ](?:code|status):?[ ]*[1-9]
+    """,
+    re.I | re.VERBOSE,
+)
+
+# How a run says that the model was not there.
+MODEL_DOWN = re.compile(
+    r"""
+      ModelUnavailable
+    | \brate[- ]limit
+    | \bmodel[ ]unavailable\b
+    | \b(?:model|endpoint|llm|completion)s?[ ](?:(?:is|was|are)[ ])?(?:
+            unavailable
+          | unreachable
+          | not[ ]available
+          | overloaded
+          | timed[ ]out
+          | did[ ]not[ ](?:answer|respond)
+      )
+    """,
+    re.I | re.VERBOSE,
+)
+
+# Words by which a text takes over who reads it. Others pass, and are fenced as data
+# wherever they come back.
+ORDERS = re.compile(
+    r"""
+    (?<!not[ ])(?<!n't[ ])(?<!never[ ])\b(?:ignore|disregard|forget|override)\s+(?:
+        (?:
+              all
+            | any
+            | of
+            | the
+            | your
+            | my
+            | our
+            | previous
+            | prior
+            | earlier
+            | above
+            | these
+            | those
+            | system
+        )\s+
+    ){1,4}(?:instructions?|prompts?)\b
+    """,
+    re.I | re.VERBOSE,
+)
