@@ -2,7 +2,8 @@
 
 from theorex_lab.design import AuditPart, Design, NightStep, Section, audit_telling, later, object_at
 from theorex_lab.designs.dreams import KINDS
-from theorex_lab.designs.dreams.items import CONSTRAINT, STRATEGY, DreamSettings
+from theorex_lab.designs.dreams.items import CONSTRAINT, STRATEGY
+from theorex_lab.designs.dreams.settings import DreamSettings
 from theorex_lab.search.items import OBSERVATION
 
 _HERE = "theorex_lab.designs.dreams"

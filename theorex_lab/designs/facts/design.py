@@ -2,7 +2,8 @@
 
 from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, audit_telling, later, object_at
 from theorex_lab.designs.facts import KINDS
-from theorex_lab.designs.facts.items import FACT, FactSettings
+from theorex_lab.designs.facts.items import FACT
+from theorex_lab.designs.facts.settings import FactSettings
 from theorex_lab.search.items import OBSERVATION
 
 _HERE = "theorex_lab.designs.facts"

@@ -2,7 +2,8 @@
 
 from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, audit_telling, later, object_at
 from theorex_lab.designs.research import KINDS
-from theorex_lab.designs.research.items import INSIGHT, RECORD, SKILL, THEOREM, ResearchSettings, skill_runs
+from theorex_lab.designs.research.items import INSIGHT, RECORD, SKILL, THEOREM, skill_runs
+from theorex_lab.designs.research.settings import ResearchSettings
 from theorex_lab.search.items import OBSERVATION
 
 _HERE = "theorex_lab.designs.research"

@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 
 from theorex_lab.design import FIXED_KIND, Design, NightStep, Section, later, object_at
 from theorex_lab.designs.sessions import FILE, KINDS, LAST, RULE, SAID, TOPIC
-from theorex_lab.designs.sessions.items import DIGEST, FIX, SENTENCE, SessionSettings
+from theorex_lab.designs.sessions.items import DIGEST, FIX, SENTENCE
+from theorex_lab.designs.sessions.settings import SessionSettings
 from theorex_lab.search.items import OBSERVATION
 
 _HERE = "theorex_lab.designs.sessions"
