@@ -10,7 +10,6 @@ names every value that is wrong.
 
 from __future__ import annotations
 
-import difflib
 import json
 import stat
 import sys
@@ -93,15 +92,13 @@ class Rule:
 
     def allows(self, value: object) -> bool:
         """Say whether a value is of the kind, in the range and among the choices."""
-        if self.kind is bool:
-            return isinstance(value, bool)
         if self.kind is str:
             return _is_text(value) and (not self.choices or value in self.choices)
-        if self.kind is int or self.kind is float:
+        if self.kind in (int, float):
             return self._allows_number(value)
         if self.kind in (list, tuple):
             return isinstance(value, list | tuple)
-        return isinstance(value, dict)
+        return isinstance(value, self.kind)
 
     def _allows_number(self, value: object) -> bool:
         allowed = int if self.kind is int else (int, float)
@@ -276,8 +273,8 @@ class SettingsRecord:
         return values
 
     def __repr__(self) -> str:
-        given = [name for name in rules_of(type(self)) if name in self.given]
-        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in given)
+        names = [name for name in rules_of(type(self)) if name in self.given]
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
         return f"{type(self).__name__}({values})"
 
 
@@ -314,30 +311,35 @@ def _read_values(
     for key, value in values.items():
         name = to_snake(key)
         if name not in rules:
-            nearest = nearest_key(key, kind)
             problems.append(
                 f"{path}{key} is {value!r}, but there is no such setting; "
-                f"the nearest is {nearest}"
+                f"the nearest is {nearest_key(key, kind)}"
             )
-            continue
-        if name in keys:
+        elif name in keys:
             inside = f"{path[:-1]}: " if path else ""
             problems.append(
                 f"{inside}{keys[name]} stands there twice, also as {key}; "
                 "keep one of them"
             )
-            continue
-        keys[name] = key
-        before = len(problems)
-        read = _read_value(rules[name], value, path + key, problems)
-        if len(problems) == before:
-            checked[name] = read
-    for each in fields(cast(Any, kind)):
-        is_required = each.default is MISSING and each.default_factory is MISSING
-        if is_required and each.name not in keys:
-            missing = f"{path}{to_camel(each.name)}"
+        else:
+            keys[name] = key
+            before = len(problems)
+            read = _read_value(rules[name], value, path + key, problems)
+            if len(problems) == before:
+                checked[name] = read
+    for name in _required(kind):
+        if name not in keys:
+            missing = f"{path}{to_camel(name)}"
             problems.append(f"{missing}: field required; got {dict(values)!r}")
     return checked
+
+
+def _required(kind: type[SettingsRecord]) -> list[str]:
+    names = []
+    for each in fields(cast(Any, kind)):
+        if each.default is MISSING and each.default_factory is MISSING:
+            names.append(each.name)
+    return names
 
 
 def _read_value(rule: Rule, value: Any, key: str, problems: list[str]) -> Any:
@@ -352,16 +354,22 @@ def _read_value(rule: Rule, value: Any, key: str, problems: list[str]) -> Any:
     if rule.each is None:
         return rule.kind(value)
     if rule.kind is dict:
-        parts = {}
-        for name, part in value.items():
-            if not _is_text(name):
-                problems.append(f"{key} has the name {name!r}; allowed is a text")
-            parts[name] = _read_value(rule.each, part, f"{key}.{name}", problems)
-        return parts
+        return _read_parts(rule.each, value, key, problems)
     items = []
     for position, item in enumerate(value):
         items.append(_read_value(rule.each, item, f"{key}.{position}", problems))
     return rule.kind(items)
+
+
+def _read_parts(
+    rule: Rule, value: dict[str, Any], key: str, problems: list[str]
+) -> dict[str, Any]:
+    parts = {}
+    for name, part in value.items():
+        if not _is_text(name):
+            problems.append(f"{key} has the name {name!r}; allowed is a text")
+        parts[name] = _read_value(rule, part, f"{key}.{name}", problems)
+    return parts
 
 
 def _read_record(
@@ -423,6 +431,8 @@ def to_snake(key: str) -> str:
 
 def nearest_key(key: str, kind: type[SettingsRecord]) -> str:
     """Return the setting of a record whose name is most like `key`, in camelCase."""
+    import difflib  # only an error needs it
+
     names = [to_camel(name) for name in rules_of(kind)]
     spelling = to_camel(to_snake(key))
     return difflib.get_close_matches(spelling, names, n=1, cutoff=0)[0]
@@ -1000,7 +1010,8 @@ def _problems_between(settings: Settings, wrong: Collection[str]) -> list[str]:
     if not {"decay_law", "decay_params", "half_life_days"} & set(wrong):
         problems += _problems_of_law(settings)
     if "models" not in wrong:
-        problems += _problems_of_models(settings)
+        problems += _problems_of_roles(settings)
+        problems += _problems_of_reviewers(settings)
     for role in settings.roles:
         problems += _problem_of_agent(role.agent_id)
     return problems
@@ -1056,24 +1067,30 @@ def _problems_of_law(settings: Settings) -> list[str]:
     return []
 
 
-def _problems_of_models(settings: Settings) -> list[str]:
-    """Roles and reviewers name models that there are, unless they are the default's."""
+def _problems_of_roles(settings: Settings) -> list[str]:
+    """Roles that were given prefer models that there are."""
     problems = []
-    names = ", ".join(settings.models)
-    if settings.is_set("roles"):
-        for position, role in enumerate(settings.roles):
-            model = role.model_preference
-            if model is not None and model not in settings.models:
-                problems.append(
-                    f"roles.{position}.modelPreference is {model!r}; "
-                    f"allowed are the models {names}"
-                )
+    for position, role in enumerate(settings.roles):
+        model = role.model_preference
+        if model is None or model in settings.models or not settings.is_set("roles"):
+            continue
+        problems.append(
+            f"roles.{position}.modelPreference is {model!r}; "
+            f"allowed are the models {', '.join(settings.models)}"
+        )
+    return problems
+
+
+def _problems_of_reviewers(settings: Settings) -> list[str]:
+    """Reviewers are models that there are, each once; the default's may be missing."""
+    problems: list[str] = []
     if settings.reviewers == DEFAULT_REVIEWERS:
         return problems
     for position, model in enumerate(settings.reviewers):
         key = f"reviewers.{position} is {model!r}"
         if model not in settings.models:
-            problems.append(f"{key}; allowed are the models {names}")
+            models = ", ".join(settings.models)
+            problems.append(f"{key}; allowed are the models {models}")
         if model in settings.reviewers[:position]:
             problems.append(f"{key}, which stands there twice; keep one")
     return problems
