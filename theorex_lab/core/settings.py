@@ -327,18 +327,17 @@ def _read_values(
             read = _read_value(rules[name], value, path + key, problems)
             if len(problems) == before:
                 checked[name] = read
-    for name in _required(kind):
-        if name not in keys:
-            missing = f"{path}{to_camel(name)}"
-            problems.append(f"{missing}: field required; got {dict(values)!r}")
+    for name in sorted(_required(kind) - keys.keys()):
+        missing = f"{path}{to_camel(name)}"
+        problems.append(f"{missing}: field required; got {dict(values)!r}")
     return checked
 
 
-def _required(kind: type[SettingsRecord]) -> list[str]:
-    names = []
+def _required(kind: type[SettingsRecord]) -> set[str]:
+    names = set()
     for each in fields(cast(Any, kind)):
         if each.default is MISSING and each.default_factory is MISSING:
-            names.append(each.name)
+            names.add(each.name)
     return names
 
 
