@@ -19,7 +19,7 @@ from typing import Any
 from conftest import AS_DOCUMENTED, DAY, NOW, observation
 
 from theorex_lab import FixedClock, Lab
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.designs import installed
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash

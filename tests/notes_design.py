@@ -1,16 +1,19 @@
 """A whole memory design: notes about entities, of which the newest takes the place of the one before."""
 
+from dataclasses import dataclass
+
 import click
 
 from theorex_lab import design
-from theorex_lab.config_record import SettingsRecord, tunable
 from theorex_lab.console import command, emit, open_lab
+from theorex_lab.core.settings import SettingsRecord, setting
 from theorex_lab.memory.context import marked_up
 from theorex_lab.memory.observation import TRUST
 
 
+@dataclass(frozen=True, kw_only=True, repr=False)
 class NoteSettings(SettingsRecord):
-    sleep_after_days: float = tunable(90.0, "age from which a note sleeps", unit="days", gt=0, le=36_500)
+    sleep_after_days: float = setting(90.0, "age from which a note sleeps", unit="days", gt=0, le=36_500)
 
 
 class Notes(design.Face):

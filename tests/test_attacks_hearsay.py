@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from theorex_lab import Lab, hook
 from theorex_lab.clock import FixedClock
-from theorex_lab.config import Settings, check_settings
+from theorex_lab.core.settings import Settings, check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.files import import_files
 from theorex_lab.designs.theorex.stages import SharedWeb

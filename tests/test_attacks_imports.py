@@ -36,7 +36,7 @@ def made_up(folder: Path, model: str = "ministral-3b", runs: int = 5, **more: An
 @pytest.mark.parametrize("trust_own", [False, True])
 def test_imported_runs_route_only_where_they_are_trusted(tmp_path: Path, trust_own: bool) -> None:
     with home(tmp_path / "home") as lab:
-        lab.settings = lab.settings.model_copy(update={"roles": []})
+        lab.settings = lab.settings.replaced(roles=[])
         before = lab.route("debug this function").model
         assert before != "ministral-3b"
         (report,) = take(lab, made_up(tmp_path / "given"), trust_own=trust_own)

@@ -367,7 +367,7 @@ def test_each_model_of_a_panel_is_asked_once(lab: Lab, monkeypatch: pytest.Monke
         return ReviewVerdict(0.0, "", name, problem="garbage")
 
     monkeypatch.setattr(ModelReviewer, "review", review)
-    settings = lab.settings.model_copy(update={"reviewers": ["m0", "m1"]})
+    settings = lab.settings.replaced(reviewers=["m0", "m1"])
     failed(lab)
     for _ in range(3):
         [record] = lab.review_failures(reviewer=ModelReviewer(Panel(settings)))

@@ -177,7 +177,7 @@ def test_a_dispatched_task_is_sent_as_it_is_kept(lab: Lab, keep: bool) -> None:
         sent.append(prompt)
         return ChainAnswer(None, [])
 
-    lab.settings = lab.settings.model_copy(update={"models": {k: v.model_copy(update={"url": "http://127.0.0.1:9/v1"}) for k, v in lab.settings.models.items()}})  # fmt: skip
+    lab.settings = lab.settings.replaced(models={k: v.replaced(url="http://127.0.0.1:9/v1") for k, v in lab.settings.models.items()})  # fmt: skip
     dispatcher = Dispatcher(lab.home, ask=ask)
     dispatcher.dispatch(DispatchTask("1", "main", SENTENCE, keep_secrets=keep))
     dispatcher.dispatch(DispatchTask("2", "main", SENTENCE, keep_secrets=keep))

@@ -15,9 +15,8 @@ from faults import opened
 
 from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.cli.groups import COMMANDS
-from theorex_lab.config import check_settings, load_settings, save_settings
-from theorex_lab.config_laws import LAW_PARAMETERS
 from theorex_lab.console import options
+from theorex_lab.core.settings import LAW_PARAMETERS, check_settings, load_settings, save_settings
 from theorex_lab.dispatch.tasks import MAX_LEASE_SECONDS
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import CONCEPT_BITS

@@ -18,7 +18,6 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY, FixedClock
 from theorex_lab.design import Wanted
 from theorex_lab.designs.causal.advice import advice_from
 from theorex_lab.designs.causal.capture import infer_outcome_enhanced
-from theorex_lab.designs.causal.items import CausalSettings
 from theorex_lab.designs.causal.keys import (
     compute_signal_key,
     normalize_error_signature,
@@ -26,6 +25,7 @@ from theorex_lab.designs.causal.keys import (
     stable_hash,
 )
 from theorex_lab.designs.causal.sections import advice_lines
+from theorex_lab.designs.causal.settings import CausalSettings
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.context import render

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as draw
 
 from theorex_lab import FixedClock, Lab
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.causal.genes import Matcher, boost_of, drift_intensity, failed_genes, match_score
 from theorex_lab.errors import InvalidInput
 

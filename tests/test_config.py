@@ -1,4 +1,4 @@
-"""Settings as records, and config.json beside the note of its last check."""
+"""Settings as dataclasses, their one check, and the file config.json."""
 
 from __future__ import annotations
 
@@ -8,24 +8,31 @@ import pickle
 import socket
 import subprocess
 import sys
+from dataclasses import FrozenInstanceError, asdict
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pydantic.alias_generators import to_camel as pydantic_to_camel
 
-from theorex_lab import ConfigError, Lab, Settings, config
-from theorex_lab.config import (
+from theorex_lab import ConfigError, Lab, Settings
+from theorex_lab.core.settings import (
     DEFAULT_MODELS,
     PRESETS,
     ModelSettings,
     RoleSettings,
+    SettingsRecord,
+    check,
     check_settings,
     describe_settings,
     load_settings,
+    rules_of,
     save_settings,
+    to_camel,
+    to_snake,
 )
-from theorex_lab.config_record import SettingsRecord, to_camel, to_snake
-from theorex_lab.config_schema import validated
+from theorex_lab.designs import installed
 
 GIVEN = {
     "halfLifeDays": 7,
@@ -40,17 +47,6 @@ def file(tmp_path: Path) -> Path:
     path = tmp_path / "config.json"
     path.write_text(json.dumps(GIVEN))
     return path
-
-
-def note(file: Path) -> Path:
-    return file.with_name(".config.json.checked")
-
-
-def refuse_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise AssertionError("the settings were checked again")
-
-    monkeypatch.setattr("theorex_lab.config_schema.validated", refuse)
 
 
 def loaded_by(home: Path, *arguments: str) -> set[str]:
@@ -73,26 +69,25 @@ finally:
 def test_short_commands_import_what_they_use(tmp_path: Path, configured: bool) -> None:
     if configured:
         (tmp_path / "config.json").write_text(json.dumps(GIVEN))
-        assert loaded_by(tmp_path, "write", "a cache") == {"pydantic", "pydantic_core"}
     assert loaded_by(tmp_path, "write", "a cache") == set()
     assert loaded_by(tmp_path, "status") == {"numpy", "Stemmer"}, "it counts the texts that are searched"
 
 
 def test_defaults_are_allowed_themselves() -> None:
     for record in (Settings(), *Settings().models.values(), *Settings().roles):
-        assert validated(type(record), record.model_dump(by_alias=True)) == record.model_dump()
+        assert asdict(check(type(record), record.to_dict())) == asdict(record)
 
 
 def test_names_are_spelt_as_pydantic_would() -> None:
     for kind in (Settings, ModelSettings, RoleSettings):
-        for name in kind.tunables:
+        for name in rules_of(kind):
             assert to_camel(name) == pydantic_to_camel(name)
             assert to_snake(to_camel(name)) == name
 
 
 def test_a_record_tells_what_was_given_and_never_changes() -> None:
     settings = check_settings(GIVEN)
-    assert settings.model_fields_set == {"half_life_days", "source_weights", "models", "roles"}
+    assert settings.given == {"half_life_days", "source_weights", "models", "roles"}
     assert settings.is_set("models")
     assert not settings.is_set("mild_threshold")
     assert (settings.half_life_days, type(settings.half_life_days)) == (7.0, float)
@@ -100,13 +95,13 @@ def test_a_record_tells_what_was_given_and_never_changes() -> None:
     assert settings.models["m"] == ModelSettings(tier="small", url="http://localhost:1")
     assert settings.models["m"] != ModelSettings(tier="small")
     assert settings.roles[0].active
-    assert settings.model_dump(by_alias=True, exclude_unset=True) == GIVEN
-    assert settings.model_dump(include={"fusion"}) == {"fusion": "standardised"}
-    assert check_settings(settings.model_dump(by_alias=True)) == settings
+    assert settings.to_dict(only_given=True) == GIVEN
+    assert settings.to_dict(names={"fusion"}) == {"fusion": "standardised"}
+    assert check_settings(settings.to_dict()) == settings
     assert pickle.loads(pickle.dumps(settings)) == settings
-    copy = settings.model_copy(update={"mild_threshold": 0.1})
+    copy = settings.replaced(mild_threshold=0.1)
     assert (copy.mild_threshold, copy.is_set("mild_threshold"), settings.mild_threshold) == (0.1, True, 0.3)
-    with pytest.raises(AttributeError, match="never changes"):
+    with pytest.raises(FrozenInstanceError):
         settings.half_life_days = 3.0  # type: ignore[misc]
     assert repr(Settings(half_life_days=3)) == "Settings(half_life_days=3.0)"
 
@@ -123,7 +118,7 @@ def test_a_default_that_is_changed_in_place_stays_the_others() -> None:
     [
         (Settings, {"half_life_days": "7"}, "half_life_days is '7'; allowed is above 0 to 36500"),
         (Settings, {"colour": 1}, "colour is 1, but there is no such setting"),
-        (Settings, {"models": {"m": {"tier": "huge"}}}, "models.m.tier: input should be 'small'"),
+        (Settings, {"models": {"m": {"tier": "huge"}}}, "models.m.tier is 'huge'; allowed is small | medium | large"),
         (ModelSettings, {}, "tier: field required"),
         (ModelSettings, {"tier": "huge"}, "tier is 'huge'; allowed is small | medium | large"),
     ],
@@ -132,20 +127,11 @@ def test_what_is_wrong_with_a_record_is_named(
     kind: type[SettingsRecord], values: dict[str, object], message: str
 ) -> None:
     with pytest.raises(ConfigError) as error:
-        kind(**values)
+        check(kind, values)
     assert message in str(error.value)
 
 
-def test_what_was_checked_is_not_checked_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = load_settings(file)
-    assert note(file).stat().st_mode & 0o777 == 0o600
-    refuse_checks(monkeypatch)
-    again = load_settings(file)
-    assert again == first
-    assert again.model_fields_set == first.model_fields_set
-
-
-def test_another_content_is_checked(file: Path) -> None:
+def test_another_content_is_read(file: Path) -> None:
     load_settings(file)
     times = file.stat()
     file.write_text(file.read_text().replace("7", "9"))
@@ -159,44 +145,86 @@ def test_another_content_is_checked(file: Path) -> None:
     assert file.read_text() == '{"halfLifeDays": -1}'
 
 
-def test_other_bounds_are_other_rules(monkeypatch: pytest.MonkeyPatch) -> None:
-    before = config._rules()
-    tighter = Settings.tunables["half_life_days"]._replace(bounds={"gt": 1})
-    monkeypatch.setitem(Settings.tunables, "half_life_days", tighter)
-    assert config._rules() != before
+def test_a_record_checks_its_values_when_it_is_made() -> None:
+    with pytest.raises(ConfigError, match=r"half_life_days is '7'; allowed is above 0 to 36500 \(a number\)"):
+        Settings(half_life_days="7")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="colour"):
+        Settings(colour=1)  # type: ignore[call-arg]
 
 
-def test_other_rules_check_again(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    load_settings(file)
-    monkeypatch.setattr(config, "_CHECKS", 0)
-    refuse_checks(monkeypatch)
-    with pytest.raises(AssertionError, match="checked again"):
-        load_settings(file)
+def test_every_wrong_value_is_named_also_of_those_that_depend_on_each_other() -> None:
+    values = {
+        "halfLifeDays": 0,
+        "keepMessages": 1,
+        "maxTextBytes": 7.0,
+        "contextDesigns": [3],
+        "mildThreshold": 0.9,
+        "sourceWeights": {"main": 2, "../x": 0.5},
+        "searchWeights": {"charm": 1},
+        "models": {"m": {"tier": "huge", "colour": 1}},
+        "roles": [{"agentId": "sage"}],
+    }
+    with pytest.raises(ConfigError) as error:
+        check_settings(values)
+    for expected in (
+        "halfLifeDays is 0; allowed is above 0",
+        "keepMessages is 1; allowed is boolean (true or false)",
+        "maxTextBytes is 7.0; allowed is 1 to 16777216 (a whole number)",
+        "contextDesigns.0 is 3; allowed is string (a text)",
+        "mildThreshold is 0.9; allowed is up to activeThreshold (0.6)",
+        "sourceWeights.main is 2.0; allowed is 0 to 1",
+        "agent id '../x'",
+        "searchWeights.charm is 1.0; allowed is 0 to 5 for each of words",
+        "models.m.tier is 'huge'",
+        "models.m.colour is 1, but there is no such setting",
+        "roles.0.role: field required",
+        "roles.0.capabilities: field required",
+    ):
+        assert expected in str(error.value)
 
 
-def test_a_damaged_note_is_passed_over_and_mended(file: Path) -> None:
+def test_what_depends_on_a_wrong_value_is_not_judged() -> None:
+    with pytest.raises(ConfigError) as error:
+        check_settings({"activeThreshold": 7, "mildThreshold": 0.9})
+    assert "mildThreshold" not in str(error.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None)),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=6,
+)
+KINDS = [Settings, *(design.settings for design in installed() if design.settings is not None)]
+
+
+@given(st.sampled_from(KINDS), st.data())
+def test_any_value_is_taken_as_it_stands_or_refused(kind: type[SettingsRecord], data: st.DataObject) -> None:
+    name = data.draw(st.sampled_from(sorted(rules_of(kind))))
+    value = data.draw(JSON)
+    key = to_camel(name)
+    try:
+        record = check(kind, {key: value})
+    except ConfigError:
+        return
+    taken = record.to_dict(only_given=True)
+    assert taken.keys() == {key}
+    assert json.loads(json.dumps(taken)) == taken
+    assert check(kind, taken) == record
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(file: Path) -> None:
     expected = load_settings(file)
-    sound = note(file).read_bytes()
-    damages = [sound[:size] for size in (0, 10, 64, 65, 66, len(sound) - 1)]
-    damages += [sound[:place] + bytes([sound[place] ^ 1]) + sound[place + 1 :] for place in range(0, len(sound), 7)]
-    for damaged in (*damages, b"\xff\xfe", sound.replace(b"7.0", b"8.0"), b"{" * 100_000):
-        note(file).write_bytes(damaged)
-        assert load_settings(file) == expected
-        assert note(file).read_bytes() == sound
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert load_settings(file) == expected
+    assert save_settings(file, {"mildThreshold": 0.2}).half_life_days == 7.0
+    assert load_settings(file).mild_threshold == 0.2
 
 
-def test_a_note_that_is_no_file_holds_nobody_up(file: Path) -> None:
-    os.mkfifo(note(file))
-    assert load_settings(file).half_life_days == 7.0
-
-
-def test_a_note_that_cannot_be_written_is_done_without(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object, **__: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr("theorex_lab.journal.files.write_atomically", refuse)
-    assert load_settings(file).half_life_days == 7.0
-    assert not note(file).exists()
+def test_a_list_of_a_design_is_read(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text('{"designs": {"causal": {"errorTokens": ["oops"]}}}')
+    with Lab(tmp_path) as lab:
+        causal = next(design for design in lab.home.designs if design.name == "causal")
+        assert lab.home.settings_of(causal).error_tokens == ("oops",)
 
 
 @pytest.mark.parametrize("what", ["a named pipe", "a folder", "a socket"])
@@ -226,9 +254,8 @@ def test_text_that_is_no_utf_8_is_named(file: Path) -> None:
 def test_a_preset_is_a_named_set_of_settings_and_explicit_keys_win(tmp_path: Path) -> None:
     file = tmp_path / "config.json"
     file.write_text('{"preset": "document", "recallCalls": 7}')
-    for _ in range(2):  # checked, then remembered
-        settings = load_settings(file)
-        assert (settings.matrix_success_weight, settings.recall_calls, settings.fusion) == (0.6, 7, "reciprocal_rank")
+    settings = load_settings(file)
+    assert (settings.matrix_success_weight, settings.recall_calls, settings.fusion) == (0.6, 7, "reciprocal_rank")
     rows = {row["key"]: row["source"] for row in describe_settings(settings)}
     assert (rows["recallCalls"], rows["matrixSuccessWeight"]) == ("config.json", "preset document")
     assert rows["maxTextBytes"] == "default"
@@ -238,7 +265,7 @@ def test_a_preset_is_a_named_set_of_settings_and_explicit_keys_win(tmp_path: Pat
 
 def test_the_preset_of_the_document_can_be_written_into_a_file_and_names_settings_alone() -> None:
     checked = check_settings(PRESETS["document"])
-    assert checked.model_dump(exclude_unset=True).keys() == PRESETS["document"].keys() <= Settings.tunables.keys()
+    assert checked.given == PRESETS["document"].keys() <= rules_of(Settings).keys()
 
 
 @pytest.mark.parametrize("name", ["documents", ""])

@@ -9,7 +9,7 @@ import pytest
 from conftest import DAY, NOW
 
 from theorex_lab import InvalidInput
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.scores.access import COST, LOSS, fitted_thresholds, tune

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theorex_lab import InvalidInput, Lab, Settings
-from theorex_lab.config import ModelSettings
+from theorex_lab.core.settings import ModelSettings
 from theorex_lab.dispatch.bus import Start, ToolUse, check_trace_id, preview
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import LARGEST_TASK_BYTES, Dispatcher, DispatchTask, this_place
@@ -73,7 +73,7 @@ def dispatcher(lab: Lab) -> Iterator[Dispatcher]:
 
 
 def with_ask(lab: Lab, ask: Callable[..., ChainAnswer], **settings: Any) -> Dispatcher:
-    chosen = lab.settings.model_copy(update=settings) if settings else lab.settings
+    chosen = lab.settings.replaced(**settings) if settings else lab.settings
     lab.settings = chosen
     return Dispatcher(lab.home, power=MAINS, ask=ask)
 

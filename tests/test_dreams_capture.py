@@ -16,8 +16,8 @@ from theorex_lab.clock import FixedClock
 from theorex_lab.design import Wanted
 from theorex_lab.designs.dreams import Level
 from theorex_lab.designs.dreams.capture import capture
-from theorex_lab.designs.dreams.items import DreamSettings
 from theorex_lab.designs.dreams.sections import strategy_lines
+from theorex_lab.designs.dreams.settings import DreamSettings
 from theorex_lab.designs.dreams.strategies import (
     Step,
     Strategies,

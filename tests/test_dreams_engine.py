@@ -13,7 +13,7 @@ from conftest import NOW, Meanings
 from scripted_model import ScriptedModel
 
 from theorex_lab import FixedClock, Lab
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.dreams.capture import capture
 from theorex_lab.designs.dreams.consolidate import MOST_STEPS, Mind, strategy_from, undo_merge
 from theorex_lab.designs.dreams.engine import Curated, HeuristicDreamer, ModelDreamer, dream, dream_at_night

@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.errors import ConfigError, ModelUnavailable
 from theorex_lab.search.embed import (
     BUNDLED_MODEL_SHA256,
@@ -77,7 +77,7 @@ def test_the_model_takes_one_thread_unless_told_otherwise(tmp_path: Path) -> Non
     code = """
 import os, sys
 from theorex_lab import FixedClock, Lab
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 settings = check_settings(dict(embedThreads=int(sys.argv[2])) if len(sys.argv) > 2 else {})
 with Lab(sys.argv[1], clock=FixedClock(0), settings=settings) as lab:
     lab.chosen_embedder[0].embed(["one text", "and another that is longer"])

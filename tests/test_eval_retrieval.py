@@ -13,7 +13,7 @@ import pytest
 from conftest import NOW, Run
 
 from theorex_lab import ConfigError, InvalidInput
-from theorex_lab.config import SIGNALS, check_settings
+from theorex_lab.core.settings import SIGNALS, check_settings
 from theorex_lab.design import Log, Probe
 from theorex_lab.experiments.scores.retrieval import (
     METRICS,

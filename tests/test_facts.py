@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
 from theorex_lab.designs.facts.facts import Facts
-from theorex_lab.designs.facts.items import FactSettings
+from theorex_lab.designs.facts.settings import FactSettings
 from theorex_lab.designs.facts.summaries import tier
 from theorex_lab.errors import ConfigError, InvalidInput
 

@@ -18,7 +18,7 @@ from faults import forked, opened, quick_folder
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.clock import to_iso
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.facts import commands, heartbeat
 from theorex_lab.designs.facts.heartbeat import Beat, Extracted, Phase, keep_watermark, watermark
 from theorex_lab.errors import StorageError

@@ -10,7 +10,7 @@ import pytest
 from drawing import own_axes
 
 from theorex_lab import FixedClock, Lab
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.dispatch.bus import Start, ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask

@@ -39,7 +39,7 @@ CODE = "refactor the python function"
 PROGRAM = """
 import sys
 from theorex_lab import Lab
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 home, url, trace_id = sys.argv[1:]
 settings = check_settings({{"models": {{"only": {{"tier": "medium", "url": url}}}}, "roles": [], "modelTimeoutSeconds": 120}})
 lab = Lab(home, settings=settings)

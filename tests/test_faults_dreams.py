@@ -63,7 +63,7 @@ def _capture(lab: Lab, goal: str) -> None:
 
 def _night(lab: Lab) -> None:
     settings = {"compaction": True, "compactionMinCharacters": 11, "linkSimilarity": 0.0}
-    lab.settings = lab.settings.model_copy(update={"designs": {"dreams": settings}})
+    lab.settings = lab.settings.replaced(designs={"dreams": settings})
     lab.home.settings = lab.settings
     dream(lab.home, Thorough())
 

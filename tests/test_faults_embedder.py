@@ -13,7 +13,7 @@ import pytest
 from conftest import NOW, observation
 
 from theorex_lab import FixedClock, Lab, ModelUnavailable, Settings
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.experiments.bench.measure import DIMENSIONS, GivenVectors
 
 TEXTS = 200

@@ -18,7 +18,7 @@ from test_gate import _lab, _new
 from test_nightly import STEPS, fill
 
 from theorex_lab import Lab
-from theorex_lab.config import load_settings
+from theorex_lab.core.settings import load_settings
 from theorex_lab.designs.theorex import upkeep
 from theorex_lab.evolution import nightly as nightly_module
 from theorex_lab.evolution.cases import Case, ReviewVerdict

@@ -21,7 +21,7 @@ from faults import ITEMS, STEPS, VIEWS, Boundaries, documented, fill, forked, ho
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex import lifecycle, scores
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.flash import Flash

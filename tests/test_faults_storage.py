@@ -22,7 +22,7 @@ from test_faults_processes import together
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
 from theorex_lab.journal.event import Event

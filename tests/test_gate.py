@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab, Settings
-from theorex_lab.config import load_settings
+from theorex_lab.core.settings import load_settings
 from theorex_lab.designs.theorex.upkeep import MemoryReplay, needs, weighted_mean
 from theorex_lab.evolution import gate as gate_module
 from theorex_lab.evolution.gate import (
@@ -275,8 +275,8 @@ def test_only_what_the_journal_held_before_an_outcome_counts(tmp_path: Path) -> 
 
 def test_a_policy_that_lists_everything_gains_nothing_where_the_budget_is_spent(tmp_path: Path) -> None:
     with _lab(tmp_path, _new) as lab:
-        listing = [lab.settings.model_copy(update={"mild_threshold": bound}) for bound in (0.3, 0.0)]
-        forgetting = lab.settings.model_copy(update={"half_life_days": 0.05})
+        listing = [lab.settings.replaced(mild_threshold=bound) for bound in (0.3, 0.0)]
+        forgetting = lab.settings.replaced(half_life_days=0.05)
         replay = MemoryReplay(lab.journal, context_tokens=TOKENS)
         needed = needs(lab.views)
         mean, n = weighted_mean(replay.scores(needed, [*listing, forgetting]), needed)
@@ -292,7 +292,7 @@ def test_what_the_policy_in_force_took_away_is_there_for_the_others(tmp_path: Pa
         assert lab.theorex.prune() == 2
         lab.theorex.scan()
         lab.journal.append([_outcome(["cache"], NOW)])
-        asked = [lab.settings, lab.settings.model_copy(update={"half_life_days": 100.0})]
+        asked = [lab.settings, lab.settings.replaced(half_life_days=100.0)]
         found = MemoryReplay(lab.journal, context_tokens=2_000).scores(needs(lab.views), asked)
         assert found[:, 0].tolist() == [0.0, 0.5], "second after its equal"
 
@@ -341,7 +341,7 @@ def test_erased_outcomes_are_left_out(tmp_path: Path) -> None:
 def test_snapshots_are_numbered_and_hold_the_whole_policy(tmp_path: Path) -> None:
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
         first = snapshot(lab.journal, policy_settings(lab.settings), at=NOW, reason="first", metrics={"memory": 1})
-        changed = lab.settings.model_copy(update={"half_life_days": 3.0})
+        changed = lab.settings.replaced(half_life_days=3.0)
         second = snapshot(lab.journal, policy_settings(changed), at=NOW)
         assert policies(lab.journal) == [first, second]
         assert [(each.number, each.parent) for each in (first, second)] == [(1, None), (2, 1)]

@@ -491,7 +491,7 @@ def test_prompts_of_a_large_cache_cost_little(filled: Callable[..., Path], shop:
 
 def test_the_names_are_those_of_the_cache() -> None:
     assert hook.CACHE_FILE == reminding.CACHE_FILE
-    from theorex_lab.config import Settings
+    from theorex_lab.core.settings import Settings
 
     assert (Settings().recall_tokens, Settings().context_tokens) == (hook.RECALL_TOKENS, hook.CONTEXT_TOKENS)
     assert Settings().recall_on_prompt is True

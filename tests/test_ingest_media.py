@@ -21,7 +21,7 @@ from PIL import Image, ImageDraw, ImageFont
 
 from theorex_lab import InvalidInput, Lab
 from theorex_lab.clock import FixedClock
-from theorex_lab.config import ModelSettings, Settings
+from theorex_lab.core.settings import ModelSettings, Settings
 from theorex_lab.ingest import apart
 from theorex_lab.ingest.media import images, videos
 from theorex_lab.search.embed import HashedNgramEmbedder

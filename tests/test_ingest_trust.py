@@ -13,7 +13,7 @@ from hostile_server import HostileServer, completion, status
 from ingested import folder, found
 
 from theorex_lab import FixedClock, InvalidInput, Lab
-from theorex_lab.config import Settings, check_settings
+from theorex_lab.core.settings import Settings, check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.stages import SharedWeb
 from theorex_lab.ingest.lessons import synthesize

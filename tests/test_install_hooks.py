@@ -143,7 +143,7 @@ def test_our_entry_in_a_group_of_others_goes_alone() -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", " ", "{", "[]", "null", "1", '"a"', "{} {}", "// no\n{}", '{"a": 1, "a": 2}', '{"b": [{"a": 1, "a": 1}]}', "\ufeff{}",
+    "text", ["", " ", "{", "[]", "null", "1", '"a"', "{} {}", "// no\n{}", '{"a": 1, "a": 2}', '{"b": [{"a": 1, "a": 1}]}',
              "[" * 100_000, '{"hooks": []}', '{"hooks": null}',
              '{"hooks": {"Stop": {}}}', '{"hooks": {"PostToolUse": "x"}}'],
 )  # fmt: skip
@@ -152,6 +152,15 @@ def test_settings_of_another_form_are_refused(text: str) -> None:
         install(text, HOOK)
     with pytest.raises(InvalidInput):
         install(text, None)
+
+
+def test_a_byte_order_mark_stays_in_front_of_the_settings() -> None:
+    before = '\ufeff{\r\n  "theme": "dark"\r\n}\r\n'
+    after = install(before, HOOK)
+    assert after.startswith("\ufeff{\r\n")
+    assert ours(after.removeprefix("\ufeff")) == {event: [HOOK] for event in EVENTS}
+    assert install(after, HOOK) == after
+    assert install(after, None) == before
 
 
 @pytest.mark.parametrize("value", ['"\\ud800"', "1e999", "NaN"])
@@ -273,7 +282,7 @@ def test_in_a_terminal_it_asks(tmp_path: Path, answer: bytes, written: bool) -> 
 
 @pytest.mark.parametrize(
     "content",
-    [b"{ not JSON", b"\xff\xfe{}", b'{"hooks": []}', b"[]", b'{"a": 1, "a": 2}', b"\xef\xbb\xbf{}", b"{} // no"],
+    [b"{ not JSON", b"\xff\xfe{}", b'{"hooks": []}', b"[]", b'{"a": 1, "a": 2}', b"{} // no"],
 )
 def test_a_refused_file_is_untouched(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "settings.json"

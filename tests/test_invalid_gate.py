@@ -11,7 +11,7 @@ import pytest
 from conftest import NOW, Run
 
 from theorex_lab import ConfigError, FixedClock, InvalidInput, Lab, StorageError
-from theorex_lab.config import load_settings
+from theorex_lab.core.settings import load_settings
 from theorex_lab.evolution.gate import decide, policies, policy_settings, rollback, snapshot, with_changes
 
 

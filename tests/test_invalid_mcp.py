@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from test_mcp import PLAIN, TOKEN, call, headers, post, request, served
 
 from theorex_lab import Lab
-from theorex_lab.config import ConfigError
+from theorex_lab.core.settings import ConfigError
 from theorex_lab.errors import InvalidInput, ModelUnavailable, NewerVersion, StorageError
 from theorex_lab.serve.auth import RequestRefused, check_message, read_token
 from theorex_lab.serve.mcp import build_server

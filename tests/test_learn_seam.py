@@ -12,7 +12,7 @@ import pytest
 from conftest import NOW, THEOREX_SHOWN, observation
 
 from theorex_lab import FixedClock, InvalidInput, Lab, Settings
-from theorex_lab.config import check_settings, load_settings
+from theorex_lab.core.settings import check_settings, load_settings
 from theorex_lab.design import AuditPart, Design, PolicyPart, Proposal, Told
 from theorex_lab.designs import installed
 from theorex_lab.designs.theorex.upkeep import MemoryReplay, Need
@@ -49,7 +49,7 @@ def _prompts(home: Home) -> list[int]:
 
 def _propose(home: Home, turned_down: frozenset[str]) -> Proposal:
     changes = {"promotionThreshold": 0.9}
-    changed = home.settings.model_copy(update={"promotion_threshold": 0.9})
+    changed = home.settings.replaced(promotion_threshold=0.9)
     new = home.settings.promotion_threshold != 0.9 and digest(changed, PROMOTED) not in turned_down
     return Proposal(changes if new else {}, 0.5, 0.9 if new else 0.5, len(_prompts(home)))
 

@@ -86,7 +86,7 @@ def test_a_lease_that_is_renewed_does_not_expire(lab: Lab) -> None:
 
 def test_a_long_step_keeps_the_lease_from_a_thread(tmp_path: Path) -> None:
     with opened(tmp_path / "home") as lab:
-        lab.settings = lab.settings.model_copy(update={"lease_seconds": 0.03})  # no user may set it so short
+        lab.settings = lab.settings.replaced(lease_seconds=0.03)  # no user may set it so short
         with leased(lab.home, "nightly") as lease:
             for _ in range(200):
                 _clock(lab).advance(seconds=0.02)

@@ -34,7 +34,7 @@ from hostile_server import (
     trickle_headers,
 )
 
-from theorex_lab.config import ModelSettings, Settings, check_settings
+from theorex_lab.core.settings import ModelSettings, Settings, check_settings
 from theorex_lab.dispatch.llm import Attempt, ModelClient, ask, client_for
 from theorex_lab.errors import ConfigError, ModelUnavailable
 
@@ -457,7 +457,7 @@ def test_a_host_of_config_json_may_be_remote_and_a_default_may_not() -> None:
         assert client.url == "https://models.example.com/v1/chat/completions"
     models = {"m": ModelSettings(tier="large", url="https://models.example.com")}
     by_default = Settings(models=models)
-    vars(by_default).update(model_fields_set=frozenset())
+    vars(by_default).update(_given=frozenset())
     with pytest.raises(ConfigError, match="not on this machine"):
         client_for("m", by_default)
 

@@ -9,7 +9,7 @@ import pytest
 from conftest import NOW, THEOREX_SHOWN, Meanings, Run
 
 from theorex_lab import FixedClock, InvalidInput, Lab
-from theorex_lab.config import Settings, check_settings
+from theorex_lab.core.settings import Settings, check_settings
 from theorex_lab.design import Line
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import new_event

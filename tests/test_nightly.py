@@ -16,7 +16,7 @@ from test_gate import TOKENS, _lab, _new
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.clock import to_iso
-from theorex_lab.config import load_settings
+from theorex_lab.core.settings import load_settings
 from theorex_lab.designs.theorex import lifecycle, upkeep
 from theorex_lab.errors import StorageError
 from theorex_lab.evolution import nightly as nightly_module
@@ -103,7 +103,7 @@ def test_a_night_flushes_what_is_idle_for_six_hours_and_of_a_running_session_the
         seq = lab.journal.last_seq()
         assert lab.nightly(reviewer="heuristic").ok
         assert {event.kind for event in lab.journal.tail(seq)} == {"lease"}
-        lab.settings = lab.settings.model_copy(update={"flush_idle_hours": 1.0})
+        lab.settings = lab.settings.replaced(flush_idle_hours=1.0)
         assert lab.nightly(reviewer="heuristic").ok
         assert lab.theorex.sessions() == []
 

@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.traces import trace
 from theorex_lab.dispatch.worker import Dispatcher

@@ -15,7 +15,7 @@ from conftest import DAY, NOW, THEOREX_SHOWN, Run, observation
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.design import Face
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.errors import InvalidInput, StorageError

@@ -39,7 +39,7 @@ def teach(lab, **about):
 
 
 def configure(lab, **own):
-    lab.home.settings = lab.settings = lab.settings.model_copy(update={"designs": {"research": own}})
+    lab.home.settings = lab.settings = lab.settings.replaced(designs={"research": own})
 
 
 def test_what_says_the_same_is_kept_once(lab):
@@ -154,10 +154,8 @@ def test_a_model_merges_and_search_finds_the_merged_alone(lab, monkeypatch):
 
 def test_a_model_that_costs_is_not_asked_without_a_budget(lab, monkeypatch):
     costly = next(iter(lab.settings.models.items()))
-    models = {costly[0]: costly[1].model_copy(update={"cost_per_million_tokens": 1.0})}
-    lab.home.settings = lab.settings = lab.settings.model_copy(
-        update={"models": models, "designs": {"research": {"model": costly[0]}}}
-    )
+    models = {costly[0]: costly[1].replaced(cost_per_million_tokens=1.0)}
+    lab.home.settings = lab.settings = lab.settings.replaced(models=models, designs={"research": {"model": costly[0]}})
     monkeypatch.setattr(llm, "client_for", lambda *_: pytest.fail("asked"))
     for text in ("The union bound over the net costs a logarithm.", "The union bound over a net costs one logarithm."):
         assert lab.research.add_insight("pitfalls", "", text)
@@ -222,7 +220,7 @@ def test_hearsay_is_fenced_and_closes_nothing(lab):
 def test_the_context_tells_what_was_found_out_of_this_project_alone(tmp_path):
     with Lab(tmp_path / "home", clock=FixedClock.at("2026-05-01T00:00:00Z")) as lab:
         configure(lab)
-        lab.home.settings = lab.settings = lab.settings.model_copy(update={"context_designs": ["research"]})
+        lab.home.settings = lab.settings = lab.settings.replaced(context_designs=["research"])
         from theorex_lab.designs.research import insights
 
         for project in ("one", "two"):

@@ -25,7 +25,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.clock import Clock, SystemClock
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.design import Design, Route, RouteRefused
 from theorex_lab.designs import installed
 from theorex_lab.errors import StorageError

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from theorex_lab import FixedClock, Lab, Settings
-from theorex_lab.config import ModelSettings, ModelTier, QueryType, RoleSettings
+from theorex_lab.core.settings import ModelSettings, ModelTier, QueryType, RoleSettings
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, QUERY_TYPES, EvidenceTable
 from theorex_lab.routing.confidence import best, matrix
@@ -445,7 +445,7 @@ def test_without_anything_else_the_heuristic_decides() -> None:
 
 def _role(**changes: object) -> RoleSettings:
     plain = RoleSettings(agent_id="sage", role="operative", capabilities=["code"], model_preference=MEDIUM)
-    return plain.model_copy(update=changes)
+    return plain.replaced(**changes)
 
 
 def test_the_operative_that_takes_the_type_proposes_its_model() -> None:
@@ -479,7 +479,7 @@ def test_the_defaults_are_the_models_and_roles_of_the_document() -> None:
     ],
 )
 def test_a_role_that_does_not_fit_says_why(roles: list[RoleSettings], reason: str) -> None:
-    decision = _route(settings=_settings().model_copy(update={"roles": roles}))
+    decision = _route(settings=_settings().replaced(roles=roles))
     assert (decision.model, decision.reasons[0]) == (LARGE, f"role preference: {reason}")
 
 
@@ -594,11 +594,9 @@ _models = st.lists(st.sampled_from([SMALL, MEDIUM, LARGE]), unique=True)
 def test_what_holds_of_every_decision(
     query, cells, power, models, urgent, roles, context_pct, query_tokens, min_samples
 ) -> None:
-    settings = Settings().model_copy(
-        update={
-            "models": {name: MODELS[name] for name in models}, "matrix_min_samples": min_samples, "roles": roles,
-        }
-    )  # fmt: skip
+    settings = Settings().replaced(
+        models={name: MODELS[name] for name in models}, matrix_min_samples=min_samples, roles=roles
+    )
     table = EvidenceTable()
     for (query_type, model), (failures, successes, latency_ms) in cells.items():
         for number in range(failures + successes):

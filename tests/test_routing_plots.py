@@ -17,7 +17,7 @@ from matplotlib.patches import Rectangle
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock, to_microseconds
-from theorex_lab.config import ModelSettings, Settings
+from theorex_lab.core.settings import ModelSettings, Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import load_local_runs
 from theorex_lab.experiments.draw import routing_plots as plots

@@ -9,7 +9,7 @@ import pytest
 from conftest import DAY, NOW, THEOREX_SHOWN, observation
 
 from theorex_lab import ConfigError, FixedClock, Lab
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.scores import items_of, law_of, scores_of
 from theorex_lab.ids import concept_id

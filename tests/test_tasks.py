@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from theorex_lab import FixedClock, InvalidInput, Lab
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.dispatch import tasks
 from theorex_lab.dispatch.tasks import STATES, Task, TaskBoard, Tasks
 from theorex_lab.ids import derived_event_id

@@ -17,7 +17,7 @@ import pytest
 from theorex_lab import InvalidInput, Lab, cli
 from theorex_lab.cli.research import _adopt
 from theorex_lab.clock import FixedClock
-from theorex_lab.config import load_settings
+from theorex_lab.core.settings import load_settings
 from theorex_lab.experiments.tour import history_of, run_tour, transcripts_of
 
 START = FixedClock.at("2025-01-06T09:00:00Z").now() // 1_000_000
@@ -286,7 +286,7 @@ def test_tune_adopts_what_it_advises(tmp_path: Path, monkeypatch: Any, capsys: A
     code, result = _run(["tune", "--log", str(log), "--home", str(home), "--json", "--write"], monkeypatch, capsys)
     assert (code, result["adopted"], result["advice"]["adopt"]) == (0, True, True)
     assert result["advice"]["low"] > 0
-    adopted = load_settings(home / "config.json").model_dump(by_alias=True)
+    adopted = load_settings(home / "config.json").to_dict()
     assert result["advice"]["config"].items() <= adopted.items()
     assert adopted["pruneThresholdDays"] == 60
 

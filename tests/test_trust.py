@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from theorex_lab import Entry, Lab
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.designs.theorex.files import import_files
 from theorex_lab.designs.theorex.stages import SharedWeb, ShortTerm, shared_concepts

@@ -3,7 +3,7 @@
 TYPE_CHECKING = False  # what type checkers take for true; `typing` would cost every start of the hook 4 ms
 if TYPE_CHECKING:
     from theorex_lab.clock import FixedClock, SystemClock
-    from theorex_lab.config import Settings
+    from theorex_lab.core.settings import Settings
 
     # isort: off
     from theorex_lab.errors import (
@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 
 # Where each name lives: a name is imported when it is first asked for, so that importing the package is cheap.
 _NAMES = {
-    "clock": ("FixedClock", "SystemClock"), "config": ("Settings",), "lab": ("Lab",), "memory.observation": ("Entry",),
+    "clock": ("FixedClock", "SystemClock"), "core.settings": ("Settings",), "lab": ("Lab",), "memory.observation": ("Entry",),
     "errors": tuple("ConfigError CorruptJournal InvalidInput ModelUnavailable NewerVersion StorageError TheorexError".split()),
 }  # fmt: skip
 _HOMES = {name: module for module, names in _NAMES.items() for name in names}

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from theorex_lab.config import Settings
-    from theorex_lab.config_record import SettingsRecord
+    from theorex_lab.core.settings import Settings, SettingsRecord
     from theorex_lab.home import Home
     from theorex_lab.journal.event import Body, Event
     from theorex_lab.journal.shapes import Kind
@@ -334,7 +333,7 @@ class Design:
     is about to be summarized.  retrieve: (home, its search, query, now, tokens) → what a query gets, where that is more than
     search finds.  agents: who has something in it.  consolidated: by agent and session, the seq
     up to which it has taken in what was captured.  needs: likewise the first seq that it has not taken in yet, of those alone where there is one.  status: members of the status, of all agents or of one, each of a
-    name that no other has.  settings: a class of tunables, read from `designs.NAME` of config.json by
+    name that no other has.  settings: a dataclass of settings, read from `designs.NAME` of config.json by
     `home.settings_of`.  commands: a click group, which is called `theorex NAME …`; `theorex_lab.console` has what its
     commands are made of.  silos: projects whose captures reach no other project, whatever is shared.  tools: what agents may call over MCP.
     routes: what programs may ask over HTTP.

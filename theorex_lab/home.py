@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.clock import Clock, SystemClock
-from theorex_lab.config import Settings, load_settings, part_of
+from theorex_lab.core.settings import Settings, load_settings, part_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal.event import register_kinds
 from theorex_lab.journal.sqlite.store import open_journal

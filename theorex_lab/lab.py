@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from theorex_lab.clock import Clock
-from theorex_lab.config import Settings, check_settings
+from theorex_lab.core.settings import Settings, check_settings
 from theorex_lab.designs import installed
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home, check_given

@@ -27,7 +27,7 @@ _NO_ROOM = ("can't start new thread", "failed to map segment", "cannot allocate 
 
 def open_lab(*, all_projects: bool = False) -> Lab:
     """The lab of the home that the options name, for the project that they name, else the working folder's."""
-    from theorex_lab.config import load_settings
+    from theorex_lab.core.settings import load_settings
     from theorex_lab.lab import Lab
 
     named = "" if all_projects else console.given_options().get("project")

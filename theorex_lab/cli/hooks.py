@@ -16,9 +16,9 @@ from typing import Any, NamedTuple, cast
 
 import click
 
-from theorex_lab.config_file import unambiguous
 from theorex_lab.console import command, emit, fail, given_options
 from theorex_lab.console.options import agent_option
+from theorex_lab.core.strict_json import unambiguous
 from theorex_lab.errors import ConfigError, InvalidInput, StorageError
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.files import write_atomically, writing
@@ -30,6 +30,7 @@ EVENTS = (
     "PostToolUseFailure", "PreCompact", "SubagentStop")  # fmt: skip
 _WITH_MATCHER = frozenset({"PostToolUse", "PostToolUseFailure"})
 _TIMEOUT_SECONDS = 30
+_BYTE_ORDER_MARK = "\ufeff"  # editors of Windows put it in front; it stays where it is
 _SERVERS, _SERVER = "mcpServers", "theorex"
 _OURS = re.compile(r"(?:^|[\s/\\\"'])theorex-hook(?:\.exe)?[\"']?\s*\Z")
 _NEW = "{}\n"
@@ -188,7 +189,8 @@ def _checked(value: Any, kind: type, where: str) -> Any:
 
 def _object(text: str | None) -> dict[str, Any]:
     try:
-        found = json.loads(_NEW if text is None else text, object_pairs_hook=partial(unambiguous, "the file"))
+        content = _NEW if text is None else text.removeprefix(_BYTE_ORDER_MARK)
+        found = json.loads(content, object_pairs_hook=partial(unambiguous, "the file"))
     except ConfigError:
         raise
     except (ValueError, RecursionError) as error:
@@ -217,7 +219,11 @@ def _written(value: dict[str, Any], text: str | None) -> str:
         after.encode()
     except (ValueError, RecursionError) as error:
         raise InvalidInput(f"the file cannot be written again ({error}); repair it first, all is as it was") from error
-    return (after.replace("\n", "\r\n") if "\r\n" in text else after) + text[len(content) :]
+    if "\r\n" in text:
+        after = after.replace("\n", "\r\n")
+    if text.startswith(_BYTE_ORDER_MARK):
+        after = _BYTE_ORDER_MARK + after
+    return after + text[len(content) :]
 
 
 def _entries(group: object) -> list[Any]:

@@ -63,8 +63,8 @@ def tune(log_file: str, format: str | None, seed: int, own: tuple[str, ...], wri
 
 
 def _adopt(config: dict[str, Any]) -> str:
-    from theorex_lab.config import save_part, save_settings
-    from theorex_lab.designs.sessions.items import SessionSettings
+    from theorex_lab.core.settings import save_part, save_settings
+    from theorex_lab.designs.sessions.settings import SessionSettings
 
     lab = open_lab()
     if "designs" in config:

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 import click
 
 from theorex_lab.cli import ended_in_order, open_lab
-from theorex_lab.config import ModelTier
 from theorex_lab.console import command, emit, fail, keeps_secrets, one_row
 from theorex_lab.console.options import DAYS, LEASE_SECONDS, PERCENT, SESSION, TOKENS, agent_option, own_agent
+from theorex_lab.core.settings import ModelTier
 
 if TYPE_CHECKING:
     from theorex_lab.dispatch.tasks import Task
@@ -61,7 +61,7 @@ def roles() -> None:
 
     JSON: {roles: [{agent_id, role, capabilities, model_preference, priority, active}]}
     """
-    found = [role.model_dump() for role in open_lab().settings.roles]
+    found = [asdict(role) for role in open_lab().settings.roles]
     emit({"roles": found}, _as_table(found) if found else "no roles")
 
 

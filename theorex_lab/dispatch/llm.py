@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from theorex_lab.config import Settings
-from theorex_lab.config_file import unambiguous
+from theorex_lab.core.settings import Settings
+from theorex_lab.core.strict_json import unambiguous
 from theorex_lab.errors import ConfigError, InvalidInput, ModelUnavailable, UnusableAnswer
 from theorex_lab.search.endpoint import checked_key, encodable, endpoint_url, excerpt, key_from
 

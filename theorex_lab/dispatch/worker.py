@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.dispatch.bus import End, Start, check_trace_id, clean
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, ModelClient, ask
 from theorex_lab.dispatch.traces import Traces

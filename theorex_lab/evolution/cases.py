@@ -19,7 +19,7 @@ from theorex_lab.text.line import fence, one_line
 from theorex_lab.text.sections import read_sections
 
 if TYPE_CHECKING:
-    from theorex_lab.config import Settings
+    from theorex_lab.core.settings import Settings
     from theorex_lab.dispatch.llm import ChainAnswer
     from theorex_lab.dispatch.traces import Trace
 
@@ -180,7 +180,7 @@ class Panel:
     A model that refused the connection, broke it, was busy or took too long two times in a row is not asked again by
     this panel: what hangs once hangs for each of a hundred failures.
 
-    >>> from theorex_lab.config import Settings
+    >>> from theorex_lab.core.settings import Settings
     >>> Panel(Settings(reviewers=[]))("Why?").attempts
     []
     """
@@ -258,7 +258,7 @@ def judge_pending(home: Home, agent: str | None) -> str:
     names = [name for name, one in models.items() if one.url and (paid or one.cost_per_million_tokens == 0)]
     if not names:
         return "no model was set up for it"
-    found = judge(log, log.pending(agent=agent), Panel(settings.model_copy(update={"reviewers": names})))
+    found = judge(log, log.pending(agent=agent), Panel(settings.replaced(reviewers=names)))
     waiting = "".join(f"; {n} wait on: {problem}" for problem, n in Counter(found.problems.values()).most_common(3))
     return f"{len(found.judged)} outcomes judged{waiting}"
 

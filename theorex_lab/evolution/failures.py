@@ -36,7 +36,7 @@ from theorex_lab.text.extract import extract
 from theorex_lab.text.line import fence, one_line
 
 if TYPE_CHECKING:
-    from theorex_lab.config import Settings
+    from theorex_lab.core.settings import Settings
     from theorex_lab.dispatch.llm import ChainAnswer
 
 HEURISTIC = "heuristic"
@@ -99,7 +99,7 @@ def choose_reviewer(kind: str, settings: Settings) -> tuple[Reviewer, str]:
     connection now, else the heuristic one.
     Raises InvalidInput for another kind.
 
-    >>> from theorex_lab.config import Settings
+    >>> from theorex_lab.core.settings import Settings
     >>> choose_reviewer("heuristic", Settings())[1]
     'heuristic: it was asked for'
     """

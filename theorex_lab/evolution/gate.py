@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import to_iso
-from theorex_lab.config import Settings, check_settings, save_settings
+from theorex_lab.core.settings import Settings, check_settings, save_settings
 from theorex_lab.design import PolicyPart, Proposal
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
@@ -74,12 +74,12 @@ def policy_settings(settings: Settings) -> dict[str, Any]:
     >>> policy_settings(Settings(half_life_days=7))["halfLifeDays"]
     7.0
     """
-    return settings.model_dump(by_alias=True, include=set(POLICY_SETTINGS))
+    return settings.to_dict(names=POLICY_SETTINGS)
 
 
 def with_changes(settings: Settings, changes: Mapping[str, Any]) -> Settings:
     """The settings with `changes` (camelCase keys); what was left at its default stays so. Raises ConfigError."""
-    return check_settings({**settings.model_dump(by_alias=True, exclude_unset=True), **changes}, where="policy")
+    return check_settings({**settings.to_dict(only_given=True), **changes}, where="policy")
 
 
 def numbered_events(journal: Journal, *parts: str) -> Iterator[Event]:

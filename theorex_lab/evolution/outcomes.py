@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import to_iso
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.dispatch.traces import outcome_id_of, trace
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.errors import FilesThere, InvalidInput, StorageError
 from theorex_lab.exchange.flat_files import FlatRecord, Lines, append_new, merged, parse_object, write_lines
 from theorex_lab.journal.base import Journal

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.clock import to_iso
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.design import FileLayout
 from theorex_lab.dispatch.traces import Traces, trace, trace_events
 from theorex_lab.errors import InvalidInput, StorageError

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from theorex_lab.config_laws import LAW_PARAMETERS, Parameter, check_params
+from theorex_lab.core.settings import LAW_PARAMETERS, Parameter, check_params
 from theorex_lab.errors import InvalidInput
 
 Floats = NDArray[np.float64]

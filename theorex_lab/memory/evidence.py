@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
-from theorex_lab.config import WORSE_AT, QueryType
+from theorex_lab.core.settings import WORSE_AT, QueryType
 from theorex_lab.design import OPTION_KEY, Design, EvidenceRun
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, NamedTuple
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Body, Event, new_event

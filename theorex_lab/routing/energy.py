@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from theorex_lab.config import ModelTier, Settings
+from theorex_lab.core.settings import ModelTier, Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.routing.heuristic import Complexity
 

@@ -4,7 +4,7 @@ import re
 from typing import Literal, NamedTuple, cast
 from unicodedata import normalize
 
-from theorex_lab.config import ModelTier, QueryType
+from theorex_lab.core.settings import ModelTier, QueryType
 from theorex_lab.text.sections import read_sections
 
 # The words, phrases and marks that tell a query's type, in English; the commonest in German, French and Spanish. A word that

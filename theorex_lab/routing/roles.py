@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from theorex_lab.config import QueryType, RoleSettings
+from theorex_lab.core.settings import QueryType, RoleSettings
 from theorex_lab.errors import InvalidInput
 
 
@@ -22,7 +22,7 @@ def route_to_agent(query_type: QueryType, roles: Sequence[RoleSettings], asker: 
     An operative that asks (`asker`) and takes the type itself comes before the others. Without one, the active orchestrator: one that takes the type before others, then by priority and list order.
     Raises InvalidInput where there is neither.
 
-    >>> from theorex_lab.config import DEFAULT_ROLES
+    >>> from theorex_lab.core.settings import DEFAULT_ROLES
     >>> route_to_agent("code", DEFAULT_ROLES)[:3]
     ('qwen-sage', 'operative', 'qwen3-32b')
     >>> route_to_agent("safety", DEFAULT_ROLES).reason

@@ -10,7 +10,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from theorex_lab.config import ModelSettings, ModelTier, QueryType, Settings
+from theorex_lab.core.settings import ModelSettings, ModelTier, QueryType, Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from theorex_lab.design import OPTION_KEY
 from theorex_lab.designs.causal import SIGNALS
 from theorex_lab.designs.causal.capture import checked_id, signal_member
-from theorex_lab.designs.causal.items import CausalSettings, causal_settings
 from theorex_lab.designs.causal.keys import NO_SIGNALS, compute_signal_key, normalized_signals
+from theorex_lab.designs.causal.settings import CausalSettings, causal_settings
 from theorex_lab.home import Home
 from theorex_lab.memory.evidence import EvidenceTable, Option, cheapest_not_worse, evidence_view, expected_success
 

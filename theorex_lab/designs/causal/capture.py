@@ -14,8 +14,8 @@ from theorex_lab.clock import to_iso
 from theorex_lab.design import Face
 from theorex_lab.designs.causal import FAILED, SUCCESS
 from theorex_lab.designs.causal.graph import Graph, attempt_of
-from theorex_lab.designs.causal.items import causal_settings
 from theorex_lab.designs.causal.keys import checked_signals, compute_signal_key, error_signature, has_error
+from theorex_lab.designs.causal.settings import causal_settings
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, derived_event_id, new_event_id

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.design import AuditPart, Design, NightStep, Section, audit_telling
 from theorex_lab.designs.causal import KINDS
-from theorex_lab.designs.causal.items import ATTEMPT, CAPSULE, GENE, CausalSettings, runs_of
+from theorex_lab.designs.causal.items import ATTEMPT, CAPSULE, GENE, runs_of
+from theorex_lab.designs.causal.settings import CausalSettings
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:

@@ -27,8 +27,9 @@ from theorex_lab.designs.causal.capture import (
     number_of,
 )
 from theorex_lab.designs.causal.graph import Graph, assets_of
-from theorex_lab.designs.causal.items import causal_settings, gene_text
+from theorex_lab.designs.causal.items import gene_text
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL, checked_signals, normalized_signals, stable_hash, trimmed
+from theorex_lab.designs.causal.settings import causal_settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent

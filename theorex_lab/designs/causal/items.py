@@ -5,14 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from theorex_lab.config import part_of
-from theorex_lab.config_record import SettingsRecord, tunable
 from theorex_lab.design import OPTION_KEY, EvidenceRun, ItemKind, ItemText
 from theorex_lab.designs.causal import FAILED, SIGNAL_KEY, SUCCESS
-from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
-
-_DAYS = 365_000
 
 
 def gene_text(asset: Mapping[str, Any]) -> str:
@@ -50,30 +45,3 @@ def runs_of(event: Event) -> Iterable[EvidenceRun]:
         used = [body.get(name) for name in ("latency_ms", "tokens", "cost")]
         for key in (SIGNAL_KEY + body["signal"]["key"], OPTION_KEY):
             yield EvidenceRun(key, gene, status == SUCCESS, *used)
-
-
-class CausalSettings(SettingsRecord):
-    """The settings of the design of causal memory."""
-
-    edge_half_life_days: float | None = tunable(30.0, "of (signals, gene); null: it never ages", gt=0, le=_DAYS)
-    gene_half_life_days: float | None = tunable(
-        45.0, "of a gene whatever it was tried for; null: it never ages", gt=0, le=_DAYS)  # fmt: skip
-    similarity: float = tunable(0.34, "likeness (Jaccard) of signals from which what they tell counts", gt=0, le=1)
-    prior_weight: float = tunable(0.12, "of what a gene did elsewhere, beside what it did here", ge=0, le=1)
-    prior_alone: float = tunable(0.4, "of what a gene did elsewhere, where nothing is known here", ge=0, le=1)
-    ban_below: float = tunable(0.18, "expected success below which a gene is banned for signals", ge=0, le=1)
-    ban_attempts: int = tunable(2, "attempts from which it may be", ge=1, le=1_000)
-    prior_ban_below: float = tunable(
-        0.12, "expected success below which a gene is banned that is unknown here", ge=0, le=1)  # fmt: skip
-    prior_ban_attempts: int = tunable(3, "attempts from which it may be", ge=1, le=1_000)
-    error_tokens: tuple[str, ...] = tunable(
-        ("log_error", "errsig:"), "signals that are errors; one that ends in a colon is how they begin")  # fmt: skip
-    cheapest: bool = tunable(
-        True, "whether the cheapest of genes not told from the best is preferred, where costs are known")  # fmt: skip
-    drift: bool = tunable(False, "whether genes are also drawn at random, bans left aside")
-
-
-def causal_settings(home: Home) -> CausalSettings:
-    """The settings of the design in a home. Raises ConfigError for what is wrong in them."""
-    found: CausalSettings = part_of(home.settings, "causal", CausalSettings, home.config_file)
-    return found

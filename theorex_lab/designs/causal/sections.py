@@ -8,7 +8,8 @@ from theorex_lab.design import Line, Wanted
 from theorex_lab.designs.causal import SIGNALS
 from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
 from theorex_lab.designs.causal.graph import assets_of
-from theorex_lab.designs.causal.items import causal_settings, gene_text
+from theorex_lab.designs.causal.items import gene_text
+from theorex_lab.designs.causal.settings import causal_settings
 from theorex_lab.home import Home
 from theorex_lab.memory.evidence import evidence_view
 from theorex_lab.memory.filling import age_in_words

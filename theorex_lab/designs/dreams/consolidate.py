@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.designs.dreams import FIDELITY, STATED, Edge, Ended, Fault, patterns
 from theorex_lab.designs.dreams import strategies as made
-from theorex_lab.designs.dreams.items import dream_settings
+from theorex_lab.designs.dreams.settings import dream_settings
 from theorex_lab.designs.dreams.strategies import Branch, Matrix, Step, Strategy, new_strategy_id
 from theorex_lab.designs.dreams.trajectories import Act, Curated, Trajectory
 from theorex_lab.errors import InvalidInput

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.design import AuditPart, Design, NightStep, Section, audit_telling
 from theorex_lab.designs.dreams import KINDS
-from theorex_lab.designs.dreams.items import CONSTRAINT, STRATEGY, DreamSettings
+from theorex_lab.designs.dreams.items import CONSTRAINT, STRATEGY
+from theorex_lab.designs.dreams.settings import DreamSettings
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from theorex_lab.clock import to_iso
 from theorex_lab.designs.dreams import Edge
 from theorex_lab.designs.dreams.consolidate import Link, Mind, strategy_from
 from theorex_lab.designs.dreams.isa import MOST_INSTRUCTIONS, Effects, parse, run
-from theorex_lab.designs.dreams.items import dream_settings
 from theorex_lab.designs.dreams.lessons import CONFIDENCE, MOST_LESSONS, critical_of, lessons_of, summary_of
+from theorex_lab.designs.dreams.settings import dream_settings
 from theorex_lab.designs.dreams.strategies import Strategies, Strategy, StrategyVectors, strategy_by_id, vectors_of
 from theorex_lab.designs.dreams.trajectories import TEXTS, Act, Curated, Trajectory, trajectories_of
 from theorex_lab.dispatch.llm import Completion, client_for

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.dreams import DEFAULT_DOMAIN, ISA_VERSION, STATED, Edge, Level
-from theorex_lab.designs.dreams.items import DreamSettings, dream_settings, strategy_text
+from theorex_lab.designs.dreams.items import strategy_text
+from theorex_lab.designs.dreams.settings import DreamSettings, dream_settings
 from theorex_lab.designs.dreams.trajectories import Projects, Trajectories, rows_in, unknown_id
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.home import Home

@@ -158,7 +158,7 @@ def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> No
 
     JSON: {ran, ok, phases: [{name, status, summary, stats, alerts, seconds}], heartbeat}, held_by and until where it did not run
     """
-    from theorex_lab.designs.facts.items import fact_settings
+    from theorex_lab.designs.facts.settings import fact_settings
 
     if (every is None and limit_beats) or (once and every is not None):
         raise click.UsageError("Give --once alone, or --every, which --limit-beats may end.")

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, audit_telling
 from theorex_lab.designs.facts import KINDS
-from theorex_lab.designs.facts.items import FACT, FactSettings
+from theorex_lab.designs.facts.items import FACT
+from theorex_lab.designs.facts.settings import FactSettings
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:

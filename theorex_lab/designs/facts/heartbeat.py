@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any, NamedTuple
 
-from theorex_lab.designs.facts import items, signals, writing
+from theorex_lab.designs.facts import signals, writing
 from theorex_lab.designs.facts.channels import Channels
 from theorex_lab.designs.facts.facts import Facts, check_home, facts_of
 from theorex_lab.designs.facts.notes import alerts as note_alerts
+from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.designs.facts.summaries import local_day, summary
 from theorex_lab.errors import AlreadyThere, TheorexError
 from theorex_lab.evolution.lease import Holder, leased
@@ -120,7 +121,7 @@ def _phases(home: Home, renew: Callable[[], None], *, embeds: bool = True) -> It
 
 def _state(home: Home) -> Done:
     """What waits since the watermark: notes by channel, those of today, and what was said to be in work last."""
-    settings = items.fact_settings(home)
+    settings = fact_settings(home)
     today = local_day(home.clock.now(), settings).date()
     events = list(home.journal.tail(watermark(home), kinds=list(TEXT_OF)))
     waiting = Counter(event.body.get("project", "") or "main" for event in events)
@@ -145,7 +146,7 @@ def _extract(home: Home, renew: Callable[[], None]) -> Done:
 
 def _synthesis(home: Home) -> Done:
     """On Mondays, each entity that was not summed up this week."""
-    if local_day(home.clock.now(), items.fact_settings(home)).weekday() or next(_unsummed(home), None) is None:
+    if local_day(home.clock.now(), fact_settings(home)).weekday() or next(_unsummed(home), None) is None:
         return _NOT_DUE, {}, []
     done = [event for event in _unsummed(home) if append_once(home.journal, [event])]
     tokens = sum(event.body["tokens"] for event in done)
@@ -154,7 +155,7 @@ def _synthesis(home: Home) -> Done:
 
 def _unsummed(home: Home) -> Iterator[Event]:
     """What is to be appended of each entity that was not summed up this week; archived ones are left alone."""
-    now, settings = home.clock.now(), items.fact_settings(home)
+    now, settings = home.clock.now(), fact_settings(home)
     today = local_day(now, settings).date()
     week = (today - timedelta(days=today.weekday())).isoformat()
     for entity in sorted({fact.entity for fact in facts_of(home) if not fact.entity.startswith("archives/")}):

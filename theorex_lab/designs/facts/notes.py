@@ -14,6 +14,7 @@ from theorex_lab.design import Face
 from theorex_lab.designs.facts import NOTE_CATEGORIES, STATUSES, items, writing
 from theorex_lab.designs.facts.facts import Fact, fact_by_id, facts_of
 from theorex_lab.designs.facts.pairs import SharedWords, contradiction, normal_form
+from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
@@ -195,7 +196,7 @@ def review(home: Home, note_id: str, verdict: str, *, entity: str = "", abstract
 
 def alerts(home: Home) -> list[str]:
     """A sentence where more notes, or more tensions, are pending than the settings allow."""
-    settings = items.fact_settings(home)
+    settings = fact_settings(home)
     told = ((False, "observations", settings.observation_alerts), (True, "tensions", settings.tension_alerts))
     counts = [(len(notes_of(home, "pending", tensions=tensions)), what, most) for tensions, what, most in told]
     return [f"{n} {what} are pending, more than {most}: review them" for n, what, most in counts if n > most]

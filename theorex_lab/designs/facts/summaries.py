@@ -13,7 +13,8 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso, to_microseconds
 from theorex_lab.design import Item, Line, Reminder, Wanted
 from theorex_lab.designs.facts import channels, facts, items
 from theorex_lab.designs.facts.facts import Fact, facts_of
-from theorex_lab.designs.facts.items import FactSettings, fact_settings, told_of
+from theorex_lab.designs.facts.items import told_of
+from theorex_lab.designs.facts.settings import FactSettings, fact_settings
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.memory.filling import items_within

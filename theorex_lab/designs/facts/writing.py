@@ -11,9 +11,10 @@ from typing import NamedTuple
 
 from theorex_lab.clock import to_iso
 from theorex_lab.design import Face
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, items, statements, superseding
+from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, statements, superseding
 from theorex_lab.designs.facts.facts import Facts, fact_by_id, form_number
 from theorex_lab.designs.facts.pairs import CONTRADICTS, contradiction, likeness, same_fact, signed_tokens
+from theorex_lab.designs.facts.settings import FactSettings, fact_settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import SCANNER, check_agent
@@ -87,7 +88,7 @@ def write_fact(home: Home, new: NewFact, *, semantic: bool = True) -> Wrote:
     check_flow(home, new.lineage, "notes")
     home.views.get(Facts)  # what can be read before others wait
     with home.journal.exclusive() as append, home.views.reading(Facts) as view:
-        found = _decide(view, items.fact_settings(home), body, semantic=semantic, explicit=new.supersedes)
+        found = _decide(view, fact_settings(home), body, semantic=semantic, explicit=new.supersedes)
         if found.action in ("duplicate", "near_duplicate"):
             return found
         body["fact_id"] = fact_id = view.next_id(body["entity"])
@@ -187,7 +188,7 @@ def _body(home: Home, new: NewFact) -> Body:
         "valid_from": begins, "valid_to": ends, "project": new.project, "noted": new.noted}  # fmt: skip
 
 
-def _decide(view: Facts, settings: items.FactSettings, body: Body, *, semantic: bool, explicit: Sequence[str]) -> Wrote:
+def _decide(view: Facts, settings: FactSettings, body: Body, *, semantic: bool, explicit: Sequence[str]) -> Wrote:
     """What is to become of a fact, by the active facts of its entity."""
     scope, text = (body["entity"], body["project"]), body["text"]
     rows = view.active_in(scope)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, audit_telling
 from theorex_lab.designs.research import KINDS
-from theorex_lab.designs.research.items import INSIGHT, RECORD, SKILL, THEOREM, ResearchSettings, skill_runs
+from theorex_lab.designs.research.items import INSIGHT, RECORD, SKILL, THEOREM, skill_runs
+from theorex_lab.designs.research.settings import ResearchSettings
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:

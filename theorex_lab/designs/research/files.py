@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.designs.research import CATEGORIES, GENERAL, KINDS, ORIGINS, RELATIONS
 from theorex_lab.designs.research.insights import Insight, insight_events, insights_of, stands_for
 from theorex_lab.designs.research.items import domain_slug, record_id_of

@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime
 from theorex_lab.design import Face
 from theorex_lab.designs.research import CATEGORIES, GENERAL
-from theorex_lab.designs.research.items import checked_domain, domain_slug, insight_text, research_settings
+from theorex_lab.designs.research.items import checked_domain, domain_slug, insight_text
 from theorex_lab.designs.research.records import checked_source, domain_of
+from theorex_lab.designs.research.settings import research_settings
 from theorex_lab.errors import InvalidInput, ModelUnavailable
 from theorex_lab.home import Home
 from theorex_lab.ids import derived_event_id

@@ -6,12 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 from hashlib import sha256
 
-from theorex_lab.config import part_of
-from theorex_lab.config_record import SettingsRecord, tunable
 from theorex_lab.design import OPTION_KEY, EvidenceRun, ItemKind, ItemText
 from theorex_lab.designs.research import GENERAL, SKILL_KEY
 from theorex_lab.errors import InvalidInput
-from theorex_lab.home import Home
 from theorex_lab.journal.event import Event, encode
 
 _DOMAIN_CHARACTERS = 30
@@ -85,29 +82,6 @@ def skill_runs(event: Event) -> Iterable[EvidenceRun]:
         for key in (SKILL_KEY + body["domain"], OPTION_KEY):
             yield EvidenceRun(key, skill_id_of(body["name"]), body["success"])
 
-
-class ResearchSettings(SettingsRecord):
-    """The settings of the design of research tiers."""
-
-    inject_k: int = tunable(4, "insights that a session is given", ge=0, le=100)
-    rank_by: str = tunable("search", "how insights are ranked for what is asked: search, or cosine", pattern="^(search|cosine)$")  # fmt: skip
-    similarity_floor: float = tunable(0.25, "cosine to what is asked from which an insight is given", ge=-1, le=1)
-    insight_confidence: float = tunable(0.5, "confidence from which an insight is kept and given", ge=0, le=1)
-    duplicate_overlap: float = tunable(0.4, "share of an insight's words above which another is alike", ge=0, le=1)
-    success_alpha: float = tunable(0.3, "weight of the last outcome in a skill's success rate", gt=0, le=1)
-    skills_k: int = tunable(5, "skills that a role is given", ge=0, le=100)
-    distill_failures: int = tunable(2, "failures of a session from which a skill is distilled", ge=1, le=1_000)
-    distill_successes: int = tunable(5, "successes of a session from which one is", ge=1, le=1_000)
-    pattern_calls: int = tunable(3, "calls of tools for a lemma from which they are a pattern", ge=1, le=100)
-    pattern_confidence: float = tunable(0.7, "confidence of a lemma, where it is known, from which they are", ge=0, le=1)  # fmt: skip
-    model: str = tunable("", "the model that extracts and merges, of `models`; '' for rules without a model")
-    night_tokens: int = tunable(0, "tokens a day that a model that costs may take", ge=0, le=10**9)
-
-
-def research_settings(home: Home) -> ResearchSettings:
-    """The settings of the design in a home. Raises ConfigError for what is wrong in them."""
-    found: ResearchSettings = part_of(home.settings, "research", ResearchSettings, home.config_file)
-    return found
 
 
 def checked_domain(domain: str) -> str:

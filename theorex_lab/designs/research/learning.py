@@ -15,8 +15,9 @@ import numpy as np
 
 from theorex_lab.designs.research import CATEGORIES, GENERAL
 from theorex_lab.designs.research.insights import ask_model, insight_events, insights_of
-from theorex_lab.designs.research.items import checked_domain, domain_slug, research_settings, skill_id_of
+from theorex_lab.designs.research.items import checked_domain, domain_slug, skill_id_of
 from theorex_lab.designs.research.records import domain_of
+from theorex_lab.designs.research.settings import research_settings
 from theorex_lab.designs.research.skills import Skill, Skills, is_known, skill_event, skill_named, skill_outcome_event
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.flat_files import parse_object

@@ -6,7 +6,7 @@ from itertools import islice
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.design import Line, Wanted
 from theorex_lab.designs.research.insights import Insight, distinct, ranked
-from theorex_lab.designs.research.items import research_settings
+from theorex_lab.designs.research.settings import research_settings
 from theorex_lab.designs.research.skills import Skill, skills_of
 from theorex_lab.home import Home
 from theorex_lab.memory.filling import age_in_words

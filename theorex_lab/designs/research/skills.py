@@ -14,8 +14,9 @@ import numpy as np
 from theorex_lab.clock import to_datetime
 from theorex_lab.console.options import nearest
 from theorex_lab.designs.research import GENERAL, ORIGINS
-from theorex_lab.designs.research.items import ResearchSettings, checked_domain, research_settings, skill_id_of
+from theorex_lab.designs.research.items import checked_domain, skill_id_of
 from theorex_lab.designs.research.records import checked_source, domain_of
+from theorex_lab.designs.research.settings import ResearchSettings, research_settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent, check_session, derived_event_id

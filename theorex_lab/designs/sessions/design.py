@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from theorex_lab.design import FIXED_KIND, Design, NightStep, Section
 from theorex_lab.designs.sessions import FILE, KINDS, LAST, RULE, SAID, TOPIC
-from theorex_lab.designs.sessions.items import DIGEST, FIX, SENTENCE, SessionSettings
+from theorex_lab.designs.sessions.items import DIGEST, FIX, SENTENCE
+from theorex_lab.designs.sessions.settings import SessionSettings
 from theorex_lab.search.items import OBSERVATION
 
 if TYPE_CHECKING:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from theorex_lab.config_record import SettingsRecord, tunable
 from theorex_lab.design import ItemKind, ItemText
 from theorex_lab.designs.sessions.sentences import item_id, sentences_in
 from theorex_lab.journal.event import Event
@@ -24,10 +23,3 @@ DIGEST = ItemKind(
     "session", {"digest": lambda event: (ItemText(digest_id(event), event.body["text"]),)},
     hides={"digest": lambda event: (digest_id(event),)})  # fmt: skip
 FIX = ItemKind("fix", {"fixed": lambda event: (ItemText(event.id, event.body["text"]),)})
-
-
-class SessionSettings(SettingsRecord):
-    """The settings of the design of sessions."""
-
-    age_power: float = tunable(
-        0.75, "how fast a file is forgotten: the sum over days of (age in days + .1)^-agePower", ge=0.1, le=1)  # fmt: skip

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.config import part_of
-from theorex_lab.designs.sessions.items import SessionSettings
+from theorex_lab.core.settings import part_of
 from theorex_lab.designs.sessions.sentences import TEXT_OF, holder_of, item_id, said_in, sentences_in, words
+from theorex_lab.designs.sessions.settings import SessionSettings
 from theorex_lab.home import Home
 from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event

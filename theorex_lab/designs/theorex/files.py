@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import NODE_TYPE, Axon
 from theorex_lab.designs.theorex.scores import scores_of
 from theorex_lab.designs.theorex.stages import RETENTION_DAYS, SharedWeb, ShortTerm, counted_upto, shared_concepts

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from theorex_lab.clock import EARLIEST
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import NODE_TYPE
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange import records, schema

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import to_datetime
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import Axon, Floats, Ints, Mask
 from theorex_lab.ids import SCANNER
 from theorex_lab.journal.columns import Strings

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.axon import Axon, Ints, Mask
 from theorex_lab.designs.theorex.flash import Scored, said
 from theorex_lab.designs.theorex.scores import items_of, law_of, policy, scores_of

@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.design import Proposal, Reminder
 from theorex_lab.designs.theorex import axon, flash, lifecycle, stages
 from theorex_lab.designs.theorex.axon import Axon, Floats, Ints

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.clock import LATEST, to_microseconds
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.design import Log, Probe, SessionLine
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.outcomes import outcome_event

@@ -18,7 +18,8 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.designs.causal import SIGNAL_KEY, SUCCESS
 from theorex_lab.designs.causal.advice import advice_from, records
 from theorex_lab.designs.causal.genes import drift_intensity
-from theorex_lab.designs.causal.items import CausalSettings, gene_text
+from theorex_lab.designs.causal.items import gene_text
+from theorex_lab.designs.causal.settings import CausalSettings
 from theorex_lab.experiments.draw import axes
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
 from theorex_lab.experiments.scores.causal import lab_of as lab_of

@@ -7,7 +7,7 @@ from matplotlib.axes import Axes
 
 from theorex_lab.clock import to_iso
 from theorex_lab.designs.facts.facts import Fact
-from theorex_lab.designs.facts.items import FactSettings
+from theorex_lab.designs.facts.settings import FactSettings
 from theorex_lab.designs.facts.summaries import tier
 from theorex_lab.experiments.draw import axes
 from theorex_lab.experiments.draw.axes import TIER_COLOURS

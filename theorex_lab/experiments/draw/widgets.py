@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from theorex_lab.config_laws import DEFAULT_HALF_LIFE_DAYS
+from theorex_lab.core.settings import DEFAULT_HALF_LIFE_DAYS
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import load_simulated_team
 from theorex_lab.experiments.data.git_history import Commit, git_commits

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import AccessLog, together
 from theorex_lab.memory.counts import Counts, Integers, Links

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.event_log import EventLog, Memory, last_mention

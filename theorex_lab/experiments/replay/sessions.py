@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from theorex_lab.clock import to_iso
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.design import Item, Log, MemoryDesign, Probe
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.replay.baselines import Maker, Memory, names_of

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY, to_microseconds
-from theorex_lab.config import Settings, check_settings
+from theorex_lab.core.settings import Settings, check_settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.flat_files import each_noted, parse_object
 from theorex_lab.experiments.data.git_history import Commit, git_commits

@@ -22,7 +22,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY
-from theorex_lab.config import Settings
+from theorex_lab.core.settings import Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.memory.counts import Counts, Integers
 from theorex_lab.memory.decay import Floats, Items, Law
@@ -40,7 +40,7 @@ MAX_ROWS_TRAINED = 16_000_000  # looked at, not kept: of each event only the for
 POOL = 64
 MIN_QUESTIONS = 6
 RECALL_AT = 10
-CONTEXT_TOKENS: int = Settings.tunables["context_tokens"].default
+CONTEXT_TOKENS: int = Settings().context_tokens
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,8 @@ from theorex_lab.designs.causal import SUCCESS
 from theorex_lab.designs.causal.advice import GeneAdvice, advice_from, records
 from theorex_lab.designs.causal.design import DESIGN
 from theorex_lab.designs.causal.filling import AGAIN, WITHOUT
-from theorex_lab.designs.causal.items import CausalSettings, runs_of
+from theorex_lab.designs.causal.items import runs_of
+from theorex_lab.designs.causal.settings import CausalSettings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.logs import MINUTE, load_logs
 from theorex_lab.experiments.replay.baselines import Bm25

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 import numpy as np
 
 from theorex_lab.clock import to_microseconds
-from theorex_lab.config import WORSE_AT, ModelSettings, ModelTier, Settings
+from theorex_lab.core.settings import WORSE_AT, ModelSettings, ModelTier, Settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import LocalRuns, load_local_runs, prompts
 from theorex_lab.experiments.data.routing_sets import TEST_SHARE, Ints, Queries, RoutingSet, Training, load_routing_set

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
-from theorex_lab.designs.sessions.items import SessionSettings
+from theorex_lab.designs.sessions.settings import SessionSettings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, Snapshots, score_snapshots, split
 from theorex_lab.memory import decay
@@ -28,7 +28,7 @@ Order = Law | Callable[[Snapshots], Floats]
 
 # Of equal ones the first, which forgets least.
 FILE_POWERS = {"power_0.25": 0.25, "power": 0.5, "power_0.75": 0.75, "power_1": 1.0}
-PRESENT = next(name for name, power in FILE_POWERS.items() if power == SessionSettings.tunables["age_power"].default)
+PRESENT = next(name for name, power in FILE_POWERS.items() if power == SessionSettings().age_power)
 REUSE_DAYS = 7.0  # over a month nearly everything in a busy log is used again, and nothing would ever fade
 CALIBRATION_EVENTS = 60
 SINGLE_LAWS = ("recency", "frequency", "weighted_sum")

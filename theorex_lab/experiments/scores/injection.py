@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.research.design import DESIGN
 from theorex_lab.designs.research.insights import distinct, ranked
 from theorex_lab.designs.research.premises import PremiseIndex

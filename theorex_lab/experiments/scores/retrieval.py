@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 from theorex_lab.clock import FixedClock
-from theorex_lab.config import check_settings
+from theorex_lab.core.settings import check_settings
 from theorex_lab.design import Design, ItemKind, ItemText, Log
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.dataset_files import cache_folder
@@ -150,7 +150,7 @@ def found_by(lab: Lab, query: str, method: str = "default") -> Hits:
     ships = lab.settings
     try:
         if weights is not None:
-            lab.settings = ships.model_copy(update={"search_weights": weights, "search_floor": 0.0})
+            lab.settings = ships.replaced(search_weights=weights, search_floor=0.0)
         return lab.search(query, limit=DEPTHS[-1], vectors="always" if with_vectors else "never")
     finally:
         lab.settings = ships

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from theorex_lab.config import ModelSettings, ModelTier
+from theorex_lab.core.settings import ModelSettings, ModelTier
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import InvalidInput

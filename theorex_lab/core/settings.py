@@ -1,0 +1,1308 @@
+"""Every setting with its default, range and unit, and the file that changes them.
+
+`Settings` below is the reference: one setting a paragraph. A home's file config.json
+names those that are to differ, in camelCase or snake_case; a design's own settings
+stand in it under `designs` and are declared with that design, by the same means.
+
+Records are frozen dataclasses. `check` turns values from outside into a record and
+names every value that is wrong.
+"""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from collections.abc import Collection, Mapping, Sequence
+from copy import copy
+from dataclasses import MISSING, dataclass, field, fields
+from functools import partial
+from numbers import Real
+from pathlib import Path
+from typing import Any, Literal, Self, TypeVar, cast, get_args
+
+from theorex_lab.core.strict_json import unambiguous
+from theorex_lab.errors import ConfigError, InvalidInput
+from theorex_lab.ids import check_agent
+
+PresetName = Literal["none", "document"]
+ModelTier = Literal["small", "medium", "large"]
+QueryType = Literal[
+    "code", "math", "retrieval", "synthesis", "creative", "safety", "general"
+]
+Role = Literal["orchestrator", "operative"]
+Fusion = Literal["standardised", "reciprocal_rank"]
+QueryVectors = Literal["auto", "always", "never"]
+RoutePreference = Literal["cheapest", "success"]
+PRESET_NAMES: tuple[PresetName, ...] = get_args(PresetName)
+
+# The signals of a search, which `searchWeights` may weigh; see `search.blend`.
+SIGNALS = (
+    "words",
+    "passage",
+    "around",
+    "vector",
+    "passage_vector",
+    "speaker",
+    "asked",
+    "length",
+)
+
+# The chance of error at which an option counts as worse than the best. Of parts of
+# llmrouter's training (300 to 3,000 queries, 3 to 6 models, 159 draws), routing fell
+# distinguishably behind the best single model on other training queries in 5 % at 0.3
+# (cost 0.72 of its), 12 % at 0.25 (0.68), 2 % at 0.4 (0.80).
+WORSE_AT = 0.3
+
+REQUIRED: Any = object()
+_MOST_DAYS = 36_500
+_LARGEST = sys.float_info.max  # neither NaN nor an infinity lies within its bounds
+_DEFAULT_SOURCE_WEIGHT = 0.7
+_MOST_SEARCH_WEIGHT = 5
+
+
+# --- How a setting is declared ---
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a setting may be.
+
+    Attributes:
+        kind: float, int, bool, str, list, tuple, dict, or a record of settings.
+        what: What the setting is for; `theorex config` shows it.
+        unit: Unit of a number, such as "days".
+        ge: Lowest number allowed.
+        gt: Number that it must be above.
+        le: Highest number allowed.
+        choices: The texts allowed; any where there are none.
+        nullable: Whether null is allowed.
+        each: The rule of each item of a list, tuple or dict; anything where None.
+    """
+
+    kind: type[Any]
+    what: str = ""
+    unit: str = ""
+    ge: float | None = None
+    gt: float | None = None
+    le: float | None = None
+    choices: tuple[str, ...] = ()
+    nullable: bool = False
+    each: Rule | None = None
+
+    def allows(self, value: object) -> bool:
+        """Say whether a value is of the kind, in the range and among the choices."""
+        if self.kind is str:
+            return _is_text(value) and (not self.choices or value in self.choices)
+        if self.kind in (int, float):
+            return self._allows_number(value)
+        if self.kind in (list, tuple):
+            return isinstance(value, list | tuple)
+        return isinstance(value, self.kind)
+
+    def _allows_number(self, value: object) -> bool:
+        allowed = int if self.kind is int else (int, float)
+        if isinstance(value, bool) or not isinstance(value, allowed):
+            return False
+        if self.gt is not None and not value > self.gt:
+            return False
+        lowest = -_LARGEST if self.ge is None else self.ge
+        highest = _LARGEST if self.le is None else self.le
+        return lowest <= value <= highest
+
+    @property
+    def bounds(self) -> str:
+        """The range of a number in words; '' where it has none."""
+        if self.le is None:
+            return ""
+        if self.gt is not None:
+            return f"above {self.gt} to {self.le}"
+        return f"{self.ge} to {self.le}"
+
+    @property
+    def range(self) -> str:
+        """What is allowed, as `theorex config` shows it."""
+        if self.choices:
+            return " | ".join(self.choices)
+        if self.nullable:
+            return f"{_JSON_KINDS[self.kind]} or null"
+        return self.bounds or _JSON_KINDS.get(self.kind, "object")
+
+    @property
+    def allowed(self) -> str:
+        """What is allowed, as an error says it."""
+        if self.choices:
+            return self.range
+        kind = _KINDS_IN_WORDS.get(self.kind, "an object")
+        if self.nullable and self.bounds:
+            return f"{self.range} ({kind}, {self.bounds})"
+        return f"{self.range} ({kind})"
+
+
+_JSON_KINDS: dict[type, str] = {
+    float: "number",
+    int: "integer",
+    bool: "boolean",
+    str: "string",
+    list: "array",
+    tuple: "array",
+    dict: "object",
+}
+_KINDS_IN_WORDS: dict[type, str] = {
+    float: "a number",
+    int: "a whole number",
+    bool: "true or false",
+    str: "a text",
+    list: "a list",
+    tuple: "a list",
+    dict: "an object",
+}
+
+
+def setting(
+    default: Any = REQUIRED,
+    what: str = "",
+    unit: str = "",
+    *,
+    kind: type[Any] | None = None,
+    each: Rule | None = None,
+    ge: float | None = None,
+    gt: float | None = None,
+    le: float | None = None,
+    choices: Sequence[str] = (),
+    nullable: bool = False,
+) -> Any:
+    """Declare a field of a record of settings.
+
+    Args:
+        default: Its value where none is given; REQUIRED where one must be.
+        what: What it is for, as a reader of `theorex config` understands it.
+        unit: Its unit.
+        kind: Its type where the default does not show it.
+        each: What each item of a list, tuple or dict may be.
+        ge: Lowest number allowed.
+        gt: Number that it must be above.
+        le: Highest number allowed.
+        choices: The texts allowed.
+        nullable: Whether null is allowed; it is where the default is None.
+    """
+    rule = Rule(
+        kind=kind or type(default),
+        what=what,
+        unit=unit,
+        ge=ge,
+        gt=gt,
+        le=le,
+        choices=tuple(choices),
+        nullable=nullable or default is None,
+        each=each,
+    )
+    metadata = {"rule": rule}
+    if default is REQUIRED:
+        return field(metadata=metadata)
+    if isinstance(default, list | dict):  # no record may change another's
+        return field(default_factory=partial(copy, default), metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+share = partial(setting, ge=0, le=1)
+days = partial(setting, unit="days", le=_MOST_DAYS)
+counted = partial(setting, ge=1, le=1_000_000)
+percent = partial(setting, unit="percent", ge=0, le=100)
+
+
+class SettingsRecord:
+    """Base of the dataclasses of settings: it knows which values were given.
+
+    Subclasses are decorated with `@dataclass(frozen=True, kw_only=True, repr=False)`
+    and declare each field by `setting`. A record checks its values when it is made.
+    """
+
+    def __new__(cls, **values: Any) -> Self:
+        record = super().__new__(cls)
+        vars(record)["_given"] = frozenset(values)
+        return record
+
+    def __post_init__(self) -> None:
+        values = {name: getattr(self, name) for name in self.given}
+        problems: list[str] = []
+        checked = _read_values(type(self), values, "", problems)
+        _refuse(problems, "settings")
+        vars(self).update(checked)
+
+    @property
+    def given(self) -> frozenset[str]:
+        """Names of the values that were given, rather than left at their defaults."""
+        names: frozenset[str] = vars(self)["_given"]
+        return names
+
+    def is_set(self, name: str) -> bool:
+        """Say whether a value was given, rather than left at its default."""
+        return name in self.given
+
+    def source(self, name: str) -> str:
+        """Name where a value comes from: `config.json` or `default`."""
+        return "config.json" if self.is_set(name) else "default"
+
+    def replaced(self, **values: Any) -> Self:
+        """Copy the record with other values, which are not checked and count as given.
+
+        >>> Settings().replaced(half_life_days=7.0).half_life_days
+        7.0
+        """
+        record = copy(self)
+        vars(record).update(values, _given=self.given | set(values))
+        return record
+
+    def to_dict(
+        self, *, only_given: bool = False, names: Collection[str] | None = None
+    ) -> dict[str, Any]:
+        """Return the values as config.json holds them, under camelCase names.
+
+        Args:
+            only_given: Leave out what was left at its default.
+            names: Leave out all but these (snake_case).
+        """
+        values = {}
+        for name in rules_of(type(self)):
+            if only_given and name not in self.given:
+                continue
+            if names is not None and name not in names:
+                continue
+            values[to_camel(name)] = _as_json(getattr(self, name), only_given)
+        return values
+
+    def __repr__(self) -> str:
+        names = [name for name in rules_of(type(self)) if name in self.given]
+        values = ", ".join(f"{name}={getattr(self, name)!r}" for name in names)
+        return f"{type(self).__name__}({values})"
+
+
+R = TypeVar("R", bound=SettingsRecord)
+
+
+def rules_of(kind: type[SettingsRecord]) -> dict[str, Rule]:
+    """Return what each setting of a record may be, by its snake_case name."""
+    declared = cast(Any, kind)  # a dataclass, which the base cannot say
+    return {each.name: each.metadata["rule"] for each in fields(declared)}
+
+
+# --- How values from outside are read ---
+
+
+def _refuse(problems: Sequence[str], where: str) -> None:
+    if problems:
+        raise ConfigError(f"{where}: {'; '.join(problems)}")
+
+
+def _read_values(
+    kind: type[SettingsRecord],
+    values: Mapping[str, Any],
+    path: str,
+    problems: list[str],
+) -> dict[str, Any]:
+    """Return the values that are right, by snake_case name; note what is wrong.
+
+    `path` is the key of the record itself, with a dot behind it; '' at the top.
+    """
+    rules = rules_of(kind)
+    keys: dict[str, str] = {}
+    checked = {}
+    for key, value in values.items():
+        name = to_snake(key)
+        if name not in rules:
+            problems.append(
+                f"{path}{key} is {value!r}, but there is no such setting; "
+                f"the nearest is {nearest_key(key, kind)}"
+            )
+        elif name in keys:
+            inside = f"{path[:-1]}: " if path else ""
+            problems.append(
+                f"{inside}{keys[name]} stands there twice, also as {key}; "
+                "keep one of them"
+            )
+        else:
+            keys[name] = key
+            before = len(problems)
+            read = _read_value(rules[name], value, path + key, problems)
+            if len(problems) == before:
+                checked[name] = read
+    for name in sorted(_required(kind) - keys.keys()):
+        missing = f"{path}{to_camel(name)}"
+        problems.append(f"{missing}: field required; got {dict(values)!r}")
+    return checked
+
+
+def _required(kind: type[SettingsRecord]) -> set[str]:
+    names = set()
+    for each in fields(cast(Any, kind)):
+        if each.default is MISSING and each.default_factory is MISSING:
+            names.add(each.name)
+    return names
+
+
+def _read_value(rule: Rule, value: Any, key: str, problems: list[str]) -> Any:
+    """Return a value as its rule wants it, or note in `problems` what is wrong."""
+    if issubclass(rule.kind, SettingsRecord):
+        return _read_record(rule.kind, value, key, problems)
+    if value is None and rule.nullable:
+        return None
+    if not rule.allows(value):
+        problems.append(f"{key} is {value!r}; allowed is {rule.allowed}")
+        return None
+    if rule.each is None:
+        return rule.kind(value)
+    if rule.kind is dict:
+        return _read_parts(rule.each, value, key, problems)
+    items = []
+    for position, item in enumerate(value):
+        items.append(_read_value(rule.each, item, f"{key}.{position}", problems))
+    return rule.kind(items)
+
+
+def _read_parts(
+    rule: Rule, value: dict[str, Any], key: str, problems: list[str]
+) -> dict[str, Any]:
+    parts = {}
+    for name, part in value.items():
+        if not _is_text(name):
+            problems.append(f"{key} has the name {name!r}; allowed is a text")
+        parts[name] = _read_value(rule, part, f"{key}.{name}", problems)
+    return parts
+
+
+def _read_record(
+    kind: type[SettingsRecord], value: Any, key: str, problems: list[str]
+) -> SettingsRecord | None:
+    if isinstance(value, kind):
+        return value
+    if not isinstance(value, dict):
+        problems.append(f"{key} is {value!r}; allowed is an object")
+        return None
+    before = len(problems)
+    checked = _read_values(kind, value, f"{key}.", problems)
+    if len(problems) > before:
+        return None
+    return kind(**checked)
+
+
+def _is_text(value: object) -> bool:
+    """Say whether a value is a text that UTF-8 can hold: without lone surrogates."""
+    if not isinstance(value, str):
+        return False
+    return not any("\ud800" <= character <= "\udfff" for character in value)
+
+
+def _as_json(value: Any, only_given: bool) -> Any:
+    if isinstance(value, SettingsRecord):
+        return value.to_dict(only_given=only_given)
+    if isinstance(value, dict):
+        return {name: _as_json(part, only_given) for name, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_as_json(item, only_given) for item in value]
+    return value
+
+
+# --- Names ---
+
+
+def to_camel(name: str) -> str:
+    """Spell a snake_case name as config.json does.
+
+    >>> to_camel("half_life_days")
+    'halfLifeDays'
+    """
+    first, *others = name.split("_")
+    return first + "".join(other.capitalize() for other in others)
+
+
+def to_snake(key: str) -> str:
+    """Spell a camelCase or snake_case name as attributes are.
+
+    >>> to_snake("halfLifeDays")
+    'half_life_days'
+    """
+    letters = []
+    for letter in key:
+        letters.append(f"_{letter.lower()}" if letter.isupper() else letter)
+    return "".join(letters)
+
+
+def nearest_key(key: str, kind: type[SettingsRecord]) -> str:
+    """Return the setting of a record whose name is most like `key`, in camelCase."""
+    import difflib  # only an error needs it
+
+    names = [to_camel(name) for name in rules_of(kind)]
+    spelling = to_camel(to_snake(key))
+    return difflib.get_close_matches(spelling, names, n=1, cutoff=0)[0]
+
+
+# --- The settings ---
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ModelSettings(SettingsRecord):
+    """A language model: where it is asked, and how large it is."""
+
+    tier: ModelTier = setting(kind=str, choices=get_args(ModelTier))
+
+    # Base of an OpenAI-compatible endpoint; a host named here may be another machine.
+    # None: the model can be advised, not called.
+    url: str | None = setting(None, kind=str)
+
+    # The environment variable that holds its key.
+    api_key_env: str | None = setting(None, kind=str)
+
+    # In any currency that is the same for all; where it is not set, what a call costs
+    # is not known.
+    cost_per_million_tokens: float = setting(0.0, ge=0, le=1_000_000)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RoleSettings(SettingsRecord):
+    """An agent's role: which query types it takes and which model it prefers."""
+
+    agent_id: str = setting(kind=str)
+    role: Role = setting(kind=str, choices=get_args(Role))
+    capabilities: list[QueryType] = setting(
+        kind=list, each=Rule(str, choices=get_args(QueryType))
+    )
+    model_preference: str | None = setting(None, kind=str)
+    priority: int = setting(0)
+    active: bool = setting(True)
+
+
+# A large and a medium model of this machine, and a hosted one. None has an endpoint
+# until config.json names one: whatever listens at a usual port is not thereby one that
+# may read the memory.
+DEFAULT_MODELS = {
+    "qwen3-32b": ModelSettings(tier="large"),
+    "ministral-3b": ModelSettings(tier="medium"),
+    "claude-sonnet": ModelSettings(tier="large"),
+}
+DEFAULT_ROLES = [
+    RoleSettings(
+        agent_id="main",
+        role="orchestrator",
+        capabilities=["synthesis", "general"],
+        model_preference="claude-sonnet",
+    ),
+    RoleSettings(
+        agent_id="qwen-sage",
+        role="operative",
+        capabilities=["retrieval", "code", "math"],
+        model_preference="qwen3-32b",
+    ),
+    RoleSettings(
+        agent_id="secretarius",
+        role="operative",
+        capabilities=["retrieval", "general"],
+        model_preference="ministral-3b",
+    ),
+]
+DEFAULT_REVIEWERS = ["qwen3-32b", "ministral-3b"]
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Settings(SettingsRecord):
+    """The settings of a home. Keys in config.json may be camelCase or snake_case.
+
+    >>> Settings(half_life_days=7).half_life_days
+    7.0
+    """
+
+    preset: PresetName = setting(
+        "none",
+        "named set of settings in the place of the defaults; what is set here wins",
+        choices=PRESET_NAMES,
+    )
+
+    # How a memory fades.
+    decay_law: str = setting(
+        "product", "decay law that scores an item; `theorex tune` fits one"
+    )
+
+    decay_params: dict[str, float] = setting(
+        {}, "parameters of the decay law beyond the half-life", each=Rule(float)
+    )
+
+    half_life_days: float = days(14.0, "time in which recency halves", gt=0)
+
+    fix_half_life_days: float = days(
+        7.0, "upper bound on the half-life of what was only ever a trace_fix", gt=0
+    )
+
+    active_threshold: float = share(0.6, "importance from which an item is ACTIVE")
+
+    mild_threshold: float = share(
+        0.3, "importance from which an item is MILD, else LESS"
+    )
+
+    sleep_after_days: float = days(
+        30.0, "a LESS item unseen this long is put to sleep by a scan", ge=0
+    )
+
+    prune_threshold_days: float = days(
+        30.0, "prune takes LESS items unseen longer than this", ge=0
+    )
+
+    # What is taken in and given back.
+    max_text_bytes: int = setting(
+        65_536, "longest text that is accepted", "bytes of UTF-8", ge=1, le=16_777_216
+    )
+
+    ingest_max_bytes: int = setting(
+        32 << 20, "largest file that `ingest` reads", "bytes", ge=1 << 10, le=1 << 30
+    )
+
+    vision_model: str | None = setting(
+        None,
+        "the model of `models` that describes pictures; none: they are not shown",
+        kind=str,
+    )
+
+    vision_tokens: int = setting(
+        0,
+        "what it may cost each time something is taken in",
+        "tokens",
+        ge=0,
+        le=10_000_000,
+    )
+
+    source_weights: dict[str, float] = setting(
+        {}, "credibility of an agent, 0 to 1; 0.7 where none is given", each=Rule(float)
+    )
+
+    context_tokens: int = setting(
+        2_000, "budget of the boot context", "tokens", ge=50, le=1_000_000
+    )
+
+    context_designs: list[str] = setting(
+        [],
+        "designs whose sections the context has; none named: those that lead",
+        each=Rule(str),
+    )
+
+    recall_on_prompt: bool = setting(
+        True, "give what fits a prompt to the agent that is about to answer it"
+    )
+
+    recall_tokens: int = setting(
+        300, "budget of what a prompt is given", "tokens", ge=0, le=100_000
+    )
+
+    promotion_threshold: float = share(
+        0.5, "importance above which a concept is promoted"
+    )
+
+    flush_threshold: float = share(0.5, "flash score from which a flush keeps an event")
+
+    graduation_threshold: float = share(
+        0.5, "best score of the day that a concept needs on days in a row"
+    )
+
+    graduation_days: int = setting(
+        2, "different days after which a concept graduates", "days", ge=1, le=14
+    )
+
+    graduation_window_days: int = setting(
+        14, "window for graduationDays; if not longer, in a row", "days", ge=1, le=14
+    )
+
+    flash_echo_weight: float = share(
+        0.25,
+        "weight in the flash score of concepts that the session's other events name",
+    )
+
+    flush_idle_hours: float = setting(
+        6.0, "silence after which a night flushes a session", "hours", ge=0, le=8_760
+    )
+
+    keep_messages: bool = setting(
+        True, "keep the last message of an agent's turns, from hooks and transcripts"
+    )
+
+    evolve_window_days: float = setting(
+        7.0, "outcomes that a review looks back on", "days", ge=1, le=3_650
+    )
+
+    # Search.
+    fusion: Fusion = setting(
+        "standardised", "how words and vectors are combined", choices=get_args(Fusion)
+    )
+
+    search_floor: float = share(
+        0.35,
+        "score below which a text does not come back; "
+        "0: the nearest, whatever they are",
+    )
+    # auto: where a text holds .6 of the query's words by idf, the vectors of the three
+    # best texts by words stand in for the query's, and no model is loaded: for 53 % of
+    # LoCoMo's questions. .6 was chosen on five conversations (.010 of R@10 lost) and
+    # loses .004 on the other five. Words alone reach .726. A process that lives on
+    # always computes the query's vector, unless never.
+    search_vectors: QueryVectors = setting(
+        "auto",
+        "whether the command `search` loads the model for a query's vector; "
+        "auto: where no text holds most of its words "
+        "(LoCoMo R@10: always .781, auto .774, never .741)",
+        choices=get_args(QueryVectors),
+    )
+
+    search_weights: dict[str, float] | None = setting(
+        None,
+        "weights of search's signals, 0 to 5, in place of its own",
+        kind=dict,
+        each=Rule(float),
+    )
+
+    reciprocal_rank_k: float = setting(
+        60.0, "k of reciprocal-rank fusion", ge=1, le=10_000
+    )
+
+    search_timeout_seconds: float = setting(
+        2.0, "longest wait for a query's vector", "seconds", gt=0, le=60
+    )
+
+    lm_studio_url: str = setting(
+        "http://localhost:1234",
+        "OpenAI-compatible endpoint; used for vectors once it is set",
+    )
+
+    lm_studio_embed_model: str = setting(
+        "nomic-embed-text-v1.5", "embedding model asked of the endpoint"
+    )
+
+    lm_studio_api_key_env: str | None = setting(
+        None, "environment variable that holds the endpoint's key", kind=str
+    )
+
+    embed_threads: int = setting(
+        1,
+        "threads of the sentence model; two double the CPU time",
+        "threads",
+        ge=1,
+        le=64,
+    )
+
+    # Which model is asked, and how.
+    models: dict[str, ModelSettings] = setting(
+        DEFAULT_MODELS, "the order decides within a tier", each=Rule(ModelSettings)
+    )
+
+    roles: list[RoleSettings] = setting(
+        DEFAULT_ROLES,
+        "agents' abilities; the order breaks ties",
+        each=Rule(RoleSettings),
+    )
+
+    battery_threshold: float = share(
+        0.2, "charge below which no large model runs on battery"
+    )
+
+    matrix_min_samples: int = counted(
+        5, "runs that a cell of the matrix needs to be usable", unit="runs"
+    )
+
+    matrix_success_weight: float = share(
+        1.0, "weight of success in a score, the rest is speed; 1: see routePrefers"
+    )
+
+    matrix_half_life_days: float | None = days(
+        None, "time in which evidence for a model halves; none: never", kind=float, gt=0
+    )
+
+    route_prefers: RoutePreference = setting(
+        "cheapest",
+        "cheapest: of those not distinguishably worse",
+        choices=get_args(RoutePreference),
+    )
+
+    route_worse_at: float = setting(
+        WORSE_AT, "chance of error at which a model counts as worse", ge=0, le=0.5
+    )
+
+    recall_calls: int = setting(
+        150, "calls like a query that advise a model; 0: none", "calls", ge=0, le=10_000
+    )
+
+    dispatch_context_pct: float = percent(
+        50.0, "share of the context in use from which a task is handed to a model"
+    )
+
+    model_timeout_seconds: float = setting(
+        30.0, "longest wait for one model", "seconds", gt=0, le=3_600
+    )
+
+    max_response_bytes: int = setting(
+        4 << 20, "longest answer of a model to read", "bytes", ge=1 << 10, le=1 << 28
+    )
+
+    task_lease_seconds: float = setting(
+        300.0, "time until a task is queued again", "seconds", gt=0, le=864_000
+    )
+
+    lease_seconds: float = setting(
+        600.0, "time that a killed night keeps others out", "seconds", ge=10, le=86_400
+    )
+
+    # How failures are learnt from.
+    reviewers: list[str] = setting(
+        DEFAULT_REVIEWERS,
+        "models that review failures, asked in this order",
+        each=Rule(str),
+    )
+
+    review_timeout_seconds: float = setting(
+        45.0, "longest wait for one reviewer", "seconds", gt=0, le=3_600
+    )
+
+    review_threshold: float = share(0.3, "score up to which a failure is reviewed")
+
+    gate_margin: float = setting(
+        0.02, "relative gain that a new policy must show", ge=0, le=10
+    )
+
+    gate_min_samples: int = counted(
+        5, "held-back outcomes below which the gate holds", unit="outcomes"
+    )
+
+    context_alert_pct: float = percent(
+        50.0, "use of the context from which it is summed up"
+    )
+
+    context_window_tokens: int = setting(
+        200_000, "a model's whole context", "tokens", ge=1_000, le=10**8
+    )
+
+    context_cooldown_calls: int = counted(
+        20, "calls until it may be summed up again", unit="calls"
+    )
+
+    drift_window_days: float = days(
+        7.0, "time in which anchors that faded count as drift", gt=0
+    )
+
+    # Where import and export look by default.
+    agent_axon_dir: str = setting(
+        "~/.openclaw/agents", "folder of the agents' axon.json files"
+    )
+
+    shared_axon_path: str = setting(
+        "~/.openclaw/workspace/theorex/shared-axon.json", "file of the shared axon"
+    )
+
+    outcomes_dir: str = setting("data/outcomes", "folder of outcome files")
+
+    # The designs' own.
+    designs: dict[str, dict[str, Any]] = setting(
+        {}, "settings of designs that bring some, by the design's name", each=Rule(dict)
+    )
+
+    # The house.
+    snapshot_after_events: int = setting(
+        2_000, "new events after which a view is saved", "events", ge=1, le=10_000_000
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        preset = PRESETS[self.preset]
+        values = {name: preset[name] for name in preset if name not in self.given}
+        problems: list[str] = []
+        vars(self).update(_read_values(type(self), values, "", problems))
+        _refuse(problems, f"preset {self.preset}")
+
+    def source(self, name: str) -> str:
+        """Name where a value comes from: `config.json`, a preset or `default`."""
+        if self.is_set(name):
+            return "config.json"
+        if name in PRESETS[self.preset]:
+            return f"preset {self.preset}"
+        return "default"
+
+    @property
+    def worse_at(self) -> float:
+        """The chance of error at which a model counts as worse than the best.
+
+        At 0.5 any lower rate does.
+        """
+        return self.route_worse_at if self.route_prefers == "cheapest" else 0.5
+
+    def price(self, model: str) -> float | None:
+        """Return what a million tokens of a model cost; None where it is not known."""
+        settings = self.models.get(model)
+        if settings is None or not settings.is_set("cost_per_million_tokens"):
+            return None
+        return settings.cost_per_million_tokens
+
+    def source_weight(self, agent: str) -> float:
+        """Return the credibility of an agent, 0 to 1."""
+        return self.source_weights.get(agent, _DEFAULT_SOURCE_WEIGHT)
+
+    def path(self, name: str) -> Path:
+        """Return a path setting with `~` expanded."""
+        return Path(getattr(self, name)).expanduser()
+
+
+# --- Presets ---
+
+# Named sets of settings, which `preset` in config.json or `--preset` puts in the place
+# of the defaults. `document` spells out every value that the published description of
+# Theorex states, also those that are the defaults now. Of other designs it has the
+# rules that their own descriptions state, where ours differ.
+PRESETS: dict[str, dict[str, Any]] = {
+    "none": {},
+    "document": {
+        "decay_law": "product",
+        "decay_params": {},
+        "half_life_days": 14.0,
+        "fix_half_life_days": 7.0,
+        "active_threshold": 0.6,
+        "mild_threshold": 0.3,
+        "sleep_after_days": 30.0,
+        "prune_threshold_days": 30.0,
+        "promotion_threshold": 0.5,
+        "flush_threshold": 0.5,
+        "graduation_threshold": 0.5,
+        "graduation_days": 7,
+        "graduation_window_days": 7,
+        "flash_echo_weight": 0.0,
+        "evolve_window_days": 7.0,
+        "context_tokens": 2000,
+        "context_designs": ["theorex"],
+        "fusion": "reciprocal_rank",
+        "reciprocal_rank_k": 60.0,
+        "lm_studio_url": "http://localhost:1234",
+        "lm_studio_embed_model": "nomic-embed-text-v1.5",
+        "models": DEFAULT_MODELS,
+        "roles": DEFAULT_ROLES,
+        "battery_threshold": 0.2,
+        "matrix_min_samples": 5,
+        "matrix_success_weight": 0.6,
+        "matrix_half_life_days": None,
+        "recall_calls": 0,
+        "dispatch_context_pct": 50.0,
+        "model_timeout_seconds": 30.0,
+        "reviewers": DEFAULT_REVIEWERS,
+        "review_timeout_seconds": 45.0,
+        "review_threshold": 0.3,
+        "gate_margin": 0.02,
+        "gate_min_samples": 5,
+        "context_alert_pct": 50.0,
+        "context_cooldown_calls": 20,
+        "agent_axon_dir": "~/.openclaw/agents",
+        "shared_axon_path": "~/.openclaw/workspace/theorex/shared-axon.json",
+        "outcomes_dir": "data/outcomes",
+        "designs": {
+            "facts": {"nearDuplicateThreshold": 0.65},
+            "dreams": {"recallThreshold": 0.4, "driftThreshold": 0.3},
+            "research": {"rankBy": "cosine", "patternCalls": 2},
+        },
+    },
+}
+
+
+# --- The decay laws ---
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A law's parameter: its default, the range allowed (inclusive), its unit."""
+
+    default: float
+    low: float
+    high: float
+    unit: str = ""
+
+    @property
+    def allowed(self) -> str:
+        """The range in words."""
+        return f"{self.low:g} to {self.high:g} {self.unit}".rstrip()
+
+
+DEFAULT_HALF_LIFE_DAYS = 14.0
+_HALF_LIFE = Parameter(DEFAULT_HALF_LIFE_DAYS, 0.01, _MOST_DAYS, "days")
+_SATURATION = Parameter(100.0, 1.0, 1e9, "mentions")
+LAW_PARAMETERS: dict[str, dict[str, Parameter]] = {
+    "product": {"half_life_days": _HALF_LIFE},
+    "weighted_sum": {
+        "half_life_days": _HALF_LIFE,
+        "recency_weight": Parameter(0.4, 0.0, 1.0),
+        "count_weight": Parameter(0.35, 0.0, 1.0),
+        "link_weight": Parameter(0.25, 0.0, 1.0),
+        "saturation_count": _SATURATION,
+    },
+    "power": {
+        "exponent": Parameter(0.5, 0.1, 1.0),
+        "logistic_midpoint": Parameter(-1.293, -100.0, 100.0),
+        "logistic_slope": Parameter(2.86, 0.0, 100.0),
+    },
+    "constant": {"level": Parameter(0.5, 0.0, 1.0)},
+    "recency": {"half_life_days": _HALF_LIFE},
+    "frequency": {"saturation_count": _SATURATION},
+}
+
+
+def check_params(
+    law: str, allowed: Mapping[str, Parameter], values: Mapping[str, Any]
+) -> None:
+    """Check the parameters of a decay law.
+
+    Raises:
+        InvalidInput: It names every parameter that `law` does not have, and every
+            value outside its range.
+    """
+    problems = []
+    for name, value in values.items():
+        parameter = allowed.get(name)
+        if parameter is None:
+            names = ", ".join(allowed) or "none"
+            problems.append(f"{name} = {value!r} (allowed names: {names})")
+        elif isinstance(value, bool) or not isinstance(value, Real):
+            problems.append(
+                f"{name} = {value!r} (allowed: a number, {parameter.allowed})"
+            )
+        elif not parameter.low <= float(value) <= parameter.high:
+            problems.append(f"{name} = {value!r} (allowed: {parameter.allowed})")
+    if problems:
+        raise InvalidInput(f"law {law!r} got {'; '.join(problems)}")
+
+
+# --- The check ---
+
+
+def check(kind: type[R], values: Mapping[str, Any], *, where: str = "settings") -> R:
+    """Make a record of values from outside.
+
+    Args:
+        kind: The record, such as `Settings` or a design's settings.
+        values: Plain data under camelCase or snake_case names; may hold records.
+        where: What the values are from, as errors name it.
+
+    Raises:
+        ConfigError: It names every value that is wrong, with what is allowed.
+    """
+    problems: list[str] = []
+    checked = _read_values(kind, values, "", problems)
+    if issubclass(kind, Settings):
+        wrong = {to_snake(key) for key in values} - checked.keys()
+        problems += _problems_between(Settings(**checked), wrong)
+    _refuse(problems, where)
+    return kind(**checked)
+
+
+def check_settings(values: Mapping[str, Any], *, where: str = "settings") -> Settings:
+    """Make the settings of a home; see `check`."""
+    return check(Settings, values, where=where)
+
+
+def _problems_between(settings: Settings, wrong: Collection[str]) -> list[str]:
+    """Name what is wrong about values that depend on each other.
+
+    `wrong` names the settings that are wrong by themselves, which stand at their
+    defaults in `settings`: what depends on them is not judged.
+    """
+    problems = []
+    if not {"mild_threshold", "active_threshold"} & set(wrong):
+        problems += _problems_of_thresholds(settings)
+    problems += _problems_of_weights(settings)
+    if not {"decay_law", "decay_params", "half_life_days"} & set(wrong):
+        problems += _problems_of_law(settings)
+    if "models" not in wrong:
+        problems += _problems_of_roles(settings)
+        problems += _problems_of_reviewers(settings)
+    for role in settings.roles:
+        problems += _problem_of_agent(role.agent_id)
+    return problems
+
+
+def _problems_of_thresholds(settings: Settings) -> list[str]:
+    if settings.mild_threshold <= settings.active_threshold:
+        return []
+    at_most = f"activeThreshold ({settings.active_threshold})"
+    return [f"mildThreshold is {settings.mild_threshold}; allowed is up to {at_most}"]
+
+
+def _problems_of_weights(settings: Settings) -> list[str]:
+    problems = []
+    for agent, weight in settings.source_weights.items():
+        problems += _problem_of_agent(agent)
+        if not 0 <= weight <= 1:
+            problems.append(f"sourceWeights.{agent} is {weight}; allowed is 0 to 1")
+    signals = ", ".join(SIGNALS)
+    for signal, weight in (settings.search_weights or {}).items():
+        if signal not in SIGNALS or not 0 <= weight <= _MOST_SEARCH_WEIGHT:
+            problems.append(
+                f"searchWeights.{signal} is {weight}; "
+                f"allowed is 0 to {_MOST_SEARCH_WEIGHT} for each of {signals}"
+            )
+    return problems
+
+
+def _problem_of_agent(agent: str) -> list[str]:
+    try:
+        check_agent(agent)
+    except InvalidInput as error:
+        return [str(error)]
+    return []
+
+
+def _problems_of_law(settings: Settings) -> list[str]:
+    """The law must be known, and its parameters in their ranges.
+
+    The half-life is among them where the law has one.
+    """
+    parameters = LAW_PARAMETERS.get(settings.decay_law)
+    if parameters is None:
+        laws = ", ".join(sorted(LAW_PARAMETERS))
+        return [f"decayLaw is {settings.decay_law!r}; allowed are {laws}"]
+    values = dict(settings.decay_params)
+    if "half_life_days" in parameters:
+        values.setdefault("half_life_days", settings.half_life_days)
+    try:
+        check_params(settings.decay_law, parameters, values)
+    except InvalidInput as error:
+        return [f"decayParams: {error}"]
+    return []
+
+
+def _problems_of_roles(settings: Settings) -> list[str]:
+    """Roles that were given prefer models that there are."""
+    problems = []
+    for position, role in enumerate(settings.roles):
+        model = role.model_preference
+        if model is None or model in settings.models or not settings.is_set("roles"):
+            continue
+        problems.append(
+            f"roles.{position}.modelPreference is {model!r}; "
+            f"allowed are the models {', '.join(settings.models)}"
+        )
+    return problems
+
+
+def _problems_of_reviewers(settings: Settings) -> list[str]:
+    """Reviewers are models that there are, each once; the default's may be missing."""
+    problems: list[str] = []
+    if settings.reviewers == DEFAULT_REVIEWERS:
+        return problems
+    for position, model in enumerate(settings.reviewers):
+        key = f"reviewers.{position} is {model!r}"
+        if model not in settings.models:
+            models = ", ".join(settings.models)
+            problems.append(f"{key}; allowed are the models {models}")
+        if model in settings.reviewers[:position]:
+            problems.append(f"{key}, which stands there twice; keep one")
+    return problems
+
+
+# --- The file ---
+
+
+def load_settings(file: Path, *, preset: str | None = None) -> Settings:
+    """Read the settings in `file`; the defaults where there is no file.
+
+    Args:
+        file: The config.json of a home.
+        preset: The preset in the place of the one that the file names.
+
+    Raises:
+        ConfigError: The file cannot be read, or something in it is wrong; a broken
+            file never means defaults.
+    """
+    values = read_object(file)
+    if preset is not None:
+        if preset not in PRESET_NAMES:
+            presets = ", ".join(PRESET_NAMES)
+            raise ConfigError(f"got the preset {preset!r}; allowed are {presets}")
+        values["preset"] = preset
+    return check_settings(values, where=str(file))
+
+
+def part_of(settings: Settings, name: str, kind: type[R], file: Path) -> R:
+    """Return a design's own settings, which stand in `designs` under its name.
+
+    Args:
+        settings: Those of the home.
+        name: The design's.
+        kind: The design's record of settings.
+        file: The config.json that the settings are from, as errors name it.
+
+    Raises:
+        ConfigError: Something in them is wrong.
+    """
+    return _check_part(name, kind, settings.designs.get(name, {}), file)
+
+
+def _check_part(name: str, kind: type[R], values: Mapping[str, Any], file: Path) -> R:
+    return check(kind, values, where=f"{file}: designs.{name}")
+
+
+def save_settings(
+    file: Path, changes: Mapping[str, Any], *, unset: Sequence[str] = ()
+) -> Settings:
+    """Write `changes` into `file` and take `unset` out of it; keep what else is in it.
+
+    The file is replaced as a whole, by one process at a time. Keys may be camelCase or
+    snake_case.
+
+    Returns:
+        What is in force then.
+
+    Raises:
+        ConfigError: A key is neither a setting nor in the file, or the result would be
+            wrong; nothing was written.
+    """
+    return save_part(file, "", Settings, changes, unset=unset)
+
+
+def save_part(
+    file: Path,
+    name: str,
+    kind: type[R],
+    changes: Mapping[str, Any],
+    *,
+    unset: Sequence[str] = (),
+) -> R:
+    """Save a design's own settings; those of the home under the name ''.
+
+    As `save_settings` does.
+    """
+    from theorex_lab.journal.files import exclusive, write_atomically
+
+    with exclusive(file.with_name(f".{file.name}.lock"), wait=True):
+        values = read_object(file)
+        if name:
+            check_settings(values, where=str(file))
+            part = values.setdefault("designs", {}).setdefault(name, {})
+            _change(part, kind, changes, unset)
+            saved = _check_part(name, kind, part, file)
+        else:
+            _change(values, kind, changes, unset)
+            saved = check(kind, values, where=str(file))
+        text = json.dumps(values, indent=2, ensure_ascii=False) + "\n"
+        write_atomically(file, text.encode())
+    return saved
+
+
+def _change(
+    values: dict[str, Any],
+    kind: type[SettingsRecord],
+    changes: Mapping[str, Any],
+    unset: Sequence[str],
+) -> None:
+    rules = rules_of(kind)
+    for key in (*unset, *changes):
+        name = to_snake(key)
+        spellings = {key, name, to_camel(name)}
+        if name not in rules and not spellings & values.keys():
+            nearest = nearest_key(key, kind)
+            raise ConfigError(
+                f"got the key {key!r}, but there is no such setting; "
+                f"the nearest is {nearest}"
+            )
+        for spelling in spellings:
+            values.pop(spelling, None)
+    for key, value in changes.items():
+        values[to_camel(to_snake(key))] = value
+
+
+def read_object(file: Path) -> dict[str, Any]:
+    """Read a JSON object; an empty one where there is no file.
+
+    Raises:
+        ConfigError: It is no regular file, cannot be read, is not UTF-8, holds a key
+            twice, or anything but an object.
+    """
+    try:
+        text = _read_regular_file(file).decode("utf-8-sig")
+        values = json.loads(text, object_pairs_hook=partial(unambiguous, file))
+    except FileNotFoundError:
+        return {}
+    except ConfigError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"{file} cannot be read: {error}; mend it, or remove it to use the defaults"
+        ) from error
+    if not isinstance(values, dict):
+        raise ConfigError(
+            f"{file} holds a {type(values).__name__}; "
+            "allowed is a JSON object of settings"
+        )
+    return values
+
+
+_FILE_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def _read_regular_file(file: Path) -> bytes:
+    """Read a regular file: a pipe would be waited for, and a device may never end."""
+    kind = stat.S_IFMT(file.stat().st_mode)
+    if kind != stat.S_IFREG:
+        what = _FILE_KINDS.get(kind, "a device")
+        raise ConfigError(
+            f"{file} is {what}; "
+            "allowed is a regular file: remove it to use the defaults"
+        )
+    return file.read_bytes()
+
+
+# --- What the command `config` reads and shows ---
+
+
+def read_value(key: str, text: str, kind: type[SettingsRecord] = Settings) -> Any:
+    """Read the value of a setting as it is typed.
+
+    A text stands as it is (or as JSON, in quotes); anything else is JSON.
+
+    Raises:
+        ConfigError: It is no JSON.
+
+    >>> read_value("halfLifeDays", "7"), read_value("decayLaw", "power")
+    (7, 'power')
+    >>> read_value("reviewers", '["m"]')
+    ['m']
+    """
+    rule = rules_of(kind).get(to_snake(key), Rule(str))
+    is_null = text == "null" and rule.nullable
+    if rule.kind is str and not text.startswith('"') and not is_null:
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(
+            f"got {text!r} for {key}; "
+            'allowed is JSON, such as 7, true, ["a"] or {"a": 1}'
+        ) from error
+
+
+def describe_settings(
+    settings: SettingsRecord, *, before: str = ""
+) -> list[dict[str, Any]]:
+    """Describe each setting: its value, default, range, unit, source and purpose.
+
+    Args:
+        settings: Those of a home, or of a design.
+        before: What stands before the keys of a design's own settings.
+    """
+    kind = type(settings)
+    values = settings.to_dict()
+    defaults = kind().to_dict()
+    rows = []
+    for name, rule in rules_of(kind).items():
+        key = to_camel(name)
+        row = {
+            "key": before + key,
+            "value": values[key],
+            "default": defaults[key],
+            "range": rule.range,
+            "unit": rule.unit,
+            "source": settings.source(name),
+            "description": rule.what,
+        }
+        rows.append(row)
+    return rows
