@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from theorex_lab.config import Settings
+    from theorex_lab.core.settings import Settings
     from theorex_lab.design import Face, Line, Wanted
     from theorex_lab.exchange.files import Exported, FileReport
     from theorex_lab.home import Home

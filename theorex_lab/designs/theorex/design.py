@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from theorex_lab.config import Settings
+    from theorex_lab.core.settings import Settings
     from theorex_lab.design import (
         AgentTool,
         Asked,
