@@ -116,7 +116,7 @@ def _paths(tool: str, given: object, place: Place) -> dict[str, list[str]]:
         return paths_by_use(tool, ())
     from theorex_lab.text.masking import mask
 
-    found = [_shown(path, place) for path in named]
+    found = [_in_project(path, place) for path in named]
     return paths_by_use(tool, [path for path in dict.fromkeys(found) if path and mask(path) == path])
 
 
@@ -132,22 +132,24 @@ def _named(tool: str, given: object) -> list[object]:
         for text in (given, *members.values()):
             if isinstance(text, str):
                 lines = r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$"
-                named += re.findall(lines, text[:_PATCH_CHARACTERS], re.MULTILINE)
+                found = re.findall(lines, text[:_PATCH_CHARACTERS], re.MULTILINE)
+                named += [path.removesuffix("\r") for path in found]
     return named
 
 
-def _shown(path: object, place: Place) -> str:
+def _in_project(path: object, place: Place) -> str:
     """The path from the project's root: a relative one starts at the folder, which may itself be named through a link."""
-    from theorex_lab.text.paths import shown_path
+    from theorex_lab.text.paths import leads_elsewhere, project_path
 
-    if not isinstance(path, str) or "\0" in path or not place.root:
-        return shown_path(path)
+    if not isinstance(path, str) or not path or "\0" in path or not place.root:
+        return project_path(path)
     if not path.startswith("/"):
-        return shown_path(os.path.join(place.real, path), place.root)
+        inside = "" if leads_elsewhere(path) else os.path.join(place.real, path)
+        return project_path(inside, place.root)
     inside = os.path.normpath(place.folder).rstrip("/") + "/"
     if path.startswith(inside):
         path = os.path.join(place.real, path[len(inside) :])
-    return shown_path(path, place.root)
+    return project_path(path, place.root)
 
 
 def _command(tool: str, given: object, place: Place) -> str:

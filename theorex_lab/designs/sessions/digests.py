@@ -16,6 +16,7 @@ from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.checks import error_of, family_of, has_failed
 from theorex_lab.memory.observation import TRUST
+from theorex_lab.text.paths import quoted_path
 from theorex_lab.text.sections import read_sections
 
 
@@ -126,7 +127,7 @@ def _checks(events: Sequence[Event]) -> dict[str, str]:
 def in_words(digest: dict[str, Any]) -> list[str]:
     """A digest as sentences for a reader."""
     ends = shortest_ends(digest["edited"])
-    files = [ends[path] + (f" ({times} times)" if times > 1 else "") for path, times in digest["edited"].items()]
+    files = [quoted_path(ends[path]) + (f" ({times} times)" if times > 1 else "") for path, times in digest["edited"].items()]
     asked, ended, left = ([text for text, _ in digest[part]] for part in ("asked", "ended", "open"))
     checks = "; ".join(f"{family} {how}" for family, how in digest["checks"].items())
     parts = {
@@ -192,7 +193,8 @@ def _fix_event(made: str, fixed: Fixed, events: Sequence[Event], project: str) -
     said = [(sentence.worth, sentence.text, event) for event in messages for sentence in sentences_in(event)][:_HEARD]
     best = max([found for found in said if _ABOUT_FIX.search(found[1])], key=lambda found: found[0], default=None)
     rests_on, told = [*fixed.events, *([best[2]] if best else [])], f": {best[1]}" if best else "."
-    files = ", ".join(list(shortest_ends(fixed.files).values())[:_FILES])
+    ends = list(shortest_ends(fixed.files).values())[:_FILES]
+    files = ", ".join(map(quoted_path, ends))
     body = {
         "family": fixed.family, "error": fixed.error, "files": list(fixed.files[:MOST_FILES]), "project": project,
         "text": f"{fixed.family} failed with {fixed.error} and passed after edits of {files}{told}",

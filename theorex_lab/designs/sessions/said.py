@@ -21,7 +21,7 @@ from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
-from theorex_lab.text.paths import shown_path
+from theorex_lab.text.paths import is_project_path, kept_path, named_path
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -156,17 +156,18 @@ def word_weights(view: Said, projects: Sequence[str] | None, now: int) -> WordWe
 
 
 def edited(event: Event) -> list[str]:
-    """The project's paths that a tool call edited, as far as they may be shown."""
+    """The project's paths that a tool call edited."""
     return _paths(event, "edited") if event.body.get("ok") is not False else []
 
 
 def read(event: Event) -> list[str]:
-    """The project's paths that a tool call read, as far as they may be shown."""
+    """The project's paths that a tool call read."""
     return _paths(event, "read")
 
 
 def _paths(event: Event, use: str) -> list[str]:
-    return [path for path in (event.body.get("paths") or {}).get(use, ()) if path and shown_path(path) == path]
+    paths = (event.body.get("paths") or {}).get(use, ())
+    return [path for path in paths if is_project_path(path)]
 
 
 class Touches(View):
@@ -278,9 +279,15 @@ def shortest_ends(paths: Iterable[str]) -> dict[str, str]:
     >>> shortest_ends(["a/x.py", "b/x.py", "b/y.py"])
     {'a/x.py': 'a/x.py', 'b/x.py': 'b/x.py', 'b/y.py': 'y.py'}
     """
-    ends = {path: [path.split("/", start)[-1] for start in range(path.count("/"), -1, -1)] for path in paths}
+    ends = {path: _ends_of(path) for path in paths}
     seen = Counter(end.lower() for path in ends for end in ends[path])
     return {path: next((end for end in ends[path] if seen[end.lower()] == 1), path) for path in ends}
+
+
+def _ends_of(path: str) -> list[str]:
+    """The ends of a path from a /, the shortest first, as an event would keep them."""
+    parts = named_path(path).split("/")
+    return [kept_path("/".join(parts[start:])) for start in range(len(parts) - 1, -1, -1)]
 
 
 def _about(home: Home, query: str, now: int, sessions: Mapping[int, str]) -> dict[int, float]:

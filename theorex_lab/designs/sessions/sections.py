@@ -23,6 +23,7 @@ from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.directives import STANDING, Directive, directive_of, reverses, same_rule, stems
 from theorex_lab.text.line import one_line
+from theorex_lab.text.paths import quoted_path, shown_path
 from theorex_lab.text.spoken import KEPT, Span
 
 _MOST_FIXES, _MOST_TOPICS, _TOKENS_PER_TOPIC = 20, 60, 100
@@ -112,7 +113,7 @@ def file_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     events = {event.seq: (event.id,) for event in home.journal.read(seqs=sorted({file.last_seq for file in files}))}
     for file in files:
         why = f"score {file.score:.3g}, touched {day_of(file.last_at)}"
-        yield Line(FILE, "", file.end, None, (), events[file.last_seq], why)
+        yield Line(FILE, "", quoted_path(file.end), None, (), events[file.last_seq], why)
 
 
 def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
@@ -167,7 +168,7 @@ def _files(home: Home, projects: Sequence[str], now: int) -> Iterator[Reminder]:
     for project in filter(None, projects):
         for file in said.needed_files(home.in_project(project), now)[:_MOST_FILES]:
             age = age_in_words((now - file.last_at) / MICROSECONDS_PER_DAY)
-            text = f"{file.path}: {'edited' if file.edits else 'read'}, last {age}"
+            text = f"{shown_path(file.path)}: {'edited' if file.edits else 'read'}, last {age}"
             yield Reminder(f"{project}:{file.path}", project, "file", text, _FILE, TRUST["agent"])
 
 
