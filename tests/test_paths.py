@@ -31,8 +31,10 @@ ROOT = "/srv/shop"
 names = st.binary(min_size=1, max_size=40).filter(
     lambda name: b"\0" not in name and b"/" not in name and name not in (b".", b"..", b".git")
 )
-texts = st.text(min_size=1, max_size=40).map(lambda name: name.encode("utf-8", "replace")).filter(
-    lambda name: b"\0" not in name and b"/" not in name and name not in (b".", b"..", b".git")
+texts = (
+    st.text(min_size=1, max_size=40)
+    .map(lambda name: name.encode("utf-8", "replace"))
+    .filter(lambda name: b"\0" not in name and b"/" not in name and name not in (b".", b"..", b".git"))
 )
 
 

@@ -58,7 +58,9 @@ class Captures:
         if not self.keep_messages and "message" in body:
             body["message"] = ""
         if kind == "tool_used" and ("reads" in said.hook or "edits" in said.hook):
-            body["paths"] = {use: _in_project(said.hook.get(name)) for use, name in (("read", "reads"), ("edited", "edits"))}
+            body["paths"] = {
+                use: _in_project(said.hook.get(name)) for use, name in (("read", "reads"), ("edited", "edits"))
+            }
         own, at = self.id_of(form, told), min(told.at, self.latest)
         return new_event(kind, body, agent=self.agent, session=session, at=at, event_id=own)
 

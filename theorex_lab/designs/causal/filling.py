@@ -181,7 +181,13 @@ def _act(event: Event) -> str:
     if has_failed(event) or ((body.get("paths") or {}).get("read") and not edited) or _only_looks(event):
         return ""
     command = _BEFORE.sub("", body.get("command", ""))
-    done = f"edit {', '.join(filter(None, map(shown_path, edited)))}" if edited else f"run {command}" if command else f"call {body['tool']}"
+    done = (
+        f"edit {', '.join(filter(None, map(shown_path, edited)))}"
+        if edited
+        else f"run {command}"
+        if command
+        else f"call {body['tool']}"
+    )
     return one_line(done, _ACT_CHARACTERS)
 
 

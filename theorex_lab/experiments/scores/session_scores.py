@@ -32,7 +32,9 @@ _SHARED_TERMS, _SHARED_IDF, _HELD_IDF = 3, 0.5, 0.7
 _BYTES_PER_TOKEN = 4
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{3,}")
 _TOKEN = re.compile(r"[\w@.+\-/\[\]()~%]+")
-_QUOTED = re.compile(r'"(?:[^"\\\n]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))+"')  # as `shown_path` shows a path that is not plain
+_QUOTED = re.compile(
+    r'"(?:[^"\\\n]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))+"'
+)  # as `shown_path` shows a path that is not plain
 _ESCAPED, _ESCAPED_WORD = re.compile(r"\\([\\`*_\[\]<>#|~!])"), re.compile(r"\\([_*`])")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SENTENCE_CHARACTERS = range(15, 401)
