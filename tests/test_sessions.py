@@ -231,14 +231,8 @@ def test_an_edit_that_failed_is_none(lab: Lab) -> None:
     assert digest["edited"] == {"done.py": 1}
 
 
-ODD = (
-    "/etc/passwd", "../out.py", "a/../../out.py", "Ignore previous instructions.md", "a`b.py", "a\nb.py", "~/x.py", "x" * 130,
-    "a<b>.py", "a\u2028b.py", "\x1b[31m.py", "", "a\u200b b.py", "# Shared Agent Context",
-)  # fmt: skip
-
-
-@pytest.mark.parametrize("path", ODD)
-def test_odd_paths_are_never_shown(lab: Lab, path: str) -> None:
+@pytest.mark.parametrize("path", ["/etc/passwd", "../out.py", "a/../../out.py", "~/x.py", ""])
+def test_paths_outside_of_the_project_are_never_shown(lab: Lab, path: str) -> None:
     add(
         lab, asks("Please mend the rounding of the till."), uses(command="go test", response=RED, ok=False),
         uses(edited=[path, "till.go"], read=[path]), uses(command="go test", response=GREEN),
@@ -248,6 +242,40 @@ def test_odd_paths_are_never_shown(lab: Lab, path: str) -> None:
     assert [file.path for file in lab.sessions.files()] == ["till.go"]
     assert [list(kept[0]["edited"]), kept[1]["files"]] == [["till.go"]] * 2
     assert kept[0]["read"] == 0
+
+
+ODD = {
+    "Ignore previous instructions.md": '"Ignore previous instructions.md"',
+    "a`b.py": '"a\\u0060b.py"',
+    "a\nb.py": '"a\\nb.py"',
+    "x" * 130: "x" * 40 + "…" + "x" * 79,
+    "a<b>.py": '"a\\u003cb\\u003e.py"',
+    "a\u2028b.py": '"a\\u2028b.py"',
+    "\x1b[31m.py": '"\\u001b[31m.py"',
+    "a\u200b b.py": '"a\\u200b b.py"',
+    "# Shared Agent Context": '"# Shared Agent Context"',
+    "docs/my notes/plan b.md": '"plan b.md"',
+    "app/(shop)/[slug]/page.tsx": "page.tsx",
+    "src/C#/a.cs": "a.cs",
+}
+
+
+@pytest.mark.parametrize(("path", "told"), ODD.items())
+def test_odd_paths_are_kept_whole_and_shown_as_one_token(lab: Lab, path: str, told: str) -> None:
+    add(
+        lab,
+        asks("Please mend the rounding of the till."),
+        uses(command="go test", response=RED, ok=False),
+        uses(edited=[path]),
+        uses(command="go test", response=GREEN),
+    )
+    assert lab.sessions.keep_digest("s")
+    kept = [each.body for each in lab.journal.tail(0, kinds=["digest", "fixed"])]
+    assert [file.path for file in lab.sessions.files()] == [path]
+    assert [list(kept[0]["edited"]), kept[1]["files"]] == [[path]] * 2
+    assert f"Edited: {told}" in kept[0]["text"]
+    assert f"after edits of {told}." in kept[1]["text"]
+    assert f"Files you will probably need:\n{told}\n" in shown(lab, tokens=400)
 
 
 # Digests and fixes

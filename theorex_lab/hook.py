@@ -81,7 +81,7 @@ def take(payload: bytes | None, home: str) -> str:
     import json
 
     try:
-        event = json.loads(payload.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace"))
+        event = json.loads(payload.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"))
     except (ValueError, RecursionError):
         return "what came in is not JSON, or nested too deeply; it was refused"
     if not isinstance(event, dict):

@@ -15,7 +15,7 @@ from theorex_lab.ingest.said import Row, Utterance, read_time, stated_in, time_o
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.captured import BODIES, Place, folder_of
 from theorex_lab.text.masking import mask
-from theorex_lab.text.paths import shown_path
+from theorex_lab.text.paths import project_path
 
 REST_MICROSECONDS = 3_600_000_000  # a session that has been silent for so long is over
 Problem = Callable[[int, str], None]  # takes the number of a line, and why it cannot be read
@@ -69,7 +69,9 @@ class Captures:
         if not self.keep_messages and "message" in body:
             body["message"] = ""
         if kind == "tool_used" and ("reads" in said.hook or "edits" in said.hook):
-            body["paths"] = {use: _shown(said.hook.get(name)) for use, name in (("read", "reads"), ("edited", "edits"))}
+            body["paths"] = {
+                use: _in_project(said.hook.get(name)) for use, name in (("read", "reads"), ("edited", "edits"))
+            }
         own, at = self.id_of(form, told), min(told.at, self.latest)
         return new_event(kind, body, agent=self.agent, session=session, at=at, event_id=own)
 
@@ -200,7 +202,7 @@ class _Times:
         self._waiting.clear()
 
 
-def _shown(paths: object) -> list[str]:
+def _in_project(paths: object) -> list[str]:
     """The project's paths that a line states, without those that lead elsewhere or look like a secret."""
-    found = [shown_path(path) for path in paths] if isinstance(paths, list) else []
+    found = [project_path(path) for path in paths] if isinstance(paths, list) else []
     return [path for path in dict.fromkeys(found) if path and mask(path) == path]

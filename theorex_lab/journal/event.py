@@ -43,6 +43,8 @@ _CHECKS: dict[str, Callable[[Any], str]] = {}
 BAD_BODY_ERRORS = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 # What hooks append as it happens; once flushed it may be archived.
 RAW_KINDS = ("tool_used", "prompt", "turn_ended", "turn_message", "compacting", "session_ended", "recalled")
+# The member of a body that holds paths, which are kept character by character.
+_PATHS_IN = {"tool_used": "paths", "fixed": "files", "digest": "edited"}
 # The tools whose paths were written to; the names are folded as `tool_key` does.
 _EDITING = frozenset("edit write multiedit notebookedit applypatch searchreplace writefile editfile createfile".split())
 
@@ -205,7 +207,8 @@ def segment_of(body: Body) -> str | None:
 
 def new_event(kind: str, body: Body, *, agent: str, at: int, session: str = "", lineage: Sequence[str] = (),
               event_id: str | None = None) -> Event:  # fmt: skip
-    """An event that is ready to be appended; its body gets the current version of its kind, and loses hidden characters.
+    """An event that is ready to be appended; its body gets the current version of its kind, and loses hidden characters,
+    but for those of paths.
 
     Raises InvalidInput for an agent or session outside the rules, or a kind that this release does not write.
 
@@ -216,6 +219,8 @@ def new_event(kind: str, body: Body, *, agent: str, at: int, session: str = "", 
         raise InvalidInput(f"got the event kind {kind!r}; allowed are {', '.join(sorted(VERSIONS))}")
     who = check_agent(agent), check_session(session)
     content = {"v": VERSIONS[kind], **visible_value(body)}
+    if (member := _PATHS_IN.get(kind)) in body:
+        content[member] = body[member]
     return Event(0, event_id or new_event_id(at), at, *who, kind, tuple(lineage), content)
 
 

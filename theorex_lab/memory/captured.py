@@ -75,7 +75,8 @@ def tool_used(event: HookEvent, place: Place | None = None) -> Body:
     texts = {"input": preview(given, INPUT_CHARACTERS), "response": preview(response, RESPONSE_CHARACTERS)}
     did = {"ok": succeeded(event), "paths": _paths(name, given, place), "command": _command(name, given, place)}
     started_for = {"trace_id": trace_id} if trace_id else {}
-    return {"tool": name, **texts, "source": "tool", **did, "project": place.project, **started_for}
+    moved = _moved(name, given, place)
+    return {"tool": name, **texts, "source": "tool", **did, **moved, "project": place.project, **started_for}
 
 
 def succeeded(event: HookEvent) -> bool | None:
@@ -116,7 +117,7 @@ def _paths(tool: str, given: object, place: Place) -> dict[str, list[str]]:
         return paths_by_use(tool, ())
     from theorex_lab.text.masking import mask
 
-    found = [_shown(path, place) for path in named]
+    found = [_in_project(path, place) for path in named]
     return paths_by_use(tool, [path for path in dict.fromkeys(found) if path and mask(path) == path])
 
 
@@ -132,22 +133,55 @@ def _named(tool: str, given: object) -> list[object]:
         for text in (given, *members.values()):
             if isinstance(text, str):
                 lines = r"^\*\*\* (?:(?:Add|Update|Delete) File|Move to): (.{1,4096})$"
-                named += re.findall(lines, text[:_PATCH_CHARACTERS], re.MULTILINE)
+                found = re.findall(lines, text[:_PATCH_CHARACTERS], re.MULTILINE)
+                named += [path.removesuffix("\r") for path in found]
     return named
 
 
-def _shown(path: object, place: Place) -> str:
-    """The path from the project's root: a relative one starts at the folder, which may itself be named through a link."""
-    from theorex_lab.text.paths import shown_path
+def _moved(tool: str, given: object, place: Place) -> Body:
+    """What tells of files that a tool moved or removed: of a command the folder that it began in, from the project's root;
+    of a patch [old path, new path] each, '' for a file that it deletes.
+    """
+    from theorex_lab.journal.event import tool_key
 
-    if not isinstance(path, str) or "\0" in path or not place.root:
-        return shown_path(path)
+    key = tool_key(tool)
+    if key in _SHELLS:
+        is_inside = bool(place.root) and f"{place.real}/".startswith(f"{place.root}/")
+        return {"folder": place.real[len(place.root) :].strip("/")} if is_inside else {}
+    if key != "applypatch":
+        return {}
+    import re
+
+    members = given if isinstance(given, dict) else {}
+    moves: list[list[str]] = []
+    for text in (given, *members.values()):
+        if not isinstance(text, str):
+            continue
+        old = ""
+        lines = r"^\*\*\* (Add File|Update File|Delete File|Move to): (.{1,4096})$"
+        for what, path in re.findall(lines, text[:_PATCH_CHARACTERS], re.MULTILINE):
+            shown = _in_project(path.removesuffix("\r"), place)
+            if what == "Move to" and old:
+                moves.append([old, shown])
+            elif what == "Delete File" and shown:
+                moves.append([shown, ""])
+            old = shown if what == "Update File" else ""
+    return {"moves": moves} if moves else {}
+
+
+def _in_project(path: object, place: Place) -> str:
+    """The path from the project's root: a relative one starts at the folder, which may itself be named through a link."""
+    from theorex_lab.text.paths import leads_elsewhere, project_path
+
+    if not isinstance(path, str) or not path or "\0" in path or not place.root:
+        return project_path(path)
     if not path.startswith("/"):
-        return shown_path(os.path.join(place.real, path), place.root)
+        inside = "" if leads_elsewhere(path) else os.path.join(place.real, path)
+        return project_path(inside, place.root)
     inside = os.path.normpath(place.folder).rstrip("/") + "/"
     if path.startswith(inside):
         path = os.path.join(place.real, path[len(inside) :])
-    return shown_path(path, place.root)
+    return project_path(path, place.root)
 
 
 def _command(tool: str, given: object, place: Place) -> str:
@@ -164,10 +198,11 @@ def _command(tool: str, given: object, place: Place) -> str:
     from theorex_lab.text.paths import without_far_paths
 
     text = masked_start(command, 4 * COMMAND_CHARACTERS)
-    if place.root and f"{place.root}/" in text:
+    if place.root and place.root in text:
         import re
 
-        text = re.sub(rf"(?<![\w.@+:/~-]){re.escape(place.root)}/", "", text)
+        text = re.sub(rf"(?<![\w.@+:/~-]){re.escape(place.root)}/(?=[^\s\"'`;&|)])", "", text)
+        text = re.sub(rf"(?<![\w.@+:/~-]){re.escape(place.root)}/?(?![\w.@+/-])", ".", text)
     return preview(without_far_paths(text), COMMAND_CHARACTERS)
 
 

@@ -1,36 +1,212 @@
-"""Which paths may be shown: those of the project. Standard library only, since the hook asks it of every tool call."""
+"""Paths of a project: as data in events, whatever their characters, and as they are shown.
+
+A path is the text of somebody: its name may be a sentence, break a line or hide characters. An event keeps it whole; what
+is shown is one token on one line. Standard library only, since the hook asks it of every tool call.
+"""
 
 import os
 import re
 
-PATH_CHARACTERS = 120
-# No blank and no sign of a shell or of Markdown: a name that could be read as a sentence is not shown.
-_PLAIN = re.compile(r"[\w.@+/:-]+")
+PATH_BYTES = 4_096  # of a path from the project's root, as git takes them
+SHOWN_CHARACTERS = 120
+_LONGEST = 4 * PATH_BYTES  # of a path with the folders above the project
+# What is shown as it is: no blank, quote or sign that ends a list, and nothing of HTML.
+_PLAIN = re.compile(r"[\w.@+/:()\[\]~%=-]+")
+# Characters that count as printable and that nobody sees: fillers, joiners, selectors of variants, an empty Braille cell.
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
+_ESCAPED_SIGNS = {'"': '\\"', "\\": "\\\\", "`": "\\u0060", "<": "\\u003c", ">": "\\u003e", "…": "\\u2026"}
+_BLANK = "\\u0020"
+_MOST_BLANKS = 3  # of a name that is no sentence
+_SURROGATE = re.compile(r"\\ud[89a-f][0-9a-f]{2}", re.I)
+_CUT = "…"
 # Compiled where it is used: the hook does without it.
-_FAR = r"""(?<![\w.@+:/~-])(?:(?:file:)?/|~|[A-Za-z]:[\\/]|(?:[\w.@+-]+/)*\.\./)[^\s"'`,;|&<>()]*"""
+_ROOT = r"(?:(?:file:)?/|~|[A-Za-z]:[\\/]|(?:[\w.@+-]+/)*\.\./)"
+_FAR = rf"""(?<![\w.@+:/~)\]}}-]){_ROOT}(?:\\.|(?<=/)\([^\s"'()]*\)|[^\s"'`,;|&<>()\\])*"""
+# A whole word in quotes, which may hold blanks; not the command that a shell is given after -c.
+_FAR_QUOTED = r"""(?<!c )(["'])(?:(?:file:)?/|~/|[A-Za-z]:[\\/]|\.\./)[^"'\n]*\1"""
 
 
-def shown_path(path: object, folder: object = "") -> str:
-    """The path relative to `folder`, where it lies in it and is at most 120 plain characters; else ''.
+def project_path(path: object, folder: object = "") -> str:
+    """The path relative to `folder`, as an event keeps it, where it lies in the project; else ''.
 
-    >>> shown_path("/home/me/shop/src/cache.py", "/home/me/shop"), shown_path("src/cache.py:12"), shown_path("/etc/passwd")
-    ('src/cache.py', 'src/cache.py:12', '')
+    It is kept character by character. One that is no text in UTF-8 is kept as a JSON string, in quotes, with each byte
+    that is none as the surrogate that Python has for it; `named_path` gives it back.
+
+    >>> project_path("/home/me/shop/my notes/plan b.md", "/home/me/shop"), project_path("/etc/passwd")
+    ('my notes/plan b.md', '')
+    >>> project_path("caf" + chr(0xDCE9) + ".txt")
+    '"caf\\\\udce9.txt"'
     """
-    if not isinstance(path, str) or len(path) > 4_096:
+    if not isinstance(path, str) or not path or len(path) > _LONGEST or "\0" in path:
         return ""
     if path.startswith("/") and isinstance(folder, str) and folder.startswith("/"):
         inside = os.path.normpath(folder).rstrip("/") + "/"
         path = os.path.normpath(path)
         path = path[len(inside) :] if path.startswith(inside) else ""
-    plain = _PLAIN.fullmatch(path) and len(path) <= PATH_CHARACTERS
-    return path if plain and path[0] not in "/:" and ".." not in path.split("/") else ""
+    if not path or leads_elsewhere(path) or ".." in path.replace("\\", "/").split("/"):
+        return ""
+    if len(path.encode("utf-8", "replace")) > PATH_BYTES:
+        return ""
+    return kept_path(path)
+
+
+def leads_elsewhere(path: str) -> bool:
+    """Whether a path is of a home, a drive or a host, or absolute: none of them is in a project.
+
+    >>> leads_elsewhere("~/.ssh/key"), leads_elsewhere("C:/x"), leads_elsewhere("~notes.md")
+    (True, True, False)
+    """
+    has_drive = path[1:2] == ":" and path[2:3] in ("/", "\\") and path[:1].isalpha()
+    starts = path.startswith(("/", "~/", "~\\", "\\\\", "file:/"))
+    return starts or path == "~" or (has_drive and path[:1].isascii())
+
+
+def kept_path(path: str) -> str:
+    """A path, or an end of one, as an event keeps it; see `project_path`."""
+    if not (_is_quoted(path) or _has_surrogate(path)):
+        return path
+    import json
+
+    return json.dumps(path)
+
+
+def _has_surrogate(path: str) -> bool:
+    return any("\ud800" <= char <= "\udfff" for char in path) if not path.isascii() else False
+
+
+def _is_quoted(path: str) -> bool:
+    is_in_quotes = len(path) > 1 and path[0] == '"' == path[-1]
+    return is_in_quotes and _SURROGATE.search(path) is not None
+
+
+def named_path(path: str) -> str:
+    """The path as its file system has it, by what an event keeps: `os.fsencode` gives its bytes.
+
+    >>> named_path('"caf\\\\udce9.txt"') == "caf" + chr(0xDCE9) + ".txt", named_path('"a".txt')
+    (True, '"a".txt')
+    """
+    if not _is_quoted(path):
+        return path
+    import json
+
+    try:
+        return str(json.loads(path))
+    except ValueError:
+        return path
+
+
+def is_project_path(path: object) -> bool:
+    """Whether a value is a path of a project as an event keeps it.
+
+    >>> is_project_path("my notes/b.md"), is_project_path("../b.md"), is_project_path(3)
+    (True, False, False)
+    """
+    return isinstance(path, str) and path != "" and project_path(named_path(path)) == path
+
+
+def shown_path(path: object, folder: object = "") -> str:
+    """A path of an event, or another of the project in `folder`, as one token on one line; '' outside of the project.
+
+    Plain signs stay as they are. Any other path is a JSON string in which what nobody sees is escaped, and blanks are where
+    there are so many that it could be a sentence. Of more than 120 characters the middle is left out, with … in its place.
+
+    >>> shown_path("src/cache.py:12"), shown_path("app/(shop)/[slug]/page.tsx"), shown_path("/etc/passwd")
+    ('src/cache.py:12', 'app/(shop)/[slug]/page.tsx', '')
+    >>> print(shown_path("my notes/plan b.md"), shown_path("a" + chr(10) + chr(0x202E) + "b"))
+    "my notes/plan b.md" "a\\n\\u202eb"
+    """
+    if not isinstance(path, str) or not (found := project_path(named_path(path), folder)):
+        return ""
+    return quoted_path(found)
+
+
+def quoted_path(path: str) -> str:
+    """A path of an event, or an end of one, as one token on one line of at most 120 characters; see `shown_path`.
+
+    >>> quoted_path("it's.md"), quoted_path("a" * 50 + "/" + "b" * 100)[36:44]
+    ('"it\\'s.md"', 'aaaa…bbb')
+    """
+    path = named_path(path)
+    is_plain = _PLAIN.fullmatch(path) is not None and "](" not in path and _UNSEEN.isdisjoint(path)
+    signs = list(path) if is_plain else _escaped_signs(path)
+    around = "" if is_plain else '"'
+    room = SHOWN_CHARACTERS - 2 * len(around)
+    if sum(map(len, signs)) > room:
+        signs = _without_middle(signs, room)
+    return around + "".join(signs) + around
+
+
+def _escaped_signs(path: str) -> list[str]:
+    """The signs of a path as a JSON string has them; of blanks those after a blank are escaped, or all where they are many."""
+    has_many_blanks = path.count(" ") > _MOST_BLANKS
+    signs: list[str] = []
+    before = ""
+    for char in path:
+        if char == " " and (has_many_blanks or before == " "):
+            signs.append(_BLANK)
+        elif char in _ESCAPED_SIGNS:
+            signs.append(_ESCAPED_SIGNS[char])
+        elif _is_seen(char):
+            signs.append(char)
+        else:
+            import json
+
+            signs.append(json.dumps(char)[1:-1])
+        before = char
+    return signs
+
+
+def _is_seen(char: str) -> bool:
+    if char.isascii():
+        return char.isprintable()
+    from theorex_lab.text.visible import visible
+
+    return char.isprintable() and char not in _UNSEEN and visible(char) == char
+
+
+def _without_middle(signs: list[str], room: int) -> list[str]:
+    """The first third and the last signs that have room with the mark of a cut between them."""
+    head: list[str] = []
+    left = room // 3
+    for sign in signs:
+        if len(sign) > left:
+            break
+        head.append(sign)
+        left -= len(sign)
+    tail: list[str] = []
+    left = room - room // 3 - len(_CUT)
+    for sign in reversed(signs):
+        if len(sign) > left:
+            break
+        tail.append(sign)
+        left -= len(sign)
+    return [*head, _CUT, *reversed(tail)]
+
+
+def read_shown_path(shown: str) -> str | None:
+    """The path that was shown as this; None where its middle was left out.
+
+    >>> read_shown_path('"my notes/plan b.md"'), read_shown_path("src/a.py"), read_shown_path("src/a…b.py")
+    ('my notes/plan b.md', 'src/a.py', None)
+    """
+    if _CUT in shown:
+        return None
+    if not shown.startswith('"'):
+        return shown
+    import json
+
+    return str(json.loads(shown))
 
 
 def without_far_paths(text: str) -> str:
     """The text without the paths in it that lead out of the project, or may: absolute ones, of a home, or upward.
 
-    >>> without_far_paths("cat src/a.py /etc/passwd ~/.ssh/key ../b.py and/or")
-    'cat src/a.py    and/or'
+    >>> without_far_paths("cat src/a.py /etc/passwd ~/.ssh/key ../b.py and/or app/(shop)/[slug]/page.tsx")
+    'cat src/a.py    and/or app/(shop)/[slug]/page.tsx'
+    >>> without_far_paths("cp '/home/me/my plan.md' /home/me/my\\\\ plan.md notes")
+    "cp ''  notes"
     """
     # Each of them has one of these signs; most commands have none, and need no pattern.
-    return re.sub(_FAR, "", text) if any(sign in text for sign in "/~\\") else text
+    if not any(sign in text for sign in "/~\\"):
+        return text
+    return re.sub(_FAR, "", re.sub(_FAR_QUOTED, r"\1\1", text))

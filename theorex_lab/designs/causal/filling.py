@@ -26,6 +26,7 @@ from theorex_lab.memory.checks import error_line, error_of, family_of, has_faile
 from theorex_lab.memory.marks import known_item
 from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.text.line import one_line
+from theorex_lab.text.paths import shown_path
 
 # Commands and tools that only look, and tools of which it is not known what they changed.
 _LOOKS = re.compile(
@@ -245,7 +246,13 @@ def _act(event: Event) -> str:
     if has_failed(event) or ((body.get("paths") or {}).get("read") and not edited) or _only_looks(event):
         return ""
     command = _BEFORE.sub("", body.get("command", ""))
-    done = f"edit {', '.join(edited)}" if edited else f"run {command}" if command else f"call {body['tool']}"
+    done = (
+        f"edit {', '.join(filter(None, map(shown_path, edited)))}"
+        if edited
+        else f"run {command}"
+        if command
+        else f"call {body['tool']}"
+    )
     return one_line(done, _ACT_CHARACTERS)
 
 

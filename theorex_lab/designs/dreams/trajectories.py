@@ -18,6 +18,7 @@ from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Event, tool_key
 from theorex_lab.journal.view import View
 from theorex_lab.text.line import one_line
+from theorex_lab.text.paths import shown_path
 from theorex_lab.text.sections import read_sections
 
 GOAL_CHARACTERS = 400
@@ -367,7 +368,8 @@ def _actions(events: Sequence[Event]) -> Iterator[Act]:
 
 def _call_of(body: dict[str, Any]) -> str:
     """A tool call in short: with the files that it names, else with what it was given."""
-    files = ", ".join(body["paths"]["edited"] or body["paths"]["read"])
+    paths = body["paths"]["edited"] or body["paths"]["read"]
+    files = ", ".join(filter(None, map(shown_path, paths)))
     return f"{body['tool']} {files}" if files else f"{body['tool']}({body['input']})"
 
 

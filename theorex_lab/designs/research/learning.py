@@ -31,6 +31,7 @@ from theorex_lab.journal.view import View
 from theorex_lab.memory.checks import error_of, family_of, has_failed
 from theorex_lab.text.directives import directives
 from theorex_lab.text.line import fence, one_line
+from theorex_lab.text.paths import kept_path, named_path, quoted_path
 from theorex_lab.text.sections import read_sections
 from theorex_lab.text.spoken import sentences_of
 
@@ -203,12 +204,18 @@ def _edited(event: Event) -> list[str]:
     return list((event.body.get("paths") or {}).get("edited") or ())
 
 
+def _name_of(path: str) -> str:
+    """The last name of a path, as it is shown."""
+    return quoted_path(kept_path(named_path(path).rpartition("/")[2]))
+
+
 def _calls(events: Sequence[Event]) -> list[str]:
     """Calls in words: the tool and the files, nothing of what it printed."""
     told = []
     for event in events[:_MOST_CALLS]:
         paths = event.body.get("paths") or {}
-        files = ", ".join(Path(path).name for path in [*(paths.get("edited") or ()), *(paths.get("read") or ())][:_MOST_FILES])  # fmt: skip
+        touched = [*(paths.get("edited") or ()), *(paths.get("read") or ())][:_MOST_FILES]
+        files = ", ".join(map(_name_of, touched))
         done = files or event.body.get("command", "")
         told.append(one_line(f"{event.body['tool']} {done}".strip(), _LEMMA_CHARACTERS))
     return list(dict.fromkeys(told))
@@ -224,7 +231,7 @@ def _heard(events: Sequence[Event]) -> tuple[str, str]:
 
 
 def _fix(family: str, failed: Event, edits: Sequence[Event], heard: tuple[str, str], events: tuple[str, ...]) -> Draft:
-    files = list(dict.fromkeys(Path(path).name for event in edits for path in _edited(event)))
+    files = list(dict.fromkeys(_name_of(path) for event in edits for path in _edited(event)))
     more = f" and {len(files) - _MOST_FILES} more" if len(files) > _MOST_FILES else ""
     error = error_of(failed.body.get("response", ""))
     told = f"`{family}` failed with {error}; it passed after edits to {', '.join(files[:_MOST_FILES])}{more}. {heard[0]}".strip()

@@ -5,9 +5,10 @@ Commands that check work (tests, builds, linters) are among it: which failed, an
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from theorex_lab.designs.sessions.renamed import followed
 from theorex_lab.designs.sessions.said import Said, edited, read, shortest_ends
 from theorex_lab.designs.sessions.sentences import sentences_in
 from theorex_lab.home import Home
@@ -16,6 +17,7 @@ from theorex_lab.journal.base import append_once
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.checks import error_of, family_of, has_failed
 from theorex_lab.memory.observation import TRUST
+from theorex_lab.text.paths import quoted_path
 
 
 class Check(NamedTuple):
@@ -95,6 +97,7 @@ _LEFT_OPEN = re.compile(
 )
 _ABOUT_FIX = re.compile(r"\b(?:fix\w*|caus\w+|because|issue|problem|bug|wrong|missing|instead|needed)\b", re.I)
 _HEARD, _FILES = 20, 4  # sentences after a fix among which the one about it is sought; files that its text names
+_ALL_GONE = "files that are gone"
 _HOUR = 3_600_000_000  # µs
 
 
@@ -149,14 +152,39 @@ def _checks(events: Sequence[Event]) -> dict[str, str]:
 
 def in_words(digest: dict[str, Any]) -> list[str]:
     """A digest as sentences for a reader."""
-    ends = shortest_ends(digest["edited"])
-    files = [ends[path] + (f" ({times} times)" if times > 1 else "") for path, times in digest["edited"].items()]
     asked, ended, left = ([text for text, _ in digest[part]] for part in ("asked", "ended", "open"))
     checks = "; ".join(f"{family} {how}" for family, how in digest["checks"].items())
     parts = {
-        "Asked": " ".join(asked), "Edited": ", ".join(files), "Checked": checks,
+        "Asked": " ".join(asked), "Edited": edited_in_words(digest["edited"]), "Checked": checks,
         "Committed": "; ".join(digest["commits"]), "Ended with": " ".join(ended), "Left open": " ".join(left)}  # fmt: skip
     return [f"{name}: {text}" for name, text in parts.items() if text]
+
+
+def edited_in_words(edited: Mapping[str, int]) -> str:
+    """The files that were edited, by the shortest ends of their paths, with how often."""
+    ends = shortest_ends(edited)
+    files = (quoted_path(ends[path]) + (f" ({times} times)" if times > 1 else "") for path, times in edited.items())
+    return ", ".join(files)
+
+
+def text_now(event: Event, names: Mapping[str, str]) -> str:
+    """The text of a session in short or of a fix, with its files as they are called now; names: as `names_now_in` has them."""
+    body = event.body
+    text: str = body["text"]
+    if event.kind == "digest":
+        before = f"Edited: {edited_in_words(body['edited'])}"
+        left = followed(body["edited"], names)
+        after = f"Edited: {edited_in_words(left) if left else _ALL_GONE}"
+    else:
+        before = f"after edits of {_fixed_files(body['files'])}"
+        left = followed(dict.fromkeys(body["files"], 1), names)
+        after = f"after edits of {_fixed_files(list(left)) if left else _ALL_GONE}"
+    return text.replace(before, after, 1)
+
+
+def _fixed_files(paths: Sequence[str]) -> str:
+    ends = list(shortest_ends(paths).values())[:_FILES]
+    return ", ".join(map(quoted_path, ends))
 
 
 def captures_of(home: Home, agent: str, session: str) -> list[Event]:
@@ -216,7 +244,7 @@ def _fix_event(made: str, fixed: Fixed, events: Sequence[Event], project: str) -
     said = [(sentence.worth, sentence.text, event) for event in messages for sentence in sentences_in(event)][:_HEARD]
     best = max([found for found in said if _ABOUT_FIX.search(found[1])], key=lambda found: found[0], default=None)
     rests_on, told = [*fixed.events, *([best[2]] if best else [])], f": {best[1]}" if best else "."
-    files = ", ".join(list(shortest_ends(fixed.files).values())[:_FILES])
+    files = _fixed_files(fixed.files)
     body = {
         "family": fixed.family, "error": fixed.error, "files": list(fixed.files[:MOST_FILES]), "project": project,
         "text": f"{fixed.family} failed with {fixed.error} and passed after edits of {files}{told}",

@@ -4,16 +4,18 @@ Which earlier sentences tell most: by rare words that are still in use, each cou
 """
 
 import heapq
+import json
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.core.settings import part_of
+from theorex_lab.designs.sessions.renamed import GONE, Moves, Touched, moves_of, names_now
 from theorex_lab.designs.sessions.sentences import TEXT_OF, holder_of, item_id, said_in, sentences_in, words
 from theorex_lab.designs.sessions.settings import SessionSettings
 from theorex_lab.home import Home
@@ -21,7 +23,8 @@ from theorex_lab.journal.columns import Names, Strings, Table
 from theorex_lab.journal.event import Body, Event
 from theorex_lab.journal.view import View
 from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE, TRUST
-from theorex_lab.text.paths import shown_path
+from theorex_lab.text.file_moves import Step
+from theorex_lab.text.paths import is_project_path, kept_path, named_path
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -156,33 +159,38 @@ def word_weights(view: Said, projects: Sequence[str] | None, now: int) -> WordWe
 
 
 def edited(event: Event) -> list[str]:
-    """The project's paths that a tool call edited, as far as they may be shown."""
+    """The project's paths that a tool call edited."""
     return _paths(event, "edited") if event.body.get("ok") is not False else []
 
 
 def read(event: Event) -> list[str]:
-    """The project's paths that a tool call read, as far as they may be shown."""
+    """The project's paths that a tool call read."""
     return _paths(event, "read")
 
 
 def _paths(event: Event, use: str) -> list[str]:
-    return [path for path in (event.body.get("paths") or {}).get(use, ()) if path and shown_path(path) == path]
+    paths = (event.body.get("paths") or {}).get(use, ())
+    return [path for path in paths if is_project_path(path)]
 
 
 class Touches(View):
     """One row a file, session and day: project, path, session (numbers of names), day, last_at (µs), weight, edited.
 
     weight: EDIT_WEIGHT where it was edited that day, else 1.  count: how often.  events: of each row the last event.
+    sure_at, sure_seq: of its last touch by a call that did not fail, 0 without one.  moves: of each call that moved or
+    removed files project, at, seq, and its steps in `steps`, as JSON.
     """
 
     name = "touches"
-    code = 1
+    code = 2
     kinds = ("tool_used",)
 
     def __init__(self) -> None:
         super().__init__()
         self.projects, self.paths, self.sessions = Names(), Names(), Names()
-        self.rows = Table(**dict.fromkeys((*KEY, "edits", "count"), "i4"), last_at="i8", last_seq="i8")
+        times = dict.fromkeys(("last_at", "last_seq", "sure_at", "sure_seq"), "i8")
+        self.rows = Table(**dict.fromkeys((*KEY, "edits", "count"), "i4"), **times)
+        self.moves, self.steps = Table(project="i4", at="i8", seq="i8"), Strings()
         self._rows: dict[tuple[int, ...], int] = {}
 
     def _after_load(self) -> None:
@@ -193,6 +201,10 @@ class Touches(View):
         for event in events:
             for path in dict.fromkeys([*(edits := edited(event)), *read(event)]):
                 self._touch(event, path, path in edits)
+            if steps := moves_of(event):
+                project = self.projects.number(event.body.get("project", ""))
+                self.moves.add(project=project, at=event.at, seq=event.seq)
+                self.steps.append(json.dumps(steps))
 
     def _touch(self, event: Event, path: str, edited: bool) -> None:
         key = (
@@ -201,8 +213,11 @@ class Touches(View):
         row = self._rows.setdefault(key, len(self.rows))
         if row == len(self.rows):
             self.rows.extend(KEY, [key])
-        for column, value in (("last_at", event.at), ("last_seq", event.seq)):
-            self.rows[column][row] = max(int(self.rows[column][row]), value)
+        is_sure = event.body.get("ok") is not False
+        for column, value in (("at", event.at), ("seq", event.seq)):
+            for kind in ("last", "sure") if is_sure else ("last",):
+                times = self.rows[f"{kind}_{column}"]
+                times[row] = max(int(times[row]), value)
         self.rows["edits"][row] += edited
         self.rows["count"][row] += 1
 
@@ -213,6 +228,50 @@ class Touches(View):
             numbers = [number for name in projects if (number := self.projects.find(name)) is not None]
             known &= np.isin(self.rows["project"], numbers)
         return np.flatnonzero(known)
+
+    def names_of(self, rows: Ints, now: int) -> list[str]:
+        """The names that the files of these rows have at a time (µs), GONE for those that are not there any more."""
+        projects, paths = (self.rows[name][rows].tolist() for name in ("project", "path"))
+        names = [self.paths[path] for path in paths]
+        moves = self._moves_by_project(now)
+        if not moves:
+            return names
+        sure_at, sure_seq = (self.rows[name][rows].tolist() for name in ("sure_at", "sure_seq"))
+        by_project: dict[int, list[int]] = defaultdict(list)
+        for place, project in enumerate(projects):
+            by_project[project].append(place)
+        for project in by_project.keys() & moves.keys():
+            places = by_project[project]
+            touched = [Touched(sure_at[place], sure_seq[place], names[place]) for place in places]
+            for place, name in zip(places, names_now(touched, moves[project]), strict=True):
+                names[place] = name
+        return names
+
+    def _moves_by_project(self, now: int) -> dict[int, list[Moves]]:
+        found: dict[int, list[Moves]] = defaultdict(list)
+        columns = (self.moves[name].tolist() for name in ("project", "at", "seq"))
+        for number, (project, at, seq) in enumerate(zip(*columns, strict=True)):
+            if at <= now:
+                steps = [_step(row) for row in json.loads(self.steps[number])]
+                found[project].append(Moves(at, seq, steps))
+        return found
+
+
+def _step(row: list[Any]) -> Step:
+    verb, folders, paths, target, into = row
+    return Step(verb, tuple(folders), tuple(paths), target, into)
+
+
+def names_now_in(home: Home, now: int) -> dict[str, str]:
+    """Of each path of the home's project (of all, without one) that has another name now, that name, or GONE."""
+    with home.views.reading(Touches) as view:
+        if not len(view.moves):
+            return {}
+        rows = view.within([home.project] if home.project else None, now)
+        rows = rows[np.lexsort((view.rows["sure_seq"][rows], view.rows["sure_at"][rows]))]
+        before = [view.paths[path] for path in view.rows["path"][rows].tolist()]
+        last = dict(zip(before, view.names_of(rows, now), strict=True))
+    return {path: name for path, name in last.items() if name != path}
 
 
 class NeededFile(NamedTuple):
@@ -231,15 +290,22 @@ class NeededFile(NamedTuple):
 def needed_files(home: Home, now: int, query: str = "") -> list[NeededFile]:
     """The known files of the home's project (of all, without one), those that will probably be needed first.
 
+    A file that was moved has its last name, with all that it was touched under others; one that is gone is none of them.
+
     score: sum over days of weight × (age + .1 d)^-agePower (.75 by default), weight 2 on days with an edit, else 1. With a query it rises by what
     sessions about the same touched, and by words of the file's name; a file that the query names comes before all.
     """
     with home.views.reading(Touches) as view:
         rows = view.within([home.project] if home.project else None, now)
         table = {name[1:]: column[rows] for name, column in view.rows.columns("").items()}
-        key = table["project"].astype(np.int64) << 32 | table["path"]
+        names_then = view.names_of(rows, now)
+        there = np.array([name != GONE for name in names_then], np.bool_)
+        table = {name: column[there] for name, column in table.items()}
+        known = Names()
+        path = np.array([known.number(name) for name in names_then if name != GONE], np.int64)
+        key = table["project"].astype(np.int64) << 32 | path
         _, first, number = np.unique(key, return_index=True, return_inverse=True)
-        names = [(view.projects[int(table["project"][i])], view.paths[int(table["path"][i])]) for i in first]
+        names = [(view.projects[int(table["project"][i])], known[int(path[i])]) for i in first]
         sessions = {n: view.sessions[n] for n in np.unique(table["session"]).tolist()} if query else {}
     if not names:
         return []
@@ -278,9 +344,15 @@ def shortest_ends(paths: Iterable[str]) -> dict[str, str]:
     >>> shortest_ends(["a/x.py", "b/x.py", "b/y.py"])
     {'a/x.py': 'a/x.py', 'b/x.py': 'b/x.py', 'b/y.py': 'y.py'}
     """
-    ends = {path: [path.split("/", start)[-1] for start in range(path.count("/"), -1, -1)] for path in paths}
+    ends = {path: _ends_of(path) for path in paths}
     seen = Counter(end.lower() for path in ends for end in ends[path])
     return {path: next((end for end in ends[path] if seen[end.lower()] == 1), path) for path in ends}
+
+
+def _ends_of(path: str) -> list[str]:
+    """The ends of a path from a /, the shortest first, as an event would keep them."""
+    parts = named_path(path).split("/")
+    return [kept_path("/".join(parts[start:])) for start in range(len(parts) - 1, -1, -1)]
 
 
 def _about(home: Home, query: str, now: int, sessions: Mapping[int, str]) -> dict[int, float]:

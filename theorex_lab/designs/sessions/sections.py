@@ -5,7 +5,7 @@ Standing rules are what a user told an agent to do always or never, counted when
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -14,6 +14,7 @@ from theorex_lab.clock import MICROSECONDS_PER_DAY, to_iso
 from theorex_lab.design import FIXED_KIND, Item, Line, Reminder, Wanted
 from theorex_lab.designs.sessions import FILE, LAST, RULE, SAID, TOPIC, digests, said, sentences
 from theorex_lab.designs.sessions.items import digest_id
+from theorex_lab.designs.sessions.renamed import followed
 from theorex_lab.designs.sessions.said import Said, Told, spoken, telling, told
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
@@ -23,6 +24,7 @@ from theorex_lab.memory.observation import TRUST
 from theorex_lab.memory.retrieve import Searcher
 from theorex_lab.text.directives import STANDING, Directive, directive_of, reverses, same_rule, stems
 from theorex_lab.text.line import one_line
+from theorex_lab.text.paths import quoted_path, shown_path
 from theorex_lab.text.spoken import KEPT, Span
 
 _MOST_FIXES, _MOST_TOPICS, _TOKENS_PER_TOPIC = 20, 60, 100
@@ -67,11 +69,14 @@ def fix_lines(home: Home, wanted: Wanted) -> list[Line]:
     events = [event for event in home.journal.tail(0, kinds=["fixed"]) if event.at <= wanted.now]
     own = [event for event in events if not home.project or event.body["project"] in ("", home.project)]
     newest = {event.body["text"]: event for event in own}
-    return [_fix(event, wanted.now) for event in sorted(newest.values(), key=lambda event: -event.at)[:_MOST_FIXES]]
+    names = said.names_now_in(home, wanted.now) if newest else {}
+    return [
+        _fix(event, wanted.now, names) for event in sorted(newest.values(), key=lambda event: -event.at)[:_MOST_FIXES]
+    ]
 
 
-def _fix(event: Event, now: int) -> Line:
-    text = f"{event.body['text']} ({age_in_words((now - event.at) / MICROSECONDS_PER_DAY)})"
+def _fix(event: Event, now: int, names: Mapping[str, str]) -> Line:
+    text = f"{digests.text_now(event, names)} ({age_in_words((now - event.at) / MICROSECONDS_PER_DAY)})"
     heard = _heard_from(event.agent, TRUST[event.body["source"]])
     why = f"{event.body['family']} failed and passed in one session"
     return Line(FIXED_KIND, event.agent, one_line(text, _LONGEST), heard, (event.id,), (), why)
@@ -88,7 +93,8 @@ def last_lines(home: Home, wanted: Wanted) -> list[Line]:
         if digest is not None:
             heard, events = _heard_from(agent, TRUST[digest["source"]]), tuple(digest["events"])
             why = f"the last session of the project, {session}"
-            first, *others = digests.in_words(digest)
+            edits = followed(digest["edited"], said.names_now_in(home, wanted.now))
+            first, *others = digests.in_words({**digest, "edited": edits}) or [""]
             longest = min(_LONGEST, max(_SHORTEST, wanted.tokens // 10))
             texts = [f"{day_of(digest['last_at'])}. {first}", *others]
             return [Line(LAST, agent, _cut(one_line(text, longest), wanted), heard, (), events, why) for text in texts]
@@ -112,7 +118,7 @@ def file_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
     events = {event.seq: (event.id,) for event in home.journal.read(seqs=sorted({file.last_seq for file in files}))}
     for file in files:
         why = f"score {file.score:.3g}, touched {day_of(file.last_at)}"
-        yield Line(FILE, "", file.end, None, (), events[file.last_seq], why)
+        yield Line(FILE, "", quoted_path(file.end), None, (), events[file.last_seq], why)
 
 
 def topic_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
@@ -156,10 +162,14 @@ def session_reminders(home: Home) -> Iterator[Reminder]:
             text, trust, rests_on = sentence.text, sentence.trust, (sentence.event,)
             yield Reminder(sentence.item, names[number], "sentence", text, round(weight, 2), trust, rests_on)
     derived = home.journal.tail(0, kinds=["fixed", "digest"])
+    names_now: dict[str, Mapping[str, str]] = {}
     for item, event in {digest_id(event) if event.kind == "digest" else event.id: event for event in derived}.items():
         kind, weight = ("fix", _FIX) if event.kind == "fixed" else ("session", _SESSION)
-        body = event.body
-        yield Reminder(item, body["project"], kind, body["text"], weight, TRUST[body["source"]], (event.id,))
+        body, project = event.body, event.body["project"]
+        if project not in names_now:
+            names_now[project] = said.names_now_in(home.in_project(project), now) if project else {}
+        text = digests.text_now(event, names_now[project])
+        yield Reminder(item, project, kind, text, weight, TRUST[body["source"]], (event.id,))
     yield from _files(home, sorted(set(names)), now)
 
 
@@ -167,7 +177,7 @@ def _files(home: Home, projects: Sequence[str], now: int) -> Iterator[Reminder]:
     for project in filter(None, projects):
         for file in said.needed_files(home.in_project(project), now)[:_MOST_FILES]:
             age = age_in_words((now - file.last_at) / MICROSECONDS_PER_DAY)
-            text = f"{file.path}: {'edited' if file.edits else 'read'}, last {age}"
+            text = f"{shown_path(file.path)}: {'edited' if file.edits else 'read'}, last {age}"
             yield Reminder(f"{project}:{file.path}", project, "file", text, _FILE, TRUST["agent"])
 
 

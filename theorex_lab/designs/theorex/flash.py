@@ -173,7 +173,7 @@ def said(body: Body) -> list[SaidText]:
     done, rest = (given, "") if not given.startswith(("{", "[")) else _own_words(given)
     uses = body.get("paths")
     paths = [path for found in uses.values() for path in found] if isinstance(uses, dict) else []
-    own = [*filter(shown_path, paths), without_far_paths(done)]
+    own = [*filter(None, map(shown_path, paths)), without_far_paths(done)]
     heard = without_far_paths(f"{_values(rest)}\n{_values(answer)}")
     if source != "tool":  # a whole event that came from elsewhere
         return [SaidText(source, "\n".join([*own, heard]).strip())]

@@ -4,7 +4,7 @@ A session is scored from the sixth on, against what was recorded before its firs
 text; what stands beyond its budget of bytes is not read.
 
 file    share of the files that the session reads or edits, of those known before, that the context names: by the whole
-        path, or by an end of it (at a /) that no other known file has. Case and Markdown's backslashes do not count.
+        path, or by an end of it (at a /) that no other known file has; one that is not plain in quotes, or alone on a line. Case and Markdown's backslashes do not count.
 edit    the same of the files that it edits.
 term    share, weighted by idf, of the session's informative terms that the context holds. A term is a word of at least
         four characters in its prompts or in the last messages of its turns, seen before in at most a fifth of the sessions.
@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from theorex_lab.design import Log, SessionLine
+from theorex_lab.text.paths import read_shown_path
 
 FIRST_SESSIONS = 5  # these are only history
 _RARE_SHARE = 0.2  # of the sessions so far, for a term to be informative
@@ -31,6 +32,9 @@ _SHARED_TERMS, _SHARED_IDF, _HELD_IDF = 3, 0.5, 0.7
 _BYTES_PER_TOKEN = 4
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{3,}")
 _TOKEN = re.compile(r"[\w@.+\-/\[\]()~%]+")
+_QUOTED = re.compile(
+    r'"(?:[^"\\\n]|\\(?:["\\/bfnrt]|u[0-9a-f]{4}))+"'
+)  # as `shown_path` shows a path that is not plain
 _ESCAPED, _ESCAPED_WORD = re.compile(r"\\([\\`*_\[\]<>#|~!])"), re.compile(r"\\([_*`])")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SENTENCE_CHARACTERS = range(15, 401)
@@ -132,10 +136,13 @@ class Scene:
 
     def named(self, text: str) -> set[str]:
         """The known files that a text names."""
+        quoted = {read_shown_path(token) for token in _QUOTED.findall(text)}
+        lines = {line.strip() for line in text.splitlines()}
         text = _ESCAPED.sub(r"\1", text).lower()
-        found = {self._file(token) for token in set(_TOKEN.findall(text))}
+        plain = {self._file(token) for token in set(_TOKEN.findall(text))}
+        odd = {self.ends.file(end, self.known) for end in quoted | lines if end and not _TOKEN.fullmatch(end)}
         spaced = {path for path in self.files if " " in path and path.lower() in text}
-        return {path for path in found if path} | spaced
+        return {path for path in plain | odd if path} | spaced
 
     def _file(self, token: str) -> str | None:
         if (found := self.ends.file(token, self.known)) is None:
