@@ -18,6 +18,16 @@ _ALIKE = 0.6  # share of words that an action has in common with the one that wo
 _TALK = "talking"
 Values = Mapping[tuple[str, int], str]  # by name, and how many of the name came before
 Lesson = tuple[str, str, str]  # a sentence, its fault class, and whose words it is told in
+# Words of a fault class; the first that fits.
+_FAULTS = {
+    "timeout": re.compile(r"time(?:d )?[- ]?out|deadline|took too long", re.I),
+    "physical_slip": re.compile(r"\bslip(?:ped|s|ping)?\b|lost (?:its )?grip|wheel ?spin", re.I),
+    "mechanical_stall": re.compile(r"\bstall(?:ed|s|ing)?\b|motor (?:jam|stuck)|over-?current", re.I),
+    "vlm_hallucination": re.compile(r"hallucinat|not in the (?:image|frame|picture)", re.I),
+    "lighting_glare": re.compile(r"\bglare\b|over-?exposed|too (?:dark|bright)", re.I),
+    "command_lost": re.compile(r"command (?:was )?lost|no ack|packet loss|link (?:was )?lost", re.I),
+    "sensor_occlusion": re.compile(r"occlu(?:ded|sion)|sensor (?:is |was )?blocked", re.I),
+}
 
 
 def went_wrong(action: Act) -> bool:
@@ -96,7 +106,7 @@ def _lesson(actions: Sequence[Act], places: Sequence[int]) -> Lesson | None:
     text = TEXTS["repeat" if at is None else "again" if same else "instead"].format(
         shown=f"{shown} as it was called" if shown == name else shown, quote=quote,
         times=f" {len(places)} times" if len(places) > 1 else "", worked="other values" if name and worked[0] == "`" else worked)  # fmt: skip
-    fault = next((kind for kind, words in patterns.FAULTS.items() if words.search(quote)), Fault.LOGIC_ERROR)
+    fault = next((kind for kind, words in _FAULTS.items() if words.search(quote)), Fault.LOGIC_ERROR)
     return one_line(text, _LESSON_CHARACTERS), str(fault), "tool"
 
 

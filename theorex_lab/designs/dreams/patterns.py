@@ -1,4 +1,4 @@
-"""How actions and their results are read, and the words of a fault class."""
+"""How actions and their results are read."""
 
 import re
 
@@ -257,14 +257,3 @@ PROGRAM = re.compile(
     """,
     re.VERBOSE,
 )
-
-# Words of a fault class; the first that fits.
-FAULTS = {
-    "timeout": re.compile(r"time(?:d )?[- ]?out|deadline|took too long", re.I),
-    "physical_slip": re.compile(r"\bslip(?:ped|s|ping)?\b|lost (?:its )?grip|wheel ?spin", re.I),
-    "mechanical_stall": re.compile(r"\bstall(?:ed|s|ing)?\b|motor (?:jam|stuck)|over-?current", re.I),
-    "vlm_hallucination": re.compile(r"hallucinat|not in the (?:image|frame|picture)", re.I),
-    "lighting_glare": re.compile(r"\bglare\b|over-?exposed|too (?:dark|bright)", re.I),
-    "command_lost": re.compile(r"command (?:was )?lost|no ack|packet loss|link (?:was )?lost", re.I),
-    "sensor_occlusion": re.compile(r"occlu(?:ded|sion)|sensor (?:is |was )?blocked", re.I),
-}
