@@ -281,8 +281,7 @@ def test_in_a_terminal_it_asks(tmp_path: Path, answer: bytes, written: bool) -> 
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"{ not JSON", b"\xff\xfe{}", b'{"hooks": []}', b"[]", b'{"a": 1, "a": 2}', b"{} // no"],
+    "content", [b"{ not JSON", b"\xff\xfe{}", b'{"hooks": []}', b"[]", b'{"a": 1, "a": 2}', b"{} // no"]
 )
 def test_a_refused_file_is_untouched(tmp_path: Path, content: bytes) -> None:
     file = tmp_path / "settings.json"

@@ -83,7 +83,6 @@ def skill_runs(event: Event) -> Iterable[EvidenceRun]:
             yield EvidenceRun(key, skill_id_of(body["name"]), body["success"])
 
 
-
 def checked_domain(domain: str) -> str:
     """A domain as it is kept: one line of up to 200 characters. Raises InvalidInput for anything else."""
     if not isinstance(domain, str) or len(domain) > 200 or "\n" in domain or "\0" in domain:
