@@ -16,8 +16,8 @@ from theorex_lab.cli import open_lab
 from theorex_lab.clock import to_iso, to_microseconds
 from theorex_lab.config import Settings, describe_settings, read_value, save_part
 from theorex_lab.config_record import to_camel, to_snake
-from theorex_lab.console import command, emit, fail, keeps_secrets, named_clock, named_home, printable, tends_project
-from theorex_lab.console.options import agent_option, note
+from theorex_lab.console import command, emit, fail, keeps_secrets, named_clock, named_home, tends_project
+from theorex_lab.console.options import agent_option, note, printable
 from theorex_lab.errors import FilesThere
 from theorex_lab.text.doors import current
 

@@ -11,7 +11,7 @@ READ_FROM = {kind: (kind,) for kind in ("fact_superseded", "tension_noted", "ent
 TREES = FileLayout("", later(f"{_HERE}.files:export_tree"))
 DESIGN = Design(
     name="facts", face=later(f"{_HERE}.face:FactsMemory"), kinds=KINDS, leads=False, settings=FactSettings, files=(TREES,),
-    views=lambda: [object_at(f"{_HERE}.{place}") for place in ("facts:Facts", "channels:Channels", "notes:Notes")],
+    views=lambda: [object_at(f"{_HERE}.{place}") for place in ("facts:Facts", "channels:Channels", "note_view:Notes")],
     items=(OBSERVATION, FACT),
     sections=(Section(later(f"{_HERE}.summaries:fact_lines"), {"known": "What is known"}, lambda _: 0.5),),
     retrieve=later(f"{_HERE}.summaries:retrieve_facts"), reminders=later(f"{_HERE}.summaries:fact_reminders"),
