@@ -1,25 +1,40 @@
-"""`theorex bench`: every row runs end to end at a tiny size, and the table says what was measured; no figure is judged."""
+"""The bench: every row runs end to end at a tiny size, and the table says what was measured; no figure is judged."""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 import pytest
-from conftest import Run
+from conftest import Ended
 
-from theorex_lab.cli import research as command
 from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.bench import __main__ as command
 from theorex_lab.experiments.bench import table
 from theorex_lab.experiments.bench.measure import Amounts, BenchRow, Ground, Round
 from theorex_lab.experiments.bench.table import BenchLine
 
 TINY = 40
 ROWS = table.rows()
+Bench = Callable[..., Ended]
+
+
+@pytest.fixture
+def bench(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Bench:
+    """Run the bench in this process."""
+
+    def run(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["bench", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            command.main()
+        captured = capsys.readouterr()
+        return Ended(int(ended.value.code or 0), captured.out, captured.err)
+
+    return run
 
 
 @contextmanager
@@ -58,20 +73,22 @@ def test_a_peer_that_is_not_installed_skips_the_row() -> None:
     assert line.result()["skipped"]
 
 
-def test_an_unknown_row_is_refused_with_those_there_are(run: Run) -> None:
-    ended = run("bench", "scam", "--json")
+def test_an_unknown_row_is_refused_with_those_there_are(bench: Bench) -> None:
+    ended = bench("scam", "--json")
     assert (ended.code, "got the row 'scam'; allowed are" in ended.json["error"]) == (1, True)
     with pytest.raises(InvalidInput, match="hybrid"):
         table.chosen(["scam"])
 
 
-def test_the_table_shows_median_range_target_and_machine(halves: None, run: Run) -> None:
-    ended = run("bench", "--rounds", "2")
+def test_the_table_shows_median_range_target_and_machine(halves: None, bench: Bench) -> None:
+    ended = bench("--rounds", "2")
     assert "| halves | half of it | all of it | 0.375 [0.250–0.500] | ≤ 0.3 **missed** |" in ended.out
     assert f"Python {sys.version.split()[0]}" in ended.out
 
 
-def test_an_interrupted_run_keeps_what_was_measured(halves: None, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupted_run_keeps_what_was_measured(
+    halves: None, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     @contextmanager
     def interrupted(ground: Ground) -> Iterator[Round]:
         raise KeyboardInterrupt
@@ -79,7 +96,7 @@ def test_an_interrupted_run_keeps_what_was_measured(halves: None, run: Run, monk
 
     rows = {"halves": row_of(), "late": row_of(name="late", prepare=interrupted)}
     monkeypatch.setattr(table, "rows", lambda: rows)
-    ended = run("bench", "--rounds", "1", "--json")
+    ended = bench("--rounds", "1", "--json")
     assert (ended.code, ended.json["error"]) == (1, "interrupted")
     assert [line["row"] for line in ended.json["lines"]] == ["halves"]
 

@@ -26,7 +26,8 @@ from theorex_lab.memory.captured import INPUT_CHARACTERS, RESPONSE_CHARACTERS
 from theorex_lab.memory.context import Context
 from theorex_lab.memory.context_file import CONTEXT_FILE, remove_context, write_context
 from theorex_lab.project import project_of
-from theorex_lab.text.masking import MASK, mask
+from theorex_lab.text.hints import MASK
+from theorex_lab.text.masking import mask
 from theorex_lab.text.preview import preview
 
 Run = Callable[[object], None]

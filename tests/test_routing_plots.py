@@ -22,7 +22,7 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import load_local_runs
 from theorex_lab.experiments.draw import routing_plots as plots
 from theorex_lab.experiments.draw.explorer import to_png
-from theorex_lab.experiments.draw.routing_plots import describe_choices, draw_matrix, matrix_explorer
+from theorex_lab.experiments.draw.routing_explorer import describe_choices, draw_matrix, matrix_explorer
 from theorex_lab.experiments.scores.costs import (
     MatrixSettings,
     Runs,

@@ -82,10 +82,15 @@ def theorex(ctx: click.Context, /, **_: Any) -> None:
 
 def main() -> NoReturn:
     """Run the command line; exit code 0 ok, 1 failed, 2 wrong usage."""
+    run_command(theorex, "theorex")
+
+
+def run_command(command: click.Command, program: str) -> NoReturn:
+    """Run a command as a program of that name, with what went wrong as a sentence and as an exit code."""
     # click's own parser has not run yet when a usage error is reported, so the flag is looked for by hand.
     as_json = "--json" in sys.argv[1:]
     try:
-        theorex.main(standalone_mode=False, obj={}, prog_name="theorex")
+        command.main(standalone_mode=False, obj={}, prog_name=program)
     except click.UsageError as error:
         error.show()
         if as_json:

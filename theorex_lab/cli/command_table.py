@@ -349,7 +349,6 @@ def _lab() -> CommandGroup:
                 lambda: research.compare,
                 "Compare memories on recorded logs: designs, baselines, your own.",
             ),
-            CommandEntry("bench", "bench", lambda: research.bench, "Measure the toolkit beside its peers."),
             CommandEntry(
                 "tour",
                 "tour",

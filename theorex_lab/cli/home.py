@@ -14,8 +14,8 @@ import click
 from theorex_lab import console
 from theorex_lab.cli import open_lab
 from theorex_lab.clock import to_iso, to_microseconds
-from theorex_lab.console import command, emit, fail, keeps_secrets, named_clock, named_home, printable, tends_project
-from theorex_lab.console.options import agent_option, note
+from theorex_lab.console import command, emit, fail, keeps_secrets, named_clock, named_home, tends_project
+from theorex_lab.console.options import agent_option, note, printable
 from theorex_lab.core.settings import Settings, describe_settings, read_value, save_part, to_camel, to_snake
 from theorex_lab.errors import FilesThere
 from theorex_lab.text.doors import current

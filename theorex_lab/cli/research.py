@@ -1,10 +1,8 @@
-"""Commands of the lab: tune, tour, lab, compare, bench."""
+"""Commands of the lab: tune, tour, lab, compare."""
 
 from __future__ import annotations
 
 import json
-import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -245,40 +243,3 @@ def _problems(compared: Comparison) -> list[str]:
     lines = [f"{log}: nothing was scored; it holds {_NEITHER}" for log in empty]
     counted = "times; counts as nothing given"
     return lines + [f"{trial.design} on {trial.log}: {what} ({times} {counted})" for trial, what, times in failed]
-
-
-# Before numpy is imported: idle threads that wait for work would count as processor time.
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-
-
-@command("bench")
-@click.argument("names", nargs=-1, metavar="[ROW]...")
-@click.option("--rounds", type=click.IntRange(1, 1_000), default=5, help="How often each is measured.")
-@click.option("--scale", type=click.Choice(["1k", "10k", "100k"]), default="10k", help="Rows of data.")
-def bench(names: tuple[str, ...], rounds: int, scale: str) -> None:
-    """Without a ROW all of them. Processor time of ours and of a peer, turn by turn in one run, as a ratio; below 1 ours takes less.
-
-    Each line is printed as it is measured, so that an interrupted run keeps what it has. A row whose
-    peer is not installed is skipped and says what to install. 100k takes many minutes.
-
-    JSON: {machine, lines}
-    """
-    for variable in _THREADS:
-        os.environ.setdefault(variable, "1")
-    from theorex_lab.experiments.bench import table
-
-    picked = table.chosen(names)
-    about = table.machine(table.SCALES[scale], rounds)
-    told: dict[str, Any] = {"machine": about, "lines": []}
-    as_json = bool(given_options().get("as_json"))
-    click.echo(table.HEAD, err=as_json)
-    try:
-        for row in picked:
-            line = table.measure(row, scale=table.SCALES[scale], rounds=rounds)
-            told["lines"].append(line.result())
-            click.echo(str(line), err=as_json)
-    except KeyboardInterrupt:
-        told["error"] = "interrupted"
-    emit(told, f"\n{about}")
-    if "error" in told:
-        sys.exit(1)

@@ -15,6 +15,7 @@ from typing import Any, NoReturn, TypeVar, cast
 import click
 
 from theorex_lab.clock import Clock, FixedClock, SystemClock
+from theorex_lab.console.options import OWN_AGENT, nearest, own_agent, printable
 
 # What every command takes, before its name and after it; `given_options` has them by their names.
 COMMON_OPTIONS: tuple[click.Option, ...] = (
@@ -68,8 +69,6 @@ class CommandGroup(_Merging, click.Group):
         name, *rest = args
         found = self.get_command(ctx, name)
         if found is None and not ctx.resilient_parsing:
-            from theorex_lab.console.options import nearest
-
             near = nearest(name, self.list_commands(ctx))
             all_listed = f"`{ctx.find_root().info_name} commands` lists all"
             ctx.fail(f"No such command {name!r}. The nearest is {near!r}; {all_listed}.")
@@ -104,7 +103,6 @@ def home_command(name: str, about: str, run: Callable[..., tuple[dict[str, Any],
 
     It reads a project; where it names an agent it writes, and `--keep-secrets` is its option too.
     """
-    from theorex_lab.console.options import OWN_AGENT, own_agent
 
     def body(agent: str | None = None, **given: Any) -> None:
         home = open_lab().home
@@ -203,11 +201,6 @@ def write_whole(file: Path, content: bytes, option: str) -> None:
     with writing(file, f"choose another with {option}"):
         file.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(file, content)
-
-
-def printable(text: str) -> str:
-    """The text without control characters, by which it could rule the terminal."""
-    return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text)
 
 
 def one_row(text: str) -> str:

@@ -53,10 +53,13 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return next(iter(difflib.get_close_matches(word, list(known), n=1, cutoff=0)), "")
 
 
+def printable(text: str) -> str:
+    """Return the text without control characters, by which it could rule the terminal."""
+    return "".join(letter if letter.isprintable() or letter in "\n\t" else "?" for letter in text)
+
+
 def note(text: str) -> None:
     """Say something beside the result, on standard error."""
-    from theorex_lab.console import printable
-
     click.echo(printable(f"theorex: {text}"), err=True)
 
 

@@ -95,7 +95,6 @@ def _nothing_at(home: Home, path: Path | None) -> InvalidInput:
 
 
 TRACES, OUTCOMES = "traces", "outcomes"
-TOOL_SESSION = "import:traces"
 Links = dict[str, str]  # by the id of a trace, the event of the outcome that names it
 
 

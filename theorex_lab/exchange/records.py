@@ -13,7 +13,6 @@ from theorex_lab.evolution.outcomes import check_score, outcome_event
 from theorex_lab.exchange import schema
 from theorex_lab.exchange.files import Importing
 from theorex_lab.exchange.flat_files import FlatRecord, without_nulls
-from theorex_lab.exchange.home_files import TOOL_SESSION
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, encode, tells_no_answer
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, check_tags, check_text, new_observation
@@ -22,6 +21,7 @@ from theorex_lab.text.doors import kept_text
 from theorex_lab.text.extract import extract
 
 LABEL_CHARACTERS = 128
+TOOL_SESSION = "import:traces"
 _MODEL_BYTES = 1_024
 _ROW = ("concept_id", "canonical_form", "surface_form", "count")
 

@@ -171,3 +171,9 @@ def _scaled(latency_ms: float, known: Sequence[float]) -> float:
         return 1.0
     shortest, longest = min(known), max(known)
     return (latency_ms - shortest) / (longest - shortest) if longest > shortest else 0.0
+
+
+def query_types(names: Iterable[str]) -> list[str]:
+    """The types among these names, in the order in which they are told apart, unknown ones last."""
+    order = {name: place for place, name in enumerate(QUERY_TYPES)}
+    return sorted(set(names), key=lambda name: (order.get(name, len(order)), name))

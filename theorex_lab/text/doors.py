@@ -6,7 +6,8 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from theorex_lab.text.masking import MASK, mask, masked_value
+from theorex_lab.text.hints import MASK
+from theorex_lab.text.masking import mask, masked_value
 from theorex_lab.text.visible import visible, visible_value
 
 

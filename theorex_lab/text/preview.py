@@ -42,7 +42,8 @@ def _trimmed(value: object, budget: list[int], depth: int) -> object:
             items.append(_trimmed(item, budget, depth + 1))
         return items
     if isinstance(value, dict):
-        from theorex_lab.text.masking import MASK, is_secret_member
+        from theorex_lab.text.hints import MASK
+        from theorex_lab.text.masking import is_secret_member
 
         members: dict[str, object] = {}
         for key, item in value.items():

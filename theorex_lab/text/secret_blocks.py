@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import lru_cache
 
-from theorex_lab.text.masking import MASK
+from theorex_lab.text.hints import MASK
 from theorex_lab.text.secret_tables import pattern
 
 _NEAR_CHARACTERS = 400

@@ -8,7 +8,7 @@ import re
 import string
 
 from theorex_lab.text import secret_tables as tables
-from theorex_lab.text.masking import MASK
+from theorex_lab.text.hints import MASK
 from theorex_lab.text.secret_tables import SECTIONS, compiled, masked, masked_after, pattern, starts, sub_at, words
 
 FORMATS = tuple(tables.entries("formats"))

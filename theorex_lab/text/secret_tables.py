@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
 
-from theorex_lab.text.masking import MASK, Hints
+from theorex_lab.text.hints import MASK, Hints
 from theorex_lab.text.sections import read_sections
 
 SECTIONS = read_sections(__file__, "secrets.txt")

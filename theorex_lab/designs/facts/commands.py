@@ -16,6 +16,7 @@ from theorex_lab.console.options import OWN_AGENT, own_agent
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, STATUSES, notes
 from theorex_lab.designs.facts.facts import check_home
 from theorex_lab.designs.facts.files import Document, self_documents, write_documents
+from theorex_lab.designs.facts.note_view import Note
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
 from theorex_lab.memory.observation import TRUST
@@ -94,7 +95,7 @@ def _notes(home: Home, status: str | None) -> Told:
     return _listed(home, notes.notes_of(home, status))
 
 
-def _listed(home: Home, found: list[notes.Note]) -> Told:
+def _listed(home: Home, found: list[Note]) -> Told:
     alerts = notes.alerts(home)
     rows = [f"{note.id}  {note.status}  {note.category}: {one_row(note.text)}" for note in found] or ["no notes"]
     return {"notes": [note.to_dict() for note in found], "alerts": alerts}, "\n".join([*rows, *alerts])

@@ -88,7 +88,7 @@ def _export_tree(home: Home, searcher: object, folder: Path, *, agent: str | Non
 def _views() -> Sequence[type[View]]:
     from theorex_lab.designs.facts.channels import Channels
     from theorex_lab.designs.facts.facts import Facts
-    from theorex_lab.designs.facts.notes import Notes
+    from theorex_lab.designs.facts.note_view import Notes
 
     return [Facts, Channels, Notes]
 

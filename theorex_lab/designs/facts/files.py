@@ -13,7 +13,8 @@ from pathlib import Path
 
 from theorex_lab.designs.facts import KINDS, notes
 from theorex_lab.designs.facts.facts import Fact, facts_of
-from theorex_lab.designs.facts.notes import Note, notes_of
+from theorex_lab.designs.facts.note_view import Note
+from theorex_lab.designs.facts.notes import notes_of
 from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.designs.facts.summaries import local_day, summary
 from theorex_lab.exchange.files import Exported, portable

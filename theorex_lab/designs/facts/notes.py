@@ -4,25 +4,21 @@ Beside them, pairs of active facts that nobody has noted yet and that may not ho
 MEMORY.md and SOUL.md are lines that were chosen to be known always, a person's or an agent's own, or promoted facts.
 """
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
-from theorex_lab.clock import to_iso
 from theorex_lab.design import Face
 from theorex_lab.designs.facts import NOTE_CATEGORIES, STATUSES, items, writing
 from theorex_lab.designs.facts.facts import Fact, fact_by_id, facts_of
+from theorex_lab.designs.facts.note_view import TENSION, Note, Notes, next_id, tension_event
 from theorex_lab.designs.facts.pairs import SharedWords, contradiction, normal_form
 from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
-from theorex_lab.journal.columns import Names, Strings, Table
-from theorex_lab.journal.event import Body, Event, new_event
-from theorex_lab.journal.view import View
+from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.observation import TRUST
 
-TENSION = "tension"
 # What a verdict makes of a note. `accept` and `reject` are for tensions; `promote` and `resolve` for the others.
 VERDICTS = {
     "promote": "promoted", "resolve": "resolved", "accept": "resolved", "reject": "resolved", "archive": "archived",
@@ -31,72 +27,11 @@ _LOOKED_AT = 20  # open notes that a new one is compared with
 _REPEATS_ABOVE = 0.7  # Jaccard likeness of their words
 
 
-class Note(NamedTuple):
-    """A note. category: friction, surprise, quality or tension.  status: one of `STATUSES`.  facts: that a tension is of.
-
-    fact: what it was promoted to, or what a tension was resolved for.  at, reviewed_at: µs UTC, 0 where it is pending.
-    """
-
-    id: str
-    text: str
-    category: str
-    status: str
-    facts: tuple[str, ...]
-    fact: str
-    source: str
-    at: int
-    reviewed_at: int
-    event_id: str
-    project: str
-    agent: str
-
-    def to_dict(self) -> dict[str, Any]:
-        """The note in the members of Engram's files, with those that they lack; times as ISO."""
-        told = {TENSION: self.text, "factRefs": [*self.facts]} if self.facts else {"observation": self.text}
-        return {
-            "id": self.id, **told, "category": self.category, "status": self.status, "fact": self.fact or None,
-            "createdAt": to_iso(self.at), "updatedAt": to_iso(self.reviewed_at or self.at), "trust": self.source,
-            "project": self.project, "agent": self.agent, "event": self.event_id}  # fmt: skip
-
-
 class Noted(NamedTuple):
     """What became of a note: its id and '', or '' and the id of the open one that it repeats."""
 
     id: str
     repeats: str = ""
-
-
-class Notes(View):
-    """A row a note: status (a place in `STATUSES`), reviewed_at (µs), fact (a number of `facts`); written: its event as JSON."""
-
-    name = "notes"
-    code = 1
-    kinds = ("friction_noted", "tension_noted", "note_reviewed")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ids, self.facts, self.written = Names(), Names(), Strings()
-        self.notes = Table(status="i1", reviewed_at="i8", fact="i4")
-
-    def fold(self, events: Sequence[Event]) -> None:
-        """Take in notes, and what became of them."""
-        for event in events:
-            body, row = event.body, self.ids.find(event.body["note_id"])
-            if event.kind == "note_reviewed" and row is not None:
-                at, status = 0 if body["undo"] else event.at, STATUSES.index(body["status"])
-                self.notes.put(row, status=status, reviewed_at=at, fact=self.facts.number(body["fact"]))
-            elif event.kind != "note_reviewed" and row is None:
-                self.ids.number(body["note_id"])
-                self.notes.add(fact=self.facts.number(""))
-                self.written.append(json.dumps([event.at, event.id, event.agent, body]))
-
-    def note(self, row: int) -> Note:
-        """The note in a row."""
-        (at, event_id, agent, body), about = json.loads(self.written[row]), self.notes
-        category, facts = body.get("category", TENSION), tuple(body.get("facts", ()))
-        return Note(
-            self.ids[row], body["text"], category, STATUSES[about["status"][row]], facts, self.facts[about["fact"][row]],
-            body["source"], at, about["reviewed_at"][row].item(), event_id, body.get("project", ""), agent)  # fmt: skip
 
 
 def notes_of(home: Home, status: str | None = None, *, tensions: bool | None = None) -> list[Note]:
@@ -153,21 +88,6 @@ def note_tension(home: Home, first: str, second: str, text: str = "", *, source:
             return Noted("", repeated)
         append(event := tension_event(home, [first, second], lineage=[fact.event_id for fact in facts], **given))
     return Noted(event.body["note_id"])
-
-
-def tension_event(home: Home, facts: Sequence[str], *, at: int, agent: str, source: str, lineage: Sequence[str],
-                  text: str = "") -> Event:  # fmt: skip
-    """The event of a tension between facts, under the next free id; to be made and appended inside `journal.exclusive`."""
-    body: Body = {"text": text or f"{', '.join(facts)} may not hold side by side", "facts": [*facts], "source": source}
-    body |= {"note_id": next_id(home, TENSION), "project": home.project}
-    return new_event("tension_noted", body, agent=agent, at=at, lineage=lineage)
-
-
-def next_id(home: Home, prefix: str) -> str:
-    """The next free id of `obs` or `tension`; inside `journal.exclusive` nobody else takes it."""
-    with home.views.reading(Notes) as view:
-        taken = [note_id.rpartition("-")[2] for note_id in view.ids if note_id.startswith(f"{prefix}-")]
-    return f"{prefix}-{max(map(int, taken), default=0) + 1:04d}"
 
 
 def review(home: Home, note_id: str, verdict: str, *, entity: str = "", abstraction: str = "pattern",

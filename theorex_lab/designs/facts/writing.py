@@ -13,6 +13,7 @@ from theorex_lab.clock import to_iso
 from theorex_lab.design import Face
 from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, statements, superseding
 from theorex_lab.designs.facts.facts import Facts, fact_by_id, form_number
+from theorex_lab.designs.facts.note_view import tension_event
 from theorex_lab.designs.facts.pairs import CONTRADICTS, contradiction, likeness, same_fact, signed_tokens
 from theorex_lab.designs.facts.settings import FactSettings, fact_settings
 from theorex_lab.errors import InvalidInput
@@ -100,8 +101,6 @@ def write_fact(home: Home, new: NewFact, *, semantic: bool = True) -> Wrote:
         if found.action == "superseded":
             _replace(view, append, found.of, fact_id, "it was written in their place", at, fact.id)
         elif found.action == "tension":
-            from theorex_lab.designs.facts.notes import tension_event
-
             place, facts = home.in_project(new.project), [*found.of, fact_id]
             noted = tension_event(place, facts, at=at, agent=new.agent, source=body["source"], lineage=[fact.id])
             append(noted)

@@ -1,7 +1,7 @@
 """Pictures of a comparison of memories."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 from matplotlib.axes import Axes
 
@@ -9,8 +9,6 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import Case, ReviewVerdict
 from theorex_lab.evolution.failure_signs import RunStep, read_run
 from theorex_lab.experiments.draw import axes
-from theorex_lab.experiments.replay.sessions import SessionReplay
-from theorex_lab.experiments.scores.compare import Comparison
 from theorex_lab.memory.intervals import bootstrap_means
 from theorex_lab.text.line import one_line
 
@@ -21,7 +19,48 @@ WORDS = {
 _FIRST = ("mean", "evidence_recall", "answer_words")
 
 
-def plot_comparison(compared: Comparison, *, score: str = "", mode: str = "inject", ax: Axes | None = None) -> Axes:
+class ComparedMemories(Protocol):
+    """What a picture needs of a comparison, see `Comparison`."""
+
+    @property
+    def cells(self) -> Sequence[tuple[str, str, int, str]]:
+        """What was scored: design, mode, budget, score."""
+
+    @property
+    def designs(self) -> Sequence[str]:
+        """The memories by name."""
+
+    @property
+    def logs(self) -> Sequence[str]:
+        """The logs by name."""
+
+    @property
+    def plan(self) -> Any:
+        """What was asked, among it the budgets."""
+
+    def value(self, design: str, mode: str, budget: int, score: str) -> Any:
+        """Return a mean with its interval."""
+
+
+class ReplayedSessions(Protocol):
+    """What a picture needs of replayed sessions, see `SessionReplay`."""
+
+    @property
+    def frame(self) -> Any:
+        """A row a session."""
+
+    @property
+    def design(self) -> str:
+        """The memory by name."""
+
+    @property
+    def tokens(self) -> int:
+        """The budget of a context."""
+
+
+def plot_comparison(
+    compared: ComparedMemories, *, score: str = "", mode: str = "inject", ax: Axes | None = None
+) -> Axes:
     """Draw a score against the tokens given for it, a line for each design, with 95 % intervals; returns the Axes.
 
     score: '' is the first of mean, evidence_recall, answer_words that was scored.  mode: inject or retrieve. Raises
@@ -52,7 +91,7 @@ def plot_comparison(compared: Comparison, *, score: str = "", mode: str = "injec
                             title=f"{', '.join(compared.logs[:3])}: what a context was worth")  # fmt: skip
 
 
-def plot_sessions(replayed: SessionReplay, *, ax: Axes | None = None) -> Axes:
+def plot_sessions(replayed: ReplayedSessions, *, ax: Axes | None = None) -> Axes:
     """Draw, session by session, the share of the needed files that the context named, beside the files touched last.
 
     A line is the mean of all sessions up to there; a mark is a session.

@@ -23,7 +23,7 @@ from theorex_lab.lab import DEFAULT_HOME, Lab
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, EvidenceTable, evidence_view
 from theorex_lab.memory.rows import Rows
 from theorex_lab.routing.cascade import cascade_of
-from theorex_lab.routing.confidence import QUERY_TYPES, Cell, MatrixResult, best, cheapest, matrix, near_best
+from theorex_lab.routing.confidence import Cell, MatrixResult, best, cheapest, matrix, near_best, query_types
 from theorex_lab.routing.heuristic import classify
 
 if TYPE_CHECKING:
@@ -207,12 +207,6 @@ class Runs:
         kinds, models = query_types(cell.query_type for cell in cells), self.settings.models
         found = {kind: best(cells, kind, models, **how) for kind in kinds}
         return {kind: cell.model if cell else None for kind, cell in found.items()}
-
-
-def query_types(names: Iterable[str]) -> list[str]:
-    """The types among these names, in the order in which they are told apart, unknown ones last."""
-    order = {name: place for place, name in enumerate(QUERY_TYPES)}
-    return sorted(set(names), key=lambda name: (order.get(name, len(order)), name))
 
 
 def local_runs(recorded: LocalRuns | None = None) -> Runs:

@@ -9,9 +9,9 @@ from typing import NamedTuple
 from theorex_lab.journal.event import RAW_KINDS, Event, encode, new_event, segment_of
 from theorex_lab.journal.files import told
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, read_segment, stub, write_segment
-from theorex_lab.journal.sqlite.connection import damaged
+from theorex_lab.journal.sqlite.connection import COLUMNS, checksum, damaged
 from theorex_lab.journal.sqlite.erase import compact
-from theorex_lab.journal.sqlite.store import COLUMNS, SqliteJournal, checksum, insert
+from theorex_lab.journal.sqlite.store import SqliteJournal, insert
 
 SEGMENT_EVENTS = 10_000
 _RAW = ", ".join(f"'{kind}'" for kind in RAW_KINDS)

@@ -10,8 +10,7 @@ from typing import Any
 
 from theorex_lab.journal.event import RAW_KINDS, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, check_segment
-from theorex_lab.journal.sqlite.connection import WAYS_OUT, connect_as_allowed
-from theorex_lab.journal.sqlite.store import COLUMNS, checksum
+from theorex_lab.journal.sqlite.connection import COLUMNS, WAYS_OUT, checksum, connect_as_allowed
 
 _MOST_PROBLEMS = 20
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+import zlib
 from contextlib import contextmanager
 
 from theorex_lab.errors import AlreadyThere, CorruptJournal, StorageError
@@ -18,12 +19,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BUSY_TIMEOUT_SECONDS = 60.0
+COLUMNS = "seq, id, at, agent, session, kind, lineage, body"  # of an event, as it is stored; `crc` comes after them
 LOG_HEADER_BYTES = 32  # of a write-ahead log, before its first frame
 WAYS_OUT = "put a backup back with `theorex restore FILE`, or keep what is sound with `theorex home salvage`"
 _SWITCH_WAIT_SECONDS = 0.005
 _UNKNOWN_OUTCOME = "the commit failed"
 _ROLLED_BACK = "the transaction was rolled back"
 _PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-~:")  # of a file URI
+
+
+def checksum(*fields: object) -> int:
+    """Return the CRC-32 over the columns of one stored row, `id` to `body`.
+
+    `verify` compares it, so that silent damage to the file is found.
+    """
+    return zlib.crc32("\x1f".join(map(str, fields)).encode())
 
 
 def connect(path: str | Path) -> sqlite3.Connection:

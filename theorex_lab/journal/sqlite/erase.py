@@ -13,7 +13,8 @@ from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.journal.event import RAW_KINDS, encode, new_event, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, Segments
 from theorex_lab.journal.sqlite import connection as connections
-from theorex_lab.journal.sqlite.store import SqliteJournal, checksum, insert
+from theorex_lab.journal.sqlite.connection import checksum
+from theorex_lab.journal.sqlite.store import SqliteJournal, insert
 
 _RETRY_SECONDS = 0.01
 _BUSY = "another process is reading, or writing, for longer than this one could wait; close it"

@@ -14,10 +14,10 @@ from theorex_lab.journal.event import RAW_KINDS, new_event, segment_of
 from theorex_lab.journal.files import FOLDER_MODE, write_atomically
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, body_hashes
 from theorex_lab.journal.sqlite.check import check_rows
-from theorex_lab.journal.sqlite.connection import explained, log_size
+from theorex_lab.journal.sqlite.connection import COLUMNS, checksum, explained, log_size
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, newest_snapshot
 from theorex_lab.journal.sqlite.replace import make_database, put_in_place, replacing
-from theorex_lab.journal.sqlite.store import COLUMNS, SqliteJournal, checksum, insert
+from theorex_lab.journal.sqlite.store import SqliteJournal, insert
 
 Gap = tuple[int, int]  # the first and the last seq that are lost
 Row = tuple[Any, ...]  # seq to crc

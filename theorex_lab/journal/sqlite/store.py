@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-import zlib
 from _thread import RLock, allocate_lock
 from _thread import _local as local  # `threading` has them from here, and would cost every hook 1 ms
 from contextlib import contextmanager
@@ -19,7 +18,7 @@ from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
 from theorex_lab.journal.base import Journal, check_time, is_wanted
 from theorex_lab.journal.event import RAW_KINDS, VERSIONS, Body, Event, check_event, encode, readable, segment_of
 from theorex_lab.journal.sqlite import connection as connections
-from theorex_lab.journal.sqlite.connection import damaged, explained, transaction
+from theorex_lab.journal.sqlite.connection import COLUMNS, checksum, damaged, explained, transaction
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE, check_file, create, newest_snapshot, refuse_unfinished
 
 TYPE_CHECKING = False  # what type checkers take for true
@@ -36,13 +35,7 @@ APPLICATION_ID = 0x7E0_4E3  # marks the file as ours, so that a foreign database
 SCHEMA_VERSION = 1
 _PAGE_ROWS = 5_000
 
-COLUMNS = "seq, id, at, agent, session, kind, lineage, body"
 INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-
-
-def checksum(*fields: object) -> int:
-    """CRC-32 over the columns of one stored row, `id` to `body`; `verify` compares it, so that silent damage to the file is found."""
-    return zlib.crc32("\x1f".join(map(str, fields)).encode())
 
 
 class SqliteJournal(Journal):
