@@ -32,6 +32,8 @@ SECRET = "the launch code is 4711"
 
 def raw(number: int, *, session: str = "s", kind: str = "tool_used", day: int = -10, text: str = "") -> Event:
     body = {"tool": "Bash", "input": f"run {number}", "response": text or "x" * 200, "source": "tool"}
+    if kind == "prompt":
+        body["text"] = f"run {number}"
     return new_event(kind, body, agent="main", session=session, at=NOW + day * DAY + number)
 
 

@@ -200,7 +200,7 @@ def with_bad(lab: Lab) -> str:
 def test_commands_name_what_is_set_aside_until_it_is_erased(lab: Lab, with_bad: str, run: Run, tmp_path: Path) -> None:
     told = {
         "seq": 2, "id": with_bad, "kind": "pinned",
-        "why": "the field 'undo' is missing; allowed is true or false", "do": f"theorex erase {with_bad}",
+        "why": "the field 'item' is missing; allowed is a text that is not empty", "do": f"theorex erase {with_bad}",
     }  # fmt: skip
     for command in (("status",), ("verify",), ("home", "salvage")):
         assert run(*command, "--json").json["bad_events"] == [told], command

@@ -93,6 +93,8 @@ class Tasks(View):
             if event.kind == ERASURE:
                 erased.update(event.body["ids"])
             elif event.kind == "task_submitted":
+                if self.ids.find(event.body["task_id"]) is not None:
+                    continue
                 self.ids.number(event.body["task_id"])
                 self.tasks.add(to=self.agents.number(event.body["to"]), seq=event.seq, step_seq=event.seq)
             else:

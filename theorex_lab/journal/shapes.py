@@ -16,8 +16,6 @@ first body of its kind is checked.
 
 from __future__ import annotations
 
-from operator import itemgetter
-
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,6 +31,7 @@ _INFINITE = float("inf")
 _BY_TYPE: dict[Any, str] = {str: "a text", bool: "true or false", None: "null"}
 _IN_WORDS: dict[Any, str] = {**_BY_TYPE, int: "a whole number of 64 bits", float: "a finite number", object: "any JSON"}
 _SHOWN_CHARACTERS = 60
+_MOST_KEPT = 1_000  # forms, or texts, that a check keeps in memory
 
 
 class Rule:
@@ -121,25 +120,24 @@ def body_check(fields: dict[str, Shape]) -> Callable[[Any], str]:
     >>> check({"text": "TTL", "tags": [1]})
     "the field 'tags[0]' is 1; allowed is a text"
     """
-    plain = [name for name, shape in fields.items() if _is_plain(name, shape)]
-    # With one name alone `itemgetter` gives no tuple.
-    values_of = itemgetter(*plain, plain[0]) if plain else None
-    members = {name: shape for name, shape in fields.items() if name not in plain}
-    check_others = _members_check(members)
-    check_plain = _members_check({name: fields[name] for name in plain})
-    sound: set[tuple[type, ...]] = set()
+    check_whole = _members_check(fields)
+    shapes = {name.removesuffix("?"): shape for name, shape in fields.items()}
+    checks = {name: _check_of(shape) for name, shape in shapes.items() if not _is_plain(shape)}
+    # By the names and types of members that were sound once: the checks of those whose types do not tell all.
+    plans: dict[tuple[tuple[str, ...], tuple[type, ...]], list[tuple[str, Check]]] = {}
 
     def check(body: Any) -> str:
-        if values_of is not None:
-            try:
-                types = tuple(map(type, values_of(body)))
-            except KeyError:
-                return check_plain(body, "")
-            if types not in sound:
-                if problem := check_plain(body, ""):
-                    return problem
-                sound.add(types)
-        return check_others(body, "")
+        form = tuple(body), tuple(map(type, body.values()))
+        plan = plans.get(form)
+        if plan is None:
+            problem = check_whole(body, "")
+            if not problem and len(plans) < _MOST_KEPT:
+                plans[form] = [(name, checks[name]) for name in form[0] if name in checks]
+            return problem
+        for name, check_one in plan:
+            if problem := check_one(body[name], name):
+                return problem
+        return ""
 
     return check
 
@@ -163,12 +161,10 @@ def shape_text(shape: Shape) -> str:
     return _IN_WORDS[shape]
 
 
-def _is_plain(name: str, shape: Shape) -> bool:
-    """Whether the type of a member tells all."""
+def _is_plain(shape: Shape) -> bool:
+    """Whether the type of a value tells all."""
     shapes = shape if isinstance(shape, tuple) else (shape,)
-    if name.endswith("?"):
-        return False
-    return all(not isinstance(one, list | dict | Rule | Row) and one in _BY_TYPE for one in shapes)
+    return all(not isinstance(one, list | dict | Rule | Row) and (one in _BY_TYPE or one is object) for one in shapes)
 
 
 def _check_of(shape: Shape) -> Check:
@@ -233,10 +229,16 @@ def _nothing_wrong(_value: Any, _place: str) -> str:
 def _rule_check(rule: Rule) -> Check:
     check_shape = _check_of(rule.shape)
     test = rule.test
+    # Texts that passed once: names of sources, projects and the like come again and again.
+    sound: set[str] = set()
 
     def check(value: Any, place: str) -> str:
+        if type(value) is str and value in sound:
+            return ""
         if check_shape(value, place) or not test(value):
             return _wrong(value, place, rule)
+        if type(value) is str and len(value) <= _SHOWN_CHARACTERS and len(sound) < _MOST_KEPT:
+            sound.add(value)
         return ""
 
     return check
@@ -269,8 +271,8 @@ def _list_check(shape: Shape) -> Check:
         if plain is not None and plain.issuperset(map(type, values)):
             return ""
         for number, value in enumerate(values):
-            if problem := check_one(value, f"{place}[{number}]"):
-                return problem
+            if check_one(value, place):
+                return check_one(value, f"{place}[{number}]")
         return ""
 
     return check
@@ -278,15 +280,26 @@ def _list_check(shape: Shape) -> Check:
 
 def _row_check(row: Row) -> Check:
     checks = [_check_of(shape) for shape in row.shapes]
+    # The places whose types do not tell all, and the types of rows that were sound once.
+    deep = [(number, checks[number]) for number, shape in enumerate(row.shapes) if not _is_plain(shape)]
+    sound: set[tuple[type, ...]] = set()
 
     def check(values: Any, place: str) -> str:
         if type(values) is not list and type(values) is not tuple:
             return _wrong(values, place, row)
+        types = tuple(map(type, values))
+        if types in sound:
+            for number, check_one in deep:
+                if check_one(values[number], place):
+                    return check_one(values[number], f"{place}[{number}]")
+            return ""
         if len(values) < len(checks):
             return _wrong(values, place, row)
         for number, (check_one, value) in enumerate(zip(checks, values, strict=False)):
             if problem := check_one(value, f"{place}[{number}]"):
                 return problem
+        if len(sound) < _MOST_KEPT:
+            sound.add(types)
         return ""
 
     return check

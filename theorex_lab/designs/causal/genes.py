@@ -362,7 +362,7 @@ def distill(home: Home, *, agent: str = "main") -> Asset | None:
     read = home.journal.read(seqs=good)
     here = [event for event in read if event.at > last and event.body.get("project", "") == project]
     signals = [set(map(trimmed, event.body["signal"]["signals"])) for event in here]
-    used = [genes.get((event.body["gene"] or {}).get("id"), {}) for event in here]
+    used = [genes.get((event.body.get("gene") or {}).get("id"), {}) for event in here]
     steps = _shared(texts_in(gene, "strategy") for gene in used)[:_MOST_STEPS]
     matched = [signal for signal in _shared(signals) if _is_word(signal)][:_MOST_TEXTS]
     if len(here) < _FEWEST or not (matched and steps):
