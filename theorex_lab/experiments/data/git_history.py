@@ -26,6 +26,7 @@ from typing import Literal, NamedTuple
 from theorex_lab.clock import EARLIEST, LATEST
 from theorex_lab.errors import InvalidInput
 from theorex_lab.processes import Finished, find_program, plain_variables, run_program
+from theorex_lab.text.paths import kept_path
 
 MICROSECONDS_PER_SECOND = 1_000_000
 _RENAME_CANDIDATES = 1_000  # of a commit; beyond them only files that kept their content are followed
@@ -85,7 +86,7 @@ def git_commits(path: str | Path, limit: int | None = None, *, names: Literal["h
     """The commits of the repository's current branch, oldest first, merges left out; the last `limit` of them.
 
     Statuses are git's letters: A added, M modified, D deleted, R renamed, T another type. A path whose bytes are no UTF-8
-    has them as \\xNN. A time that is none, or outside of the years 1 to 9999, is that of the commits before. Of the oldest
+    is in the form in which events keep it. A time that is none, or outside of the years 1 to 9999, is that of the commits before. Of the oldest
     commits of a shallow clone it is not known what they touched; they have no files.
 
     Args:
@@ -566,7 +567,7 @@ class _Lives:
 
 
 def _text(path: bytes) -> str:
-    return path.decode("utf-8", "backslashreplace")
+    return kept_path(path.decode("utf-8", "surrogateescape"))
 
 
 def _commit(commit: _Commit, lives: _Lives, names: str) -> Commit:
