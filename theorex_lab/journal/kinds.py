@@ -68,7 +68,8 @@ KINDS = {
     ),
     "tool_used": Kind(
         2,
-        "a tool call of an agent: name, previews of input and response, ok, paths, command, project",
+        "a tool call of an agent: name, previews of input and response, ok, paths, command,"
+        " where it began or what it moved, project",
         {
             "tool": str,
             "source": SOURCE,
@@ -77,6 +78,8 @@ KINDS = {
             "ok?": (bool, None),
             "command?": str,
             "paths?": {"read?": [str], "edited?": [str]},
+            "folder?": str,
+            "moves?": [[str]],
             "project?": PROJECT,
             "trace_id?": str,
             "subagent?": bool,

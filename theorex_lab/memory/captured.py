@@ -29,6 +29,8 @@ _PATH_MEMBERS, _COMMAND_MEMBERS = ("file_path", "path", "notebook_path"), ("comm
 _SHELLS = frozenset((
     "bash bashtool exec execcommand executecommand localshell powershell runcommand runshellcommand runterminalcmd "
     "runinterminal shell shellcommand terminal").split())  # fmt: skip
+# What is in commands that move, remove, bring back or make files or folders.
+_MOVING = ("mv", "rm", "unlink", "rimraf", "trash", "mkdir", "git", "ove", "ren", "Ren", "del", "erase", "rd ")
 _EXIT_CODES = ("exit_code", "exitCode", "returnCode", "return_code", "returncode")
 _DONE = frozenset({"ok", "success", "succeeded", "completed", "complete", "done", "finished"})
 _FAILED = frozenset("error failed failure cancelled canceled interrupted killed timeout timed_out".split())
@@ -75,7 +77,7 @@ def tool_used(event: HookEvent, place: Place | None = None) -> Body:
     texts = {"input": preview(given, INPUT_CHARACTERS), "response": preview(response, RESPONSE_CHARACTERS)}
     did = {"ok": succeeded(event), "paths": _paths(name, given, place), "command": _command(name, given, place)}
     started_for = {"trace_id": trace_id} if trace_id else {}
-    moved = _moved(name, given, place)
+    moved = _moved(name, given, did["command"], place)
     return {"tool": name, **texts, "source": "tool", **did, **moved, "project": place.project, **started_for}
 
 
@@ -138,15 +140,16 @@ def _named(tool: str, given: object) -> list[object]:
     return named
 
 
-def _moved(tool: str, given: object, place: Place) -> Body:
-    """What tells of files that a tool moved or removed: of a command the folder that it began in, from the project's root;
-    of a patch [old path, new path] each, '' for a file that it deletes.
+def _moved(tool: str, given: object, command: str, place: Place) -> Body:
+    """What tells of files that a tool moved or removed: of a command that may do so the folder that it began in, from the
+    project's root; of a patch [old path, new path] each, '' for a file that it deletes.
     """
     from theorex_lab.journal.event import tool_key
 
     key = tool_key(tool)
     if key in _SHELLS:
-        is_inside = bool(place.root) and f"{place.real}/".startswith(f"{place.root}/")
+        may_move = any(verb in command for verb in _MOVING)
+        is_inside = may_move and bool(place.root) and f"{place.real}/".startswith(f"{place.root}/")
         return {"folder": place.real[len(place.root) :].strip("/")} if is_inside else {}
     if key != "applypatch":
         return {}

@@ -20,6 +20,7 @@ from theorex_lab.experiments.data.git_repository import (
     children_first,
     read_changes,
 )
+from theorex_lab.text.paths import kept_path
 
 __all__ = ["Commit", "NoRepository", "git_commits"]
 
@@ -43,7 +44,7 @@ def git_commits(path: str | Path, limit: int | None = None, *, names: Literal["h
     """The commits of the repository's current branch, oldest first, merges left out; the last `limit` of them.
 
     Statuses are git's letters: A added, M modified, D deleted, R renamed, T another type. A path whose bytes are no UTF-8
-    has them as \\xNN. A time that is none, or outside of the years 1 to 9999, is that of the commits before. Of the oldest
+    is in the form in which events keep it. A time that is none, or outside of the years 1 to 9999, is that of the commits before. Of the oldest
     commits of a shallow clone it is not known what they touched; they have no files.
 
     Args:
@@ -182,7 +183,7 @@ class _Lives:
 
 
 def _text(path: bytes) -> str:
-    return path.decode("utf-8", "backslashreplace")
+    return kept_path(path.decode("utf-8", "surrogateescape"))
 
 
 def _commit(commit: StoredCommit, lives: _Lives, names: str) -> Commit:

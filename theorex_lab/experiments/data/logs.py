@@ -27,7 +27,7 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.captured import BODIES
 from theorex_lab.memory.observation import DEFAULT_TYPE, Entry, new_observation
 from theorex_lab.text.doors import door
-from theorex_lab.text.paths import project_path
+from theorex_lab.text.paths import is_project_path
 
 Given = Mapping[str, Any]  # what a hook was given
 Parts = Iterable[tuple[str, Callable[[], Log]]]  # the name of each log, and what makes it
@@ -130,7 +130,7 @@ class Recorder:
         body.pop("trace_id", None)  # of the process that reads the set
         if reads or edits:
             uses = {"read": reads, "edited": edits}
-            body["paths"] = {use: list(filter(None, map(project_path, paths))) for use, paths in uses.items()}
+            body["paths"] = {use: list(filter(is_project_path, paths)) for use, paths in uses.items()}
         self._add(key, new_event(kind, body, agent=agent, session=session, at=at))
 
     def _add(self, key: object, event: Event) -> None:
