@@ -75,9 +75,10 @@ def tool_used(event: HookEvent, place: Place | None = None) -> Body:
     name = preview(event.get("tool_name"), TOOL_CHARACTERS)
     trace_id = _trace_id()
     texts = {"input": preview(given, INPUT_CHARACTERS), "response": preview(response, RESPONSE_CHARACTERS)}
-    did = {"ok": succeeded(event), "paths": _paths(name, given, place), "command": _command(name, given, place)}
+    command = _command(name, given, place)
+    did = {"ok": succeeded(event), "paths": _paths(name, given, place), "command": command}
     started_for = {"trace_id": trace_id} if trace_id else {}
-    moved = _moved(name, given, did["command"], place)
+    moved = _moved(name, given, command, place)
     return {"tool": name, **texts, "source": "tool", **did, **moved, "project": place.project, **started_for}
 
 
