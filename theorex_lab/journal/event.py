@@ -73,6 +73,7 @@ def _tool_without_result(body: Body) -> Body:
     return {**body, "ok": None, "paths": paths, "command": "", "project": ""}
 
 
+_OF_NO_PROJECT_YET = "-00000000"  # as `identity.unseen_project` ends
 # How this toolkit said, before attempts were marked, that no answer came from a language model.
 _NO_ANSWER = _SECTIONS["no answer"].replace("\n", "")
 
@@ -189,6 +190,8 @@ def new_event(kind: str, body: Body, *, agent: str, at: int, session: str = "", 
         raise InvalidInput(f"got the event kind {kind!r}; allowed are {', '.join(sorted(VERSIONS))}")
     who = check_agent(agent), check_session(session)
     content = {"v": VERSIONS[kind], **visible_value(body)}
+    if str(content.get("project", "")).endswith(_OF_NO_PROJECT_YET):
+        content["project"] = ""
     return Event(0, event_id or new_event_id(at), at, *who, kind, tuple(lineage), content)
 
 
