@@ -94,17 +94,43 @@ def test_a_tour_repeats_itself(repository: Path) -> None:
     assert {**one, "seconds": 0} == {**other, "seconds": 0}
 
 
-@pytest.mark.parametrize("commits", [0, 29])
-def test_a_short_history_gives_way_to_the_simulation_and_says_so(tmp_path: Path, commits: int) -> None:
-    history = history_of(_repository(tmp_path / "young", commits))
+def test_a_short_history_gives_way_to_the_simulation_and_says_so(tmp_path: Path) -> None:
+    history = history_of(_repository(tmp_path / "young", 29))
     assert history.source.startswith("simulation, since")
     assert "not recorded work" in history.source
     assert len(history.lived.events) > 1_000
 
 
-def test_no_repository_and_no_folder(tmp_path: Path) -> None:
+def test_an_empty_repository_is_an_error_and_no_simulation(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    empty = _repository(tmp_path / "empty", 0)
+    with pytest.raises(InvalidInput, match="has no commit"):
+        history_of(empty)
+    monkeypatch.chdir(empty)
+    with pytest.raises(InvalidInput, match="has no commit"):
+        history_of()
+    code, result = _run(["tour", "--repo", str(empty), "--json"], monkeypatch, capsys)
+    assert code != 0
+    assert "has no commit" in result["error"]
+    assert list(empty.glob("*.html")) == []
+
+
+def test_a_repository_that_cannot_be_read_is_an_error_and_no_simulation(tmp_path: Path, monkeypatch: Any) -> None:
+    broken = _repository(tmp_path / "broken", 3)
+    (broken / ".git" / "HEAD").write_text("?")
+    with pytest.raises(InvalidInput, match="cannot read"):
+        history_of(broken)
+    monkeypatch.chdir(broken)
+    with pytest.raises(InvalidInput, match="cannot read"):
+        history_of()
+
+
+def test_no_repository_and_no_folder(tmp_path: Path, monkeypatch: Any) -> None:
     (tmp_path / "plain").mkdir()
-    assert "simulation, since" in history_of(tmp_path / "plain").source
+    with pytest.raises(InvalidInput, match="lies in no git repository"):
+        history_of(tmp_path / "plain")
+    with monkeypatch.context() as elsewhere:
+        elsewhere.chdir(tmp_path / "plain")
+        assert history_of().source.startswith("simulation, since got the folder '.', which lies in no git repository")
     with pytest.raises(InvalidInput, match="no folder"):
         history_of(tmp_path / "nowhere")
     with pytest.raises(InvalidInput, match="do not exist"):

@@ -86,15 +86,16 @@ def _law_at(place: str) -> Law:
 
 
 @command("tour")
-@click.option("--repo", metavar="PATH", default=".", help="A git repository; default: the one you stand in.")
+@click.option("--repo", metavar="PATH", help="A git repository; default: the one you stand in.")
 @click.option("--transcripts", metavar="PATH", help="Sessions of coding agents, a file or folder, in its place.")
 @click.option("--output", metavar="F", default="tour.html", help="The page that is written.")
 @SEED
-def tour(repo: str, transcripts: str | None, output: str, seed: int) -> None:
+def tour(repo: str | None, transcripts: str | None, output: str, seed: int) -> None:
     """Shows what the next session would be given of a history, and what such a context was worth: the share of the files
     needed next that it would have named, beside the files touched last and nothing.
 
-    A repository with fewer than 30 commits gives way to a simulation, and it says so. Your own home is not touched.
+    A repository with fewer than 30 commits gives way to a simulation, and it says so; without --repo also a folder that
+    lies in none. One that is empty or cannot be read is an error. Your own home is not touched.
 
     JSON: {source, law, params, scores, advice, concepts, tiers, context_tokens, figure, seconds, page, …}
     """
@@ -102,7 +103,12 @@ def tour(repo: str, transcripts: str | None, output: str, seed: int) -> None:
     from theorex_lab.experiments.tour import run_tour
 
     sessions, now = Path(transcripts).expanduser() if transcripts else None, given_options().get("now")
-    found = run_tour(Path(repo), transcripts=sessions, now=to_microseconds(now) if now else None, seed=seed)
+    found = run_tour(
+        Path(repo) if repo is not None else None,
+        transcripts=sessions,
+        now=to_microseconds(now) if now else None,
+        seed=seed,
+    )
     file = Path(output)
     write_whole(file, found.html.encode(), "--output")
     text = [

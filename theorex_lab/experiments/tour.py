@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 from theorex_lab.clock import FixedClock, to_iso
 from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
+from theorex_lab.experiments.data.git_history import NoRepository, git_commits
 from theorex_lab.experiments.data.log_sets.runs import record_commits
 from theorex_lab.experiments.data.logs import load_logs, part
 from theorex_lab.experiments.data.sources import describe_source, packaged
 from theorex_lab.experiments.draw import plots
 from theorex_lab.experiments.draw.explorer import drawn
 from theorex_lab.experiments.replay.sessions import NOTHING, RECENT, SessionReplay, replay_sessions
-from theorex_lab.experiments.scores.access import Tuning, git_commits, log_of_commits, tune
+from theorex_lab.experiments.scores.access import Tuning, log_of_commits, tune
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.experiments.scores.session_scores import scenes
 from theorex_lab.lab import Lab
@@ -114,19 +115,26 @@ class Tour(Rows[dict[str, Any]]):
         return f"Tour({self.source}: {self.concepts} concepts, {self.tuning!r})"
 
 
-def history_of(repository: Path) -> TourHistory:
-    """The history of a git repository, or the packaged simulation where it has fewer than 30 commits (or is none).
+def history_of(repository: Path | None = None) -> TourHistory:
+    """The history of a git repository, or the packaged simulation where it has fewer than 30 commits.
 
-    `source` says which, and why. Raises InvalidInput for a folder that does not exist.
+    Without a repository it is that of the current folder, and the simulation where that lies in none. `source` says
+    which, and why. Files are named as at HEAD throughout, in what a memory is told and in what is asked of it; of those
+    that are gone there, nothing is told or asked. Raises InvalidInput for a repository that has no commit or cannot be
+    read, and for a folder that lies in none or does not exist.
     """
-    if not repository.is_dir():
-        raise InvalidInput(f"got the repository {repository}, which is no folder; give one that holds a git repository")
-    name = repository.resolve().name
+    folder = repository or Path()
+    if not folder.is_dir():
+        raise InvalidInput(f"got the repository {folder}, which is no folder; give one that holds a git repository")
+    name = folder.resolve().name
     try:
-        commits = git_commits(repository, limit=MAX_COMMITS)
+        commits = git_commits(folder, limit=MAX_COMMITS)
         why = f"the folder {name} has {len(commits)} commits, fewer than {MIN_COMMITS}"
-    except InvalidInput as error:
-        commits, why = [], str(error).partition(":")[0]  # without git's own words
+    except NoRepository as error:
+        if repository is not None:
+            raise
+        commits = []
+        why = str(error).partition(";")[0]
     if len(commits) < MIN_COMMITS:
         simulation = describe_source(packaged(f"{SIMULATION}.jsonl.gz"))
         return _of_sessions(f"simulation, since {why}. {simulation}", load_logs(SIMULATION)[0])
@@ -157,9 +165,11 @@ def _of_sessions(source: str, log: Log) -> TourHistory:
     return TourHistory(source, AccessLog.of(touched, of_files=True), log)
 
 
-def run_tour(repository: Path = Path(), *, transcripts: Path | None = None, now: int | None = None, seed: int = 0,
+def run_tour(repository: Path | None = None, *, transcripts: Path | None = None, now: int | None = None, seed: int = 0,
              progress: bool | None = None) -> Tour:  # fmt: skip
     """Remember the history of a repository, or of `transcripts`, and show what the next session would be given.
+
+    Without either it is that of the current folder, as `history_of` says.
 
     A law is fitted too, and adopted where `tune` advises it. The memory's present is the history's last moment, or `now`
     (µs). It lives in a temporary home; the user's own is not touched. `seed` draws the bootstrap; `progress` shows a bar

@@ -12,11 +12,12 @@ from matplotlib.figure import Figure
 from theorex_lab.config_laws import DEFAULT_HALF_LIFE_DAYS
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import load_simulated_team
+from theorex_lab.experiments.data.git_history import Commit, git_commits
 from theorex_lab.experiments.data.sources import data_folder
 from theorex_lab.experiments.draw.axes import TIER_COLOURS
 from theorex_lab.experiments.draw.explorer import Explorer, control, paragraph
 from theorex_lab.experiments.draw.plots import plot_forgetting_curves
-from theorex_lab.experiments.scores.access import Commit, git_commits, load_log, log_of_commits
+from theorex_lab.experiments.scores.access import load_log, log_of_commits
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay
 from theorex_lab.experiments.tour import MAX_COMMITS, MIN_COMMITS
 from theorex_lab.memory.decay import ACTIVE_THRESHOLD, MILD_THRESHOLD, Items, Tier, make_law, tiers

@@ -7,13 +7,12 @@ it by what keeping costs in tokens and what forgetting costs in things asked for
 from __future__ import annotations
 
 import gzip
-import subprocess
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from theorex_lab.clock import EARLIEST, LATEST, MICROSECONDS_PER_DAY, to_microse
 from theorex_lab.config import Settings, check_settings
 from theorex_lab.errors import InvalidInput
 from theorex_lab.exchange.flat_files import each_noted, parse_object
+from theorex_lab.experiments.data.git_history import Commit, git_commits
 from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay_all
 from theorex_lab.experiments.scores.access_log import AccessLog, split
@@ -47,57 +47,14 @@ _ACTIVE_OF_MILD = 2.0  # as the defaults have it: .6 of .3
 Access = tuple[int, str, object, bool]  # time in microseconds, item, event or None, deleted
 
 
-class Commit(NamedTuple):
-    """A commit: its sha, its committer time in microseconds UTC, its subject, its (status, path) pairs."""
-
-    sha: str
-    at: int
-    subject: str
-    files: Sequence[tuple[str, str]]
-
-
-def git_commits(path: str | Path, limit: int | None = None) -> list[Commit]:
-    """The commits of the repository's current branch, oldest first, merges left out; the last `limit` of them.
-
-    Statuses are git's letters: A added, M modified, D deleted, T another type. Raises InvalidInput where git is
-    not installed, the folder is no repository, or it has no commits.
-    """
-    selection = ["--no-merges", "--no-renames", "--name-status", "-z", "--format=%x01%H%x00%ct%x00%s"]
-    command = ["git", "-C", str(path), "log", *selection, *([] if limit is None else [f"--max-count={limit}"])]
-    try:
-        done = subprocess.run(command, capture_output=True, check=False)
-    except FileNotFoundError as error:
-        raise InvalidInput("git was not found on this machine; install it, or export the log as JSON Lines") from error
-    if done.returncode != 0:
-        reason = done.stderr.decode(errors="replace").strip()
-        read = f"got the repository {str(path)!r}, which git cannot read: {reason}"
-        raise InvalidInput(f"{read}; give a folder of a git repository with a commit")
-    return _parse_commits(done.stdout.decode(errors="surrogateescape"))[::-1]
-
-
-def _parse_commits(output: str) -> list[Commit]:
-    """Of NUL-terminated fields: a commit's begins with byte 1, then come its time, its subject, status and path pairs."""
-    commits, files = list[Commit](), list[tuple[str, str]]()
-    fields = iter(output.split("\0"))
-    for each in fields:
-        mark = each.lstrip("\n")
-        if mark.startswith("\x01"):
-            seconds, subject = int(next(fields)), next(fields)
-            files = []
-            commits.append(Commit(mark[1:], seconds * MICROSECONDS_PER_SECOND, subject, files))
-        elif mark:
-            files.append((mark[0], next(fields).encode(errors="surrogateescape").decode(errors="replace")))
-    return commits
-
-
 def log_of_commits(commits: Iterable[Commit]) -> AccessLog:
-    """The access log of commits: an event each, its files the items."""
+    """The access log of commits: an event each, its files the items, under the names that the commits have for them."""
     rows = ((commit.at, path, commit.sha, status == "D") for commit in commits for status, path in commit.files)
     return AccessLog.of(rows, of_files=True)
 
 
 def from_git(path: str | Path) -> AccessLog:
-    """The files that each commit of a git repository touched. Raises InvalidInput as `git_commits` does."""
+    """The files that each commit of a git repository touched, named as at HEAD. Raises InvalidInput as `git_commits` does."""
     return log_of_commits(git_commits(path))
 
 

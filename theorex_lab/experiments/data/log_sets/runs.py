@@ -9,10 +9,10 @@ from pathlib import Path
 from theorex_lab.clock import to_iso, to_microseconds
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.experiments.data import datasets
+from theorex_lab.experiments.data.git_history import Commit, git_commits
 from theorex_lab.experiments.data.logs import MINUTE, SECOND, UNDATED, Parts, Recorder, part
 from theorex_lab.experiments.data.parsing import FailedRun, Reflexion, TauRun
 from theorex_lab.experiments.data.sources import Activity
-from theorex_lab.experiments.scores.access import Commit, git_commits
 from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.text.sections import read_sections
 
@@ -165,8 +165,14 @@ def git(path: Path) -> Parts:
 
 
 def record_commits(log: Recorder, commits: Iterable[Commit], session_of: Callable[[Commit], str]) -> None:
-    """Record commits as they came; session_of: the session that each is of."""
+    """Record commits as they came; session_of: the session that each is of.
+
+    A file has one name throughout, the one that its commits give it. A file that is gone in the end is not recorded: a
+    memory that lives through commits is not told of deletions, and would name it on. What is then asked of every memory
+    is asked of files that are there.
+    """
     for commit in sorted(commits, key=lambda commit: commit.at):
-        edits, session = [path for _, path in commit.files], session_of(commit)
+        edits = [path for _, path in commit.files if path not in commit.gone]
+        session = session_of(commit)
         log.used(commit.sha, commit.at, "git commit", {}, None, edits=edits, session=session)
         log.answered(f"{commit.sha}:message", commit.at + 1, commit.subject, session=session)
