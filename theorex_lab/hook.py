@@ -146,11 +146,13 @@ def _bound_project(home: str, journal: SqliteJournal, repository: Repository) ->
 
 def _seen_project(home: str, repository: Repository) -> str:
     """The project of a folder as far as it is known, and what stands for it where it is not; nothing is written."""
-    from theorex_lab.journal.identity import known_project, project_in, unseen_project
+    from theorex_lab.journal.identity import Places, known_project, place_of, project_in, unseen_project
     from theorex_lab.journal.sqlite.opening import DATABASE_FILE
 
     project, _ = known_project(home, repository)
-    if not project and os.path.exists(os.path.join(home, DATABASE_FILE)):
+    if not project and not os.path.exists(os.path.join(home, DATABASE_FILE)):
+        project = Places().project_at(place_of(repository))
+    elif not project:
         journal = _open(home)
         try:
             project = project_in(journal, repository, bind=False)

@@ -40,7 +40,8 @@ def open_lab(*, all_projects: bool = False, bind: bool = False) -> Lab:
     if (preset := console.given_options().get("preset")) is not None:
         lab.settings = load_settings(lab.config_file, preset=preset)
     if named is None:
-        lab.home.project = _project_here(lab, bind=bind or "door" in console.given_options())
+        is_writing = "door" in console.given_options() and not click.get_current_context().params.get("dry_run")
+        lab.home.project = _project_here(lab, bind=bind or is_writing)
     elif named:
         lab.home.project = _project_called(lab, named)
     return lab

@@ -61,26 +61,28 @@ class Binding(_Fields):
 class Places:
     """What the events up to `seq` say of projects and their places. event_id: of the event at `seq`.
 
-    places: by their keys, the latest binding of each.  folders: the same by the project's folder.  merged: by each
-    project that was merged, the one that it is now.  claimed: every id that was bound or merged.
+    bindings: all that there were, the latest last.  places: the latest of each key.  folders: the latest of each
+    project's folder.  merged: by each project that was merged, the one that it is now.  bound: every id that was bound.
     """
 
     def __init__(self) -> None:
         self.seq = 0
         self.event_id = ""
+        self.bindings: dict[Binding, None] = {}
         self.places: dict[str, Binding] = {}
         self.folders: dict[str, Binding] = {}
         self.merged: dict[str, str] = {}
-        self.claimed: dict[str, None] = {}
+        self.bound: dict[str, None] = {}
 
     def after(self, events: Iterable[Event], seq: int, event_id: str) -> Places:
         """The same with what these events say, which are all of its kinds up to `seq`."""
         other = Places()
         other.seq, other.event_id = seq, event_id
+        other.bindings = dict(self.bindings)
         other.places = dict(self.places)
         other.folders = dict(self.folders)
         other.merged = dict(self.merged)
-        other.claimed = dict(self.claimed)
+        other.bound = dict(self.bound)
         for event in events:
             if not event.erased:
                 other.take(event.kind, event.body)
@@ -98,7 +100,9 @@ class Places:
 
     def bind(self, binding: Binding) -> None:
         """Take in that a project was bound to a place."""
-        self.claimed[binding.project] = None
+        self.bound[binding.project] = None
+        self.bindings.pop(binding, None)
+        self.bindings[binding] = None
         self.places[binding.key] = binding
         self.folders[binding.path] = binding
 
@@ -110,7 +114,6 @@ class Places:
         for name in (*self.merged, old):
             if self.current(name) == old:
                 self.merged[name] = now
-        self.claimed.update({old: None, new: None})
 
     def current(self, project: str) -> str:
         """What a project is now, after all merges."""
@@ -122,30 +125,32 @@ class Places:
 
     def paths_of(self, project: str) -> list[str]:
         """The folders that a project was bound to, the latest last."""
-        bound = [binding for binding in self.places.values() if self.current(binding.project) == project]
-        return list(dict.fromkeys(binding.path for binding in bound))
+        bound = [binding.path for binding in self.bindings if self.current(binding.project) == project]
+        return list(dict.fromkeys(reversed(bound)))[::-1]
 
     def project_at(self, place: Binding) -> str:
         """The project of a place that is known as it is now; '' where more has to be looked at."""
-        known = self.places.get(place.key)
-        if known is None or (place.git and (known.inode is None or known.inode != place.inode)):
-            return ""
-        if not place.git and known.git:
-            return ""
-        return self.current(known.project)
+        if place.git:
+            known = self.places.get(place.git)
+            is_same = known is not None and known.inode is not None and known.inode == place.inode
+            return self.current(known.project) if known is not None and is_same else ""
+        at_path = self.folders.get(place.path)
+        if at_path is not None:
+            return "" if at_path.git else self.current(at_path.project)
+        return self.project_by_path(place)
+
+    def project_by_path(self, place: Binding) -> str:
+        """The project that a folder without git has by its path alone; '' where that id was bound to a place."""
+        from theorex_lab.project import project_by_path
+
+        by_path = project_by_path(place.path)
+        return "" if by_path in self.bound else self.current(by_path)
 
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON holds it."""
-        bindings = [list(binding) for binding in self.places.values()]
-        return {
-            "layout": _LAYOUT,
-            "seq": self.seq,
-            "event": self.event_id,
-            "places": bindings,
-            "folders": {path: binding.key for path, binding in self.folders.items()},
-            "merged": self.merged,
-            "claimed": list(self.claimed),
-        }
+        bindings = [list(binding) for binding in self.bindings]
+        head = {"layout": _LAYOUT, "seq": self.seq, "event": self.event_id}
+        return {**head, "bindings": bindings, "merged": self.merged}
 
 
 def place_of(repository: Repository) -> Binding:
@@ -168,7 +173,9 @@ def known_project(home: str, repository: Repository) -> tuple[str, Places | None
 def project_in(journal: Journal, repository: Repository, *, bind: bool) -> str:
     """The project of a folder in a journal. With `bind`, one that is not known gets an id, which is noted as an event.
 
-    Without, nothing is written, and a folder that was never seen has the project ''.
+    Without, nothing is written, and a repository that was never seen has the project ''. A folder without git, or one
+    that is not here, as in a transcript of another machine, has the project that was bound at its path, else one by its
+    path alone.
     """
     place = place_of(repository)
     known = journal.places()
@@ -176,8 +183,7 @@ def project_in(journal: Journal, repository: Repository, *, bind: bool) -> str:
         return project
     place = _all_of(place)
     if not bind:
-        found = _found(journal, known, place)
-        return known.current(found)
+        return known.current(_found(journal, known, place))
     from theorex_lab.ids import SCANNER, drawn_digits
     from theorex_lab.journal.event import new_event
     from theorex_lab.project import name_of
@@ -234,13 +240,9 @@ def read_cache(home: str) -> Places | None:
         if content["layout"] != _LAYOUT:
             return None
         known.seq, known.event_id = int(content["seq"]), str(content["event"])
-        for fields in content["places"]:
-            binding = Binding._make(fields)
-            known.places[binding.key] = binding
-        for path, key in content["folders"].items():
-            known.folders[path] = known.places[key]
+        for fields in content["bindings"]:
+            known.bind(Binding._make(fields))
         known.merged = dict(content["merged"])
-        known.claimed = dict.fromkeys(content["claimed"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return None
     return known
@@ -248,29 +250,31 @@ def read_cache(home: str) -> Places | None:
 
 def write_cache(home: str, known: Places) -> None:
     """Write the home's file as a whole; where it cannot be written, the next one who looks reads the events."""
-    from contextlib import suppress
-    from pathlib import Path
+    from theorex_lab.journal.files import open_private
 
-    from theorex_lab.journal.files import FILE_MODE, write_atomically
-
-    with suppress(OSError):
-        content = json.dumps(known.to_json(), ensure_ascii=True, separators=(",", ":"))
-        write_atomically(Path(home, CACHE_FILE), content.encode(), mode=FILE_MODE)
+    content = json.dumps(known.to_json(), separators=(",", ":")).encode()
+    file = os.path.join(home, CACHE_FILE)
+    draft = f"{file}.{os.getpid()}-{os.urandom(4).hex()}"
+    try:
+        with open(draft, "xb", opener=open_private) as handle:
+            handle.write(content)
+        os.replace(draft, file)
+    except OSError:
+        if os.path.exists(draft):
+            os.remove(draft)
 
 
 def _found(journal: Journal, known: Places, place: Binding) -> str:
     """The project that a place which is not known as it is must be of; '' where it is a new one."""
     at_path = known.folders.get(place.path)
-    if at_path is not None and _is_same_folder(at_path, place):
+    if at_path is not None and (place.folder is None or _is_same_folder(at_path, place)):
         return at_path.project
     moved = _moved(known, place)
     if moved:
         return moved
-    from theorex_lab.project import project_by_path
-
-    # How projects were called before ids were drawn.
-    by_path = project_by_path(place.path)
-    return by_path if by_path not in known.claimed and journal.has_project(by_path) else ""
+    # So projects were called before ids were drawn, and so are those of folders that no id is bound to.
+    by_path = known.project_by_path(place)
+    return by_path if by_path and (not place.git or journal.has_project(by_path)) else ""
 
 
 def _is_same_folder(before: Binding, now: Binding) -> bool:
@@ -284,7 +288,7 @@ def _moved(known: Places, place: Binding) -> str:
     """The project whose git directory this is, which has gone from where it was; '' where there is none."""
     if not place.git or not place.inode:
         return ""
-    for before in reversed(known.places.values()):
+    for before in reversed(known.bindings):
         same = (before.device, before.inode) == (place.device, place.inode)
         if not same or (before.born is not None and place.born is not None and before.born != place.born):
             continue
