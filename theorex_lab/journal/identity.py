@@ -94,7 +94,7 @@ class Places:
         if not isinstance(project, str) or not project:
             return
         if kind == BOUND and isinstance(body.get("path"), str) and isinstance(body.get("git"), str):
-            self.bind(Binding(*(body.get(name) for name in Binding._fields)))
+            self.bind(Binding._make(body.get(name) for name in Binding._fields))
         elif kind == MERGED and isinstance(old, str):
             self.merge(old, project)
 

@@ -4,6 +4,7 @@ import difflib
 import os
 from collections.abc import Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -137,7 +138,7 @@ def _named(home: Home, given: str) -> str:
     ids = list(dict.fromkeys([*known_projects(home), *places.bound]))
     if given in ids or given in places.merged:
         return given
-    bound = places.folders.get(os.path.realpath(os.path.expanduser(given)))
+    bound = places.folders.get(os.path.realpath(Path(given).expanduser()))
     if bound is not None and os.sep in given:
         return places.current(bound.project)
     current = {project: places.current(project) for project in ids}

@@ -122,9 +122,7 @@ def _reached(journal: SqliteJournal, connection: sqlite3.Connection, chosen: Era
     return reached
 
 
-def _chooser(
-    chosen: EraseSelection, segments: Segments, projects: Sequence[str]
-) -> Callable[..., bool]:
+def _chooser(chosen: EraseSelection, segments: Segments, projects: Sequence[str]) -> Callable[..., bool]:
     """Tells whether a row, `id` to `body`, is chosen itself. projects: the chosen one, and those merged into it."""
     ids, needle = frozenset(chosen.ids), encode(chosen.match)[1:-1] if chosen.match else None
 

@@ -12,7 +12,7 @@ import sqlite3
 import zlib
 from _thread import RLock, allocate_lock
 from _thread import _local as local  # `threading` has them from here, and would cost every hook 1 ms
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from theorex_lab.clock import LATEST, Clock, SystemClock
 from theorex_lab.errors import CorruptJournal, StorageError
@@ -208,10 +208,8 @@ class SqliteJournal(Journal):
         from theorex_lab.journal.identity import CACHE_FILE
 
         self._places = None
-        try:
+        with suppress(FileNotFoundError):
             os.remove(os.path.join(self._folder, CACHE_FILE))
-        except FileNotFoundError:
-            pass
 
     def holds_places(self, known: Places) -> bool:
         """Whether they were read from this journal."""
