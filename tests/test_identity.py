@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import NOW, observation
+from conftest import NOW, Run, observation
 from test_project_layouts import git, repository
 
 from theorex_lab import hook
+from theorex_lab.cli.projects import note_roots
 from theorex_lab.clock import FixedClock
 from theorex_lab.errors import InvalidInput
 from theorex_lab.journal import identity
@@ -280,3 +281,23 @@ def test_the_file_holds_no_path_of_what_was_erased(lab: Lab, place: Path) -> Non
     lab.erase(match="hushhush")
     file = lab.folder / CACHE_FILE
     assert not file.exists() or b"hushhush" not in file.read_bytes()
+
+
+def test_a_repository_that_was_restored_elsewhere_is_only_suggested(lab: Lab, place: Path, run: Run) -> None:
+    shop = repository(place / "shop")
+    old = bound(lab, shop)
+    with Lab(lab.folder, clock=lab.clock, project=old) as here:
+        note_roots(here)
+        note_roots(here)
+    shutil.copytree(shop, place / "restored", symlinks=True)
+    shutil.rmtree(shop)
+    new = bound(lab, place / "restored")
+    assert new != old
+    with Lab(lab.folder, clock=lab.clock, project=new) as here:
+        note_roots(here)
+    command = f"theorex projects merge {old} {new}"
+    assert run("projects", "--json").json["hints"] == [{"old": old, "new": new, "do": command}]
+    assert command in run("projects").out
+    assert run(*command.split()[1:], "--json").json == {"project": new, "from": old, "events": 0}
+    assert run("projects", "--json").json["hints"] == []
+    assert len(list(lab.journal.tail(0, kinds=["project_roots"]))) == 2

@@ -278,7 +278,9 @@ class Lab:
             check_agent(agent)
         parts = [design.status(self.home, agent) for design in self.home.designs if design.status is not None]
         embedder, reason = self.chosen_embedder
-        events = self._captured() if self.home.project else self.journal.last_seq()
+        # What is noted of where projects are says nothing of what happened in them.
+        noted = self.journal.places().events
+        events = self._captured() if self.home.project else self.journal.last_seq() - noted
         told = {"home": str(self.folder), "project": self.home.project, "events": events}
         told |= {name: value for part in reversed(parts) for name, value in part.items()}
         return {**told, "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason}}

@@ -33,8 +33,8 @@ else:
     _Fields = namedtuple("_Fields", "project path git device inode born folder")
 
 UNSEEN_DIGITS = "00000000"  # never drawn: a project with them stands for one that has no id yet
-BOUND, MERGED = "project_bound", "projects_merged"
-KINDS = (BOUND, MERGED)
+BOUND, ROOTS, MERGED = "project_bound", "project_roots", "projects_merged"
+KINDS = (BOUND, ROOTS, MERGED)
 CACHE_FILE = "projects.json"
 _LAYOUT = 1
 _LARGEST_CACHE_BYTES = 16 << 20
@@ -63,11 +63,13 @@ class Places:
 
     bindings: all that there were, the latest last.  places: the latest of each key.  folders: the latest of each
     project's folder.  merged: by each project that was merged, the one that it is now.  bound: every id that was bound.
+    events: how many said all that.
     """
 
     def __init__(self) -> None:
         self.seq = 0
         self.event_id = ""
+        self.events = 0
         self.bindings: dict[Binding, None] = {}
         self.places: dict[str, Binding] = {}
         self.folders: dict[str, Binding] = {}
@@ -77,13 +79,14 @@ class Places:
     def after(self, events: Iterable[Event], seq: int, event_id: str) -> Places:
         """The same with what these events say, which are all of its kinds up to `seq`."""
         other = Places()
-        other.seq, other.event_id = seq, event_id
+        other.seq, other.event_id, other.events = seq, event_id, self.events
         other.bindings = dict(self.bindings)
         other.places = dict(self.places)
         other.folders = dict(self.folders)
         other.merged = dict(self.merged)
         other.bound = dict(self.bound)
         for event in events:
+            other.events += 1
             if not event.erased:
                 other.take(event.kind, event.body)
         return other
@@ -149,7 +152,7 @@ class Places:
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON holds it."""
         bindings = [list(binding) for binding in self.bindings]
-        head = {"layout": _LAYOUT, "seq": self.seq, "event": self.event_id}
+        head = {"layout": _LAYOUT, "seq": self.seq, "event": self.event_id, "events": self.events}
         return {**head, "bindings": bindings, "merged": self.merged}
 
 
@@ -239,7 +242,7 @@ def read_cache(home: str) -> Places | None:
         known = Places()
         if content["layout"] != _LAYOUT:
             return None
-        known.seq, known.event_id = int(content["seq"]), str(content["event"])
+        known.seq, known.event_id, known.events = int(content["seq"]), str(content["event"]), int(content["events"])
         for fields in content["bindings"]:
             known.bind(Binding._make(fields))
         known.merged = dict(content["merged"])

@@ -183,14 +183,14 @@ class SqliteJournal(Journal):
 
     def places(self) -> Places:
         """See `Journal`: what was read of them before is read no more."""
-        from theorex_lab.journal.identity import BOUND, MERGED
+        from theorex_lab.journal.identity import KINDS
 
         known, scanned = self._places or self._kept_places(), 0
         last, event_id = self._row("SELECT seq, id FROM events ORDER BY seq DESC LIMIT 1") or (0, "")
         if last > known.seq:
             scanned = last - known.seq
-            where = "WHERE seq > ? AND seq <= ? AND kind IN (?, ?) ORDER BY seq"
-            rows = self._rows(where, [known.seq, last, BOUND, MERGED])
+            where = "WHERE seq > ? AND seq <= ? AND kind IN (?, ?, ?) ORDER BY seq"
+            rows = self._rows(where, [known.seq, last, *KINDS])
             known = known.after((self._as_written(row) for row in rows), last, event_id)
         self._places = known
         if scanned > _PLACES_AFTER and not self.read_only and not self.connection().in_transaction:
