@@ -355,8 +355,11 @@ class Lab:
         own: tuple[type[View], ...] = (self.home.item_view, self.home.label_view, projects_view(self.home), Traces)
         own += (evidence_view(self.home), Recall, Tasks, Outcomes, Marks, Documents)
         found = verify(self.views, (*own, *(view for design in self.home.designs for view in design.views())))
-        if not self.home.project or found.problems:
+        if found.problems:
             return found
+        if not self.home.project:
+            # As `status` counts them.
+            return replace(found, events=found.events - self.journal.places().events)
         counts = Counter(event.kind for event in self.journal.tail(0, projects=[self.home.project]))
         return replace(found, events=counts.total(), kinds=dict(counts))
 
