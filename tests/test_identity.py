@@ -84,8 +84,8 @@ def test_a_copied_repository_is_another_project(lab: Lab, place: Path) -> None:
     project = bound(lab, shop)
     shutil.copytree(shop, place / "copy", symlinks=True)
     assert bound(lab, place / "copy") != project
+    shutil.copytree(shop, place / "restored", symlinks=True)
     shutil.rmtree(shop)
-    shutil.copytree(place / "copy", place / "restored", symlinks=True)
     assert bound(lab, place / "restored") != project
 
 
@@ -213,13 +213,11 @@ def test_hooks_that_see_a_new_folder_at_once_give_it_one_id(place: Path) -> None
     assert kinds.count("prompt") == 8
 
 
-def test_the_hook_gives_the_rule_after_the_folder_was_moved(
-    lab: Lab, place: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_the_rule_of_a_project_is_given_after_its_folder_was_moved(lab: Lab, place: Path) -> None:
     shop = repository(place / "shop")
     say(lab.folder, "UserPromptSubmit", shop, "Always run the migrations with --dry-run first.")
     shop.rename(place / "store")
-    with Lab(lab.folder, clock=lab.clock, project=seen(lab, place / "store")) as store:
+    with Lab(lab.folder, project=seen(lab, place / "store")) as store:  # the hook's clock
         assert "migrations with --dry-run" in store.context().text
 
 
