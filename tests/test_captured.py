@@ -88,6 +88,10 @@ def test_paths_are_named_from_the_root_wherever_the_agent_stands(shop: Path, tmp
 def test_a_worktree_names_the_same_file_the_same_way(shop: Path, tmp_path: Path) -> None:
     (tmp_path / "tree").mkdir()
     (tmp_path / "tree" / ".git").write_text(f"gitdir: {shop}/.git/worktrees/tree\n")
+    (shop / ".git" / "worktrees" / "tree").mkdir(parents=True)
+    for git in (shop / ".git", shop / ".git" / "worktrees" / "tree"):
+        (git / "HEAD").write_text("ref: refs/heads/main\n")
+    (shop / ".git" / "worktrees" / "tree" / "gitdir").write_text(f"{tmp_path}/tree/.git\n")
     body = used("Edit", {"file_path": str(tmp_path / "tree" / "web" / "a.py")}, str(tmp_path / "tree"))
     assert body["paths"]["edited"] == ["web/a.py"]
     assert body["project"] == project_of(str(shop)) != ""

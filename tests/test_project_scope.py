@@ -22,11 +22,12 @@ from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.home import Home
 from theorex_lab.ids import concept_id
 from theorex_lab.journal.event import Event, new_event, upcast
+from theorex_lab.journal.identity import project_in
 from theorex_lab.journal.sqlite.erase import select
 from theorex_lab.journal.sqlite.store import SqliteJournal, in_file
 from theorex_lab.memory.giving import note_recalled
 from theorex_lab.memory.projects import find_project, known_projects
-from theorex_lab.project import project_of
+from theorex_lab.project import checkout_root, project_of, repository_of
 from theorex_lab.serve.mcp import build_server
 
 SHOP, MILL, OTHER_SHOP = "shop-11111111", "mill-22222222", "shop-33333333"
@@ -412,7 +413,9 @@ def test_a_command_notes_what_it_gives_to_an_agent_that_is_named(
         events = kept(lab, "recalled")
         assert [event.body["how"] for event in events] == ["search", "search", "flash_inject", "boot_aware"]
         assert all(event.body["items"] and event.body["tokens"] for event in events)
-        assert {event.body["project"] for event in events} == {project_of(str(Path.cwd()))}
+        here = repository_of(checkout_root(str(Path.cwd())))
+        own = project_in(lab.journal, here, bind=False)
+        assert {event.body["project"] for event in events} == {own}
         assert [event.session for event in events] == ["", "", "s1", ""]
     assert (before["observations"], before["events"]) == (1, 5)  # to be given something is no mention of it
 

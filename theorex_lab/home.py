@@ -117,7 +117,7 @@ class Home:
         """
         _ = self.views, self.designs  # made once, for both
         other = copy(self)
-        other.project = check_project(project)
+        other.project = self.journal.places().current(check_project(project))
         return other
 
     @cached_property

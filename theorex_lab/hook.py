@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
     from theorex_lab.journal.event import Event
     from theorex_lab.journal.sqlite.store import SqliteJournal
+    from theorex_lab.memory.captured import Place
+    from theorex_lab.project import Repository
 
     T = TypeVar("T")
     HookEvent = Mapping[str, Any]
@@ -111,13 +113,15 @@ def _capture(home: str, kind: str, body_of: Callable[..., dict[str, Any]], event
     """Append what the event says; at the end of a session, and before it is summarized, see to what it leaves."""
     from theorex_lab.ids import session_of
 
-    session, body = session_of(event.get("session_id")), body_of(event)
-    if body.get("message") and _setting(home, "keepMessages", True) is not True:
-        body["message"] = ""
+    session, problem, journal = session_of(event.get("session_id")), "", _open(home)
     from theorex_lab.journal.event import new_event
+    from theorex_lab.memory.captured import Place, folder_of
 
-    problem, journal = "", _open(home)
     try:
+        place = Place(folder_of(event), named=lambda repository: _bound_project(home, journal, repository))
+        body = body_of(event, place)
+        if body.get("message") and _setting(home, "keepMessages", True) is not True:
+            body["message"] = ""
         journal.append([new_event(kind, body, agent=agent, session=session, at=journal.clock.now())])
         if kind == "prompt":
             problem = _remind(home, journal, body, agent, session)
@@ -126,6 +130,35 @@ def _capture(home: str, kind: str, body_of: Callable[..., dict[str, Any]], event
     if kind in ("session_ended", "compacting") and session:
         start_flush(home, agent, session)
     return problem
+
+
+def _bound_project(home: str, journal: SqliteJournal, repository: Repository) -> str:
+    """The project of a folder; one that was never seen gets its id now."""
+    from theorex_lab.journal.identity import known_project, project_in
+
+    project, known = known_project(home, repository)
+    if project and known is not None and journal.holds_places(known):
+        return project
+    project = project_in(journal, repository, bind=True)
+    journal.keep_places()
+    return project
+
+
+def _seen_project(home: str, repository: Repository) -> str:
+    """The project of a folder as far as it is known, and what stands for it where it is not; nothing is written."""
+    from theorex_lab.journal.identity import Places, known_project, place_of, project_in, unseen_project
+    from theorex_lab.journal.sqlite.opening import DATABASE_FILE
+
+    project, _ = known_project(home, repository)
+    if not project and not os.path.exists(os.path.join(home, DATABASE_FILE)):
+        project = Places().project_at(place_of(repository))
+    elif not project:
+        journal = _open(home)
+        try:
+            project = project_in(journal, repository, bind=False)
+        finally:
+            journal.close()
+    return project or unseen_project(repository)
 
 
 def _remind(home: str, journal: SqliteJournal, body: Mapping[str, Any], agent: str, session: str) -> str:
@@ -260,9 +293,10 @@ def _show_context(home: str, event: Mapping[str, Any]) -> str:
     A project without one gets what the cache of reminders has of it; else what is of no project. The context for all is for
     sessions without a known project: a project is shown nothing of another.
     """
-    from theorex_lab.memory.captured import project as project_of
+    from theorex_lab.memory.captured import Place, folder_of
 
-    project, problem = project_of(event), ""
+    place = Place(folder_of(event), named=lambda repository: _seen_project(home, repository))
+    project, problem = place.project, ""
     names = (f"{project}.md", NO_PROJECT_FILE)
     own = [os.path.join(home, CONTEXTS_FOLDER, name) for name in names]
     paths = own if project else [os.path.join(home, CONTEXT_FILE)]
@@ -279,7 +313,7 @@ def _show_context(home: str, event: Mapping[str, Any]) -> str:
         items, tokens = given_of(path, text)
     if text:
         _print(text)
-        problem = _note_start(home, event, items, tokens, project) or problem
+        problem = _note_start(home, event, items, tokens, place) or problem
     if is_known:
         start_rendering(home, project)
     return problem
@@ -301,7 +335,7 @@ def _context_in(home: str, path: str) -> bytes:
     return text[: text.rfind(b"\n", 0, LARGEST_CONTEXT_BYTES) + 1]
 
 
-def _note_start(home: str, event: Mapping[str, Any], items: list[str], tokens: int, project: str) -> str:
+def _note_start(home: str, event: Mapping[str, Any], items: list[str], tokens: int, place: Place) -> str:
     """Note what a session starts with. Its prompts may be given again what was given before, unless it is resumed."""
     from theorex_lab.ids import session_of
 
@@ -310,7 +344,7 @@ def _note_start(home: str, event: Mapping[str, Any], items: list[str], tokens: i
         return problem
     session, journal = session_of(event.get("session_id")), _open(home)
     try:
-        who = {"agent": agent, "session": session, "project": project}
+        who = {"agent": agent, "session": session, "project": place.project}
         at = _recalled("session_start", journal, items, tokens, **who).at
     finally:
         journal.close()

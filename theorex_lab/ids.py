@@ -28,6 +28,13 @@ def new_event_id(at_microseconds: int) -> str:
     return f"{digits[:8]}-{digits[8:12]}-{digits[12:16]}-{digits[16:20]}-{digits[20:]}"
 
 
+def drawn_digits() -> str:
+    """Eight hexadecimal digits from the operating system, by which two projects of one name are told apart; never all 0."""
+    while not any(drawn := os.urandom(4)):
+        pass
+    return drawn.hex()
+
+
 def derived_event_id(*parts: object) -> str:
     """A UUIDv8 (RFC 9562) that is the same for the same parts.
 

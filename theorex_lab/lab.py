@@ -279,7 +279,9 @@ class Lab:
             check_agent(agent)
         parts = [design.status(self.home, agent) for design in self.home.designs if design.status is not None]
         embedder, reason = self.chosen_embedder
-        events = self._captured() if self.home.project else self.journal.last_seq()
+        # What is noted of where projects are says nothing of what happened in them.
+        noted = self.journal.places().events
+        events = self._captured() if self.home.project else self.journal.last_seq() - noted
         told = {"home": str(self.folder), "project": self.home.project, "events": events}
         told |= {name: value for part in reversed(parts) for name, value in part.items()}
         told["bad_events"] = [event._asdict() for event in self.bad_events()]
@@ -345,8 +347,11 @@ class Lab:
         from theorex_lab.journal.view import verify
 
         found = verify(self.views, self._views())
-        if not self.home.project or found.problems:
+        if found.problems:
             return found
+        if not self.home.project:
+            # As `status` counts them.
+            return replace(found, events=found.events - self.journal.places().events)
         counts = Counter(event.kind for event in self.journal.tail(0, projects=[self.home.project]))
         return replace(found, events=counts.total(), kinds=dict(counts))
 
@@ -394,11 +399,36 @@ class Lab:
         remove_contexts(self.folder, self.views.folder)
         remove_cache(self.home)
         self.views.remove_reached()
+        journal.forget_places()
         erase_from_segments(journal)
         self._sweep_vectors()
         wipe(journal)
         fill_cache(self.home)
         return reached
+
+    def projects(self) -> list[dict[str, Any]]:
+        """The projects that the home has memory of; see `memory.projects.project_rows`."""
+        from theorex_lab.memory.projects import project_rows
+
+        return project_rows(self.home)
+
+    def merge_projects(self, old: str, new: str) -> dict[str, Any]:
+        """Make all that is of one project another's, for good; returns what was merged.
+
+        Both are named as `theorex projects` lists them. Nothing in the journal is rewritten: from here on events of `old`
+        are read as events of `new`, and so is what will still be written for it. Nothing takes that back. Raises
+        InvalidInput for a name that is unknown, or ambiguous, for a project with itself, and for one that was merged
+        before; StorageError where a rendered context or the reminders cannot be written.
+        """
+        from theorex_lab.evolution.boot import render_again
+        from theorex_lab.memory.projects import merge_projects
+        from theorex_lab.memory.prompt_cache import fill_cache
+
+        merged = merge_projects(self.home, old, new)
+        self.views.remove_reached()
+        fill_cache(self.home)
+        render_again(self.home)
+        return merged
 
     def archive(self, before: int, *, project: str | None = None) -> Archiving:
         """Move the bodies of raw events dated before a time (µs UTC) out of the journal's file; see `journal.sqlite.archive`.

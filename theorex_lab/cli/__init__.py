@@ -16,7 +16,8 @@ import click
 from theorex_lab import console
 from theorex_lab.cli.groups import Root
 from theorex_lab.errors import InvalidInput, TheorexError
-from theorex_lab.project import project_of
+from theorex_lab.journal.identity import project_in, unseen_project
+from theorex_lab.project import checkout_root, repository_of
 
 if TYPE_CHECKING:
     from theorex_lab.lab import Lab
@@ -25,18 +26,23 @@ if TYPE_CHECKING:
 _NO_ROOM = ("can't start new thread", "failed to map segment", "cannot allocate memory", "Cannot allocate memory")
 
 
-def open_lab(*, all_projects: bool = False) -> Lab:
-    """The lab of the home that the options name, for the project that they name, else the working folder's."""
+def open_lab(*, all_projects: bool = False, bind: bool = False) -> Lab:
+    """The lab of the home that the options name, for the project that they name, else the working folder's.
+
+    A command that writes, or `bind`, gives a folder that was never seen its id; to one that reads nothing is of it.
+    """
     from theorex_lab.core.settings import load_settings
     from theorex_lab.lab import Lab
 
     named = "" if all_projects else console.given_options().get("project")
-    here = "" if named == "" else _project_here()
-    lab = Lab(console.named_home(), clock=console.named_clock(), project=here)
+    lab = Lab(console.named_home(), clock=console.named_clock())
     click.get_current_context().call_on_close(lab.close)
     if (preset := console.given_options().get("preset")) is not None:
         lab.settings = load_settings(lab.config_file, preset=preset)
-    if named:
+    if named is None:
+        is_writing = "door" in console.given_options() and not click.get_current_context().params.get("dry_run")
+        lab.home.project = _project_here(lab, bind=bind or is_writing)
+    elif named:
         lab.home.project = _project_called(lab, named)
     return lab
 
@@ -49,11 +55,12 @@ def write_picture(picture: str | None, plot: Callable[..., Any]) -> None:
         console.write_whole(Path(picture), drawn(plot), "--picture")
 
 
-def _project_here() -> str:
+def _project_here(lab: Lab, *, bind: bool) -> str:
     try:
-        return project_of(str(Path.cwd()))
+        repository = repository_of(checkout_root(str(Path.cwd())))
     except OSError:  # the folder was removed
         return ""
+    return project_in(lab.journal, repository, bind=bind) or unseen_project(repository)
 
 
 def _project_called(lab: Lab, name: str) -> str:
@@ -64,7 +71,8 @@ def _project_called(lab: Lab, name: str) -> str:
         return find_project(lab.home, name)
     except InvalidInput:
         if (folder := Path(name).expanduser()).is_dir():
-            return project_of(str(folder.absolute()))
+            repository = repository_of(checkout_root(str(folder.absolute())))
+            return project_in(lab.journal, repository, bind=False) or unseen_project(repository)
         raise
 
 

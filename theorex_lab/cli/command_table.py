@@ -15,7 +15,20 @@ from theorex_lab.core.lazy import LazyModule
 if TYPE_CHECKING:
     import click
 
-    from theorex_lab.cli import doctor, evaluate, groups, home, hooks, ingest, learn, memory, research, routing, serve
+    from theorex_lab.cli import (
+        doctor,
+        evaluate,
+        groups,
+        home,
+        hooks,
+        ingest,
+        learn,
+        memory,
+        projects,
+        research,
+        routing,
+        serve,
+    )
     from theorex_lab.designs.causal import commands as causal_commands
     from theorex_lab.designs.dreams import commands as dream_commands
     from theorex_lab.designs.facts import commands as fact_commands
@@ -30,6 +43,7 @@ else:
     ingest = LazyModule("theorex_lab.cli.ingest")
     learn = LazyModule("theorex_lab.cli.learn")
     memory = LazyModule("theorex_lab.cli.memory")
+    projects = LazyModule("theorex_lab.cli.projects")
     research = LazyModule("theorex_lab.cli.research")
     routing = LazyModule("theorex_lab.cli.routing")
     serve = LazyModule("theorex_lab.cli.serve")
@@ -336,6 +350,24 @@ def _home() -> CommandGroup:
     )
 
 
+def _projects() -> CommandGroup:
+    return CommandGroup(
+        "projects",
+        "Which projects there are, and where; making one of two.",
+        (
+            CommandEntry(
+                "projects",
+                "list",
+                lambda: projects.projects,
+                "List the projects: id, name, folders, events, the last activity.",
+            ),
+            CommandEntry(
+                "projects-merge", "merge", lambda: projects.projects_merge, "Make all that is of one project another's."
+            ),
+        ),
+    )
+
+
 def _lab() -> CommandGroup:
     return CommandGroup(
         "lab",
@@ -554,4 +586,17 @@ def _research() -> CommandGroup:
 
 
 UNGROUPED = _ungrouped()
-GROUPS = (_memory(), _route(), _learn(), _task(), _home(), _lab(), _mcp(), _fact(), _dream(), _causal(), _research())
+GROUPS = (
+    _memory(),
+    _route(),
+    _learn(),
+    _task(),
+    _home(),
+    _projects(),
+    _lab(),
+    _mcp(),
+    _fact(),
+    _dream(),
+    _causal(),
+    _research(),
+)

@@ -132,9 +132,12 @@ def boot_inject(output: str | None) -> None:
 
     JSON: {path, concepts, fixes, agents, tokens}
     """
+    from theorex_lab.cli.projects import note_roots
+
     lab = open_lab()
     file = Path(output) if output is not None else lab.context_file
     context = lab.boot_inject(file)
+    note_roots(lab)
     counts = {name: getattr(context, name) for name in ("concepts", "fixes", "agents", "tokens")}
     text = f"{file}: {context.concepts} concepts, {context.fixes} fixes, {context.tokens} tokens"
     emit({"path": str(file), **counts}, text)

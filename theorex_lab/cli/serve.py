@@ -56,7 +56,7 @@ def mcp_start(agent: str | None, stdio: bool, **where: Any) -> None:
     if stdio:
         # Nothing else ends the thread that waits for input; what was acknowledged is on disk at any time.
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-        serve_stdio(open_lab(), agent=own_agent(agent), any_agent=where["any_agent"])
+        serve_stdio(open_lab(bind=True), agent=own_agent(agent), any_agent=where["any_agent"])
     else:
         _serve(http_application, agent, path=PATH, **where)
 

@@ -9,8 +9,16 @@ from theorex_lab.design import Line, Section, Wanted
 from theorex_lab.evolution.outcomes import Outcomes
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event
+from theorex_lab.journal.identity import UNSEEN_DIGITS
 from theorex_lab.memory.context import ChosenLines, Context, choose, render
-from theorex_lab.memory.context_file import CONTEXT_FILE, CONTEXTS_FOLDER, NO_PROJECT, project_context, write_context
+from theorex_lab.memory.context_file import (
+    CONTEXT_FILE,
+    CONTEXTS_FOLDER,
+    NO_PROJECT,
+    project_context,
+    remove_context,
+    write_context,
+)
 from theorex_lab.memory.documents import DOCUMENTS, SUMMARY
 from theorex_lab.memory.filling import age_in_words
 from theorex_lab.memory.marks import find_item, mark
@@ -40,7 +48,8 @@ def boot_inject(home: Home, output: Path) -> Context:
     What is of no project is rendered as well, for the sessions of those without a file. Raises StorageError where that fails.
     """
     rendered = write_context(output, home.views.folder, lambda: boot_context(home))
-    boot_projects(home, [home.project] if home.project else [])
+    is_known = home.project and not home.project.endswith(UNSEEN_DIGITS)
+    boot_projects(home, [home.project] if is_known else [])
     return rendered
 
 
@@ -62,11 +71,22 @@ def mark_item(home: Home, kind: str, given: str, *, text: str = "", undo: bool =
     """
     found = find_item(home, given, lambda: boot_context(home).items)
     mark(home, kind, found, text=text, undo=undo)
+    render_again(home)
+    return found.id
+
+
+def render_again(home: Home) -> None:
+    """Render every context that lies in the home again; one of a project that was merged into another is removed.
+
+    Raises StorageError where that fails.
+    """
+    merged = home.journal.places().merged
+    for project in merged:
+        remove_context(project_context(home.folder, project), home.views.folder)
     if (file := home.folder / CONTEXT_FILE).exists():
         boot_inject(home.in_project(""), file)
     if rendered := sorted((home.folder / CONTEXTS_FOLDER).glob("[!.]*.md")):
         boot_projects(home, [file.stem for file in rendered if file.stem != NO_PROJECT])
-    return found.id
 
 
 def refresh(home: Home, most_projects: int) -> tuple[Context, int]:

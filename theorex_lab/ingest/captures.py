@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import ntpath
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -14,6 +15,7 @@ from theorex_lab.ingest.files import Transcript, rows_of
 from theorex_lab.ingest.said import Row, Utterance, read_time, stated_in, time_of
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.captured import BODIES, Place, folder_of
+from theorex_lab.project import Repository
 from theorex_lab.text.masking import mask
 from theorex_lab.text.paths import project_path
 
@@ -43,7 +45,8 @@ class Captures:
     """Makes events of what transcripts tell.
 
     latest: a later time (µs UTC) is not believed.  project: of what names no folder.  trust_own: whether these are the
-    user's own transcripts.  keep_messages: as the setting.
+    user's own transcripts.  keep_messages: as the setting.  named: gives the project of a repository, by default that of
+    its path alone.
     """
 
     latest: int
@@ -51,6 +54,7 @@ class Captures:
     agent: str = "main"
     trust_own: bool = False
     keep_messages: bool = True
+    named: Callable[[Repository], str] | None = None
     _places: dict[tuple[str, str], Place] = field(default_factory=dict)
     _first: dict[str, str] = field(default_factory=dict)  # by session, the folder that it began in
 
@@ -99,9 +103,16 @@ class Captures:
             return Place("", self.project)
         key = first, _ = self._first.setdefault(session, stated), stated
         if key not in self._places:
-            below = stated.startswith(first.rstrip("/") + "/") and not os.path.isdir(stated)
-            self._places[key] = Place(first if below else stated)
+            below = _is_below(stated, first) and not os.path.isdir(stated)
+            self._places[key] = Place(first if below else stated, named=self.named)
         return self._places[key]
+
+
+def _is_below(folder: str, above: str) -> bool:
+    """Whether a folder lies in another, by their names alone; both may be of Windows."""
+    if os.path.isabs(above):
+        return folder.startswith(above.rstrip("/") + "/")
+    return ntpath.normcase(folder).startswith(ntpath.normcase(above).rstrip("\\") + "\\")
 
 
 def _digest(said: Utterance) -> str:

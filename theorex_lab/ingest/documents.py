@@ -16,9 +16,10 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.event import new_event
+from theorex_lab.journal.identity import project_in
 from theorex_lab.memory.documents import Documents, KnownFile, Part, document_body
 from theorex_lab.progress import bar
-from theorex_lab.project import checkout_root, project_at
+from theorex_lab.project import checkout_root, project_at, repository_of
 from theorex_lab.text.doors import door, kept_text, kept_value
 from theorex_lab.text.line import one_line
 
@@ -117,7 +118,7 @@ class _Run:
     def found(self, path: Path) -> Iterator[_Source]:
         """The file, or the files of the reader's form below a folder, without hidden ones and those that .gitignore leaves out."""
         root = Path(checkout_root(str(path if path.is_dir() else path.parent)))
-        inside = bool(self._home.project) and project_at(str(root)) == self._home.project
+        inside = bool(self._home.project) and self._home.project in self._names(str(root))
         before = "" if inside else project_at(str(root)) + "/"
         self._roots[before] = root
         for file in [path] if path.is_file() else files_below(path, root, self._suffixes, self.report.problems):
@@ -130,6 +131,10 @@ class _Run:
                 self._problem(ascii(str(file)), "its name is no text; rename it")
                 continue
             yield _Source(file, kept_text(name))
+
+    def _names(self, root: str) -> tuple[str, str]:
+        """What the project of a checkout is called: by the home, and by its path alone."""
+        return project_in(self._home.journal, repository_of(root), bind=False), project_at(root)
 
     def take(self, source: _Source) -> None:
         """Read a file, and write it where it is new or changed."""

@@ -2,7 +2,7 @@
 
 import os
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
@@ -19,9 +19,10 @@ from theorex_lab.ingest.captures import REST_MICROSECONDS, Captures, Timed, told
 from theorex_lab.ingest.files import BROKEN, Transcript, files_in, in_time_order, opened, stem_of, transcript
 from theorex_lab.journal.base import FUTURE_TOLERANCE_MICROSECONDS, Journal
 from theorex_lab.journal.event import Event
+from theorex_lab.journal.identity import project_in
 from theorex_lab.memory.captured import BODIES
 from theorex_lab.progress import bar
-from theorex_lab.project import check_project, project_of
+from theorex_lab.project import Repository, check_project, checkout_root, project_by_path, repository_of
 
 OWN_FOLDERS = ("~/.claude", "~/.codex")
 FORMS = "Claude Code's .jsonl, Codex's rollout-*.jsonl, or lines in a hook's form, plain or .gz"
@@ -76,10 +77,15 @@ def import_transcripts(home: Home, path: Path, *, project: str = "", since: str 
     Each 500 captures are one transaction; an import that was killed is repeated, and does the rest. Raises InvalidInput
     where there is no transcript, StorageError on a full disk.
     """
-    own = project_of(str(Path(project).absolute())) if os.sep in project else check_project(project)
+    named = _by_path if dry_run else partial(project_in, home.journal, bind=True)
+    if os.sep in project:
+        own = named(repository_of(checkout_root(str(Path(project).absolute()))))
+    else:
+        own = check_project(project)
     report = Imported(trusted=trust_own, suggestion="" if trust_own else _suggestion(path))
     files = in_time_order(files_in(path, report.problems))
-    run = _Run(home, report, own, check_agent(agent), None if since is None else to_microseconds(since), dry_run)
+    captures = partial(Captures, agent=check_agent(agent), trust_own=trust_own, named=named)
+    run = _Run(home, report, own, captures, None if since is None else to_microseconds(since), dry_run)
     with closing(bar(sum(files.values()), 0, progress, "B", "import")) as shown:
         for file in files:
             run.take(file, shown)
@@ -111,15 +117,27 @@ def read_transcripts(path: Path, *, project: str = "") -> Iterator[tuple[Timed, 
                 seen |= {event.id} if event else set()
 
 
+def _by_path(repository: Repository) -> str:
+    return project_by_path(repository.root)
+
+
 class _Run:
     """One import: takes files one by one, and writes what is new of them."""
 
-    def __init__(self, home: Home, report: Imported, project: str, agent: str, since: int | None, dry: bool) -> None:
+    def __init__(
+        self,
+        home: Home,
+        report: Imported,
+        project: str,
+        captures: Callable[..., Captures],
+        since: int | None,
+        dry: bool,
+    ) -> None:
         self._journal, self._report, self._project, self._since = home.journal, report, project, since
         self._now, self._dry_run, self._recorded = home.clock.now(), dry, Recorded(home.journal)
         latest, keep = self._now + FUTURE_TOLERANCE_MICROSECONDS, home.settings.keep_messages
         self._latest = latest
-        self._captures = partial(Captures, latest, agent=agent, trust_own=report.trusted, keep_messages=keep)
+        self._captures = partial(captures, latest, keep_messages=keep)
         self._seen: dict[str, str] = {}  # by a dry run: the session of each id
         self._hooked: set[str] = set()  # the ids of what the hook has recorded
         self._sessions: dict[str, set[str]] = defaultdict(set)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from theorex_lab.clock import Clock
     from theorex_lab.journal.event import Event
+    from theorex_lab.journal.identity import Places
 
 FUTURE_TOLERANCE_MICROSECONDS = 5 * 60 * 1_000_000
 
@@ -74,6 +75,20 @@ class Journal(ABC):
     @abstractmethod
     def event_id(self, seq: int) -> str | None:
         """The id of the event at `seq`, None where there is none; its body is not read."""
+
+    def places(self) -> Places:
+        """What its events say of projects: where they are, and which were merged."""
+        from theorex_lab.journal.identity import KINDS, Places
+
+        last = self.last_seq()
+        return Places().after(self.tail(0, kinds=KINDS, upto=last), last, self.event_id(last) or "")
+
+    def keep_places(self) -> None:  # noqa: B027 - a journal need not
+        """Keep what `places` gives where hooks find it without asking the journal."""
+
+    def has_project(self, project: str) -> bool:
+        """Whether any event is of a project."""
+        return next(self.tail(0, projects=[project]), None) is not None
 
     @abstractmethod
     def check(self) -> tuple[list[str], dict[str, int]]:

@@ -80,6 +80,7 @@ def _tool_without_result(body: Body) -> Body:
     return {**body, "ok": None, "paths": paths, "command": "", "project": ""}
 
 
+_OF_NO_PROJECT_YET = "-00000000"  # as `identity.unseen_project` ends
 # How this toolkit said, before attempts were marked, that no answer came from a language model: a regular expression.
 _NO_ANSWER = (
     r"no model that fits has a url;[ ]|[^;]* has no url; set models\.|[^;]* takes its key from \$|got the model '"
@@ -221,6 +222,8 @@ def new_event(kind: str, body: Body, *, agent: str, at: int, session: str = "", 
     content = {"v": VERSIONS[kind], **visible_value(body)}
     if (member := _PATHS_IN.get(kind)) in body:
         content[member] = body[member]
+    if str(content.get("project", "")).endswith(_OF_NO_PROJECT_YET):
+        content["project"] = ""
     return Event(0, event_id or new_event_id(at), at, *who, kind, tuple(lineage), content)
 
 

@@ -31,6 +31,8 @@ _SCORE = (SHARE, None)
 # An amount, None where it is not known.
 _KNOWN = (AMOUNT, None)
 _TEXT_OR_NONE = (str, None)
+# A number of a file system, None where there was none to ask.
+_NUMBER_OR_NONE = (int, None)
 # How one model of a chain did: see `dispatch.llm.Attempt`.
 _ATTEMPT = {
     "model": str,
@@ -291,6 +293,27 @@ KINDS = {
         1,
         "who tends the home, and until when: taken, renewed or, with `released`, given back",
         {"owner": str, "expires_at": TIME, "released": bool},
+    ),
+    "project_bound": Kind(
+        1,
+        "a project's id was bound to a place: its folder, its git directory with device and inode, when it was made",
+        {
+            "project": PROJECT,
+            "path": str,
+            "git": str,
+            "device?": _NUMBER_OR_NONE,
+            "inode?": _NUMBER_OR_NONE,
+            "born?": _NUMBER_OR_NONE,
+            "folder?": _NUMBER_OR_NONE,
+        },
+    ),
+    "project_roots": Kind(
+        1,
+        "the first commits of a project's repository, by which another project may be the same one's",
+        {"project": PROJECT, "roots": [str]},
+    ),
+    "projects_merged": Kind(
+        1, "all that is of the project `from` is of another one", {"project": PROJECT, "from": PROJECT}
     ),
     "nightly": Kind(
         2,

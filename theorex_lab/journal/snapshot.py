@@ -18,20 +18,23 @@ from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns
 from theorex_lab.journal.event import Event
 from theorex_lab.journal.files import exclusive, make_folder, open_private, sync_folder, told, write_atomically
+from theorex_lab.journal.identity import MERGED
 from theorex_lab.journal.sqlite.erase import ERASURE
 
 
 class Erasures:
-    """The erasures of a journal after some seq, each with the lowest seq that it reached of each kind."""
+    """The erasures of a journal after some seq, each with the lowest seq that it reached of each kind.
+
+    A merge of projects counts as one: what was folded before it is of other projects by now.
+    """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
-        # An erasure that was itself erased, or does not say, may have reached anything.
-        self._reached = [(event.seq, None if event.erased else event.body.get("first_seqs")) for event in events]
+        self._reached = [(event.seq, _reached(event)) for event in events]
 
     @classmethod
     def after(cls, journal: Journal, seq: int, *, upto: int | None = None) -> Self:
         """The erasures with `seq` < their own seq ≤ `upto` (default: the newest there is)."""
-        return cls(journal.tail(seq, kinds=[ERASURE], upto=upto, erased=True))
+        return cls(journal.tail(seq, kinds=[ERASURE, MERGED], upto=upto, erased=True))
 
     def reach(self, kinds: Sequence[str] | None, seq: int) -> bool:
         """Whether one of them erased something that was folded from events of these kinds (None: of any) up to `seq`."""
@@ -42,6 +45,19 @@ class Erasures:
 
 # Raised where the journal begins to refuse bodies that were folded before: then older snapshots are passed over.
 BODY_RULES = 1
+
+
+def _reached(event: Event) -> dict[str, int] | None:
+    """By kind, the lowest seq that was reached; None for what may have reached anything.
+
+    That is an erasure which was itself erased, or does not say, and one of a merge, by which all is parted again.
+    """
+    if event.erased or event.kind == MERGED:
+        return None
+    first: dict[str, int] | None = event.body.get("first_seqs")
+    return None if first is None or MERGED in first else first
+
+
 _KEPT = 2  # the newest and the one before it, which another process may be about to map
 _DROP_ATTEMPTS = 20
 _HEAD_BYTES = 512  # what is read of a column for its shape and type; they take 128

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
 
+    from theorex_lab.project import Repository
+
     HookEvent = Mapping[str, Any]
+    ProjectNamer = Callable[[Repository], str]
     Body = dict[str, Any]
 
 FAILURE = "PostToolUseFailure"
@@ -38,8 +41,10 @@ _FAILED = frozenset("error failed failure cancelled canceled interrupted killed 
 
 def folder_of(event: HookEvent) -> str:
     """The folder that the agent works in; '' where the event names no absolute one that a system could have."""
+    from theorex_lab.project import is_folder_name
+
     folder = event.get("cwd")
-    if not isinstance(folder, str) or len(folder) > _PATH_CHARACTERS or "\0" in folder or not os.path.isabs(folder):
+    if not isinstance(folder, str) or len(folder) > _PATH_CHARACTERS or not is_folder_name(folder):
         return ""
     return folder if folder.encode(errors="ignore").decode() == folder else ""  # no lone surrogates
 
@@ -49,18 +54,23 @@ class Place:
 
     __slots__ = ("folder", "project", "real", "root")
 
-    def __init__(self, folder: str, project: str = "") -> None:
-        """What the file system says of a folder; with '', or where it cannot be looked at, only `project` is known."""
+    def __init__(self, folder: str, project: str = "", named: ProjectNamer | None = None) -> None:
+        """What the file system says of a folder; with '', or where it cannot be looked at, only `project` is known.
+
+        named: gives the project's name for a repository; by default that of its path alone.
+        """
         self.folder, self.real, self.root, self.project = folder, "", "", project
         if not folder:
             return
-        from theorex_lab.project import checkout_root, project_at
+        from theorex_lab.project import checkout_root, project_by_path, repository_of
 
         try:
-            self.real, self.root = os.path.realpath(folder), checkout_root(folder)
-            self.project = project_at(self.root)
+            self.root = checkout_root(folder)
+            self.real = os.path.realpath(folder) if os.path.isabs(folder) else folder
+            repository = repository_of(self.root)
         except OSError:
             return
+        self.project = project_by_path(repository.root) if named is None else named(repository)
 
 
 def project(event: HookEvent) -> str:
@@ -179,6 +189,8 @@ def _in_project(path: object, place: Place) -> str:
 
     if not isinstance(path, str) or not path or "\0" in path or not place.root:
         return project_path(path)
+    if not os.path.isabs(place.root):
+        return project_path(_inside_windows(path, place))
     if not path.startswith("/"):
         inside = "" if leads_elsewhere(path) else os.path.join(place.real, path)
         return project_path(inside, place.root)
@@ -186,6 +198,16 @@ def _in_project(path: object, place: Place) -> str:
     if path.startswith(inside):
         path = os.path.join(place.real, path[len(inside) :])
     return project_path(path, place.root)
+
+
+def _inside_windows(path: str, place: Place) -> str:
+    """The path from the root of a folder of Windows that is read elsewhere, with slashes; '' where it leads out of it."""
+    import ntpath
+
+    whole = ntpath.normpath(ntpath.join(place.folder, path))
+    start = place.root.rstrip("\\") + "\\"
+    is_inside = ntpath.normcase(whole).startswith(ntpath.normcase(start))
+    return whole[len(start) :].replace("\\", "/") if is_inside else ""
 
 
 def _command(tool: str, given: object, place: Place) -> str:
@@ -202,7 +224,12 @@ def _command(tool: str, given: object, place: Place) -> str:
     from theorex_lab.text.paths import without_far_paths
 
     text = masked_start(command, 4 * COMMAND_CHARACTERS)
-    if place.root and place.root in text:
+    if place.root and not os.path.isabs(place.root):
+        import re
+
+        start = re.escape(place.root.rstrip("\\")).replace(r"\\", r"[\\/]")
+        text = re.sub(rf"(?<![\w.@+:/\\~-]){start}[\\/]", "", text, flags=re.IGNORECASE)
+    elif place.root and place.root in text:
         import re
 
         text = re.sub(rf"(?<![\w.@+:/~-]){re.escape(place.root)}/(?=[^\s\"'`;&|)])", "", text)

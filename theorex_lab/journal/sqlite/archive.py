@@ -36,7 +36,8 @@ def archive(journal: SqliteJournal, before: int, *, consolidated: Mapping[tuple[
     """
     folder = journal.path.parent / ARCHIVE_FOLDER
     with journal.writing() as connection:
-        due = _due(connection, before, consolidated, project)
+        projects = None if project is None else journal.places().names_of(project)
+        due = _due(connection, before, consolidated, projects)
         parts = (due[start : start + SEGMENT_EVENTS] for start in range(0, len(due), SEGMENT_EVENTS))
         notes = [_move(connection, folder, part) for part in parts]
         if due:
@@ -71,15 +72,15 @@ def erase_from_segments(journal: SqliteJournal) -> list[str]:
 
 
 def _due(connection: sqlite3.Connection, before: int, upto: Mapping[tuple[str, str], int],
-         project: str | None) -> list[int]:  # fmt: skip
+         projects: Sequence[str] | None) -> list[int]:  # fmt: skip
     """Seqs of the events to archive."""
     # What was erased has no session any more; that of other events without one is not over.
     here = "json_extract(body, '$.erased') IS NULL"
     ended = set(connection.execute(f"SELECT agent, session FROM events WHERE kind = 'session_ended' AND {here}"))
     due = f"kind IN ({_RAW}) AND at < ?1 AND {here} AND json_extract(body, '$.archived') IS NULL"
-    project_is = "(?2 IS NULL OR json_extract(body, '$.project') = ?2)"
+    project_is = "(?2 IS NULL OR json_extract(body, '$.project') IN (SELECT value FROM json_each(?2)))"
     query = f"SELECT seq, agent, session FROM events WHERE {due} AND {project_is} ORDER BY seq"
-    raw = connection.execute(query, [before, project])
+    raw = connection.execute(query, [before, None if projects is None else json.dumps(projects)])
     return [seq for seq, agent, session in raw if (agent, session) in ended or seq <= upto.get((agent, session), 0)]
 
 

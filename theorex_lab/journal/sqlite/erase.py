@@ -108,7 +108,8 @@ def _reached(journal: SqliteJournal, connection: sqlite3.Connection, chosen: Era
     known = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM events) ORDER BY value LIMIT 1"
     for (missing,) in connection.execute(known, [json.dumps(list(chosen.ids))]):
         raise InvalidInput(f"got the event id {missing!r}, which is not in the journal; nothing was erased")
-    is_chosen = _chooser(chosen, Segments(journal.path.parent / ARCHIVE_FOLDER))
+    projects = journal.places().names_of(chosen.project) if chosen.project else []
+    is_chosen = _chooser(chosen, Segments(journal.path.parent / ARCHIVE_FOLDER), projects)
     reached: list[str] = []
     seen: set[str] = set()
     for row in connection.execute("SELECT id, agent, session, kind, lineage, body FROM events ORDER BY seq"):
@@ -122,8 +123,8 @@ def _reached(journal: SqliteJournal, connection: sqlite3.Connection, chosen: Era
     return reached
 
 
-def _chooser(chosen: EraseSelection, segments: Segments) -> Callable[..., bool]:
-    """Tells whether a row, `id` to `body`, is chosen itself."""
+def _chooser(chosen: EraseSelection, segments: Segments, projects: Sequence[str]) -> Callable[..., bool]:
+    """Tells whether a row, `id` to `body`, is chosen itself. projects: the chosen one, and those merged into it."""
     ids, needle = frozenset(chosen.ids), encode(chosen.match)[1:-1] if chosen.match else None
 
     def said(event_id: str, kind: str, body: str) -> str:
@@ -143,7 +144,7 @@ def _chooser(chosen: EraseSelection, segments: Segments) -> Callable[..., bool]:
         text = said(event_id, kind, body) if needle is not None or chosen.project else ""
         has_match = needle is not None and (needle in text or needle in session)
         if chosen.project:
-            return (has_match or needle is None) and json.loads(text).get("project") == chosen.project
+            return (has_match or needle is None) and json.loads(text).get("project") in projects
         return has_match
 
     return is_chosen

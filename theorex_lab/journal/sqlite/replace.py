@@ -19,7 +19,7 @@ from theorex_lab.journal.sqlite.store import INSERT
 LOCK_FILE = "replacing.lock"
 # What rests on the journal's file, and may not lie beside another one: its log, what was folded and computed from it.
 _DATABASES = [f"{name}{end}" for name in (DATABASE_FILE, "recall.db") for end in ("", "-wal", "-shm")]
-_DEPENDENT = (*_DATABASES, VIEWS_FOLDER, "vectors", "SHARED_CONTEXT.md", "contexts")
+_DEPENDENT = (*_DATABASES, VIEWS_FOLDER, "vectors", "SHARED_CONTEXT.md", "contexts", "projects.json")
 
 
 @contextmanager

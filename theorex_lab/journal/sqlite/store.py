@@ -11,7 +11,7 @@ import os
 import sqlite3
 from _thread import RLock, allocate_lock
 from _thread import _local as local  # `threading` has them from here, and would cost every hook 1 ms
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from theorex_lab.clock import LATEST, Clock, SystemClock
 from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
+    from theorex_lab.journal.identity import Places
     from theorex_lab.journal.segments import Segments
 
 # These two and the table are made by `schema.sql`.
 APPLICATION_ID = 0x7E0_4E3  # marks the file as ours, so that a foreign database is never taken for an empty memory
 SCHEMA_VERSION = 1
 _PAGE_ROWS = 5_000
+_PLACES_AFTER = 1_000  # events, after which what they say of projects is kept again
 
 INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 
@@ -68,6 +70,7 @@ class SqliteJournal(Journal):
         self._pid = os.getpid()
         self._lock = allocate_lock()
         self._segments: Segments | None = None
+        self._places: Places | None = None
         refuse_unfinished(self._folder)
         if not os.path.exists(self._file):
             create(self._file)
@@ -107,11 +110,15 @@ class SqliteJournal(Journal):
 
         By `last_id`, the id of its last event, it is known after a failure whether any of it may have been kept.
         """
-        with self.explained():
-            connection = self.connection()
-            with transaction(connection, lambda: connections.log_holds(self._file, last_id)):
-                yield connection
-                self._refuse_replaced()
+        try:
+            with self.explained():
+                connection = self.connection()
+                with transaction(connection, lambda: connections.log_holds(self._file, last_id)):
+                    yield connection
+                    self._refuse_replaced()
+        except BaseException:
+            self._places = None  # it may hold what was taken back
+            raise
 
     def read(self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False) -> list[Event]:
         """See `Journal`."""
@@ -136,6 +143,9 @@ class SqliteJournal(Journal):
         condition = f"AND (kind IN ({','.join('?' * len(unwanted))})) IS NOT 1" if unwanted else ""
         condition += " AND (instr(body, ?) = 0 OR instr(body, ?) > 0)" if lacking else ""
         last = self.last_seq() if upto is None else upto
+        if projects is not None:
+            known = self.places()
+            projects = [known.current(project) for project in projects]
         self._expect_all(after, last)
         while after < last:
             where = f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}"
@@ -164,6 +174,52 @@ class SqliteJournal(Journal):
         row = self._row("SELECT id FROM events WHERE seq = ?", seq)
         return None if row is None else str(row[0])
 
+    def places(self) -> Places:
+        """See `Journal`: what was read of them before is read no more."""
+        from theorex_lab.journal.identity import KINDS
+
+        known, scanned = self._places or self._kept_places(), 0
+        last, event_id = self._row("SELECT seq, id FROM events ORDER BY seq DESC LIMIT 1") or (0, "")
+        if last > known.seq:
+            scanned = last - known.seq
+            where = "WHERE seq > ? AND seq <= ? AND kind IN (?, ?, ?) ORDER BY seq"
+            rows = self._rows(where, [known.seq, last, *KINDS])
+            known = known.after((self._as_written(row) for row in rows), last, event_id)
+        self._places = known
+        if scanned > _PLACES_AFTER and not self.read_only and not self.connection().in_transaction:
+            self.keep_places()
+        return known
+
+    def keep_places(self) -> None:
+        """See `Journal`."""
+        from theorex_lab.journal.identity import write_cache
+
+        write_cache(self._folder, self.places())
+
+    def forget_places(self) -> None:
+        """Remove what is kept of them: an event that said it was erased. Raises OSError."""
+        from theorex_lab.journal.identity import CACHE_FILE
+
+        self._places = None
+        with suppress(FileNotFoundError):
+            os.remove(os.path.join(self._folder, CACHE_FILE))
+
+    def holds_places(self, known: Places) -> bool:
+        """Whether they were read from this journal."""
+        return self.event_id(known.seq) == known.event_id
+
+    def has_project(self, project: str) -> bool:
+        """See `Journal`."""
+        known = "SELECT 1 FROM events WHERE instr(body, ?) > 0 AND json_extract(body, '$.project') = ? LIMIT 1"
+        return self._row(known, project, project) is not None
+
+    def _kept_places(self) -> Places:
+        """Those that are kept beside the journal, where they are its own; else none."""
+        from theorex_lab.journal.identity import Places, read_cache
+
+        kept = read_cache(self._folder)
+        return kept if kept is not None and self.holds_places(kept) else Places()
+
     def check(self) -> tuple[list[str], dict[str, int]]:
         """See `sqlite.check.check_rows`."""
         from theorex_lab.journal.sqlite.check import check_rows
@@ -185,12 +241,18 @@ class SqliteJournal(Journal):
         with self.explained():
             return self.connection().execute(query, parameters).fetchone()
 
-    def _select(self, where: str, parameters: Sequence[object]) -> list[Event]:
+    def _rows(self, where: str, parameters: Sequence[object]) -> list[Any]:
         with self.explained():
-            rows = self.connection().execute(f"SELECT {COLUMNS}, crc FROM events {where}", parameters).fetchall()
-        return [self._event(row) for row in rows]
+            return self.connection().execute(f"SELECT {COLUMNS}, crc FROM events {where}", parameters).fetchall()
 
-    def _event(self, row: tuple[int, str, int, str, str, str, str, str, int]) -> Event:
+    def _select(self, where: str, parameters: Sequence[object]) -> list[Event]:
+        """The events, those of a project that was merged into another as that one's."""
+        rows = self._rows(where, parameters)
+        merged = self.places().merged if rows else {}
+        events = [self._as_written(row) for row in rows]
+        return [_of_project_now(event, merged) for event in events] if merged else events
+
+    def _as_written(self, row: tuple[int, str, int, str, str, str, str, str, int]) -> Event:
         seq, event_id, at, agent, session, kind, lineage, body, crc = row
         if checksum(event_id, at, agent, session, kind, lineage, body) != crc:
             raise damaged(self._file, f"event {seq} does not have its checksum")
@@ -300,6 +362,11 @@ def _identity(path: str) -> tuple[int, int]:
     except OSError:
         return 0, 0
     return found.st_dev, found.st_ino
+
+
+def _of_project_now(event: Event, merged: dict[str, str]) -> Event:
+    now = merged.get(event.body.get("project", ""))
+    return event if now is None else event._replace(body={**event.body, "project": now})
 
 
 def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None) -> int:
