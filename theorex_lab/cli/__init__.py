@@ -39,11 +39,11 @@ def open_lab(*, all_projects: bool = False, bind: bool = False) -> Lab:
     click.get_current_context().call_on_close(lab.close)
     if (preset := console.given_options().get("preset")) is not None:
         lab.settings = load_settings(lab.config_file, preset=preset)
+    is_writing = "door" in console.given_options() and not click.get_current_context().params.get("dry_run")
     if named is None:
-        is_writing = "door" in console.given_options() and not click.get_current_context().params.get("dry_run")
         lab.home.project = _project_here(lab, bind=bind or is_writing)
     elif named:
-        lab.home.project = _project_called(lab, named)
+        lab.home.project = _project_called(lab, named, bind=bind or is_writing)
     return lab
 
 
@@ -63,7 +63,7 @@ def _project_here(lab: Lab, *, bind: bool) -> str:
     return project_in(lab.journal, repository, bind=bind) or unseen_project(repository)
 
 
-def _project_called(lab: Lab, name: str) -> str:
+def _project_called(lab: Lab, name: str, *, bind: bool) -> str:
     """The project of that name, else of the folder at that path. Raises InvalidInput where there is neither."""
     from theorex_lab.memory.projects import find_project
 
@@ -72,7 +72,7 @@ def _project_called(lab: Lab, name: str) -> str:
     except InvalidInput:
         if (folder := Path(name).expanduser()).is_dir():
             repository = repository_of(checkout_root(str(folder.absolute())))
-            return project_in(lab.journal, repository, bind=False) or unseen_project(repository)
+            return project_in(lab.journal, repository, bind=bind) or unseen_project(repository)
         raise
 
 
