@@ -22,7 +22,8 @@ from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.journal.event import encode
 from theorex_lab.text import secret_names, secret_patterns
 from theorex_lab.text.doors import door, kept_text, kept_value
-from theorex_lab.text.masking import HINTS, MASK, mask, masked_value
+from theorex_lab.text.masking import MASK, mask, masked_value
+from theorex_lab.text.secret_hints import HINTS
 
 SECRET_LINES = LINES.strip("\n").split("\n")
 HARMLESS_LINES = HARMLESS.strip("\n").split("\n")
