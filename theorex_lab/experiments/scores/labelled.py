@@ -21,7 +21,8 @@ from theorex_lab.designs.facts import pairs as facts
 from theorex_lab.designs.facts.signals import HIGH, Signal, signal_of
 from theorex_lab.designs.facts.superseding import Superseding
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
+from theorex_lab.experiments.data.dataset_files import read_files
+from theorex_lab.experiments.data.dataset_table import DATASETS
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.data.sources import packaged, read_lines
 from theorex_lab.experiments.scores.retrieval import found_by, kept_embedder, remembering
