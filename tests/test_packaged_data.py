@@ -8,7 +8,7 @@ import pytest
 
 import theorex_lab
 from theorex_lab.experiments.data import dataset_table
-from theorex_lab.text import lexicon
+from theorex_lab.text import lexicon, lexicon_tables
 from theorex_lab.text.sections import read_sections
 
 PACKAGE = Path(theorex_lab.__file__).parent
@@ -54,6 +54,10 @@ def test_no_set_file_or_member_of_the_table_of_data_sets_stands_twice() -> None:
 
 @pytest.mark.parametrize(("section", "text"), read_sections(lexicon.__file__, "lexicon.txt").items())
 def test_no_word_of_a_list_of_the_lexicon_stands_twice(section: str, text: str) -> None:
-    pairs = section in ("aliases", "irregular plurals")
-    words = [line.split(" = ")[0] for line in text.split("\n")] if pairs else text.split()
-    assert len(words) == len(set(words))
+    words = text.split()
+    assert len(words) == len(set(words)), section
+
+
+def test_no_word_of_the_sentiments_stands_twice() -> None:
+    words = " ".join(lexicon_tables.SENTIMENTS.values()).split()
+    assert len(words) == len(set(words)) == len(lexicon.SENTIMENT_WORDS)
