@@ -6,15 +6,8 @@ Every repetition is bounded or cannot be entered twice, so that the time is line
 before the mask; in commands and names the group `value` or `bare` is the secret.
 """
 
-from typing import NamedTuple
-
-
-class Entry(NamedTuple):
-    """A pattern, and the words that lead to it: hints in lower case, prefixes or programs."""
-
-    words: tuple[str, ...]
-    pattern: str
-
+# The words that lead to a pattern: hints in lower case, prefixes or programs; and the pattern. No class: `typing` costs time.
+Entry = tuple[tuple[str, ...], str]
 
 PATTERNS = {
     # Not inside a word; after an escaped line break or a percent-encoded sign a word begins too.
@@ -332,8 +325,8 @@ PATTERNS = {
 }
 
 # Prefixes, and what follows them: only prefixes that are in the text are compiled.
-PREFIXED = (
-    Entry(
+PREFIXED: tuple[Entry, ...] = (
+    (
         tuple(
             """
             ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- gldt- glrt- glft- glcbt- glimt-
@@ -354,7 +347,7 @@ PREFIXED = (
         ),
         r"[A-Za-z0-9_-]{16,}",
     ),
-    Entry(
+    (
         tuple(
             """
             sk- sk_ key- rk- rnd_ fw_ api_org_ vcp_ vci_ vca_ vcr_ vck_ sdk- mob- pul-
@@ -363,7 +356,7 @@ PREFIXED = (
         ),
         r"<<digit>>[A-Za-z0-9_-]{16,}",
     ),
-    Entry(
+    (
         tuple(
             """
             csk- fc- sess- jina_ tvly- phc_ phx_ rpa_ atp_ snk_ brv_ e2b_ nvs_ ctp_
@@ -373,7 +366,7 @@ PREFIXED = (
         ),
         r"(?=[A-Za-z]{0,30}[0-9])[A-Za-z0-9-]{20,}",
     ),
-    Entry(
+    (
         tuple(
             """
             pplx- xai- npm_ hf_ r8_ secret_ EAA oy2 cio SK_ re_
@@ -381,17 +374,17 @@ PREFIXED = (
         ),
         r"[A-Za-z0-9]{30,}",
     ),
-    Entry(
+    (
         ("squ_", "sqp_", "sqa_", "re_", "EZAK", "EZTK", "LTAI", "AKID", "AQVN"),
         r"(?=[A-Za-z]{0,40}[0-9])[A-Za-z0-9_]{16,}",
     ),
-    Entry(("pypi-",), r"[A-Za-z0-9_-]{16,}"),
-    Entry(("dapi", "dkea", "ddapi"), r"[0-9a-f]{32,}(?:-[0-9])?"),
-    Entry(("shpat_", "shpss_", "shpca_", "shppa_", "shptka_"), r"[A-Fa-f0-9]{16,}"),
-    Entry(("AKIA", "ASIA", "ABIA", "ACCA", "A3T", "ABSK"), r"[A-Z0-9]{12,}"),
-    Entry(("ABSK",), r"[A-Za-z0-9+/=_-]{20,}"),
-    Entry(("ATATT3x", "ATCTT3x", "ATBB", "ATOA", "ATSTT"), r"[A-Za-z0-9=_-]{20,}"),
-    Entry(
+    (("pypi-",), r"[A-Za-z0-9_-]{16,}"),
+    (("dapi", "dkea", "ddapi"), r"[0-9a-f]{32,}(?:-[0-9])?"),
+    (("shpat_", "shpss_", "shpca_", "shppa_", "shptka_"), r"[A-Fa-f0-9]{16,}"),
+    (("AKIA", "ASIA", "ABIA", "ACCA", "A3T", "ABSK"), r"[A-Z0-9]{12,}"),
+    (("ABSK",), r"[A-Za-z0-9+/=_-]{20,}"),
+    (("ATATT3x", "ATCTT3x", "ATBB", "ATOA", "ATSTT"), r"[A-Za-z0-9=_-]{20,}"),
+    (
         tuple(
             """
             xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xoxe.xoxp- xoxe.xoxb-
@@ -400,18 +393,18 @@ PREFIXED = (
         ),
         r"[A-Za-z0-9-]{8,}",
     ),
-    Entry(("NRAK-", "NRRA-", "NRAA-", "NRII-", "NRIQ-", "NRJS-"), r"[A-Za-z0-9]{20,}"),
-    Entry(("SG.",), r"[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
-    Entry(("AGE-SECRET-KEY-1", "AGE-PLUGIN-", "xprv", "yprv", "zprv", "nsec1"), r"[0-9A-Za-z]{50,}"),
-    Entry(("api-", "access-sandbox-", "access-development-", "access-production-"), r"[0-9a-f-]{36}"),
-    Entry(("SK",), r"[0-9a-f]{32}(?![0-9a-z])"),
-    Entry(("1//0", "4/0A"), r"[A-Za-z0-9_/-]{30,}"),
-    Entry(("AAAAAAAAAAAAAAAAAAAAA",), r"[A-Za-z0-9_%+/=-]{60,}"),
+    (("NRAK-", "NRRA-", "NRAA-", "NRII-", "NRIQ-", "NRJS-"), r"[A-Za-z0-9]{20,}"),
+    (("SG.",), r"[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
+    (("AGE-SECRET-KEY-1", "AGE-PLUGIN-", "xprv", "yprv", "zprv", "nsec1"), r"[0-9A-Za-z]{50,}"),
+    (("api-", "access-sandbox-", "access-development-", "access-production-"), r"[0-9a-f-]{36}"),
+    (("SK",), r"[0-9a-f]{32}(?![0-9a-z])"),
+    (("1//0", "4/0A"), r"[A-Za-z0-9_/-]{30,}"),
+    (("AAAAAAAAAAAAAAAAAAAAA",), r"[A-Za-z0-9_%+/=-]{60,}"),
 )
 
 # Hints, and the pattern that is compiled once one of them is in the lower-case text.
-FORMATS = (
-    Entry(
+FORMATS: tuple[Entry, ...] = (
+    (
         ("hooks.", "webhook", "/hooks/", "maker.ifttt"),
         r"""
             (?i)
@@ -425,8 +418,8 @@ FORMATS = (
             )[^\s"'<>)\]\\]{12,}
         """,
     ),
-    Entry(("://",), r"""(?P<keep>://[^/\s:@"'?#]{0,128}:)<<password in url>>[^/\s"'?#]{1,512}(?=@)"""),
-    Entry(
+    (("://",), r"""(?P<keep>://[^/\s:@"'?#]{0,128}:)<<password in url>>[^/\s"'?#]{1,512}(?=@)"""),
+    (
         ("://",),
         r"""
             (?i)
@@ -438,7 +431,7 @@ FORMATS = (
             )<<password in url>>[^\s"'@:]{1,256}(?=@[\w.-]{1,255}(?:[:/\s]|$))
         """,
     ),
-    Entry(
+    (
         ("://",),
         r"""
             (?P<keep>://)(?=[^/\s:@"'?#]{8,512}(?::[^/\s:@"'?#]{0,64})?@)
@@ -450,7 +443,7 @@ FORMATS = (
             )(?=(?::[^/\s:@"'?#]{0,64})?@[\w.\[-])
         """,
     ),
-    Entry(
+    (
         tuple(
             """
             x-amz- sig token= key= code= auth= hash= secret= pass
@@ -471,46 +464,46 @@ FORMATS = (
             (?!\$|<|\{|%7B|\[masked)[^\s"'<>&#;\\)\]`]{12,}
         """,
     ),
-    Entry(("sig=",), r"(?P<keep>(?<![A-Za-z0-9])sig=)[A-Za-z0-9%+/=_-]{20,}"),
-    Entry(
+    (("sig=",), r"(?P<keep>(?<![A-Za-z0-9])sig=)[A-Za-z0-9%+/=_-]{20,}"),
+    (
         ("signature",),
         r"""
             (?i)
             (?P<keep>signature=\\*["']?)(?=[a-z+/%=_-]{0,40}[0-9])[A-Za-z0-9+/%=_-]{32,}
         """,
     ),
-    Entry(
+    (
         ("eyj",),
         r"""
             (?:(?<![A-Za-z0-9+/])|(?<=\\[nrt])|(?<=%[0-9A-F]{2}))eyJ[A-Za-z0-9_-]{16,}
             (?:\.[A-Za-z0-9_-]*){0,4}={0,2}
         """,
     ),
-    Entry(("flyv1",), r"FlyV1[ ][A-Za-z0-9_,+/=-]{20,}"),
-    Entry(
+    (("flyv1",), r"FlyV1[ ][A-Za-z0-9_,+/=-]{20,}"),
+    (
         (":aa",),
         r"""
               <<edge>>(?:(?<=bot)|)[0-9]{6,12}:AA[A-Za-z0-9_-]{30,40}
             | (?<=bot)[0-9]{6,12}:AA[A-Za-z0-9_-]{30,40}
         """,
     ),
-    Entry(("-us",), r"<<edge>>[0-9a-f]{32}-us[0-9]{1,2}(?![0-9])"),
-    Entry(("fffnral",), r"<<edge>>[0-9a-f]{30,36}FFFFNRAL"),
-    Entry((".atlasv1.",), r"<<edge>>[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}"),
-    Entry(("q~",), r"(?<![A-Za-z0-9_.~-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{30,36}"),
-    Entry(("1000.",), r"<<edge>>1000\.[0-9a-f]{32}\.[0-9a-f]{32}"),
-    Entry(("a3-",), r"<<edge>>A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"),
-    Entry(("00d",), r"<<edge>>00D[A-Za-z0-9]{12,15}![A-Za-z0-9._]{40,}"),
-    Entry(("v1.0-",), r"<<edge>>v1\.0-[0-9a-f]{20,}-[0-9a-f]{40,}"),
-    Entry(("t1.",), r"<<edge>>t1\.[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{40,}={0,2}"),
-    Entry(
+    (("-us",), r"<<edge>>[0-9a-f]{32}-us[0-9]{1,2}(?![0-9])"),
+    (("fffnral",), r"<<edge>>[0-9a-f]{30,36}FFFFNRAL"),
+    ((".atlasv1.",), r"<<edge>>[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}"),
+    (("q~",), r"(?<![A-Za-z0-9_.~-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{30,36}"),
+    (("1000.",), r"<<edge>>1000\.[0-9a-f]{32}\.[0-9a-f]{32}"),
+    (("a3-",), r"<<edge>>A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"),
+    (("00d",), r"<<edge>>00D[A-Za-z0-9]{12,15}![A-Za-z0-9._]{40,}"),
+    (("v1.0-",), r"<<edge>>v1\.0-[0-9a-f]{20,}-[0-9a-f]{40,}"),
+    (("t1.",), r"<<edge>>t1\.[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{40,}={0,2}"),
+    (
         ("$1$", "$2", "$5$", "$6$", "$y$", "$argon", "$apr1"),
         r"""
             \$(?:1|2[abxy]|5|6|y|argon2(?:i|d|id)|apr1)\$[^\s:,;"'`<>$]{1,80}
             (?:\$[^\s:,;"'`<>$]{4,}){1,3}
         """,
     ),
-    Entry(
+    (
         ("authorization",),
         r"""
             (?i)
@@ -529,7 +522,7 @@ FORMATS = (
             )(?![$<{%])(?:(?:username|credential|realm)=)?[^\s"'\\,;`]+
         """,
     ),
-    Entry(
+    (
         ("authorization",),
         r"""
             (?i)
@@ -537,8 +530,8 @@ FORMATS = (
             (?![$<{\[])(?=[^\s"'\\,;(]{0,60}[0-9])[^\s"'\\,;`(]{12,}(?![(\w])
         """,
     ),
-    Entry(("response=",), r'(?P<keep>(?<![A-Za-z])response=\\*")[0-9a-f]{16,}'),
-    Entry(
+    (("response=",), r'(?P<keep>(?<![A-Za-z])response=\\*")[0-9a-f]{16,}'),
+    (
         ("bearer",),
         r"""
             (?i)
@@ -546,7 +539,7 @@ FORMATS = (
             (?:(?=[a-z._~+/=-]{0,64}[0-9])[a-z0-9._~+/=-]{8,}|[a-z0-9._~+/=-]{24,})
         """,
     ),
-    Entry(
+    (
         ("identified", "password", "passwort"),
         r"""
             (?i)
@@ -559,7 +552,7 @@ FORMATS = (
             )[^'"\\\s]{1,256}
         """,
     ),
-    Entry(
+    (
         ("password(", "securestring", "requirepass", "masterauth"),
         r"""
             (?i)
@@ -570,7 +563,7 @@ FORMATS = (
             )(?![$<\[])[^\s"'\\]{1,256}
         """,
     ),
-    Entry(
+    (
         ("machine", "default"),
         r"""
             (?i)
@@ -584,7 +577,7 @@ FORMATS = (
             )[^\s\\"']{1,255}
         """,
     ),
-    Entry(
+    (
         ("login",),
         r"""
             (?i)
@@ -593,7 +586,7 @@ FORMATS = (
             )(?=[^\s]{0,40}[0-9@#$%^&*!])[^\s"']{4,255}
         """,
     ),
-    Entry(
+    (
         (":5432:", ":5433:", ":*:"),
         r"""
             (?m)
@@ -604,8 +597,8 @@ FORMATS = (
 )
 
 # Programs, and the pattern within their arguments.
-COMMANDS = (
-    Entry(
+COMMANDS: tuple[Entry, ...] = (
+    (
         ("curl", "wget", "http", "https", "xh"),
         r"""
             (?P<keep>
@@ -614,9 +607,9 @@ COMMANDS = (
             )(?![$/<{])(?P<value><<unquoted>>|[^\s\"'\\]{1,256})
         """,
     ),
-    Entry(("curl",), r"(?P<keep>(?<!\S)(?:-b|--cookie)[ =]?<<quote>>[\w.-]{1,64}=)(?P<value>[^\n\"'\s]{4,512})"),
-    Entry(("curl",), r"(?P<keep>(?<!\S)--(?:oauth2-bearer|pass)[ =]<<quote>>)(?P<value><<word>>)"),
-    Entry(
+    (("curl",), r"(?P<keep>(?<!\S)(?:-b|--cookie)[ =]?<<quote>>[\w.-]{1,64}=)(?P<value>[^\n\"'\s]{4,512})"),
+    (("curl",), r"(?P<keep>(?<!\S)--(?:oauth2-bearer|pass)[ =]<<quote>>)(?P<value><<word>>)"),
+    (
         tuple(
             """
             mysql mysqldump mysqladmin mysqlimport mysqlshow mysqlsh mariadb
@@ -625,12 +618,12 @@ COMMANDS = (
         ),
         r"(?P<keep>(?<!\S)-p<<quote>>)(?![$<{])(?P<value><<unquoted>>)",
     ),
-    Entry(("sshpass",), r"<<after p>>"),
-    Entry(
+    (("sshpass",), r"<<after p>>"),
+    (
         ("redis-cli", "iredis", "valkey-cli"),
         r"(?P<keep>(?<!\S)(?:-a|--pass|AUTH)[ =]<<quote>>)(?![$<{])(?P<value><<unquoted>>)",
     ),
-    Entry(
+    (
         tuple(
             """
             mongo mongosh mongodump mongorestore mongoexport mongoimport mongostat
@@ -639,7 +632,7 @@ COMMANDS = (
         ),
         r"<<after p>>",
     ),
-    Entry(
+    (
         tuple(
             """
             ldapsearch ldapmodify ldapadd ldapdelete ldapwhoami ldappasswd ldapcompare
@@ -647,7 +640,7 @@ COMMANDS = (
         ),
         r"(?P<keep>(?<!\S)-[ws][ ]?<<quote>>)(?!base|sub|one)(?![-$<{])(?P<value><<unquoted>>)",
     ),
-    Entry(
+    (
         tuple(
             """
             smbclient rpcclient net smbmap smbget smbcacls wmic winexe pth-smbclient
@@ -655,10 +648,10 @@ COMMANDS = (
         ),
         r"(?P<keep>(?<!\S)(?:-U|--user)[ =]?<<quote>>[^\s%\"'\\]{1,128}%)(?P<value><<word>>)",
     ),
-    Entry(("mount", "mount.cifs", "sshfs"), r"(?P<keep>(?:pass|password)=)(?P<value>[^\s,\"'\\]{1,256})"),
-    Entry(("openssl",), r"(?P<keep>(?<!\S)(?:-pass(?:in|out)?|-pwd)[ =]<<quote>>pass:)(?![$<{])(?P<value><<word>>)"),
-    Entry(("openssl",), r"(?P<keep>(?<!\S)-k[ ]<<quote>>)(?![-$<{])(?P<value><<word>>)"),
-    Entry(
+    (("mount", "mount.cifs", "sshfs"), r"(?P<keep>(?:pass|password)=)(?P<value>[^\s,\"'\\]{1,256})"),
+    (("openssl",), r"(?P<keep>(?<!\S)(?:-pass(?:in|out)?|-pwd)[ =]<<quote>>pass:)(?![$<{])(?P<value><<word>>)"),
+    (("openssl",), r"(?P<keep>(?<!\S)-k[ ]<<quote>>)(?![-$<{])(?P<value><<word>>)"),
+    (
         ("htpasswd",),
         r"""
             (?P<keep>
@@ -666,14 +659,14 @@ COMMANDS = (
             )(?![$<{])(?P<value><<word>>)(?=[\"'\\]*\s*$)
         """,
     ),
-    Entry(
+    (
         ("htpasswd",),
         r"""
             (?P<keep>(?<!\S)-[A-Za-z]*n[A-Za-z]*b?[A-Za-z]*[ ]\S+[ ]<<quote>>)(?![$<{])
             (?P<value><<word>>)(?=[\"'\\]*\s*$)
         """,
     ),
-    Entry(
+    (
         tuple(
             """
             docker podman helm skopeo nerdctl crane buildah oras az oc cqlsh twine kinit
@@ -693,11 +686,9 @@ COMMANDS = (
               )(?![-$<{\d])(?P<value2><<unquoted>>)
         """,
     ),
-    Entry(("zip", "unzip"), r"(?P<keep>(?<!\S)-P[ ]?<<quote>>)(?![-$<{])(?P<value><<unquoted>>)"),
-    Entry(
-        ("7z", "7za", "7zz", "7zr", "unrar", "rar"), r"(?P<keep>(?<!\S)-h?p<<quote>>)(?![-$<{])(?P<value><<unquoted>>)"
-    ),
-    Entry(
+    (("zip", "unzip"), r"(?P<keep>(?<!\S)-P[ ]?<<quote>>)(?![-$<{])(?P<value><<unquoted>>)"),
+    (("7z", "7za", "7zz", "7zr", "unrar", "rar"), r"(?P<keep>(?<!\S)-h?p<<quote>>)(?![-$<{])(?P<value><<unquoted>>)"),
+    (
         tuple(
             """
             sqlcmd bcp mosquitto_pub mosquitto_sub mosquitto_rr ipmitool tsql isql
@@ -705,20 +696,20 @@ COMMANDS = (
         ),
         r"(?P<keep>(?<!\S)-P[ ]?<<quote>>)(?![-$<{])(?P<value><<unquoted>>)",
     ),
-    Entry(("mosquitto_passwd",), r"(?P<keep>(?<!\S)-b[ ]\S+[ ]\S+[ ]<<quote>>)(?P<value><<word>>)"),
-    Entry(
+    (("mosquitto_passwd",), r"(?P<keep>(?<!\S)-b[ ]\S+[ ]\S+[ ]<<quote>>)(?P<value><<word>>)"),
+    (
         ("snmpwalk", "snmpget", "snmpset", "snmpbulkwalk"),
         r"(?P<keep>(?<!\S)-[AXc][ ]<<quote>>)(?![-$<{])(?P<value><<word>>)",
     ),
-    Entry(
+    (
         ("sqlplus", "exp", "imp", "expdp", "impdp", "sqlldr"),
         r"""
             (?P<keep>(?<!\S)[\w$#]{1,64}/<<quote>>)(?![$<{/])
             (?P<value>[^\s@\"'\\]{1,128})(?=[\"'\\]*(?:@|\s|$))
         """,
     ),
-    Entry(("lftp",), r"(?P<keep>(?<!\S)-u[ ]<<quote>>[^\s,]{1,64},)(?P<value><<word>>)"),
-    Entry(
+    (("lftp",), r"(?P<keep>(?<!\S)-u[ ]<<quote>>[^\s,]{1,64},)(?P<value><<word>>)"),
+    (
         ("rabbitmqctl",),
         r"""
             (?P<keep>
@@ -726,18 +717,18 @@ COMMANDS = (
             )(?P<value><<word>>)
         """,
     ),
-    Entry(
+    (
         ("wpa_passphrase", "rclone"),
         r"""
             (?P<keep>\A[ ](?:obscure|(?!config|copy|sync|ls|mount)\S{1,64})[ ]<<quote>>)
             (?![-$<{])(?P<value><<word>>)(?=[\"'\\]*\s*$)
         """,
     ),
-    Entry(
+    (
         ("cmdkey", "xfreerdp", "wfreerdp", "freerdp", "winrs"),
         r"(?i)(?P<keep>(?<!\S)/p(?:ass(?:word)?)?:<<quote>>)(?P<value><<word>>)",
     ),
-    Entry(
+    (
         ("net",),
         r"""
             (?i)
@@ -745,12 +736,12 @@ COMMANDS = (
             (?![-/*$\\])(?P<value><<word>>)
         """,
     ),
-    Entry(("net",), r"(?i)(?P<keep>\A[ ]use[ ].*/user:\S{1,64}[ ])(?![-/*$\\])(?P<value><<word>>)"),
-    Entry(("vault",), r"(?P<keep>\A[ ]login[ ](?:-\S+[ ])*)(?![-$<{])(?P<value><<word>>)"),
-    Entry(("vault",), r"(?P<keep>\A[ ](?:kv[ ]put|write)[ ].*?[ ](?:value|pw|pass)=)(?P<value>[^\s\"'\\]{1,256})"),
-    Entry(("kubectl", "oc"), r"(?P<keep>--from-literal[ =]<<quote>>[\w.-]{1,128}=)(?![$<{])(?P<value><<unquoted>>)"),
-    Entry(("gpg", "gpg2", "age"), r"(?P<keep>--passphrase[ =]<<quote>>)(?![$<{])(?P<value><<unquoted>>)"),
-    Entry(
+    (("net",), r"(?i)(?P<keep>\A[ ]use[ ].*/user:\S{1,64}[ ])(?![-/*$\\])(?P<value><<word>>)"),
+    (("vault",), r"(?P<keep>\A[ ]login[ ](?:-\S+[ ])*)(?![-$<{])(?P<value><<word>>)"),
+    (("vault",), r"(?P<keep>\A[ ](?:kv[ ]put|write)[ ].*?[ ](?:value|pw|pass)=)(?P<value>[^\s\"'\\]{1,256})"),
+    (("kubectl", "oc"), r"(?P<keep>--from-literal[ =]<<quote>>[\w.-]{1,128}=)(?![$<{])(?P<value><<unquoted>>)"),
+    (("gpg", "gpg2", "age"), r"(?P<keep>--passphrase[ =]<<quote>>)(?![$<{])(?P<value><<unquoted>>)"),
+    (
         ("keytool", "jarsigner"),
         r"""
             (?P<keep>
@@ -758,8 +749,8 @@ COMMANDS = (
             )(?![$<{])(?P<value><<unquoted>>)
         """,
     ),
-    Entry(("nmcli",), r"(?P<keep>(?:password|psk)[ ]<<quote>>)(?P<value><<unquoted>>)"),
-    Entry(
+    (("nmcli",), r"(?P<keep>(?:password|psk)[ ]<<quote>>)(?P<value><<unquoted>>)"),
+    (
         tuple(
             """
             iex mix npm pnpm yarn git gh hf huggingface-cli wrangler flyctl fly doctl
@@ -778,7 +769,7 @@ COMMANDS = (
             )(?![-$<{])(?=[^\s]{0,60}[0-9])(?P<value>[^\s\"'\\:/]{12,256})
         """,
     ),
-    Entry(
+    (
         ("security",),
         r"""
             (?P<keep>
@@ -792,49 +783,49 @@ COMMANDS = (
             )(?![-$<{/])(?P<value><<unquoted>>)
         """,
     ),
-    Entry(("useradd", "usermod"), r"(?P<keep>(?<!\S)-p[ ]<<quote>>)(?![-$<{])(?P<value><<unquoted>>)"),
+    (("useradd", "usermod"), r"(?P<keep>(?<!\S)-p[ ]<<quote>>)(?![-$<{])(?P<value><<unquoted>>)"),
 )
 
 # Hints, and the pattern of a name: only names whose hint is in the lower-case text are compiled.
-PASSWORDS = (
-    Entry(("pass",), r"pass(?:word|wd|phrase|code|wrd|wort)|passw(?=\\*[\"']?[ \t]{0,4}[:=])"),
-    Entry(("pwd",), r"pwd"),
-    Entry(("kennwort",), r"kennwort"),
-    Entry(("парол",), r"парол[ьяюей]{1,2}"),
-    Entry(("contrase",), r"contrase[ñn]a"),
-    Entry(("senha",), r"senha"),
-    Entry(("mot",), r"mot[ _-]?de[ _-]?passe"),
-    Entry(("has",), r"has[łl]o"),
-    Entry(("密",), r"密[码碼]"),
-    Entry(("パスワード",), r"パスワード"),
-    Entry(("비밀번호",), r"비밀번호"),
-    Entry(("wachtwoord",), r"wachtwoord"),
-    Entry(("lösenord",), r"lösenord"),
-    Entry(("parola",), r"parola"),
-    Entry(("salasana",), r"salasana"),
-    Entry(("heslo",), r"heslo"),
+PASSWORDS: tuple[Entry, ...] = (
+    (("pass",), r"pass(?:word|wd|phrase|code|wrd|wort)|passw(?=\\*[\"']?[ \t]{0,4}[:=])"),
+    (("pwd",), r"pwd"),
+    (("kennwort",), r"kennwort"),
+    (("парол",), r"парол[ьяюей]{1,2}"),
+    (("contrase",), r"contrase[ñn]a"),
+    (("senha",), r"senha"),
+    (("mot",), r"mot[ _-]?de[ _-]?passe"),
+    (("has",), r"has[łl]o"),
+    (("密",), r"密[码碼]"),
+    (("パスワード",), r"パスワード"),
+    (("비밀번호",), r"비밀번호"),
+    (("wachtwoord",), r"wachtwoord"),
+    (("lösenord",), r"lösenord"),
+    (("parola",), r"parola"),
+    (("salasana",), r"salasana"),
+    (("heslo",), r"heslo"),
 )
 
 # Names that are no password's, in the same way.
-OTHER_NAMES = (
-    Entry(
+OTHER_NAMES: tuple[Entry, ...] = (
+    (
         ("pass",),
         r"""
               (?<=[_.\"'-])pass(?=\\*[\"'\]]{0,2}[ \t]{0,4}(?:[:=,]|=>))
             | (?<=key)pass|(?<=store)pass|(?<=db)pass
         """,
     ),
-    Entry(("storepw",), r"storepw"),
-    Entry(("requirepass",), r"requirepass"),
-    Entry(("masterauth",), r"masterauth"),
-    Entry(("psk",), r"(?<![a-z])psk"),
-    Entry(("secret",), r"secret(?:[_-]?id)?"),
-    Entry(("token",), r"token"),
-    Entry(("токен",), r"токен"),
-    Entry(("секрет",), r"секрет"),
-    Entry(("geheim",), r"geheimnis"),
-    Entry(("jeton",), r"jeton"),
-    Entry(
+    (("storepw",), r"storepw"),
+    (("requirepass",), r"requirepass"),
+    (("masterauth",), r"masterauth"),
+    (("psk",), r"(?<![a-z])psk"),
+    (("secret",), r"secret(?:[_-]?id)?"),
+    (("token",), r"token"),
+    (("токен",), r"токен"),
+    (("секрет",), r"секрет"),
+    (("geheim",), r"geheimnis"),
+    (("jeton",), r"jeton"),
+    (
         ("key",),
         r"""
             (?:
@@ -846,27 +837,27 @@ OTHER_NAMES = (
             )[_ -]?key
         """,
     ),
-    Entry(("ключ",), r"(?:api|апи)[ -]ключ|ключ[ -](?:api|доступа)"),
-    Entry(("schl",), r"(?:api|zugriffs|zugangs|geheimer)[ -]?schl(?:ü|ue)ssel"),
-    Entry(("cl",), r"cl(?:é|ef|ave)[ _-](?:api|secr[eè]te|de[ ]api|secreta|d'api|de[ ]l'api)"),
-    Entry(("chave",), r"chave[ _-](?:de[ ])?api"),
-    Entry(("credential",), r"credentials?"),
-    Entry(("creds",), r"creds"),
-    Entry(("otp",), r"(?<![a-z])t?otp(?:[ _-](?:code|secret|seed))?"),
-    Entry(("passkey",), r"passkey"),
-    Entry(("pin",), r"(?<![A-Za-z])(?-i:PIN)(?:[ _-]?code)?"),
-    Entry(("seed",), r"(?<=[_-])seed(?=[_-]?(?:hex|phrase))"),
-    Entry(("cookie",), r"(?<=session[_-])cookie"),
-    Entry(("_auth",), r"(?<=[/:\s])_auth"),
-    Entry(("dsn",), r"(?<=[_-])dsn(?=$)"),
-    Entry(("sess",), r"(?:php|j|asp)sess(?:ion)?id"),
-    Entry(("apikey",), r"apikey"),
-    Entry(("connectionstring",), r"connectionstring"),
+    (("ключ",), r"(?:api|апи)[ -]ключ|ключ[ -](?:api|доступа)"),
+    (("schl",), r"(?:api|zugriffs|zugangs|geheimer)[ -]?schl(?:ü|ue)ssel"),
+    (("cl",), r"cl(?:é|ef|ave)[ _-](?:api|secr[eè]te|de[ ]api|secreta|d'api|de[ ]l'api)"),
+    (("chave",), r"chave[ _-](?:de[ ])?api"),
+    (("credential",), r"credentials?"),
+    (("creds",), r"creds"),
+    (("otp",), r"(?<![a-z])t?otp(?:[ _-](?:code|secret|seed))?"),
+    (("passkey",), r"passkey"),
+    (("pin",), r"(?<![A-Za-z])(?-i:PIN)(?:[ _-]?code)?"),
+    (("seed",), r"(?<=[_-])seed(?=[_-]?(?:hex|phrase))"),
+    (("cookie",), r"(?<=session[_-])cookie"),
+    (("_auth",), r"(?<=[/:\s])_auth"),
+    (("dsn",), r"(?<=[_-])dsn(?=$)"),
+    (("sess",), r"(?:php|j|asp)sess(?:ion)?id"),
+    (("apikey",), r"apikey"),
+    (("connectionstring",), r"connectionstring"),
 )
 
 # Hints, and where a value stands after a name, which <<names>> stands for, without a sign of assignment.
-VALUES_WITHOUT_A_SIGN = (
-    Entry(
+VALUES_WITHOUT_A_SIGN: tuple[Entry, ...] = (
+    (
         ("</", "/>"),
         r"""
             (?i)
@@ -874,7 +865,7 @@ VALUES_WITHOUT_A_SIGN = (
             (?:\s[^<>\n]{0,200})?>(?:<!\[CDATA\[)?(?P<bare>[^<>\n]{1,2000})(?=\]\]>|</)
         """,
     ),
-    Entry(
+    (
         ("</", "/>"),
         r"""
             (?i)
@@ -883,7 +874,7 @@ VALUES_WITHOUT_A_SIGN = (
             (?P<bare>[^<>\n]{1,2000})(?=</)
         """,
     ),
-    Entry(
+    (
         ("value", "content"),
         r"""
             (?i)
@@ -892,7 +883,7 @@ VALUES_WITHOUT_A_SIGN = (
             (?P<bare>(?!from)[^\s\"'\\<>,]{1,2000})
         """,
     ),
-    Entry(
+    (
         ("-",),
         r"""
             (?i)
@@ -900,7 +891,7 @@ VALUES_WITHOUT_A_SIGN = (
             (?P<flag>[ \t]{1,4}|:(?=\S))\\*[\"']?(?![-$<>&|])(?P<bare>[^\s\"'\\]+)
         """,
     ),
-    Entry(
+    (
         tuple(
             """
             set env add with export store put pass auth config
@@ -916,7 +907,7 @@ VALUES_WITHOUT_A_SIGN = (
             (?:(?:--body|-b|to)[ \t]{1,4})?\\*[\"']?(?![-$<=:])(?P<bare>[^\s\"'\\=]+)
         """,
     ),
-    Entry(
+    (
         tuple(
             """
             set env add with export store put pass auth config
@@ -928,7 +919,7 @@ VALUES_WITHOUT_A_SIGN = (
             (?P<quote>[\"'])(?P<bare>[^\s\"'\\]{1,512})(?=\\*[\"'][ \t]{0,2}\))
         """,
     ),
-    Entry(
+    (
         ('"', "'"),
         r"""
             (?i)
@@ -936,7 +927,7 @@ VALUES_WITHOUT_A_SIGN = (
             (?P<bare>[^\s\"'\\]{1,512})(?=\\*[\"'])
         """,
     ),
-    Entry(
+    (
         ("=",),
         r"""
             (?m)
