@@ -9,18 +9,11 @@ import string
 
 from theorex_lab.text import secret_tables as tables
 from theorex_lab.text.masking import MASK
-from theorex_lab.text.secret_patterns import (
-    COMMANDS,
-    COOKIE_ATTRIBUTES,
-    FORMATS,
-    LOGIN_HINTS,
-    PATTERNS,
-    PHRASE_HINTS,
-    PREFIXED,
-    PROSE_HINTS,
-    TOLD_STATES,
-)
-from theorex_lab.text.secret_tables import called, compiled, masked, masked_after, pattern, starts, sub_at
+from theorex_lab.text.secret_patterns import PATTERNS
+from theorex_lab.text.secret_programs import COMMANDS
+from theorex_lab.text.secret_tables import compiled, masked, masked_after, named_pattern, pattern, starts, sub_at
+from theorex_lab.text.secret_vendors import FORMATS, PREFIXED
+from theorex_lab.text.secret_words import COOKIE_ATTRIBUTES, LOGIN_HINTS, PHRASE_HINTS, PROSE_HINTS, TOLD_STATES
 
 
 def mask_formats(text: str, hints: set[str]) -> str:
@@ -34,7 +27,7 @@ def mask_formats(text: str, hints: set[str]) -> str:
     if "cookie" in hints:
         text = sub_at(PATTERNS["cookies"], _mask_pairs, text, starts(text, ["cookie"], 4))
     if "basic" in hints or "auth" in hints:
-        text = called("basic").sub(_mask_user, text)
+        text = named_pattern("basic").sub(_mask_user, text)
     return text
 
 
@@ -66,8 +59,8 @@ _CALL = rf"(?<![\w.-])(?P<program>{'|'.join(map(re.escape, tables.PROGRAMS))})(?
 def mask_commands(text: str, hints: set[str]) -> str:
     """Mask what a program takes as a password on its command line."""
     if not hints.isdisjoint(("echo", "printf", "<<<")):
-        text = called("piped").sub(_mask_piped, text)
-        text = called("here").sub(masked_after, text)
+        text = named_pattern("piped").sub(_mask_piped, text)
+        text = named_pattern("here").sub(masked_after, text)
     return compiled(_CALL).sub(_mask_arguments, text) if tables.CALLED in hints else text
 
 
@@ -100,14 +93,14 @@ def mask_logins(text: str, hints: set[str]) -> str:
 def mask_prose(text: str, hints: set[str]) -> str:
     """Mask what a sentence calls a password, a token or a key, where it carries digits or signs as no word does."""
     if not hints.isdisjoint(PHRASE_HINTS):
-        text = called("phrase").sub(masked_after, text)
+        text = named_pattern("phrase").sub(masked_after, text)
     places = starts(text, hints.intersection(PROSE_HINTS), _REACH)
     return sub_at(PATTERNS["spoken"], _mask_told, text, [at for at in places if at == 0 or text[at - 1] not in _INSIDE])
 
 
 def _mask_login(match: re.Match[str]) -> str:
     value = match["value"].rstrip(".;)")
-    is_word = called("technical").fullmatch(value) or called("code").fullmatch(value)
+    is_word = named_pattern("technical").fullmatch(value) or named_pattern("code").fullmatch(value)
     return match[0] if is_word or not re.search("[0-9@#$%^&*!]", value) else masked(match, "value", len(value))
 
 
@@ -119,13 +112,13 @@ def _mask_told(match: re.Match[str]) -> str:
 def _looks_chosen(value: str, match: re.Match[str]) -> bool:
     """Whether a value is one that somebody chose or a machine drew, and no word of the sentence."""
     is_password, bare = match["pass"] is not None, value.rstrip("!?")
-    if len(value) < 3 or value.lower() in TOLD_STATES or called("code").fullmatch(value):
+    if len(value) < 3 or value.lower() in TOLD_STATES or named_pattern("code").fullmatch(value):
         return False
     if value.isdecimal():
         is_code = is_password or "code" in match["name"].lower()
-        is_counted = called("unit").match(match["tail"]) or re.fullmatch("(?:19|20)[0-9]{2}", value)
+        is_counted = named_pattern("unit").match(match["tail"]) or re.fullmatch("(?:19|20)[0-9]{2}", value)
         return is_code and 4 <= len(value) <= 32 and not is_counted
-    if called("technical").fullmatch(bare):
+    if named_pattern("technical").fullmatch(bare):
         return False
     if re.search("[0-9]", value):
         is_numbered = re.fullmatch(r"[a-z]+(?:[_-][a-z]+)*[_-]?[0-9]", value) is not None

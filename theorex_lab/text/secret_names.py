@@ -2,8 +2,9 @@
 
 import re
 
-from theorex_lab.text.secret_patterns import OTHER_NAMES, PASSWORDS, PLAIN_WORDS, STATES, VALUES_WITHOUT_A_SIGN, Entry
-from theorex_lab.text.secret_tables import called, compiled, masked, pattern, starts, sub_at
+from theorex_lab.text.secret_patterns import Entry
+from theorex_lab.text.secret_tables import compiled, masked, named_pattern, pattern, starts, sub_at
+from theorex_lab.text.secret_words import OTHER_NAMES, PASSWORDS, PLAIN_WORDS, STATES, VALUES_WITHOUT_A_SIGN
 
 NAMES = (*PASSWORDS, *OTHER_NAMES)
 _SUFFIX = pattern("suffix")
@@ -44,7 +45,7 @@ def _mask_value(match: re.Match[str]) -> str:
     value, groups = match["bare"], match.groupdict()
     is_word = (
         is_ordinary(match["name"], "=", value, quoted="flag" not in groups and "env" not in groups)
-        or ("flag" in groups and called("after an option").fullmatch(value))
+        or ("flag" in groups and named_pattern("after an option").fullmatch(value))
         or ("pair" in groups and not (re.search("[0-9@#$%^&*!]", value) and len(value) > 5))
         or re.fullmatch(r"[a-z]+[_-]password|(?:the|your|my)", value))  # fmt: skip
     return match[0] if is_word else masked(match, "bare")
@@ -66,19 +67,21 @@ def _mask_assignment(match: re.Match[str]) -> str:
 
 def is_ordinary(name: str, sign: str, value: str, *, quoted: bool) -> bool:
     """Whether what is assigned to a name such as `token` is no secret: a type, a variable, a count, a word of prose."""
-    if not value or called("placeholder").fullmatch(value):
+    if not value or named_pattern("placeholder").fullmatch(value):
         return True
     is_password = compiled(_A_PASSWORD).fullmatch(name) is not None
     if not is_password and re.fullmatch(r"[0-9.,_kKmM]{1,7}[)\]}]*", value) and not re.match("(?i)pin|t?otp", name):
         return True
-    if called("weak").fullmatch(name) and not (called("random").fullmatch(value) and "/" not in value[:2]):
+    if named_pattern("weak").fullmatch(name) and not (
+        named_pattern("random").fullmatch(value) and "/" not in value[:2]
+    ):
         return True
     if quoted:
         return _is_text(name, value, is_password=is_password)
     word = value.lower().rstrip(")]}>.:!")
-    if word in _PLAIN_WORDS or called("expression").match(value) or word.endswith(f".{name.lower()}"):
+    if word in _PLAIN_WORDS or named_pattern("expression").match(value) or word.endswith(f".{name.lower()}"):
         return True
-    if called("own name").fullmatch(value) and not (sign == "=" and name.isupper()):
+    if named_pattern("own name").fullmatch(value) and not (sign == "=" and name.isupper()):
         return True
     if is_password:
         is_path_or_pin = value.startswith(("/", "~", ".")) or re.fullmatch("[0-9]{1,6}[})\\]]*", value) is not None
@@ -97,7 +100,7 @@ def _is_text(name: str, value: str, *, is_password: bool) -> bool:
         return True  # the end of a quoted label, such as of input("Password: ")
     if " " in value and not re.search(r"[0-9\"]", value):
         # A sentence: a pass phrase has no punctuation before its spaces and is short.
-        return value[0] == " " or len(value.split()) > 6 or called("message").search(value) is not None
+        return value[0] == " " or len(value.split()) > 6 or named_pattern("message").search(value) is not None
     lowered = value.lower()
     if lowered in STATES or (lowered in _PLAIN_WORDS and (not is_password or len(lowered) > 3)):
         return not is_password or lowered != "password"

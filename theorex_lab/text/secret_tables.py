@@ -4,9 +4,11 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 
-from theorex_lab.text import secret_patterns as tables
+from theorex_lab.text import secret_vendors, secret_words
 from theorex_lab.text.masking import MASK, Hints
-from theorex_lab.text.secret_patterns import COMMANDS, PATTERNS, PREFIXED
+from theorex_lab.text.secret_patterns import PATTERNS
+from theorex_lab.text.secret_programs import COMMANDS
+from theorex_lab.text.secret_vendors import PREFIXED
 
 
 def expanded(written: str) -> str:
@@ -30,7 +32,7 @@ def compiled(written: str) -> re.Pattern[str]:
     return re.compile(expanded(written), re.VERBOSE)
 
 
-def called(name: str) -> re.Pattern[str]:
+def named_pattern(name: str) -> re.Pattern[str]:
     """The pattern of this name, compiled."""
     return compiled(PATTERNS[name])
 
@@ -96,7 +98,12 @@ def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:
     return (*marks, KEYED) if keyed else marks
 
 
-_HINTED = (*tables.FORMATS, *tables.PASSWORDS, *tables.OTHER_NAMES, *tables.VALUES_WITHOUT_A_SIGN)
+_HINTED = (
+    *secret_vendors.FORMATS,
+    *secret_words.PASSWORDS,
+    *secret_words.OTHER_NAMES,
+    *secret_words.VALUES_WITHOUT_A_SIGN,
+)
 _KEYS = {hint for hints, _ in _HINTED for hint in hints}
-_LISTED = {*tables.PROSE_HINTS, *tables.LOGIN_HINTS, *tables.PHRASE_HINTS, *tables.OTHER_HINTS}
+_LISTED = {*secret_words.PROSE_HINTS, *secret_words.LOGIN_HINTS, *secret_words.PHRASE_HINTS, *secret_words.OTHER_HINTS}
 hints_in = Hints(_KEYS | _LISTED | _PREFIXES, _marks).found_in
