@@ -29,7 +29,9 @@ def pattern(name: str) -> str:
 @lru_cache(2_048)
 def compiled(written: str) -> re.Pattern[str]:
     """A verbose pattern with those that it names, compiled once: the `re` module forgets all of some hundred."""
-    return re.compile(expanded(written), re.VERBOSE)
+    lines = expanded(written).split("\n")
+    # Without their indentation, since the parser of `re` looks at every blank.
+    return re.compile("".join(map(str.strip, lines)), re.VERBOSE)
 
 
 def named_pattern(name: str) -> re.Pattern[str]:
