@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from theorex_lab.evolution.failure_signs import RunStep
-from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
+from theorex_lab.experiments.data.dataset_files import read_files
+from theorex_lab.experiments.data.dataset_table import DATASETS
 
 READING = (
     "get_user_details search_direct_flight search_onestop_flight calculate think get_reservation_details "

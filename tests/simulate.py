@@ -20,7 +20,7 @@ from simulation_words import Aspect, Failure, lines, own, topics
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_datetime
 from theorex_lab.errors import InvalidInput, TheorexError
-from theorex_lab.experiments.data.log_sets.runs import facts
+from theorex_lab.experiments.data.log_sets.simulated_facts import FACTS
 from theorex_lab.experiments.data.sources import Activity, SourceKind
 
 AGENTS = ("main", "qwen-sage", "secretarius")
@@ -320,7 +320,7 @@ class _Team:
 
     def _note_fact(self, topic: int) -> _Done:
         dice = self.dice
-        sentence, values = dice.pick(facts())
+        sentence, values = dice.pick(FACTS)
         name = TEAM_TOPIC
         if dice.chance(600):
             sentence, values = f"{{}} {dice.pick(lines('care'))} {self._focus(topic).phrase}", lines("people")

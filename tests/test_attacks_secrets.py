@@ -20,10 +20,11 @@ from theorex_lab.dispatch.llm import ChainAnswer
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
 from theorex_lab.exchange.home_files import export_home, import_home
 from theorex_lab.journal.event import encode
-from theorex_lab.text import secret_formats, secret_names, secret_tables
+from theorex_lab.text import secret_names, secret_programs, secret_vendors, secret_words
 from theorex_lab.text.doors import door, kept_text, kept_value
 from theorex_lab.text.hints import MASK
-from theorex_lab.text.masking import HINTS, mask, masked_value
+from theorex_lab.text.masking import mask, masked_value
+from theorex_lab.text.secret_hints import HINTS
 
 SECRET_LINES = LINES.strip("\n").split("\n")
 HARMLESS_LINES = HARMLESS.strip("\n").split("\n")
@@ -76,14 +77,14 @@ def test_a_base64_of_a_harmless_text_stays() -> None:
 
 
 def test_no_hint_of_a_table_is_missed_by_the_first_look() -> None:
-    hints = {prefix.lower() for prefixes, _ in secret_tables.PREFIXED for prefix in prefixes} - {"sk"}
-    for row, _ in secret_formats.FORMATS:
+    hints = {prefix.lower() for prefixes, _ in secret_vendors.PREFIXED for prefix in prefixes} - {"sk"}
+    for row, _ in secret_vendors.FORMATS:
         hints |= {*row} - {"sig", "machine", "default", "response=", "signature"}
     # `pass` stands beside a sign, `de passe` after `mot`: the first look has them so.
-    hints = (hints | {*secret_formats.PROSE_HINTS}) - {"pass", "de passe"}
+    hints = (hints | {*secret_words.PROSE_HINTS}) - {"pass", "de passe"}
     assert [hint for hint in hints if not any(first in hint for first in HINTS)] == []
     assert all(len(hints) == 1 for hints, _ in secret_names.NAMES)
-    assert secret_tables.COMMANDS
+    assert secret_programs.COMMANDS
 
 
 def test_json_members_are_masked_by_their_names() -> None:

@@ -13,7 +13,8 @@ import pytest
 from theorex_lab import InvalidInput, StorageError
 from theorex_lab.design import Log
 from theorex_lab.experiments.data import dataset_files, sources
-from theorex_lab.experiments.data.dataset_files import DATASETS, LicenceNotice
+from theorex_lab.experiments.data.dataset_files import LicenceNotice
+from theorex_lab.experiments.data.dataset_table import DATASETS
 from theorex_lab.experiments.data.logs import GIVEN, LOGS, load_logs
 from theorex_lab.experiments.scores.session_scores import scenes
 from theorex_lab.ids import derived_event_id

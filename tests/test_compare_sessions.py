@@ -14,7 +14,7 @@ from compared_logs import worked_log
 
 from theorex_lab.design import Log, SessionLine
 from theorex_lab.experiments.data import sources
-from theorex_lab.experiments.data.dataset_files import DATASETS
+from theorex_lab.experiments.data.dataset_table import DATASETS
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.replay.baselines import Maker
 from theorex_lab.experiments.replay.trials import Plan, try_out

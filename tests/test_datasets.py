@@ -23,7 +23,8 @@ import pytest
 
 from theorex_lab.experiments.data import dataset_files, datasets, sources
 from theorex_lab.experiments.data import parsing as runs
-from theorex_lab.experiments.data.dataset_files import DATASETS, Content, DataFile, DatasetInfo, members_of, read_files
+from theorex_lab.experiments.data.dataset_files import Content, members_of, read_files
+from theorex_lab.experiments.data.dataset_table import DATASETS, DataFile, DatasetInfo
 from theorex_lab.experiments.data.logs import LOGS
 
 needs_data = pytest.mark.skipif(

@@ -16,7 +16,7 @@ from theorex_lab.designs.facts.pairs import CONTRADICTS, SharedWords, contradict
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.experiments.bench.measure import texts
 from theorex_lab.experiments.data import dataset_files
-from theorex_lab.experiments.data.dataset_files import DATASETS
+from theorex_lab.experiments.data.dataset_table import DATASETS
 from theorex_lab.experiments.scores.labelled import (
     Pairs,
     auc,

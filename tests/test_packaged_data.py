@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import theorex_lab
-from theorex_lab.experiments.data import dataset_files
-from theorex_lab.text import lexicon
+from theorex_lab.experiments.data import dataset_table
+from theorex_lab.text import lexicon, lexicon_tables
 from theorex_lab.text.sections import read_sections
 
 PACKAGE = Path(theorex_lab.__file__).parent
@@ -42,19 +42,22 @@ def test_comments_and_blank_lines_around_a_section_are_no_part_of_it(tmp_path: P
     assert read_sections(str(tmp_path / "a.py"), "a.txt") == {"first part": "one\n\ntwo", "second": "#3"}
 
 
-def test_no_set_file_count_or_member_of_the_table_of_data_sets_stands_twice() -> None:
-    tables = read_sections(dataset_files.__file__, "dataset_table.txt")
-    keys = {"sets": slice(1), "counts": slice(1), "files": slice(2)}
-    for table, key in keys.items():
-        entries = [tuple(row.split()[key]) for row in tables[table].splitlines()]
-        assert len(entries) == len(set(entries))
-    for table in tables.keys() - keys.keys():
-        assert len(tables[table].split()) == len(set(tables[table].split()))
-    assert set(dataset_files.DATASETS) == {row.split()[0] for table in keys for row in tables[table].splitlines()}
+def test_no_set_file_or_member_of_the_table_of_data_sets_stands_twice() -> None:
+    assert len(dataset_table.DATASETS) == len(dataset_table.ALL)
+    for info in dataset_table.ALL:
+        names = [file.name for file in info.files]
+        assert names
+        assert len(names) == len(set(names))
+        assert info.counts
+        assert all(len(file.members) == len(set(file.members)) for file in info.files)
 
 
 @pytest.mark.parametrize(("section", "text"), read_sections(lexicon.__file__, "lexicon.txt").items())
 def test_no_word_of_a_list_of_the_lexicon_stands_twice(section: str, text: str) -> None:
-    pairs = section in ("aliases", "irregular plurals")
-    words = [line.split(" = ")[0] for line in text.split("\n")] if pairs else text.split()
-    assert len(words) == len(set(words))
+    words = text.split()
+    assert len(words) == len(set(words)), section
+
+
+def test_no_word_of_the_sentiments_stands_twice() -> None:
+    words = " ".join(lexicon_tables.SENTIMENTS.values()).split()
+    assert len(words) == len(set(words)) == len(lexicon.SENTIMENT_WORDS)

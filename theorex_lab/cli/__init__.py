@@ -4,76 +4,18 @@ from __future__ import annotations
 
 import errno
 import json
-import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
 import click
 
 from theorex_lab import console
+from theorex_lab.cli.context import open_lab
 from theorex_lab.cli.groups import Root
-from theorex_lab.errors import InvalidInput, TheorexError
-from theorex_lab.journal.identity import project_in, unseen_project
-from theorex_lab.project import checkout_root, repository_of
-
-if TYPE_CHECKING:
-    from theorex_lab.lab import Lab
+from theorex_lab.errors import TheorexError
 
 # How threads and shared libraries say that there is no memory for them.
 _NO_ROOM = ("can't start new thread", "failed to map segment", "cannot allocate memory", "Cannot allocate memory")
-
-
-def open_lab(*, all_projects: bool = False, bind: bool = False) -> Lab:
-    """The lab of the home that the options name, for the project that they name, else the working folder's.
-
-    A command that writes, or `bind`, gives a folder that was never seen its id; to one that reads nothing is of it.
-    """
-    from theorex_lab.core.settings import load_settings
-    from theorex_lab.lab import Lab
-
-    named = "" if all_projects else console.given_options().get("project")
-    lab = Lab(console.named_home(), clock=console.named_clock())
-    click.get_current_context().call_on_close(lab.close)
-    if (preset := console.given_options().get("preset")) is not None:
-        lab.settings = load_settings(lab.config_file, preset=preset)
-    is_writing = "door" in console.given_options() and not click.get_current_context().params.get("dry_run")
-    if named is None:
-        lab.home.project = _project_here(lab, bind=bind or is_writing)
-    elif named:
-        lab.home.project = _project_called(lab, named, bind=bind or is_writing)
-    return lab
-
-
-def write_picture(picture: str | None, plot: Callable[..., Any]) -> None:
-    """Write what `plot(ax=…)` draws into a PNG file, where one is asked for."""
-    if picture is not None:
-        from theorex_lab.experiments.draw.explorer import drawn
-
-        console.write_whole(Path(picture), drawn(plot), "--picture")
-
-
-def _project_here(lab: Lab, *, bind: bool) -> str:
-    try:
-        repository = repository_of(checkout_root(str(Path.cwd())))
-    except OSError:  # the folder was removed
-        return ""
-    return project_in(lab.journal, repository, bind=bind) or unseen_project(repository)
-
-
-def _project_called(lab: Lab, name: str, *, bind: bool) -> str:
-    """The project of that name, else of the folder at that path. Raises InvalidInput where there is neither."""
-    from theorex_lab.memory.projects import find_project
-
-    try:
-        return find_project(lab.home, name)
-    except InvalidInput:
-        if (folder := Path(name).expanduser()).is_dir():
-            repository = repository_of(checkout_root(str(folder.absolute())))
-            return project_in(lab.journal, repository, bind=bind) or unseen_project(repository)
-        raise
 
 
 _SHOWN = {"help_option_names": ["-h", "--help"], "show_default": True}
@@ -132,29 +74,3 @@ def _of_the_machine(error: Exception) -> str:
         return ""
     where = f"{error.filename}: " if error.filename is not None else ""
     return f"{where}{error.strerror or reason}; what was written before is whole: check the disk and its permissions, and repeat"
-
-
-def ending() -> list[signal.Signals]:
-    """The signals that ask this process to end, as the system knows them.
-
-    One that is ignored is none: `nohup` means a process to outlive its terminal.
-    """
-    known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    return [sign for sign in known if signal.getsignal(sign) is not signal.SIG_IGN]
-
-
-@contextmanager
-def ended_in_order() -> Iterator[None]:
-    """Within, a signal that asks to end ends the process as an exception does, so that what is begun is put in order."""
-
-    def end(number: int, _: object) -> NoReturn:
-        for sign in ending():  # a terminal that closes sends both, and the second would break off the writing
-            signal.signal(sign, signal.SIG_IGN)
-        sys.exit(128 + number)
-
-    before = {sign: signal.signal(sign, end) for sign in ending()}
-    try:
-        yield
-    finally:
-        for sign, handler in before.items():
-            signal.signal(sign, handler)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from theorex_lab.cli import open_lab
+from theorex_lab.cli.context import open_lab
 from theorex_lab.cli.hooks import EVENTS, installed_commands
 from theorex_lab.clock import MICROSECONDS_PER_DAY
 from theorex_lab.console import command, emit, named_home

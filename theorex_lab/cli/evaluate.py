@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import write_picture
+from theorex_lab.cli.context import write_picture
 from theorex_lab.console import command, emit
 from theorex_lab.console.options import PICTURE, SEED
 from theorex_lab.errors import InvalidInput

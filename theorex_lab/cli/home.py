@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from theorex_lab import console
-from theorex_lab.cli import open_lab
+from theorex_lab.cli.context import open_lab
 from theorex_lab.clock import to_iso, to_microseconds
 from theorex_lab.console import command, emit, fail, keeps_secrets, named_clock, named_home, tends_project
 from theorex_lab.console.options import agent_option, note, printable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import open_lab
+from theorex_lab.cli.context import open_lab
 from theorex_lab.console import Command, command, emit, fail, keeps_secrets, one_row, reads_project
 from theorex_lab.console.options import OWN_AGENT, SESSION, own_agent
 from theorex_lab.memory.documents import SUMMED_UP, sum_up

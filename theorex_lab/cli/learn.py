@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import open_lab
+from theorex_lab.cli.context import open_lab
 from theorex_lab.console import command, emit, fail, given_options, keeps_secrets, named_home, one_row, tends_project
 from theorex_lab.console.options import ANY_AGENT, OWN_AGENT, REVIEWER, SESSION, NumberType, agent_option, own_agent
 from theorex_lab.errors import InvalidInput

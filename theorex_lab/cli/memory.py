@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import open_lab
+from theorex_lab.cli.context import open_lab
 from theorex_lab.clock import to_datetime
 from theorex_lab.console import command, emit, keeps_secrets, one_row, reads_project, tends_project
 from theorex_lab.console.options import ANY_AGENT, LIMIT, SESSION, TOKENS, agent_option, nearest, note, own_agent

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import open_lab
+from theorex_lab.cli.context import open_lab
 from theorex_lab.clock import to_datetime
 from theorex_lab.console import command, emit, one_row
 from theorex_lab.errors import TheorexError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from theorex_lab.cli import open_lab, write_picture
+from theorex_lab.cli.context import open_lab, write_picture
 from theorex_lab.console import command, emit, given_options, one_row, write_whole
 from theorex_lab.console.options import PICTURE, SEED
 from theorex_lab.errors import InvalidInput

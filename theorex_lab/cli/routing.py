@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, get_args
 
 import click
 
-from theorex_lab.cli import ended_in_order, open_lab
+from theorex_lab.cli.context import open_lab
+from theorex_lab.cli.ending import ended_in_order
 from theorex_lab.console import command, emit, fail, keeps_secrets, one_row
 from theorex_lab.console.options import DAYS, LEASE_SECONDS, PERCENT, SESSION, TOKENS, agent_option, own_agent
 from theorex_lab.core.settings import ModelTier

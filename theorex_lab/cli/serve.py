@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from theorex_lab.cli import ended_in_order, ending, open_lab
+from theorex_lab.cli.context import open_lab
+from theorex_lab.cli.ending import ended_in_order, ending
 from theorex_lab.console import command, emit, given_options, reads_project
 from theorex_lab.console.options import agent_option, own_agent
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from theorex_lab.errors import InvalidInput
+from theorex_lab.ingest.code_queries import ERRORS, QUERIES
 from theorex_lab.ingest.documents import FileReader
 from theorex_lab.memory.documents import Part
 from theorex_lab.text.line import folded
-from theorex_lab.text.sections import read_sections
 
 if TYPE_CHECKING:
     from tree_sitter import Node, Parser, Query
@@ -33,7 +33,8 @@ _SYMBOLS = ("class", "function", "module")
 _MOST_WORDS, _MOST_LINKS, _SIGNATURE, _DOC, _FIRST = 120, 60, 400, 2_000, 200
 _COMMENT = re.compile(r"^\s*(?:///?!?|/\*+!?|\*+/?|#+)\s?|\s*\*+/\s*$", re.MULTILINE)
 _WORD = re.compile(r"\b\w{1,60}\b")
-_CALL_BYTES, _DEEPEST, _ERRORS = 320, 20, "\n[(ERROR) (MISSING)] @error"
+_CALL_BYTES = 320
+_DEEPEST = 20
 _DOTTED = re.compile(r"[\w.:!$?]{1,80}")
 _QUOTES = re.compile(r"^[a-zA-Z]*(\"\"\"|'''|\"|')|(\"\"\"|'''|\"|')$")
 
@@ -81,7 +82,7 @@ def _grammar(language: str, package: str, function: str) -> tuple[Parser, Query]
     from tree_sitter import Language, Parser, Query
 
     grammar = Language(getattr(import_module(package), function)())
-    return Parser(grammar), Query(grammar, read_sections(__file__, "code.txt")[language] + _ERRORS)
+    return Parser(grammar), Query(grammar, QUERIES[language] + ERRORS)
 
 
 class _Found:

@@ -1,24 +1,11 @@
 """What kind of query it is, told from its words, and which size of model suits the kind."""
 
 import re
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple
 from unicodedata import normalize
 
 from theorex_lab.core.settings import ModelTier, QueryType
-from theorex_lab.text.sections import read_sections
-
-# The words, phrases and marks that tell a query's type, in English; the commonest in German, French and Spanish. A word that
-# means several things (function, safe, number, script, where) counts only within a phrase.
-_SECTIONS = read_sections(__file__, "signs.txt")
-_PARTS = [line.split(" ", 1) for line in _SECTIONS["parts"].split("\n")]
-
-
-def _by_type(section: str) -> dict[QueryType, str]:
-    paragraphs = (paragraph.split("\n", 1) for paragraph in _SECTIONS[section].split("\n\n"))
-    return {cast(QueryType, name): text for name, text in paragraphs}
-
-
-_WORDS, _PHRASES, _MARKS = _by_type("words"), _by_type("phrases"), _by_type("marks")
+from theorex_lab.routing import query_signs
 
 
 class Signs(NamedTuple):
@@ -30,16 +17,18 @@ class Signs(NamedTuple):
 
 
 def _signs(query_type: QueryType) -> Signs:
-    phrases, marks = _PHRASES[query_type], _MARKS.get(query_type)
-    for name, part in _PARTS:
+    phrases = "|".join(query_signs.PHRASES[query_type])
+    for name, part in query_signs.PARTS.items():
         phrases = phrases.replace(name, part)
     # One look for the beginning of a word serves all phrases of a type: they are tried on every query.
-    found = re.compile(rf"\b(?=\w)(?:{phrases.replace(chr(10), '|')})")
-    return Signs(frozenset(_WORDS[query_type].split()), found, re.compile(marks) if marks else None)
+    at_words = re.compile(rf"\b(?=\w)(?:{phrases})")
+    marks = query_signs.MARKS.get(query_type)
+    words = frozenset(query_signs.WORDS[query_type].split())
+    return Signs(words, at_words, re.compile("|".join(marks)) if marks else None)
 
 
 # The order is the order of the trials.
-SIGNS = {query_type: _signs(query_type) for query_type in _WORDS}
+SIGNS = {query_type: _signs(query_type) for query_type in query_signs.WORDS}
 
 
 Complexity = Literal["low", "high"]

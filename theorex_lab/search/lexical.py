@@ -34,7 +34,36 @@ _RECENT_OCCURRENCES = 1024  # sorting so many into a segment takes about as long
 
 _SECTIONS = read_sections(__file__, "lexical.txt")
 STOP_WORDS = frozenset(_SECTIONS["stop words"].split())
-_MARKS, _UNSPACED = ("".join(_SECTIONS[ranges].split()) for ranges in ("marks", "unspaced"))
+# Combining marks (which \w leaves out) of Latin, Hebrew, Arabic, the Indic scripts, Thai to Khmer, and the joiners.
+_MARKS = (
+    r"\u0300-\u036f"
+    r"\u0483-\u0487"
+    r"\u0591-\u05c7"
+    r"\u0610-\u061a"
+    r"\u064b-\u065f"
+    r"\u0670"
+    r"\u06d6-\u06ed"
+    r"\u0900-\u0963"
+    r"\u0966-\u0dff"
+    r"\u0e31-\u0e4e"
+    r"\u0eb1-\u0ece"
+    r"\u0f18-\u0fbc"
+    r"\u102b-\u109d"
+    r"\u17b4-\u17d3"
+    r"\u200c"
+    r"\u200d"
+)
+# Scripts written without spaces: Thai, Lao, Tibetan, Burmese, Khmer, kana and Han.
+_UNSPACED = (
+    r"\u0e00-\u0eff"
+    r"\u0f00-\u109f"
+    r"\u1780-\u17ff"
+    r"\u3005-\u3007"
+    r"\u3041-\u30ff"
+    r"\u3400-\u4dbf"
+    r"\u4e00-\u9fff"
+    r"\U00020000-\U0003fffd"
+)
 _CHUNK = re.compile(rf"[\w{_MARKS}]+(?:[./\\]+[\w{_MARKS}]+)*")
 _NUMBER = re.compile(r"\d+(?:\.\d+)*")
 # From the outside in: paths and dotted names, then underscores, then capitals.

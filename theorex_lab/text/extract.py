@@ -14,7 +14,7 @@ How a text becomes concepts:
    singular has at least four letters. The last rule costs precision and is meant: links between texts and the
    graduation of concepts depend on the recall of words such as "cache" or "deployment".
 5. The canonical form is NFKC, lower case, with the last word in the singular; names keep a final s.
-   Abbreviations and what they stand for share one form (`lexicon.ALIASES`) and stand alone: "ML model" is
+   Abbreviations and what they stand for share one form (`lexicon_tables.ALIASES`) and stand alone: "ML model" is
    machine learning and model.
 6. Other scripts: with spaces, each word of three letters or more outside a short stop list is a concept (Hangul from
    two). Without spaces, runs are cut where the script changes and at particles; up to six letters stay whole
@@ -34,6 +34,7 @@ from typing import Any, NamedTuple
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import concept_id
 from theorex_lab.text import lexicon as lex
+from theorex_lab.text.lexicon_tables import ALIASES
 
 EXTRACTOR_VERSION = 1
 MAX_PHRASE_WORDS = 3
@@ -335,7 +336,7 @@ def _unknown_word(piece: str, lower: str) -> _Token:
     if len(piece) > MAX_WORD_CHARACTERS:
         return _mark()[0]
     shape = _LOWER if piece == lower else _CAPITALISED
-    if lower in lex.SHORT_TECHNICAL or lower in lex.ALIASES:
+    if lower in lex.SHORT_TECHNICAL or lower in ALIASES:
         shape = _TECHNICAL
     kind = lex.NOUN if shape == _TECHNICAL else lex.kind_by_form(lower)
     return _Token(kind, piece, lower, lex.singular(lower), shape)

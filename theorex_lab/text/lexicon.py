@@ -10,6 +10,7 @@ True
 import re
 from functools import cache
 
+from theorex_lab.text.lexicon_tables import ALIASES, IRREGULAR_PLURALS, SENTIMENTS
 from theorex_lab.text.sections import read_sections
 
 # Kinds of tokens. From NOUN on, a token may stand inside a noun phrase.
@@ -24,21 +25,14 @@ def _words(section: str) -> list[str]:
     return _SECTIONS[section].split()
 
 
-def _pairs(section: str) -> dict[str, str]:
-    return dict(line.split(" = ") for line in _SECTIONS[section].split("\n"))
-
-
-ALIASES = _pairs("aliases")
 STOP_NOUNS = frozenset(_words("stop nouns"))
 SHORT_TECHNICAL = frozenset(_words("short technical"))
 SPECIAL_NAMES = frozenset({"c++", "c#", "f#", "g++", ".net"})
 COMMIT_TYPES = frozenset("feat fix chore docs doc refactor perf ci build style test tests revert wip deps".split())
 
 _SAME_IN_PLURAL = frozenset(_words("same in plural"))
-_IRREGULAR_PLURALS = _pairs("irregular plurals")
 FOREIGN_STOP_WORDS = frozenset(_words("foreign stop words"))
-_SCORED = [line.split() for line in _SECTIONS["sentiment words"].split("\n")]
-SENTIMENT_WORDS = {word: float(score) for score, *words in _SCORED for word in words}
+SENTIMENT_WORDS = {word: score for score, words in SENTIMENTS.items() for word in words.split()}
 
 
 def inflections(base: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
@@ -141,7 +135,7 @@ def singular(word: str) -> str:
     >>> [singular(word) for word in ("caches", "queries", "indices", "redis", "classes", "status")]
     ['cache', 'query', 'index', 'redis', 'class', 'status']
     """
-    if (irregular := _IRREGULAR_PLURALS.get(word)) is not None:
+    if (irregular := IRREGULAR_PLURALS.get(word)) is not None:
         return irregular
     if len(word) <= 3 or not word.endswith("s") or word.endswith(("ss", "us", "is", "'s")) or word in _SAME_IN_PLURAL:
         return word

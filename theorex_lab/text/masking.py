@@ -10,7 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from theorex_lab.text.hints import MASK, Hints
-from theorex_lab.text.sections import read_sections
+from theorex_lab.text.secret_hints import HINTS
 
 TYPE_CHECKING = False  # what type checkers take for true; importing `typing` for it would cost every start 5 ms
 if TYPE_CHECKING:
@@ -63,8 +63,6 @@ def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG001
     return (_DRAWN,) if any(part.isalnum() or not part.islower() for part in parts) else ()
 
 
-# One of these is in every text that holds a secret, in lower case.
-HINTS = tuple(read_sections(__file__, "secret_hints.txt")["hints"].replace("\n", "").split("|"))
 _MARKS = frozenset({_DRAWN})
 _FIRST_LOOK = Hints(HINTS, _marks)
 

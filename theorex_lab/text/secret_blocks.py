@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import lru_cache
 
 from theorex_lab.text.hints import MASK
-from theorex_lab.text.secret_tables import pattern
+from theorex_lab.text.secret_tables import named_pattern
 
 _NEAR_CHARACTERS = 400
 _PRINTABLE_SHARE = 0.97
@@ -17,16 +17,16 @@ _SHORTEST_ENCODED_CHARACTERS, _LONGEST_REMEMBERED_CHARACTERS, _LARGEST_DECODED_C
 def mask_blocks(text: str) -> str:
     """Mask private keys: with both ends, without one of them, also where the line breaks are escaped."""
     if "Private-Lines" in text:
-        text = re.sub(pattern("putty"), MASK, text)
+        text = named_pattern("putty").sub(MASK, text)
     if "BEGIN" not in text and "END" not in text:
         return text
-    begins, ends = (deque(match.span() for match in re.finditer(pattern(name), text)) for name in ("begin", "end"))
+    begins, ends = (deque(match.span() for match in named_pattern(name).finditer(text)) for name in ("begin", "end"))
     parts, done = [], 0
     while begins or ends:
         if begins and (not ends or begins[0][0] < ends[0][0]):
             start, end = begins[0][0], _end_of_key(text, begins, ends)
         else:
-            before = re.match(pattern("lines before"), text[done : ends[0][0]][::-1])
+            before = named_pattern("lines before").match(text[done : ends[0][0]][::-1])
             start, end = ends[0][0] - (before.end() if before else 0), ends[0][1]
         parts += [text[done:start], MASK]
         done = end
@@ -40,21 +40,21 @@ def _end_of_key(text: str, begins: deque[tuple[int, int]], ends: deque[tuple[int
     """Where the key ends that begins first: at its end or, without one, at the last line that looks like a part of it."""
     if ends and (len(begins) < 2 or ends[0][0] <= begins[1][0]):
         return ends[0][1]
-    body = re.compile(pattern("body")).match(text, begins[0][1])
+    body = named_pattern("body").match(text, begins[0][1])
     end = body.end() if body else begins[0][1]
     return len(text) if len(begins) < 2 and not text[end:].strip() else end
 
 
 def mask_near_ids(text: str) -> str:
     """Mask the 40 characters of an AWS secret key near the id of its key."""
-    places = [match.start() for match in re.finditer(pattern("aws id"), text)]
+    places = [match.start() for match in named_pattern("aws id").finditer(text)]
 
     def masked(match: re.Match[str]) -> str:
         place = bisect(places, match.start())
         near = places[max(0, place - 1) : place + 1]
         return MASK if any(abs(start - match.start()) <= _NEAR_CHARACTERS for start in near) else match[0]
 
-    return re.sub(pattern("aws secret"), masked, text) if places else text
+    return named_pattern("aws secret").sub(masked, text) if places else text
 
 
 def mask_encoded(text: str, mask: Callable[[str], str]) -> str:
@@ -72,10 +72,11 @@ def _hides(word: str, mask: Callable[[str], str]) -> bool:
 def _mask_encoded(text: str, mask: Callable[[str], str]) -> str:
     def masked(match: re.Match[str]) -> str:
         decoded = _decoded(match[0])
-        return MASK if decoded and re.sub(pattern("dotted"), MASK, mask(decoded)) != decoded else match[0]
+        return MASK if decoded and named_pattern("dotted").sub(MASK, mask(decoded)) != decoded else match[0]
 
-    text = re.sub(pattern("dotted"), MASK, text)
-    return re.sub(pattern("hex"), masked, re.sub(pattern("base64"), masked, text))
+    text = named_pattern("dotted").sub(MASK, text)
+    text = named_pattern("base64").sub(masked, text)
+    return named_pattern("hex").sub(masked, text)
 
 
 def _decoded(encoded: str) -> str:

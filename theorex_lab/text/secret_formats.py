@@ -9,24 +9,25 @@ import string
 
 from theorex_lab.text import secret_tables as tables
 from theorex_lab.text.hints import MASK
-from theorex_lab.text.secret_tables import SECTIONS, compiled, masked, masked_after, pattern, starts, sub_at, words
-
-FORMATS = tuple(tables.entries("formats"))
-_ATTRIBUTES = words("cookie attributes")
+from theorex_lab.text.secret_patterns import PATTERNS
+from theorex_lab.text.secret_programs import COMMANDS
+from theorex_lab.text.secret_tables import compiled, masked, masked_after, named_pattern, pattern, starts, sub_at
+from theorex_lab.text.secret_vendors import FORMATS, PREFIXED
+from theorex_lab.text.secret_words import COOKIE_ATTRIBUTES, LOGIN_HINTS, PHRASE_HINTS, PROSE_HINTS, TOLD_STATES
 
 
 def mask_formats(text: str, hints: set[str]) -> str:
     """Mask what has the shape of a secret, the values of cookies, and base64 of user and password."""
-    for prefixes, rest in tables.PREFIXED if tables.KEYED in hints else ():
+    for prefixes, rest in PREFIXED if tables.KEYED in hints else ():
         if found := tuple(prefix for prefix in prefixes if prefix in text):
             text = tables.prefixed(found, rest).sub(MASK, text)
     for own, written in FORMATS:
         if not hints.isdisjoint(own):
             text = compiled(written).sub(masked_after, text)
     if "cookie" in hints:
-        text = sub_at(pattern("cookies"), _mask_pairs, text, starts(text, ["cookie"], 4))
+        text = sub_at(PATTERNS["cookies"], _mask_pairs, text, starts(text, ["cookie"], 4))
     if "basic" in hints or "auth" in hints:
-        text = compiled(pattern("basic")).sub(_mask_user, text)
+        text = named_pattern("basic").sub(_mask_user, text)
     return text
 
 
@@ -37,7 +38,7 @@ def _mask_pairs(match: re.Match[str]) -> str:
 def _masked_pair(pair: str) -> str:
     name, sign, value = pair.partition("=")
     is_drawn = len(value) > 3 and re.search("[0-9]|.{12}", value) and not re.match(r"\$|<|\{|\[masked", value)
-    return name + sign + MASK if is_drawn and name.strip().lower() not in _ATTRIBUTES else pair
+    return name + sign + MASK if is_drawn and name.strip().lower() not in COOKIE_ATTRIBUTES else pair
 
 
 def _mask_user(match: re.Match[str]) -> str:
@@ -58,16 +59,20 @@ _CALL = rf"(?<![\w.-])(?P<program>{'|'.join(map(re.escape, tables.PROGRAMS))})(?
 def mask_commands(text: str, hints: set[str]) -> str:
     """Mask what a program takes as a password on its command line."""
     if not hints.isdisjoint(("echo", "printf", "<<<")):
-        text = re.sub(pattern("piped"), lambda it: it[0] if MASK in it["value"] else masked(it, "value"), text)
-        text = re.sub(pattern("here"), masked_after, text)
+        text = named_pattern("piped").sub(_mask_piped, text)
+        text = named_pattern("here").sub(masked_after, text)
     return compiled(_CALL).sub(_mask_arguments, text) if tables.CALLED in hints else text
+
+
+def _mask_piped(match: re.Match[str]) -> str:
+    return match[0] if MASK in match["value"] else masked(match, "value")
 
 
 def _mask_arguments(match: re.Match[str]) -> str:
     arguments = match["arguments"]
-    for programs, written in tables.COMMANDS:
+    for programs, written in COMMANDS:
         if match["program"] in programs:
-            arguments = re.sub(compiled(written), _mask_one, arguments)
+            arguments = compiled(written).sub(_mask_one, arguments)
     return match[0][: match.start("arguments") - match.start()] + arguments
 
 
@@ -76,30 +81,26 @@ def _mask_one(match: re.Match[str]) -> str:
     return match[0] if match[group].startswith(MASK) else masked(match, group)
 
 
-# One of these, in lower case, is in every sentence that names a password, a token or a key.
-PROSE_HINTS = tuple(SECTIONS["prose hints"].replace("\n", "").split("|"))
-_LOGINS, _PHRASES = (frozenset(SECTIONS[name].split("|")) for name in ("login hints", "phrase hints"))
 _REACH = 18  # from the beginning of what names a secret to its hint, at most: `recovery-password`
-_STATES = words("told states")
 _INSIDE = frozenset(string.ascii_letters + "_/.$-")  # after one of these nothing is named
 
 
 def mask_logins(text: str, hints: set[str]) -> str:
     """Mask the second of user and password: `credentials: bob / X`."""
-    return sub_at(pattern("login"), _mask_login, text, starts(text, hints & _LOGINS, 0))
+    return sub_at(PATTERNS["login"], _mask_login, text, starts(text, hints & LOGIN_HINTS, 0))
 
 
 def mask_prose(text: str, hints: set[str]) -> str:
     """Mask what a sentence calls a password, a token or a key, where it carries digits or signs as no word does."""
-    if not hints.isdisjoint(_PHRASES):
-        text = compiled(pattern("phrase")).sub(masked_after, text)
+    if not hints.isdisjoint(PHRASE_HINTS):
+        text = named_pattern("phrase").sub(masked_after, text)
     places = starts(text, hints.intersection(PROSE_HINTS), _REACH)
-    return sub_at(pattern("spoken"), _mask_told, text, [at for at in places if at == 0 or text[at - 1] not in _INSIDE])
+    return sub_at(PATTERNS["spoken"], _mask_told, text, [at for at in places if at == 0 or text[at - 1] not in _INSIDE])
 
 
 def _mask_login(match: re.Match[str]) -> str:
     value = match["value"].rstrip(".;)")
-    is_word = re.fullmatch(pattern("technical"), value) or re.fullmatch(pattern("code"), value)
+    is_word = named_pattern("technical").fullmatch(value) or named_pattern("code").fullmatch(value)
     return match[0] if is_word or not re.search("[0-9@#$%^&*!]", value) else masked(match, "value", len(value))
 
 
@@ -111,13 +112,13 @@ def _mask_told(match: re.Match[str]) -> str:
 def _looks_chosen(value: str, match: re.Match[str]) -> bool:
     """Whether a value is one that somebody chose or a machine drew, and no word of the sentence."""
     is_password, bare = match["pass"] is not None, value.rstrip("!?")
-    if len(value) < 3 or value.lower() in _STATES or re.fullmatch(pattern("code"), value):
+    if len(value) < 3 or value.lower() in TOLD_STATES or named_pattern("code").fullmatch(value):
         return False
     if value.isdecimal():
         is_code = is_password or "code" in match["name"].lower()
-        is_counted = re.match(pattern("unit"), match["tail"]) or re.fullmatch("(?:19|20)[0-9]{2}", value)
+        is_counted = named_pattern("unit").match(match["tail"]) or re.fullmatch("(?:19|20)[0-9]{2}", value)
         return is_code and 4 <= len(value) <= 32 and not is_counted
-    if re.fullmatch(pattern("technical"), bare):
+    if named_pattern("technical").fullmatch(bare):
         return False
     if re.search("[0-9]", value):
         is_numbered = re.fullmatch(r"[a-z]+(?:[_-][a-z]+)*[_-]?[0-9]", value) is not None
@@ -130,5 +131,5 @@ def _looks_chosen(value: str, match: re.Match[str]) -> bool:
         return is_drawn and len(re.findall("[a-z][A-Z]", value)) > 3
     if bare.count("-") >= 3 or (re.search("[a-z][A-Z][a-z]", bare) and re.search("[—–→]", match["link"])):
         return len(value) >= 8
-    is_word = re.fullmatch("[A-Za-z]{5,}", bare) is not None and bare.lower() not in _STATES
+    is_word = re.fullmatch("[A-Za-z]{5,}", bare) is not None and bare.lower() not in TOLD_STATES
     return is_word and match["open"] in tuple("\"'`„“«") and not match["tail"].strip("\"'`»”“’ ")

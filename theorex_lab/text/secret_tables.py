@@ -1,23 +1,14 @@
-"""The tables of the mask, from `secrets.txt`: what secrets look like. Loaded once a text has a hint of one."""
+"""The tables of the mask: what secrets look like. Loaded once a text has a hint of one."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache, lru_cache
 
+from theorex_lab.text import secret_vendors, secret_words
 from theorex_lab.text.hints import MASK, Hints
-from theorex_lab.text.sections import read_sections
-
-SECTIONS = read_sections(__file__, "secrets.txt")
-
-
-def entries(section: str) -> Iterator[tuple[list[str], str]]:
-    """The words of the key and the pattern of each entry of a section, as they stand there; see `expanded`."""
-    for entry in SECTIONS[section].split("\n\n"):
-        key, _, written = entry.partition("\n  ")
-        yield key.split(), written.replace("\n  ", "")
-
-
-_PATTERNS = {" ".join(name): written for name, written in entries("patterns")}
+from theorex_lab.text.secret_patterns import PATTERNS
+from theorex_lab.text.secret_programs import COMMANDS
+from theorex_lab.text.secret_vendors import PREFIXED
 
 
 def expanded(written: str) -> str:
@@ -32,13 +23,20 @@ def expanded(written: str) -> str:
 @cache
 def pattern(name: str) -> str:
     """The pattern of this name."""
-    return expanded(_PATTERNS[name])
+    return expanded(PATTERNS[name])
 
 
 @lru_cache(2_048)
 def compiled(written: str) -> re.Pattern[str]:
-    """A pattern with those that it names, compiled once: the `re` module forgets all of some hundred."""
-    return re.compile(expanded(written))
+    """A verbose pattern with those that it names, compiled once: the `re` module forgets all of some hundred."""
+    lines = expanded(written).split("\n")
+    # Without their indentation, since the parser of `re` looks at every blank.
+    return re.compile("".join(map(str.strip, lines)), re.VERBOSE)
+
+
+def named_pattern(name: str) -> re.Pattern[str]:
+    """The pattern of this name, compiled."""
+    return compiled(PATTERNS[name])
 
 
 def sub_at(written: str, replace: Callable[[re.Match[str]], str], text: str, places: Iterable[int]) -> str:
@@ -65,11 +63,6 @@ def starts(text: str, hints: Iterable[str], reach: int) -> list[int]:
     return sorted(found)
 
 
-def words(section: str) -> frozenset[str]:
-    """The words of a section."""
-    return frozenset(SECTIONS[section].split())
-
-
 def masked(match: re.Match[str], group: str, length: int | None = None) -> str:
     """The match with a group masked, or with the first `length` characters of it."""
     start = match.start(group) - match.start()
@@ -82,10 +75,6 @@ def masked_after(match: re.Match[str]) -> str:
     return match.groupdict().get("keep", "") + MASK
 
 
-_HINTED = ("formats", "passwords", "other names", "values without a sign")
-_LISTED = ("prose hints", "login hints", "phrase hints", "other hints")
-PREFIXED = tuple((tuple(prefixes), rest) for prefixes, rest in entries("prefixed"))
-COMMANDS = tuple(entries("commands"))
 PROGRAMS = sorted({program for programs, _ in COMMANDS for program in programs}, key=len, reverse=True)
 _CALLED = frozenset(PROGRAMS)
 CALLED, KEYED = "<called>", "<keyed>"
@@ -96,7 +85,8 @@ _LONGEST_CALL_CHARACTERS = 40
 @lru_cache(1_024)
 def prefixed(prefixes: tuple[str, ...], rest: str) -> re.Pattern[str]:
     """What a key of a vendor looks like that begins with one of the prefixes."""
-    return re.compile(f"{pattern('edge')}(?:{'|'.join(map(re.escape, prefixes))}){expanded(rest)}{pattern('more')}")
+    begins = "|".join(map(re.escape, prefixes))
+    return re.compile(f"{pattern('edge')}(?:{begins}){expanded(rest)}{pattern('more')}", re.VERBOSE)
 
 
 def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:
@@ -110,6 +100,12 @@ def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:
     return (*marks, KEYED) if keyed else marks
 
 
-_KEYS = {word for name in _HINTED for key, _ in entries(name) for word in key}
-_BY_LINE = {word for name in _LISTED for word in SECTIONS[name].replace("\n", "").split("|")}
-hints_in = Hints(_KEYS | _BY_LINE | _PREFIXES, _marks).found_in
+_HINTED = (
+    *secret_vendors.FORMATS,
+    *secret_words.PASSWORDS,
+    *secret_words.OTHER_NAMES,
+    *secret_words.VALUES_WITHOUT_A_SIGN,
+)
+_KEYS = {hint for hints, _ in _HINTED for hint in hints}
+_LISTED = {*secret_words.PROSE_HINTS, *secret_words.LOGIN_HINTS, *secret_words.PHRASE_HINTS, *secret_words.OTHER_HINTS}
+hints_in = Hints(_KEYS | _LISTED | _PREFIXES, _marks).found_in

@@ -21,10 +21,71 @@ from theorex_lab.text.lexicon import word_kinds
 from theorex_lab.text.sections import read_sections
 
 _SECTIONS = read_sections(__file__, "polarity.txt")
-_NEGATION = re.compile(rf"(?i)\b(?:{'|'.join(_SECTIONS['negations'].splitlines())})\b")
+# Words and phrases that turn a sentence round, English, then Russian.
+_NEGATIONS = (
+    r"(?:no|any) (?:longer|more)",
+    r"anymore",
+    r"not",
+    r"no",
+    r"never",
+    r"none",
+    r"nobody",
+    r"nothing",
+    r"neither",
+    r"nor",
+    r"nowhere",
+    r"without",
+    r"cannot",
+    r"\w+n['’]t",
+    r"hardly",
+    r"barely",
+    r"against",
+    r"formerly",
+    r"previously",
+    r"used to",
+    r"yet to",
+    r"turned down",
+    (
+        r"(?:fail|refus|avoid|declin|reject|den[iy]|lack|stop|quit|ceas)(?:s|es|ed|e"
+        r"|y|ing|ped|ping|ting)?"
+    ),
+    r"unable",
+    r"incapable",
+    r"unsuccessful(?:ly)?",
+    r"(?:больше|уже|ещё|еще) не",
+    r"не",
+    r"нет",
+    r"ни",
+    r"никогда",
+    r"никто",
+    r"ничего",
+    r"нигде",
+    r"без",
+    r"раньше",
+    r"прежде",
+    r"отказал(?:ся|ась|ись)",
+    r"переста(?:л|ла|ли|ть)",
+    r"бросил[аи]?",
+)
+_NEGATION = re.compile(rf"(?i)\b(?:{'|'.join(_NEGATIONS)})\b")
 _WORD = re.compile(r"[^\W\d_]*\d+(?:[.,:]\d+)+|[^\W_]+(?:['’][^\W_]+)?")
 _ENDING = re.compile(r"(?<=\d)(?:st|nd|rd|th)$|['’]s?$")
-_NUMBERS = {word: str(number) for line in _SECTIONS["numbers"].splitlines() for number, word in enumerate(line.split())}
+# Words for numbers; "one" is as often no number.
+_NUMBER_WORDS = {
+    "1": "first",
+    "2": "two second два две",
+    "3": "three third три",
+    "4": "four fourth четыре",
+    "5": "five fifth пять",
+    "6": "six sixth шесть",
+    "7": "seven seventh семь",
+    "8": "eight eighth восемь",
+    "9": "nine ninth девять",
+    "10": "ten tenth десять",
+    "11": "eleven eleventh одиннадцать",
+    "12": "twelve twelfth двенадцать",
+}
+_NUMBERS = {word: number for number, words in _NUMBER_WORDS.items() for word in words.split()}
 _INDEFINITE, _PRONOUNS, _EMPTY = (frozenset(_SECTIONS[name].split()) for name in ("indefinite", "pronouns", "empty"))
 _ROOT = 4  # letters that words of one root have in common at least, and half of the longer
 # Weights of likeness: least squares on the pairs of stsb whose SHA-256 is even, for judgements from 0 to 1.

@@ -7,30 +7,27 @@ from typing import Literal, NamedTuple
 
 import Stemmer
 
+from theorex_lab.designs.facts.relations import RELATIONS, Holds, Known
 from theorex_lab.text.lexicon import AUXILIARY, MODAL, PARTICIPLE, VERB, word_kinds
 from theorex_lab.text.sections import read_sections
 
 Cue = Literal["ends", "replaces", "adds", ""]
-Holds = Literal["one", "many", "open", ""]
 _CUES: tuple[Cue, ...] = ("ends", "replaces", "adds")
 _TOKEN = re.compile(r"[^\s,;:!?()\"“”„«»]+|[,;:!?()]")
 _POSSESSIVE = re.compile(r"['’]s?$")
-_SECTIONS = read_sections(__file__, "relations.txt")
+_SECTIONS = read_sections(__file__, "statement_words.txt")
 _WORDS = {name: frozenset(text.split()) for name, text in _SECTIONS.items()}
 GENERIC, WEAK, _COPULA, _PLACE = (_WORDS[name] for name in ("generic", "weak", "copula", "place"))
 _BEFORE_VALUE, _ENDING_VERBS, _RELATIVE = (_WORDS[name] for name in ("before_value", "ending_verbs", "relative"))
 _ARTICLES, _SUBJECTLESS = (_WORDS[name] for name in ("articles", "subjectless"))
 _MAY_BE_FIRST = re.compile(r"\b(?:I|[Mm]y|She|He|They|We)\b")
-_FORMS = [line.split(" : ") for line in _SECTIONS["first_person"].splitlines()]
-_FIRST_PERSON = [(re.compile(said), form) for form, said in _FORMS]
-
-
-class Known(NamedTuple):
-    """A known relation: how many values it holds, and its marks (see relations.txt)."""
-
-    name: str
-    holds: Holds
-    marks: frozenset[str]
+# How a fact in the first person is told of its entity, whose name stands for {}.
+_FIRST_PERSON = (
+    (re.compile(r"\bI(?:'m| am)\b"), "{} is"),
+    (re.compile(r"\bI(?:'ve| have)\b"), "{} has"),
+    (re.compile(r"\b[Mm]y\b"), "{}'s"),
+    (re.compile(r"\bI\b|^(?:She|He|They|We)\b"), "{}"),
+)
 
 
 class Statement(NamedTuple):
@@ -56,11 +53,8 @@ class _Mention(NamedTuple):
 @cache
 def _known() -> dict[str, Known]:
     table: dict[str, Known] = {}
-    for line in _SECTIONS["relations"].splitlines():
-        head, _, words = line.partition(" : ")
-        name, holds, *marks = head.split()
-        known = Known(name, holds, frozenset(marks))  # type: ignore[arg-type]
-        table.update(dict.fromkeys(words.split(), known))
+    for relation in RELATIONS:
+        table.update(dict.fromkeys(relation.words.split(), relation))
     return table
 
 

@@ -36,7 +36,35 @@ from theorex_lab.text.sections import read_sections
 from theorex_lab.text.spoken import sentences_of
 
 _TEXTS = read_sections(__file__, "prompts.txt")
-_CAUSE, _LEANS = (re.compile(_TEXTS[name].replace("\n", ""), re.I) for name in ("cause", "leans"))
+# Words of a cause, in what an agent says of what it found.
+_CAUSE = re.compile(
+    r"""
+        \b(?:
+              root[ ]cause
+            | the[ ](?:problem|issue|cause|bug|reason|culprit)[ ](?:is|was|were)
+            | turn(?:s|ed)[ ]out
+            | (?:is|was|are|were)[ ](?:caused|due)[ ](?:by|to)
+            | (?:fails?|failed|failing|broke|breaks|happens|happened)[ ]because
+            | which[ ](?:causes|caused|means|meant)[ ]that
+            | the[ ]fix[ ](?:is|was)
+        )\b
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
+# How a sentence begins that says nothing without what was said before it.
+_LEANS = re.compile(
+    r"""
+        (?:["'\W])*(?:(?:so|and|but|also|just|ok|okay|hmm+|no|yes|then)\b[\s,]*)*
+        (?:
+              (?:
+                    that|this|it|these|those|they|each|one|he|she|here's|there
+                  | can't|cannot|i|you|we
+              )\b(?![ ](?:always|never|must|should|use|do[ ]not|don't))
+            | the[ ]point\b|line[ ]\d
+        )
+    """,
+    re.IGNORECASE | re.VERBOSE,
+)
 _NAMES = re.compile(r"`[^`\s]{3,}`|\b[\w-]+(?:/[\w.-]+)+|\b\w+\.\w{1,5}\b|\b\w+[_A-Z]\w+\b")
 _SUCCEEDED, _FAILED = ("proved", "success", "completed", "solved"), ("failed", "failure", "abandoned", "refuted")
 _READ_KINDS = ("prompt", "tool_used", "turn_ended", "outcome", "episode", "recalled")

@@ -1,4 +1,4 @@
-"""The public data sets: their table, where their files are found, checked and downloaded, and their JSON read into types.
+"""The files of the public data sets: where they are found, checked and downloaded, and their JSON read into types.
 
 A file is taken from `$THEOREX_DATA/<set>/`, else from the user's cache, which is laid out alike, else it is downloaded
 from its repository at the pinned commit. Its sha256 is checked every time before anything reads it.
@@ -7,72 +7,25 @@ from its repository at the pinned commit. Its sha256 is checked every time befor
 import gzip
 import hashlib
 import io
-import json
 import tarfile
 import warnings
 import zlib
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
-from urllib.parse import quote
 
 from pydantic import TypeAdapter, ValidationError
 
 from theorex_lab.errors import InvalidInput, StorageError
+from theorex_lab.experiments.data.dataset_table import DataFile, DatasetInfo
 from theorex_lab.experiments.data.sources import DATA_VARIABLE, data_folder
 from theorex_lab.journal.files import write_atomically, writing
-from theorex_lab.text.sections import read_sections
 
-RAW_ADDRESS = "https://raw.githubusercontent.com"
 TIMEOUT_SECONDS = (5, 30)  # to connect, and between two pieces of an answer
 _CHUNK_BYTES = 65_536
 SHOWN_CHARACTERS = 60
 T = TypeVar("T")
-
-
-class DataFile(NamedTuple):
-    """One file of a data set.
-
-    name: in the set's folder, where it may also carry a further .gz.  path: in the repository, a folder if there are
-    members; "-" where it has no public address.
-    sha256: of the uncompressed bytes.
-    members: paths below `path` of what a .tar holds; its sha256 is that of the list of its members in the order of their
-    names, a line each, as the program sha256sum writes them, so that the way of packing does not matter.
-    """
-
-    name: str
-    path: str
-    sha256: str
-    members: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class DatasetInfo:
-    """What is known of a public data set before it is there.
-
-    name: also of its folder.  repository: owner/name.  commit: 40 hexadecimal digits.  licence: in words.
-    counts: what a complete set holds.  base_url: the host of the raw files.
-    """
-
-    name: str
-    repository: str
-    commit: str
-    licence: str
-    files: tuple[DataFile, ...]
-    counts: Mapping[str, float] = field(default_factory=dict)
-    base_url: str = RAW_ADDRESS
-
-    def address(self, file: DataFile, member: str = "") -> str:
-        """Where the file, or one member of it, is downloaded from.
-
-        >>> file = DataFile("a.json", "data/A&B/a.json", "0" * 64)
-        >>> DatasetInfo("demo", "owner/repo", "c0ffee", "MIT", (file,)).address(file)
-        'https://raw.githubusercontent.com/owner/repo/c0ffee/data/A%26B/a.json'
-        """
-        path = f"{file.path}/{member}" if member else file.path
-        return f"{self.base_url}/{self.repository}/{self.commit}/{quote(path)}"
 
 
 class Content(NamedTuple):
@@ -236,32 +189,3 @@ def _checked(place: str, validate: Callable[[Any], T], value: object) -> T:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         raise refused(": ".join(map(str, (place, *first["loc"]))), first["input"], first["msg"]) from error
-
-
-_TABLES = read_sections(__file__, "dataset_table.txt")
-_TRIALS, _TRIAL = {"base": 7, "reflexion": 15}, "{}_run_logs/env_results_trial_{}.json"
-# By file: the paths of an archive's members below its own.
-_MEMBERS = {
-    "mmlu_responses.tar": tuple(f"mmlu_{subject}.csv" for subject in _TABLES["mmlu subjects"].split()),
-    "whoandwhen_algorithm_generated.tar": tuple(f"{number}.json" for number in range(1, 127)),
-    "alfworld_env_results.tar": tuple(_TRIAL.format(kind, trial) for kind, n in _TRIALS.items() for trial in range(n))}  # fmt: skip
-
-
-def _rows(table: str, columns: int) -> list[list[str]]:
-    return [line.split(maxsplit=columns - 1) for line in _TABLES[table].splitlines()]
-
-
-def _files(wanted: str) -> tuple[DataFile, ...]:
-    rows = [row for name, *row in _rows("files", 4) if name == wanted]
-    return tuple(DataFile(file, path, sha256, _MEMBERS.get(file, ())) for file, path, sha256 in rows)
-
-
-def _figures(table: str) -> dict[str, dict[str, float]]:
-    found = ((name, [figure.split("=") for figure in held.split()]) for name, held in _rows(table, 2))
-    return {name: {what: json.loads(value) for what, value in figures} for name, figures in found}
-
-
-_COUNTS, PUBLISHED = _figures("counts"), _figures("published")
-DATASETS: dict[str, DatasetInfo] = {
-    name: DatasetInfo(name, repository, commit, licence, _files(name), _COUNTS[name])
-    for name, repository, commit, licence in _rows("sets", 4)}  # fmt: skip

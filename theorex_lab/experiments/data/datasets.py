@@ -28,7 +28,8 @@ from theorex_lab.dispatch.traces import Trace
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.cases import Case, case_of
 from theorex_lab.experiments.data import parsing, sources
-from theorex_lab.experiments.data.dataset_files import DATASETS, Content, members_of, read_files
+from theorex_lab.experiments.data.dataset_files import Content, members_of, read_files
+from theorex_lab.experiments.data.dataset_table import DATASETS
 from theorex_lab.lab import Lab
 from theorex_lab.memory.rows import Rows
 

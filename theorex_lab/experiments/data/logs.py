@@ -16,7 +16,8 @@ from theorex_lab.core.settings import Settings
 from theorex_lab.design import Log, Probe, SessionLine
 from theorex_lab.errors import InvalidInput
 from theorex_lab.evolution.outcomes import outcome_event
-from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
+from theorex_lab.experiments.data.dataset_files import read_files
+from theorex_lab.experiments.data.dataset_table import DATASETS
 from theorex_lab.experiments.data.sources import damaged, packaged, read_header
 from theorex_lab.ids import derived_event_id, session_of
 from theorex_lab.ingest.captures import Captures, Timed, told

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import datasets
-from theorex_lab.experiments.data.dataset_files import PUBLISHED
+from theorex_lab.experiments.data.dataset_table import PUBLISHED
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

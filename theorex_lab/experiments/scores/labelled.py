@@ -21,13 +21,13 @@ from theorex_lab.designs.facts import pairs as facts
 from theorex_lab.designs.facts.signals import HIGH, Signal, signal_of
 from theorex_lab.designs.facts.superseding import Superseding
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.dataset_files import DATASETS, read_files
+from theorex_lab.experiments.data.dataset_files import read_files
+from theorex_lab.experiments.data.dataset_table import DATASETS
 from theorex_lab.experiments.data.logs import load_logs
 from theorex_lab.experiments.data.sources import packaged, read_lines
 from theorex_lab.experiments.scores.retrieval import found_by, kept_embedder, remembering
 from theorex_lab.memory.intervals import BOOTSTRAPS, Floats, Interval, bootstrap_mean
 from theorex_lab.search.embed import Embedder
-from theorex_lab.text.sections import read_sections
 from theorex_lab.text.spoken import Speaker
 
 HASH_CHARACTERS = 12
@@ -35,8 +35,82 @@ SIGNALS = {"labels": "signals"}
 SETS = {"signals": ("en", "ru"), "signals_en": ("en",), "signals_ru": ("ru",)}
 ROWS = (*HIGH, "signal", "micro", "macro")
 SHARES = ("precision", "recall", "f1")
-# By category.
-_WORDS = dict(line.split(" = ") for line in read_sections(__file__, "signal_words.txt")["words"].splitlines())
+# The words that the document names for each category of signals, and those of its examples: patterns.
+_WORDS = {
+    "preference": (
+        "prefer",
+        "like",
+        "love",
+        "favou?rite",
+        "hate",
+        "better to use",
+        "предпочита",
+        "нравится",
+        "люблю",
+        "ненавижу",
+        "любимый",
+    ),
+    "decision": (
+        "decided",
+        "let's go with",
+        "decision",
+        "agreed",
+        "решил",
+        "решили",
+        "решено",
+        "выбрали",
+        "договорились",
+    ),
+    "correction": (
+        "in fact",
+        "actually",
+        "i meant",
+        "wrong",
+        "mistake",
+        "на самом деле",
+        "имел в виду",
+        "ошибся",
+        "ошибка",
+        "вообще-то",
+    ),
+    "milestone": (
+        "launched",
+        "deployed",
+        "released",
+        "finished",
+        "done",
+        "запустили",
+        "закончил",
+        "закончила",
+        "готово",
+        "сделано",
+    ),
+    "instruction": (
+        "remember",
+        "always",
+        "never",
+        "keep in mind",
+        "don't forget",
+        "запомни",
+        "всегда",
+        "никогда",
+        "не забудь",
+    ),
+    "identity": (
+        "my name",
+        "i'm",
+        "i am",
+        "i work",
+        "i live",
+        "years old",
+        "меня зовут",
+        "я живу",
+        "работаю",
+        "родился",
+        "мне .* лет",
+    ),
+    "low": ("working on", "project", "task", "need", "try", "работаю над", "проект", "задач", "нужно", "надо"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +214,7 @@ def _shares(sums: Floats) -> Floats:
 
 def _by_words(form: str) -> Method:
     """Baseline: the words of a category, in the form of a regular expression that holds them."""
-    patterns = {name: re.compile(form.format(words), re.IGNORECASE) for name, words in _WORDS.items()}
+    patterns = {name: re.compile(form.format("|".join(words)), re.IGNORECASE) for name, words in _WORDS.items()}
 
     def signal(message: LabelledMessage) -> Signal:
         found = tuple(name for name, pattern in patterns.items() if pattern.search(message.text))

@@ -3,18 +3,17 @@
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from functools import cache
 from pathlib import Path
 
 from theorex_lab.clock import to_iso, to_microseconds
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.experiments.data import datasets
 from theorex_lab.experiments.data.git_history import Commit, git_commits
+from theorex_lab.experiments.data.log_sets.simulated_facts import FACTS
 from theorex_lab.experiments.data.logs import MINUTE, SECOND, UNDATED, Parts, Recorder, part
 from theorex_lab.experiments.data.parsing import FailedRun, Reflexion, TauRun
 from theorex_lab.experiments.data.sources import Activity
 from theorex_lab.memory.observation import FIX_TYPE
-from theorex_lab.text.sections import read_sections
 
 _HOUR = 60 * MINUTE
 _TERMINAL = "Computer_terminal"
@@ -142,15 +141,8 @@ def _activity(log: Recorder, number: int, activity: Activity) -> None:
         log.wrote(number, at, text, source="agent", kind=kind, agent=agent, session=session)
 
 
-@cache
-def facts() -> tuple[tuple[str, tuple[str, ...]], ...]:
-    """Facts that the simulated team notes: each a sentence with a gap, and the values that it takes."""
-    pairs = (line.split(" = ") for line in read_sections(__file__, "simulated_facts.txt")["facts"].splitlines())
-    return tuple((sentence, tuple(values.split("; "))) for sentence, values in pairs)
-
-
 def _ask_changed_facts(log: Recorder, activities: list[Activity]) -> None:
-    for sentence, values in facts():
+    for sentence, values in FACTS:
         noted = [(number, activity.text) for number, activity in enumerate(activities) if activity.kind == "fact"]
         said = [(number, value) for number, text in noted for value in values if sentence.format(value) in text]
         if len({value for _, value in said}) > 1:

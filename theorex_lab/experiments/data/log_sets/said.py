@@ -11,7 +11,8 @@ from pydantic import BaseModel, BeforeValidator, Field
 
 from theorex_lab.clock import MICROSECONDS_PER_DAY, to_microseconds
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.data.dataset_files import DATASETS, Content, read_files, read_json, read_json_lines
+from theorex_lab.experiments.data.dataset_files import Content, read_files, read_json, read_json_lines
+from theorex_lab.experiments.data.dataset_table import DATASETS
 from theorex_lab.experiments.data.logs import MINUTE, SECOND, UNDATED, Parts, Recorder, informative, part
 
 _SESSION, _TURN = re.compile(r"session_(\d{1,4})\Z", re.ASCII), re.compile(r"D\d+:\d+", re.ASCII)

@@ -1,0 +1,35 @@
+"""The end of a command that runs for long: a signal that asks for it leaves everything in order."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+
+def ending() -> list[signal.Signals]:
+    """The signals that ask this process to end, as the system knows them.
+
+    One that is ignored is none: `nohup` means a process to outlive its terminal.
+    """
+    known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    return [sign for sign in known if signal.getsignal(sign) is not signal.SIG_IGN]
+
+
+@contextmanager
+def ended_in_order() -> Iterator[None]:
+    """Within, a signal that asks to end ends the process as an exception does, so that what is begun is put in order."""
+
+    def end(number: int, _: object) -> NoReturn:
+        for sign in ending():  # a terminal that closes sends both, and the second would break off the writing
+            signal.signal(sign, signal.SIG_IGN)
+        sys.exit(128 + number)
+
+    before = {sign: signal.signal(sign, end) for sign in ending()}
+    try:
+        yield
+    finally:
+        for sign, handler in before.items():
+            signal.signal(sign, handler)
