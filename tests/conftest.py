@@ -1,4 +1,6 @@
-"""What several test files share: a fixed time, and bodies of observations made without the extractor."""
+"""What several test files share: a fixed time, and bodies of observations made without
+the extractor.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,14 @@ from theorex_lab.journal.sqlite import erase as erasing
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.search.embed import HashedNgramEmbedder
 
-# The gate draws the same examples each time, so that it says yes or no of the change alone; runs by hand explore. No
+# The gate draws the same examples each time, so that it says yes or no of the change
+# alone; runs by hand explore. No
 # example has a time limit: on a busy machine that would say something of the machine.
 hypothesis.settings.register_profile("gate", derandomize=True, deadline=None)
 hypothesis.settings.register_profile("explore", deadline=None)
-hypothesis.settings.load_profile("gate" if os.environ.get("THEOREX_REQUIRE_ALL") else "explore")
+hypothesis.settings.load_profile(
+    "gate" if os.environ.get("THEOREX_REQUIRE_ALL") else "explore"
+)
 
 DAY = 86_400_000_000
 NOW = FixedClock.at("2026-03-01T09:00:00Z").now()
@@ -53,11 +58,15 @@ def observation(
         "sentiment": 0.0,
         "weight": 0.7,
     }
-    return new_event("observation", body, agent=agent, at=at, lineage=lineage, event_id=event_id)
+    return new_event(
+        "observation", body, agent=agent, at=at, lineage=lineage, event_id=event_id
+    )
 
 
 class Meanings(HashedNgramEmbedder):
-    """Vectors without a model, which are taken for those of meanings: kept, and asked in a search."""
+    """Vectors without a model, which are taken for those of meanings: kept, and asked
+    in a search.
+    """
 
     kind = "semantic"
 
@@ -82,7 +91,9 @@ Run = Callable[..., Ended]
 
 
 @pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Run:
     """Run a command in this process, in a home of its own."""
     from theorex_lab import cli
 
@@ -125,10 +136,18 @@ def journal(tmp_path: Path, clock: FixedClock) -> Iterator[SqliteJournal]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Iterator[None]:
-    """Where data and browser are supplied, a skipped test is a failure: nothing may drop out unseen."""
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Iterator[None]:
+    """Where data and browser are supplied, a skipped test is a failure: nothing may
+    drop out unseen.
+    """
     report = yield
-    if report.skipped and not hasattr(report, "wasxfail") and os.environ.get("THEOREX_REQUIRE_ALL"):
+    if (
+        report.skipped
+        and not hasattr(report, "wasxfail")
+        and os.environ.get("THEOREX_REQUIRE_ALL")
+    ):
         report.outcome = "failed"
         report.longrepr = f"skipped although everything is required: {report.longrepr}"
     return report
@@ -145,11 +164,13 @@ def forgets_kinds() -> Iterator[None]:
         table.update(known)
 
 
-# A home whose context shows Theorex's own sections, as keyword arguments of its settings.
+# A home whose context shows Theorex's own sections, as keyword arguments of its
+# settings.
 THEOREX_SHOWN: dict[str, Any] = {"contextDesigns": ["theorex"]}
 # Graduation as the published description has it: on seven days in a row.
 SEVEN_DAYS: dict[str, Any] = {"graduationDays": 7, "graduationWindowDays": 7}
-# What makes a home give and graduate as the document on Theorex says: its own context, a week of days in a row, no echo.
+# What makes a home give and graduate as the document on Theorex says: its own context,
+# a week of days in a row, no echo.
 AS_DOCUMENTED: dict[str, Any] = {
     "context_designs": ["theorex"],
     "graduation_days": 7,
@@ -159,7 +180,9 @@ AS_DOCUMENTED: dict[str, Any] = {
 
 
 def erase(journal: SqliteJournal, ids: Sequence[str], *, agent: str, at: int) -> None:
-    """Erase exactly these events, without those derived from them, and wipe the old bytes."""
+    """Erase exactly these events, without those derived from them, and wipe the old
+    bytes.
+    """
     with journal.writing() as connection:
         erasing._erase(connection, ids, agent=agent, at=at)
     erasing.wipe(journal)

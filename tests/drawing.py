@@ -1,4 +1,6 @@
-"""What the tests of pictures share: no window opens, and every picture keeps one contract."""
+"""What the tests of pictures share: no window opens, and every picture keeps one
+contract.
+"""
 
 from __future__ import annotations
 
@@ -52,7 +54,8 @@ def texts(ax: Axes) -> list[str]:
 class PictureContract:
     """What holds for every picture; a test class that inherits this names its own.
 
-    drawings: each called with `ax` or without.  empty: the same where there is nothing to draw.
+    drawings: each called with `ax` or without.  empty: the same where there is nothing
+    to draw.
     """
 
     drawings: ClassVar[Mapping[str, Drawing]]
@@ -63,7 +66,9 @@ class PictureContract:
             if argument in metafunc.fixturenames:
                 metafunc.parametrize(argument, list(made.values()), ids=list(made))
 
-    def test_it_draws_on_the_axes_given_and_opens_no_figure(self, drawing: Drawing) -> None:
+    def test_it_draws_on_the_axes_given_and_opens_no_figure(
+        self, drawing: Drawing
+    ) -> None:
         ax, before = own_axes(), plt.get_fignums()
         assert drawing(ax=ax) is ax
         assert plt.get_fignums() == before
@@ -73,19 +78,27 @@ class PictureContract:
     def test_without_axes_it_makes_one_figure(self, drawing: Drawing) -> None:
         before = plt.get_fignums()
         ax = drawing()
-        assert [plt.figure(number) for number in plt.get_fignums() if number not in before] == [ax.figure]
+        assert [
+            plt.figure(number) for number in plt.get_fignums() if number not in before
+        ] == [ax.figure]
 
     def test_twice_the_same_bytes(self, drawing: Drawing) -> None:
         first, second = own_axes(), own_axes()
-        assert to_png(figure_of(drawing(ax=first))) == to_png(figure_of(drawing(ax=second)))
+        assert to_png(figure_of(drawing(ax=first))) == to_png(
+            figure_of(drawing(ax=second))
+        )
 
     @pytest.mark.parametrize("axes", [own_axes, lambda: None], ids=["given", "own"])
-    def test_the_legend_covers_no_data(self, drawing: Drawing, axes: Callable[[], Axes | None]) -> None:
+    def test_the_legend_covers_no_data(
+        self, drawing: Drawing, axes: Callable[[], Axes | None]
+    ) -> None:
         ax = drawing(ax=axes())
         legend = ax.get_legend()
         if legend is not None:
             figure_of(ax).draw_without_rendering()
-            assert not legend.get_window_extent().overlaps(ax.get_window_extent().padded(-1))
+            assert not legend.get_window_extent().overlaps(
+                ax.get_window_extent().padded(-1)
+            )
 
     def test_nothing_to_draw_is_said_in_words(self, nothing: Drawing) -> None:
         ax = nothing(ax=own_axes())

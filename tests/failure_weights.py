@@ -1,4 +1,6 @@
-"""Where the weights of `find_decisive` come from: a conditional logit, fitted on the development half of Who&When."""
+"""Where the weights of `find_decisive` come from: a conditional logit, fitted on the
+development half of Who&When.
+"""
 
 from __future__ import annotations
 
@@ -18,21 +20,35 @@ _NEWTON_STEPS = 50
 
 
 def fit_weights(runs: Sequence[FailedRun]) -> dict[str, float]:
-    """The weights, fitted on the development half of the runs; those whose labelled step is a tool's answer are left out."""
+    """The weights, fitted on the development half of the runs; those whose labelled
+    step is a tool's answer are left out.
+    """
     options, chosen = [], []
     for run in runs:
         readings = failure_signs.read_run(run_steps(run), run.question)
         positions = failure_signs.candidates(readings)
         if half_of(run.question_id) == "development" and run.mistake_step in positions:
-            options.append(np.array(failure_signs.sign_values(readings, run.question), np.float64))
+            options.append(
+                np.array(failure_signs.sign_values(readings, run.question), np.float64)
+            )
             chosen.append(positions.index(run.mistake_step))
-    return dict(zip(failure_signs.SIGNS, fit_choice(options, chosen, RIDGE).tolist(), strict=True))
+    return dict(
+        zip(
+            failure_signs.SIGNS,
+            fit_choice(options, chosen, RIDGE).tolist(),
+            strict=True,
+        )
+    )
 
 
-def fit_choice(options: Sequence[Floats], chosen: Sequence[int], ridge: float) -> Floats:
-    """Weights of a conditional logit: each row of features in `options[i]` is a choice, and `chosen[i]` was taken.
+def fit_choice(
+    options: Sequence[Floats], chosen: Sequence[int], ridge: float
+) -> Floats:
+    """Weights of a conditional logit: each row of features in `options[i]` is a choice,
+    and `chosen[i]` was taken.
 
-    McFadden (1974), with a ridge penalty of `ridge / 2` times the squared weights, maximised by Newton steps.
+    McFadden (1974), with a ridge penalty of `ridge / 2` times the squared weights,
+    maximised by Newton steps.
     """
     weights = np.zeros(options[0].shape[1])
     for _ in range(_NEWTON_STEPS):
@@ -43,7 +59,9 @@ def fit_choice(options: Sequence[Floats], chosen: Sequence[int], ridge: float) -
             chance /= chance.sum()
             expected = chance @ features
             slope += features[row] - expected
-            curvature += (features * chance[:, None]).T @ features - np.outer(expected, expected)
+            curvature += (features * chance[:, None]).T @ features - np.outer(
+                expected, expected
+            )
         step = np.linalg.solve(curvature, slope)
         weights += step
         if np.abs(step).max() < 1e-9:
@@ -54,4 +72,9 @@ def fit_choice(options: Sequence[Floats], chosen: Sequence[int], ridge: float) -
 if __name__ == "__main__":
     from theorex_lab.experiments.data.datasets import fetch_whoandwhen
 
-    print({name: round(weight, 2) for name, weight in fit_weights(fetch_whoandwhen().runs).items()})  # noqa: T201
+    print(
+        {
+            name: round(weight, 2)
+            for name, weight in fit_weights(fetch_whoandwhen().runs).items()
+        }
+    )  # noqa: T201

@@ -1,4 +1,6 @@
-"""What the tests of faults share: homes at each step of the life cycle, and children that die or run out of room."""
+"""What the tests of faults share: homes at each step of the life cycle, and children
+that die or run out of room.
+"""
 
 from __future__ import annotations
 
@@ -34,24 +36,50 @@ from theorex_lab.memory.evidence import EvidenceView
 from theorex_lab.search.embed import HashedNgramEmbedder
 
 ITEMS = item_view(installed())
-VIEWS: tuple[type[View], ...] = (Axon, ITEMS, Flash, ShortTerm, SharedWeb, Traces, EvidenceView, Tasks, Outcomes)
+VIEWS: tuple[type[View], ...] = (
+    Axon,
+    ITEMS,
+    Flash,
+    ShortTerm,
+    SharedWeb,
+    Traces,
+    EvidenceView,
+    Tasks,
+    Outcomes,
+)
 _CHANGING = ("BEGIN", "INSERT", "UPDATE", "COMMIT", "VACUUM", "PRAGMA wal_checkpoint")
 _WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT
-_FILE_EVENTS = ("os.rename", "os.remove", "os.mkdir", "os.rmdir", "os.link", "os.truncate")
+_FILE_EVENTS = (
+    "os.rename",
+    "os.remove",
+    "os.mkdir",
+    "os.rmdir",
+    "os.link",
+    "os.truncate",
+)
 
 
 @contextmanager
 def quick_folder() -> Iterator[Path]:
-    """A folder in memory where there is one, since these tests write thousands of files."""
+    """A folder in memory where there is one, since these tests write thousands of
+    files.
+    """
     memory = Path("/dev/shm")
     usable = memory.is_dir() and os.access(memory, os.W_OK)
-    with tempfile.TemporaryDirectory(prefix="theorex-faults-", dir=memory if usable else None) as folder:
+    with tempfile.TemporaryDirectory(
+        prefix="theorex-faults-", dir=memory if usable else None
+    ) as folder:
         yield Path(folder)
 
 
 def opened(home: Path, *, at: int = NOW, **settings: Any) -> Lab:
     """The home with the clock standing at `at` and the embedder that needs no model."""
-    return Lab(home, clock=FixedClock(at), settings=check_settings(settings), embedder=HashedNgramEmbedder())
+    return Lab(
+        home,
+        clock=FixedClock(at),
+        settings=check_settings(settings),
+        embedder=HashedNgramEmbedder(),
+    )
 
 
 def documented(home: Path, *, at: int = NOW, **settings: Any) -> Lab:
@@ -59,18 +87,34 @@ def documented(home: Path, *, at: int = NOW, **settings: Any) -> Lab:
     return opened(home, at=at, **{**AS_DOCUMENTED, **settings})
 
 
-def tool_event(text: str, *, at: int = NOW, agent: str = "main", session: str = "s1", source: str = "tool") -> Event:
+def tool_event(
+    text: str,
+    *,
+    at: int = NOW,
+    agent: str = "main",
+    session: str = "s1",
+    source: str = "tool",
+) -> Event:
     """What the hook appends after a tool call."""
     body = {"tool": "Bash", "input": "", "response": text, "source": source}
     return new_event("tool_used", body, agent=agent, session=session, at=at)
 
 
 def fill(lab: Lab) -> None:
-    """Two agents with observations and links, six flushed days, a seventh that waits, and an old context file."""
-    events = [observation("x", labels=["cache", "ttl"]), observation("y", labels=["cache", "queue"], agent="sage")]
+    """Two agents with observations and links, six flushed days, a seventh that waits,
+    and an old context file.
+    """
+    events = [
+        observation("x", labels=["cache", "ttl"]),
+        observation("y", labels=["cache", "queue"], agent="sage"),
+    ]
     events += [observation("old", labels=["fax", "telex"], at=NOW - 45 * DAY)]
     events += [observation("older", labels=["pager", "modem"], at=NOW - 30 * DAY)]
-    events += [observation("trace_fix: shorten the TTL", labels=["ttl"], observation_type="trace_fix")]
+    events += [
+        observation(
+            "trace_fix: shorten the TTL", labels=["ttl"], observation_type="trace_fix"
+        )
+    ]
     lab.journal.append(events)
     lab.boot_inject()
     for day in range(6, -1, -1):
@@ -78,7 +122,12 @@ def fill(lab: Lab) -> None:
         lab.journal.append([tool_event(text, at=NOW - day * DAY, session=f"d{day}")])
         if day:
             lab.theorex.flush(f"d{day}")
-    lab.journal.append([tool_event("ok", session="d0"), tool_event("the gateway lost its certificate", session="d0")])
+    lab.journal.append(
+        [
+            tool_event("ok", session="d0"),
+            tool_event("the gateway lost its certificate", session="d0"),
+        ]
+    )
 
 
 STEPS: dict[str, Callable[[Lab], object]] = {
@@ -108,36 +157,47 @@ def homes_before_each_step(folder: Path) -> dict[str, Path]:
 
 
 def state(home: Path) -> dict[str, Any]:
-    """All that a home holds: its events without ids, every view's columns, the context file. It must verify."""
+    """All that a home holds: its events without ids, every view's columns, the context
+    file. It must verify.
+    """
     with documented(home) as lab:
         report = lab.verify()
         assert report.ok, report.problems
-        events = [(e.kind, e.agent, e.session, e.at, e.lineage, e.body) for e in lab.journal.tail(0)]
+        events = [
+            (e.kind, e.agent, e.session, e.at, e.lineage, e.body)
+            for e in lab.journal.tail(0)
+        ]
         columns = {
             f"{kind.name}.{name}": (array.dtype.str, array.shape, array.tobytes())
             for kind in VIEWS
             for name, array in lab.views.get(kind).columns().items()
-            if (kind.name, name) != ("items", "documents.item")  # numbers of ids, which chance has drawn
+            if (kind.name, name)
+            != ("items", "documents.item")  # numbers of ids, which chance has drawn
         }
         context = lab.context_file.read_bytes() if lab.context_file.exists() else None
     return {"events": events, **columns, "context": context}
 
 
 def files(home: Path) -> set[str]:
-    """Names of the home's files, without those that SQLite keeps while the journal is open."""
+    """Names of the home's files, without those that SQLite keeps while the journal is
+    open.
+    """
     found = {str(path.relative_to(home)) for path in home.rglob("*") if path.is_file()}
     return {name for name in found if not name.endswith(("-wal", "-shm"))}
 
 
 def forked(run: Callable[[], object]) -> int:
-    """Run something in a child process; its exit code, negative where a signal ended it."""
+    """Run something in a child process; its exit code, negative where a signal ended
+    it.
+    """
     child = os.fork()
     if child == 0:
         code = 1
         try:
             run()
             code = 0
-        # The child must end here whatever happens: above it stands a copy of the test run.
+        # The child must end here whatever happens: above it stands a copy of the test
+        # run.
         except BaseException:  # noqa: BLE001
             traceback.print_exc()
         finally:
@@ -147,7 +207,9 @@ def forked(run: Callable[[], object]) -> int:
 
 
 class Boundaries:
-    """Notes each change that this process is about to make to a home, and kills it at the chosen one, from 1 on."""
+    """Notes each change that this process is about to make to a home, and kills it at
+    the chosen one, from 1 on.
+    """
 
     def __init__(self, home: Path, kill_at: int = 0) -> None:
         self.home, self.kill_at = str(home), kill_at
@@ -169,7 +231,11 @@ class Boundaries:
     def _audited(self, event: str, arguments: Sequence[Any]) -> None:
         if event in _FILE_EVENTS:
             self.reach(f"{event} {Path(str(arguments[0])).name}")
-        elif event == "open" and str(arguments[0]).startswith(self.home) and arguments[2] & _WRITING:
+        elif (
+            event == "open"
+            and str(arguments[0]).startswith(self.home)
+            and arguments[2] & _WRITING
+        ):
             self.reach(f"open {Path(str(arguments[0])).name}")
 
     def _connected(self, *arguments: Any, **options: Any) -> sqlite3.Connection:
@@ -186,9 +252,16 @@ class Boundaries:
         self._fsync(handle)
 
 
-def boundaries(template: Path, folder: Path, step: Callable[[Lab], object]) -> list[str]:
-    """Names of the boundaries that a step passes, the last one being its end, found by doing it once in a child."""
-    home, noted = shutil.copytree(template, folder / "counted"), folder / "boundaries.json"
+def boundaries(
+    template: Path, folder: Path, step: Callable[[Lab], object]
+) -> list[str]:
+    """Names of the boundaries that a step passes, the last one being its end, found by
+    doing it once in a child.
+    """
+    home, noted = (
+        shutil.copytree(template, folder / "counted"),
+        folder / "boundaries.json",
+    )
 
     def run() -> None:
         seen = Boundaries(home)
@@ -203,8 +276,12 @@ def boundaries(template: Path, folder: Path, step: Callable[[Lab], object]) -> l
     return list(json.loads(noted.read_text()))
 
 
-def killed_at(number: int, template: Path, folder: Path, step: Callable[[Lab], object]) -> Path:
-    """A copy of the template in which the step was killed at its boundary of this number, from 1 on."""
+def killed_at(
+    number: int, template: Path, folder: Path, step: Callable[[Lab], object]
+) -> Path:
+    """A copy of the template in which the step was killed at its boundary of this
+    number, from 1 on.
+    """
     home = shutil.copytree(template, folder / f"killed-{number}")
 
     def run() -> None:
@@ -219,8 +296,14 @@ def killed_at(number: int, template: Path, folder: Path, step: Callable[[Lab], o
 
 
 def holding(home: Path, *texts: str) -> list[str]:
-    """Names of the home's files that hold one of these texts, in whatever case, in UTF-8 or UTF-16, also compressed."""
-    needles = [text.lower().encode(coding) for text in texts for coding in ("utf-8", "utf-16-le")]
+    """Names of the home's files that hold one of these texts, in whatever case, in
+    UTF-8 or UTF-16, also compressed.
+    """
+    needles = [
+        text.lower().encode(coding)
+        for text in texts
+        for coding in ("utf-8", "utf-16-le")
+    ]
     found = []
     for path in sorted(path for path in home.rglob("*") if path.is_file()):
         content = path.read_bytes()

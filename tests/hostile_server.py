@@ -4,8 +4,9 @@
         ModelClient(server.url, "model").complete("hello")
         assert len(server.requests) == 2
 
-Behaviours are used up one a request, in order; the last one stays. A behaviour is any function of an Exchange; what it
-returns says whether the connection stays open for the next request.
+Behaviours are used up one a request, in order; the last one stays. A behaviour is any
+function of an Exchange; what it returns says whether the connection stays open for the
+next request.
 """
 
 from __future__ import annotations
@@ -42,7 +43,9 @@ class Request:
 class Exchange:
     """One request on its connection; `send` raises OSError once the client has gone."""
 
-    def __init__(self, request: Request, connection: socket.socket, closing: threading.Event) -> None:
+    def __init__(
+        self, request: Request, connection: socket.socket, closing: threading.Event
+    ) -> None:
         self.request = request
         self.connection = connection
         self.closing = closing
@@ -60,7 +63,9 @@ Behaviour = Callable[[Exchange], bool]
 
 
 class HostileServer:
-    """A threaded server on a free port of 127.0.0.1; a context manager. `requests` and `connections` are what came."""
+    """A threaded server on a free port of 127.0.0.1; a context manager. `requests` and
+    `connections` are what came.
+    """
 
     def __init__(self, *behaviours: Behaviour) -> None:
         self.requests: list[Request] = []
@@ -82,7 +87,9 @@ class HostileServer:
         self._server = ThreadingTCPServer(("127.0.0.1", 0), Handler)
         self.port: int = self._server.server_address[1]
         self.url = f"http://127.0.0.1:{self.port}"
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}
+        )
 
     def then(self, *behaviours: Behaviour) -> None:
         """Answer so from now on."""
@@ -111,11 +118,17 @@ class HostileServer:
             return False
         with self._lock:
             self.requests.append(request)
-            behaviour = self._behaviours.pop(0) if len(self._behaviours) > 1 else self._behaviours[0]
+            behaviour = (
+                self._behaviours.pop(0)
+                if len(self._behaviours) > 1
+                else self._behaviours[0]
+            )
         return behaviour(Exchange(request, handler.connection, self._closing))
 
 
-def _read_request(handler: StreamRequestHandler, closing: threading.Event) -> Request | None:
+def _read_request(
+    handler: StreamRequestHandler, closing: threading.Event
+) -> Request | None:
     received = b""
     while b"\r\n\r\n" not in received or len(received) < _length(received):
         try:
@@ -129,7 +142,10 @@ def _read_request(handler: StreamRequestHandler, closing: threading.Event) -> Re
         received += part
     head, _, content = received.partition(b"\r\n\r\n")
     first, *lines = head.decode("latin-1").split("\r\n")
-    headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    headers = {
+        name.lower(): value.strip()
+        for name, _, value in (line.partition(":") for line in lines)
+    }
     return Request(first.split(" ")[1], headers, content)
 
 
@@ -148,7 +164,9 @@ def head(status: int = 200, headers: Mapping[str, str] | None = None) -> bytes:
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 
 
-def reply(content: bytes | str, status: int = 200, headers: Mapping[str, str] | None = None) -> Behaviour:
+def reply(
+    content: bytes | str, status: int = 200, headers: Mapping[str, str] | None = None
+) -> Behaviour:
     """A whole reply with its right length; the connection stays open."""
     data = content.encode() if isinstance(content, str) else content
 
@@ -161,13 +179,27 @@ def reply(content: bytes | str, status: int = 200, headers: Mapping[str, str] | 
 
 
 def completion_body(
-    text: Any = "yes", *, usage: Any = None, finish_reason: str | None = "stop", **more: Any
+    text: Any = "yes",
+    *,
+    usage: Any = None,
+    finish_reason: str | None = "stop",
+    **more: Any,
 ) -> dict[str, Any]:
     """What an OpenAI-compatible endpoint answers."""
-    counted = {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15} if usage is None else usage
+    counted = (
+        {"prompt_tokens": 12, "completion_tokens": 3, "total_tokens": 15}
+        if usage is None
+        else usage
+    )
     message = {"role": "assistant", "content": text}
     choice = {"index": 0, "message": message, "finish_reason": finish_reason}
-    return {"id": "1", "object": "chat.completion", "choices": [choice], "usage": counted, **more}
+    return {
+        "id": "1",
+        "object": "chat.completion",
+        "choices": [choice],
+        "usage": counted,
+        **more,
+    }
 
 
 def completion(text: Any = "yes", **parts: Any) -> Behaviour:
@@ -177,7 +209,11 @@ def completion(text: Any = "yes", **parts: Any) -> Behaviour:
 
 def status(code: int, content: bytes | str = b"{}", **headers: str) -> Behaviour:
     """A bare status; header names with _ for -."""
-    return reply(content, code, {name.replace("_", "-"): value for name, value in headers.items()})
+    return reply(
+        content,
+        code,
+        {name.replace("_", "-"): value for name, value in headers.items()},
+    )
 
 
 def redirect(to: str, code: int = 307) -> Behaviour:
@@ -231,7 +267,9 @@ def trickle_body(exchange: Exchange) -> bool:
 def cut_off(exchange: Exchange) -> bool:
     """Announce a body and close in the middle of it."""
     data = json.dumps(completion_body()).encode()
-    exchange.send(head(200, {"Content-Length": str(len(data))}) + data[: len(data) // 2])
+    exchange.send(
+        head(200, {"Content-Length": str(len(data))}) + data[: len(data) // 2]
+    )
     return False
 
 
@@ -242,7 +280,9 @@ def close_at_once(exchange: Exchange) -> bool:
 
 def reset(exchange: Exchange) -> bool:
     """Tear the connection down with an RST."""
-    exchange.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    exchange.connection.setsockopt(
+        socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+    )
     exchange.connection.close()
     return False
 
@@ -281,7 +321,8 @@ def _packed_spaces() -> Behaviour:
     return gzipped(b" " * (50 << 20))
 
 
-# Every way of failing that ends within a second or by the caller's deadline, by name; for matrices of faults.
+# Every way of failing that ends within a second or by the caller's deadline, by name;
+# for matrices of faults.
 FAILURES: dict[str, Behaviour] = {
     "hangs": hang,
     "trickles headers": trickle_headers,
@@ -292,7 +333,9 @@ FAILURES: dict[str, Behaviour] = {
     "status 500": status(500, "model is loading"),
     "status 429 for long": status(429, Retry_After="3600"),
     "status 401": status(401, '{"error": "no key"}'),
-    "HTML": reply("<html><body>Sign in</body></html>", headers={"Content-Type": "text/html"}),
+    "HTML": reply(
+        "<html><body>Sign in</body></html>", headers={"Content-Type": "text/html"}
+    ),
     "no content": reply(b""),
     "50 MB": huge(50),
     "a gzip bomb": gzip_bomb,

@@ -1,4 +1,6 @@
-"""What the tests of documents share: files of each form, made here, and what a lab finds of them."""
+"""What the tests of documents share: files of each form, made here, and what a lab
+finds of them.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ from theorex_lab.memory.documents import Part
 
 def read(name: str, content: str | bytes) -> list[Part]:
     """The sections of a file with this name and content."""
-    parts, _ = read_document(Path(name), name, content.encode() if isinstance(content, str) else content)
+    parts, _ = read_document(
+        Path(name), name, content.encode() if isinstance(content, str) else content
+    )
     return parts
 
 
@@ -34,13 +38,20 @@ def pdf(*pages: bytes) -> bytes:
     from pypdf import PdfWriter
     from pypdf.generic import DecodedStreamObject, DictionaryObject, NameObject
 
-    writer, names = PdfWriter(), {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"}
-    font = DictionaryObject({NameObject(key): NameObject(value) for key, value in names.items()})
+    writer, names = (
+        PdfWriter(),
+        {"/Type": "/Font", "/Subtype": "/Type1", "/BaseFont": "/Helvetica"},
+    )
+    font = DictionaryObject(
+        {NameObject(key): NameObject(value) for key, value in names.items()}
+    )
     for operators in pages:
         page, stream = writer.add_blank_page(300, 300), DecodedStreamObject()
         stream.set_data(operators)
         page[NameObject("/Contents")] = writer._add_object(stream)
-        fonts = DictionaryObject({NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})})
+        fonts = DictionaryObject(
+            {NameObject("/Font"): DictionaryObject({NameObject("/F1"): font})}
+        )
         page[NameObject("/Resources")] = fonts
     written = BytesIO()
     writer.write(written)
@@ -55,7 +66,10 @@ def page(*lines: str) -> bytes:
 
 def notebook(*cells: tuple[str, Any]) -> str:
     """A notebook of cells, each a kind and a source; those of code have an output."""
-    made = [{"cell_type": kind, "source": source, "outputs": [{"text": "outputword"}]} for kind, source in cells]
+    made = [
+        {"cell_type": kind, "source": source, "outputs": [{"text": "outputword"}]}
+        for kind, source in cells
+    ]
     return json.dumps({"nbformat": 4, "cells": made})
 
 
@@ -63,12 +77,16 @@ def folder(root: Path, files: Mapping[str, str | bytes]) -> Path:
     """A folder with these files, by their paths in it."""
     for name, content in files.items():
         (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_bytes(content.encode() if isinstance(content, str) else content)
+        (root / name).write_bytes(
+            content.encode() if isinstance(content, str) else content
+        )
     return root
 
 
 def found(lab: Lab, query: str, **how: Any) -> set[tuple[str, str]]:
-    """What a search for sections finds of a query: of each its file's place and headings, and its text."""
+    """What a search for sections finds of a query: of each its file's place and
+    headings, and its text.
+    """
     hits = lab.search(query, kinds=["section"], **how)
     return {(hit.about, hit.text.partition("\n")[2]) for hit in hits}
 

@@ -1,4 +1,5 @@
-"""Whether search finds what was taken in: functions by what they are for, and what was said in a meeting by its sections.
+"""Whether search finds what was taken in: functions by what they are for, and what was
+said in a meeting by its sections.
 
 python tests/ingested_scores.py code theorex_lab
 THEOREX_DATA=… python tests/ingested_scores.py documents qmsum
@@ -37,7 +38,9 @@ _LEAST_WORDS, _FIRST, _BUDGETS = 5, 10, (300, 600, 1_200)
 
 
 class _Function(NamedTuple):
-    """A function that says what it is for: where it stands, that text, and the lines without it."""
+    """A function that says what it is for: where it stands, that text, and the lines
+    without it.
+    """
 
     file: str
     line: int
@@ -46,20 +49,36 @@ class _Function(NamedTuple):
 
 
 def score_code(folder: str, *, n: int = 200, seed: int = 0) -> dict[str, Any]:
-    """{dataset, n, metrics, baselines}: of `n` functions below a folder, the share found among the first ten by their docstrings.
+    """{dataset, n, metrics, baselines}: of `n` functions below a folder, the share
+    found among the first ten by their docstrings.
 
-    Asked is the whole docstring of a function in Python, at least five words; that text is left out of the index, and of what grep
-    reads. grep: the functions whose lines hold most of its words. Raises InvalidInput where no function has a docstring.
+    Asked is the whole docstring of a function in Python, at least five words; that text
+    is left out of the index, and of what grep reads. grep: the functions whose lines
+    hold most of its words. Raises InvalidInput where no function has a docstring.
     """
     root = Path(folder or ".").resolve()
-    files = {posixpath.relpath(str(path), root): path.read_bytes() for path in files_below(root, root, (".py",), [])}
-    known = [function for file, source in files.items() for function in _functions(file, source)]
-    able = [number for number, function in enumerate(known) if len(function.doc.split()) >= _LEAST_WORDS]
+    files = {
+        posixpath.relpath(str(path), root): path.read_bytes()
+        for path in files_below(root, root, (".py",), [])
+    }
+    known = [
+        function
+        for file, source in files.items()
+        for function in _functions(file, source)
+    ]
+    able = [
+        number
+        for number, function in enumerate(known)
+        if len(function.doc.split()) >= _LEAST_WORDS
+    ]
     if not able:
         raise InvalidInput(
-            f"got {root}, in which no function in Python says what it is for; give the folder of a project"
+            f"got {root}, in which no function in Python says what it is for; give the"
+            " folder of a project"
         )
-    asked = [known[row] for row in np.random.default_rng(seed).permutation(able)[:n].tolist()]
+    asked = [
+        known[row] for row in np.random.default_rng(seed).permutation(able)[:n].tolist()
+    ]
     left_out = {(function.file, function.line): function.doc for function in asked}
     clock = FixedClock(1)
     with (
@@ -67,15 +86,34 @@ def score_code(folder: str, *, n: int = 200, seed: int = 0) -> dict[str, Any]:
         Lab(place, clock=clock, embedder=kept_embedder()) as lab,
     ):
         for file, source in files.items():
-            parts = [_without(part, left_out.get((file, part.line))) for part in read_code(file, source)[0]]
-            body = document_body(file, CODE.name, parts, None, "", source="import", project="")
+            parts = [
+                _without(part, left_out.get((file, part.line)))
+                for part in read_code(file, source)[0]
+            ]
+            body = document_body(
+                file, CODE.name, parts, None, "", source="import", project=""
+            )
             lab.journal.append([new_event("document", body, agent="main", at=1)])
         lab.searcher.vectors.embed_pending()
-        ways = {way: [_is_found(lab, one, way) for one in asked] for way in ("always", "never")}
+        ways = {
+            way: [_is_found(lab, one, way) for one in asked]
+            for way in ("always", "never")
+        }
     grepped = [*_grepped(known, asked)]
-    rows = {"search": ways["always"], "search, words alone": ways["never"], "grep": grepped}
-    told = {name: _told({f"found@{_FIRST}": found}, seed) for name, found in rows.items()}
-    return {"dataset": root.name, "n": len(asked), "metrics": told.pop("search"), "baselines": told}
+    rows = {
+        "search": ways["always"],
+        "search, words alone": ways["never"],
+        "grep": grepped,
+    }
+    told = {
+        name: _told({f"found@{_FIRST}": found}, seed) for name, found in rows.items()
+    }
+    return {
+        "dataset": root.name,
+        "n": len(asked),
+        "metrics": told.pop("search"),
+        "baselines": told,
+    }
 
 
 def _functions(file: str, source: bytes) -> Iterator[_Function]:
@@ -96,7 +134,11 @@ def _functions(file: str, source: bytes) -> Iterator[_Function]:
 
 
 def _without(part: Part, doc: str | None) -> Part:
-    return part if doc is None else part._replace(text=part.text.replace(doc[:2_000].strip(), "", 1))
+    return (
+        part
+        if doc is None
+        else part._replace(text=part.text.replace(doc[:2_000].strip(), "", 1))
+    )
 
 
 def _is_found(lab: Lab, wanted: _Function, vectors: Any) -> bool:
@@ -106,9 +148,14 @@ def _is_found(lab: Lab, wanted: _Function, vectors: Any) -> bool:
 
 
 def _grepped(known: Sequence[_Function], asked: Sequence[_Function]) -> Iterator[bool]:
-    """Whether each function is among the first of those whose lines hold most words of what is asked; first come, first named."""
+    """Whether each function is among the first of those whose lines hold most words of
+    what is asked; first come, first named.
+    """
     left_out = {*asked}
-    held = [{*tokenize(one.source if one in left_out else f"{one.source}\n{one.doc}")} for one in known]
+    held = [
+        {*tokenize(one.source if one in left_out else f"{one.source}\n{one.doc}")}
+        for one in known
+    ]
     for one in asked:
         words = {*tokenize(one.doc)}
         counts = np.array([len(words & each) for each in held])
@@ -116,18 +163,31 @@ def _grepped(known: Sequence[_Function], asked: Sequence[_Function]) -> Iterator
 
 
 def score_documents(name: str = "qmsum", *, seed: int = 0) -> dict[str, Any]:
-    """{dataset, n, metrics, baselines}: evidence recall within budgets of tokens, of meetings taken in as documents, beside turns.
+    """{dataset, n, metrics, baselines}: evidence recall within budgets of tokens, of
+    meetings taken in as documents, beside turns.
 
-    A meeting is a text of a turn a paragraph; a section counts for the turns of which it holds more than half. Half of the
-    meetings, the even ones, chose how long a section is; the odd ones are reported.
+    A meeting is a text of a turn a paragraph; a section counts for the turns of which
+    it holds more than half. Half of the meetings, the even ones, chose how long a
+    section is; the odd ones are reported.
     """
-    embedder, rows = kept_embedder(), {"sections": list[list[float]](), "turns": list[list[float]]()}
+    embedder, rows = (
+        kept_embedder(),
+        {"sections": list[list[float]](), "turns": list[list[float]]()},
+    )
     for log in load_logs(name)[1::2]:
         document, covers = _as_document(log)
         for way, held in (("sections", document), ("turns", log)):
             rows[way] += _recalls(held, covers, embedder)
-    told = {way: _told(dict(zip(_METRICS, zip(*found, strict=True), strict=True)), seed) for way, found in rows.items()}
-    return {"dataset": name, "n": len(rows["turns"]), "metrics": told.pop("sections"), "baselines": told}
+    told = {
+        way: _told(dict(zip(_METRICS, zip(*found, strict=True), strict=True)), seed)
+        for way, found in rows.items()
+    }
+    return {
+        "dataset": name,
+        "n": len(rows["turns"]),
+        "metrics": told.pop("sections"),
+        "baselines": told,
+    }
 
 
 _METRICS = [f"recall in {budget} tokens" for budget in _BUDGETS]
@@ -136,26 +196,43 @@ _METRICS = [f"recall in {budget} tokens" for budget in _BUDGETS]
 def _as_document(log: Log) -> tuple[Log, dict[str, frozenset[str]]]:
     """The log as one file, and by section the turns that it holds."""
     turns = [(event.id, event.body["text"]) for event in log.events]
-    text, spans, at = "\n\n".join(turn for _, turn in turns), list[tuple[str, int, int]](), 0
+    text, spans, at = (
+        "\n\n".join(turn for _, turn in turns),
+        list[tuple[str, int, int]](),
+        0,
+    )
     for number, turn in turns:
         spans.append((number, at, at + len(turn)))
         at += len(turn) + 2
     parts = [*sections([TextBlock(0, text)], "meeting.txt")]
-    body, covers, start = document_body("meeting.txt", "", parts, None, "", source="import", project=""), {}, 0
+    body, covers, start = (
+        document_body("meeting.txt", "", parts, None, "", source="import", project=""),
+        {},
+        0,
+    )
     for item, _, _, piece, *_ in body["parts"]:
         start = text.index(piece, start)
         end = start + len(piece)
         covers[item] = frozenset(
-            number for number, first, last in spans if 2 * (min(last, end) - max(first, start)) > last - first
+            number
+            for number, first, last in spans
+            if 2 * (min(last, end) - max(first, start)) > last - first
         )
-    event = new_event("document", body, agent="main", at=max(event.at for event in log.events))
+    event = new_event(
+        "document", body, agent="main", at=max(event.at for event in log.events)
+    )
     return Log(log.name, [event], log.probes), covers
 
 
-def _recalls(log: Log, covers: dict[str, frozenset[str]], embedder: Embedder) -> list[list[float]]:
+def _recalls(
+    log: Log, covers: dict[str, frozenset[str]], embedder: Embedder
+) -> list[list[float]]:
     with remembering(log, embedder) as lab:
         asked = [probe for probe in log.probes if probe.answers and probe.query.strip()]
-        return [_within(lab.search(probe.query, limit=100, vectors="always"), covers, probe) for probe in asked]
+        return [
+            _within(lab.search(probe.query, limit=100, vectors="always"), covers, probe)
+            for probe in asked
+        ]
 
 
 def _within(hits: Hits, covers: dict[str, frozenset[str]], probe: Probe) -> list[float]:

@@ -1,4 +1,6 @@
-"""A notebook in JupyterLab, run as a user runs it; should something not come, what its kernel and its page said."""
+"""A notebook in JupyterLab, run as a user runs it; should something not come, what its
+kernel and its page said.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +13,16 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 MILLISECONDS = 1_000
-LONGEST_SECONDS = 180  # a busy machine is slow: nothing is ever waited for that long unless it does not come
+# a busy machine is slow: nothing is ever waited for that long unless it does not come
+LONGEST_SECONDS = 180
 LAST_MESSAGES = 30  # of those between page and kernel, how many are told
 
 EXPOSED = "--LabApp.expose_app_in_browser=True"  # the page has window.jupyterapp
-ERRORS = "[data-mime-type='application/vnd.jupyter.stderr']"  # of a cell that failed too
-# What JupyterLab holds: the state of its kernel; each cell of code with its number and with what stands before it in
+ERRORS = (  # of a cell that failed too
+    "[data-mime-type='application/vnd.jupyter.stderr']"
+)
+# What JupyterLab holds: the state of its kernel; each cell of code with its number and
+# with what stands before it in
 # the page, [ ]: unless it ran, [*]: while it runs or waits, then its number.
 STATE = """() => {
     const notebook = window.jupyterapp?.shell.currentWidget, session = notebook?.context?.sessionContext;
@@ -33,7 +39,9 @@ class Lost(AssertionError):
 
 
 class Message(NamedTuple):
-    """One message between a page and a kernel: when, which way, and what it says without its code and its pictures."""
+    """One message between a page and a kernel: when, which way, and what it says
+    without its code and its pictures.
+    """
 
     seconds: float
     way: str  # "sent" or "came", seen from the page
@@ -47,7 +55,9 @@ class Message(NamedTuple):
         return f"{self.seconds:8.2f} s  {self.way}  {self.kind} {self.said}".rstrip()
 
 
-def until(page: Any, found: Callable[[], Any], what: str, *, pause: float = 0.2) -> None:
+def until(
+    page: Any, found: Callable[[], Any], what: str, *, pause: float = 0.2
+) -> None:
     """Look until it is so, while the page goes on."""
     end = time.monotonic() + LONGEST_SECONDS
     while not found():
@@ -57,19 +67,37 @@ def until(page: Any, found: Callable[[], Any], what: str, *, pause: float = 0.2)
 
 
 def decoded(frame: bytes, seconds: float, way: str) -> Message:
-    """The message in a frame of v1.kernel.websocket.jupyter.org: how many offsets, the offsets, then the parts."""
+    """The message in a frame of v1.kernel.websocket.jupyter.org: how many offsets, the
+    offsets, then the parts.
+    """
     (count,) = struct.unpack_from("<Q", frame)
-    parts = [frame[start:end] for start, end in pairwise(struct.unpack_from(f"<{count}Q", frame, 8))]
+    parts = [
+        frame[start:end]
+        for start, end in pairwise(struct.unpack_from(f"<{count}Q", frame, 8))
+    ]
     header, parent, metadata, content = map(json.loads, parts[1:5])
-    said = [str(content[name]) for name in ("execution_state", "status", "execution_count") if name in content]
+    said = [
+        str(content[name])
+        for name in ("execution_state", "status", "execution_count")
+        if name in content
+    ]
     kind, cell = header["msg_type"], metadata.get("cellId", "")
-    return Message(seconds, way, kind, header["msg_id"], parent.get("msg_id", ""), cell, " ".join(said))
+    return Message(
+        seconds,
+        way,
+        kind,
+        header["msg_id"],
+        parent.get("msg_id", ""),
+        cell,
+        " ".join(said),
+    )
 
 
 class LabPage:
     """A page of Playwright that is about to open a notebook.
 
-    From its making on it writes down what goes over the sockets to kernels, and what the page complains of.
+    From its making on it writes down what goes over the sockets to kernels, and what
+    the page complains of.
     """
 
     def __init__(self, page: Any) -> None:
@@ -80,10 +108,17 @@ class LabPage:
         self._state: dict[str, Any] = {"kernel": "never asked for", "cells": []}
         page.on("websocket", self._follow)
         page.on("pageerror", lambda error: self._note(f"the page: {error}"))
-        page.on("console", lambda line: line.type == "error" and self._note(f"the console: {line.text}"))
+        page.on(
+            "console",
+            lambda line: (
+                line.type == "error" and self._note(f"the console: {line.text}")
+            ),
+        )
 
     def state(self) -> dict[str, Any]:
-        """What JupyterLab holds now: the state of the kernel, and `id`, `number` and `prompt` of each cell of code."""
+        """What JupyterLab holds now: the state of the kernel, and `id`, `number` and
+        `prompt` of each cell of code.
+        """
         self._state = self.page.evaluate(STATE)
         return self._state
 
@@ -92,11 +127,13 @@ class LabPage:
         self.page.click(f'.lm-Menu-itemLabel:text-is("{item}")')
 
     def run_all(self) -> None:
-        """Run every cell from the menu, until each has its number; one that fails, after which the rest is not run, is told.
+        """Run every cell from the menu, until each has its number; one that fails,
+        after which the rest is not run, is told.
 
-        A cell that is run while JupyterLab has no kernel yet is never sent to one, and its number never comes. The sign
-        beside the notebook says idle from the start, and the server knows of the kernel before the page does; so the
-        page itself is asked.
+        A cell that is run while JupyterLab has no kernel yet is never sent to one, and
+        its number never comes. The sign beside the notebook says idle from the start,
+        and the server knows of the kernel before the page does; so the page itself is
+        asked.
         """
         until(self.page, self._kernel_waits, "a kernel that waits")
         self.click("Run", "Run All Cells")
@@ -112,11 +149,18 @@ class LabPage:
         until(self.page, self._kernel_waits, "a kernel that waits again")
 
     def evidence(self) -> str:
-        """What came for each cell that was sent, what JupyterLab held when last asked, and the last messages."""
+        """What came for each cell that was sent, what JupyterLab held when last asked,
+        and the last messages.
+        """
         messages = [decoded(*frame) for frame in self._frames]
-        cells = [f"{cell['prompt']} {cell['id']}: {_answers(cell['id'], messages)}" for cell in self._state["cells"]]
+        cells = [
+            f"{cell['prompt']} {cell['id']}: {_answers(cell['id'], messages)}"
+            for cell in self._state["cells"]
+        ]
         last = [str(message) for message in messages[-LAST_MESSAGES:]]
-        return "\n".join([f"kernel: {self._state['kernel']}", *cells, *self._events, *last])
+        return "\n".join(
+            [f"kernel: {self._state['kernel']}", *cells, *self._events, *last]
+        )
 
     def _kernel_waits(self) -> bool:
         return self.state()["kernel"] == "idle"
@@ -128,7 +172,9 @@ class LabPage:
     def _all_ran(self) -> bool:
         """Whether each cell has its number, in the notebook and in the page."""
         cells = self.state()["cells"]
-        return bool(cells) and all(re.fullmatch(rf"\[{cell['number']}\]:?", cell["prompt"]) for cell in cells)
+        return bool(cells) and all(
+            re.fullmatch(rf"\[{cell['number']}\]:?", cell["prompt"]) for cell in cells
+        )
 
     def _follow(self, socket: Any) -> None:
         if "/channels" not in socket.url:
@@ -136,7 +182,10 @@ class LabPage:
         self._note("a socket to a kernel was opened")
         socket.on("framesent", lambda frame: self._keep(frame, "sent"))
         socket.on("framereceived", lambda frame: self._keep(frame, "came"))
-        socket.on("socketerror", lambda error: self._note(f"a socket to a kernel failed: {error}"))
+        socket.on(
+            "socketerror",
+            lambda error: self._note(f"a socket to a kernel failed: {error}"),
+        )
         socket.on("close", lambda _: self._note("a socket to a kernel was closed"))
 
     def _keep(self, frame: bytes, way: str) -> None:
@@ -148,9 +197,20 @@ class LabPage:
 
 def _answers(cell: str, messages: list[Message]) -> str:
     """What came back for each time a cell was sent to be run."""
-    requests = [each.id for each in messages if (each.way, each.kind, each.cell) == ("sent", "execute_request", cell)]
+    requests = [
+        each.id
+        for each in messages
+        if (each.way, each.kind, each.cell) == ("sent", "execute_request", cell)
+    ]
     answers = [
-        ", ".join(f"{each.kind} {each.said}".rstrip() for each in messages if each.parent == request)
+        ", ".join(
+            f"{each.kind} {each.said}".rstrip()
+            for each in messages
+            if each.parent == request
+        )
         for request in requests
     ]
-    return "; again ".join(f"sent; {each or 'nothing came'}" for each in answers) or "was never sent"
+    return (
+        "; again ".join(f"sent; {each or 'nothing came'}" for each in answers)
+        or "was never sent"
+    )

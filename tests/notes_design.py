@@ -1,4 +1,6 @@
-"""A whole memory design: notes about entities, of which the newest takes the place of the one before."""
+"""A whole memory design: notes about entities, of which the newest takes the place of
+the one before.
+"""
 
 from dataclasses import dataclass
 
@@ -13,18 +15,32 @@ from theorex_lab.memory.observation import TRUST
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class NoteSettings(SettingsRecord):
-    sleep_after_days: float = setting(90.0, "age from which a note sleeps", unit="days", gt=0, le=36_500)
+    sleep_after_days: float = setting(
+        90.0, "age from which a note sleeps", unit="days", gt=0, le=36_500
+    )
 
 
 class Notes(design.Face):
-    def write(self, entity: str, text: str, agent_id: str | None = None) -> dict[str, str]:
+    def write(
+        self, entity: str, text: str, agent_id: str | None = None
+    ) -> dict[str, str]:
         body = {"entity": entity, "text": text, "source": "agent"}
         return {"event_id": self.append("note", body, agent=agent_id or "main").id}
 
     def fall_asleep(self, agent: str | None) -> str:
-        oldest = self.home.clock.now() - self.home.settings_of(NOTES).sleep_after_days * 86_400_000_000
-        asleep = {each.body["note"] for each in self.home.journal.tail(0, kinds=["note_slept"])}
-        old = [each for each in newest(self.home, agent) if each.at < oldest and each.id not in asleep]
+        oldest = (
+            self.home.clock.now()
+            - self.home.settings_of(NOTES).sleep_after_days * 86_400_000_000
+        )
+        asleep = {
+            each.body["note"]
+            for each in self.home.journal.tail(0, kinds=["note_slept"])
+        }
+        old = [
+            each
+            for each in newest(self.home, agent)
+            if each.at < oldest and each.id not in asleep
+        ]
         for each in old:
             body = {"note": each.id, "entity": each.body["entity"]}
             self.append("note_slept", body, agent=each.agent, lineage=[each.id])
@@ -32,13 +48,24 @@ class Notes(design.Face):
 
 
 def newest(home, agent=None):
-    notes = [each for each in home.journal.tail(0, kinds=["note"]) if agent in (None, each.agent)]
+    notes = [
+        each
+        for each in home.journal.tail(0, kinds=["note"])
+        if agent in (None, each.agent)
+    ]
     return {(each.agent, each.body["entity"]): each for each in notes}.values()
 
 
 def line(event):
     body = event.body
-    return marked_up("note", event.agent, body["text"], body["entity"], TRUST[body["source"]], (event.id,))
+    return marked_up(
+        "note",
+        event.agent,
+        body["text"],
+        body["entity"],
+        TRUST[body["source"]],
+        (event.id,),
+    )
 
 
 @command("list", "Show the notes that hold.")
@@ -48,13 +75,44 @@ def list_notes():
 
 
 NOTES = design.Design(
-    "notes", face=Notes, kinds={"note": 1, "note_slept": 1}, settings=NoteSettings,
-    items=(design.ItemKind("note", {"note": lambda each: [design.ItemText(each.body["entity"], each.body["text"])]},
-                    hides={"note": lambda each: [each.body["entity"]]}, sleeps={"note_slept": lambda each: [each.body["entity"]]}),),
-    sections=(design.Section(lambda home, _: [line(each) for each in newest(home)], {"note": "Notes"}),),
-    steps=(design.NightStep("notes", lambda home, agent: Notes(home).fall_asleep(agent)),),
-    evidence={"note": lambda each: [design.EvidenceRun("entity/" + each.body["entity"], each.agent, True)]},
-    audit=design.AuditPart({"note": ("note",)}, lambda: lambda each: [("note", each.agent, {"entity": each.body["entity"]})]),
+    "notes",
+    face=Notes,
+    kinds={"note": 1, "note_slept": 1},
+    settings=NoteSettings,
+    items=(
+        design.ItemKind(
+            "note",
+            {
+                "note": lambda each: [
+                    design.ItemText(each.body["entity"], each.body["text"])
+                ]
+            },
+            hides={"note": lambda each: [each.body["entity"]]},
+            sleeps={"note_slept": lambda each: [each.body["entity"]]},
+        ),
+    ),
+    sections=(
+        design.Section(
+            lambda home, _: [line(each) for each in newest(home)], {"note": "Notes"}
+        ),
+    ),
+    steps=(
+        design.NightStep("notes", lambda home, agent: Notes(home).fall_asleep(agent)),
+    ),
+    evidence={
+        "note": lambda each: [
+            design.EvidenceRun("entity/" + each.body["entity"], each.agent, True)
+        ]
+    },
+    audit=design.AuditPart(
+        {"note": ("note",)},
+        lambda: lambda each: [("note", each.agent, {"entity": each.body["entity"]})],
+    ),
     status=lambda home, agent: {"notes": len(newest(home, agent))},
-    commands=lambda: click.Group(commands=[list_notes]), tools=lambda: [design.AgentTool("note", "Note what holds of an entity.", Notes.write, changes=True)],
-)  # fmt: skip
+    commands=lambda: click.Group(commands=[list_notes]),
+    tools=lambda: [
+        design.AgentTool(
+            "note", "Note what holds of an entity.", Notes.write, changes=True
+        )
+    ],
+)

@@ -1,11 +1,14 @@
-"""Draws the English messages whose signals are labelled: the same ones each time, from three public sets.
+"""Draws the English messages whose signals are labelled: the same ones each time, from
+three public sets.
 
     uv run python tests/sample_signals.py > messages.jsonl
 
-Of each set 48 messages at random and 8 for each of six weak cues, which are words that a category often, but not always,
-comes with; so that rare categories have positives, and words alone do not decide. Instructions, identities, preferences
-and milestones of life were still rare among these when they had been read, so that a second draw adds some by narrower
-cues (`RARE`). `FRESH` ones were drawn and labelled when the patterns were final. One to 600 characters; none twice.
+Of each set 48 messages at random and 8 for each of six weak cues, which are words that
+a category often, but not always, comes with; so that rare categories have positives,
+and words alone do not decide. Instructions, identities, preferences and milestones of
+life were still rare among these when they had been read, so that a second draw adds
+some by narrower cues (`RARE`). `FRESH` ones were drawn and labelled when the patterns
+were final. One to 600 characters; none twice.
 """
 
 from __future__ import annotations
@@ -27,15 +30,31 @@ CUES = {
     "preference": r"like|love|prefer|enjoy|hate|favou?rite|rather|fan of|better",
     "decision": r"decid|choos|chose|agree|let's|go with|going with|settle|we'll",
     "correction": r"actually|mean|wrong|mistake|sorry|instead|correct|^no\b",
-    "milestone": r"finish|done|launch|releas|complet|finally|won|just got|ship|merge|passed|works now",
+    "milestone": (
+        r"finish|done|launch|releas|complet|finally|won|just"
+        r" got|ship|merge|passed|works now"
+    ),
     "instruction": r"always|never|remember|forget|must|make sure|keep|should|don't",
-    "identity": r"name is|I'm a|I am a|work as|live in|from|years old|my (?:wife|husband|son|daughter|job)|born|married",
+    "identity": (
+        r"name is|I'm a|I am a|work as|live in|from|years old|my"
+        r" (?:wife|husband|son|daughter|job)|born|married"
+    ),
 }
-IDENTITY = r"my (?:job|wife|husband|son|daughter|sister|brother|mom|dad|name)|I (?:work|live|grew|moved|used to)|years old|hometown"
+IDENTITY = (
+    r"my (?:job|wife|husband|son|daughter|sister|brother|mom|dad|name)|I"
+    r" (?:work|live|grew|moved|used to)|years old|hometown"
+)
 # Of which set, how many, and the cue.
 RARE = {
     "instruction, rare": (
-        ("coding_sessions", 22, r"always|never|remember|forget|from now on|in (?:the )?future|keep in mind|every time"),
+        (
+            "coding_sessions",
+            22,
+            (
+                r"always|never|remember|forget|from now on|in (?:the )?future|keep in"
+                r" mind|every time"
+            ),
+        ),
         ("locomo", 6, r"always|never|remember to|don't forget|keep in mind|make sure"),
         ("qmsum", 6, r"always|never|remember|don't forget|keep in mind|make sure"),
     ),
@@ -43,7 +62,8 @@ RARE = {
         (
             "locomo",
             20,
-            r"\bI(?:'m| am|'ve been) (?:an? |from|\d)|my (?:job|wife|husband|son|daughter|sister|brother|mom|dad|name)|"
+            r"\bI(?:'m| am|'ve been) (?:an? |from|\d)|my"
+            r" (?:job|wife|husband|son|daughter|sister|brother|mom|dad|name)|"
             r"I (?:work|live|grew|moved|used to)|years old|hometown",
         ),
         ("qmsum", 8, r"\bI ?'m (?:an? |the |from)|my name|I (?:work|live|come) "),
@@ -60,7 +80,10 @@ RARE = {
         (
             "coding_sessions",
             30,
-            r"\b(?:always|never|remember|from now on|in the future|don't forget|must|be sure to|convention|make sure)\b",
+            (
+                r"\b(?:always|never|remember|from now on|in the future|don't"
+                r" forget|must|be sure to|convention|make sure)\b"
+            ),
         ),
         ("locomo", 4, r"\b(?:remember to|don't forget|make sure)\b"),
     ),
@@ -68,14 +91,18 @@ RARE = {
 
 
 def messages(name: str) -> Iterator[dict[str, object]]:
-    """What was said in a set: of people among themselves without the name before it, of prompts and last messages whole."""
+    """What was said in a set: of people among themselves without the name before it, of
+    prompts and last messages whole.
+    """
     for log in load_logs(name):
         for event in log.events:
             text = str(event.body.get(TEXTS.get(event.kind, ""), ""))
             offset = text.index(": ") + 2 if event.kind == "observation" else 0
             said = text[offset:]
             if said.strip() and len(said) <= LONGEST:
-                talk = f"{name}/{event.session}" if name == "coding_sessions" else log.name
+                talk = (
+                    f"{name}/{event.session}" if name == "coding_sessions" else log.name
+                )
                 yield {
                     "set": name,
                     "talk": talk,
@@ -92,15 +119,24 @@ def digest(said: str) -> str:
 
 def sample() -> Iterator[dict[str, object]]:
     known = {name: {said["sha256"]: said for said in messages(name)} for name in SETS}
-    rare = [(name, cue, count, pattern) for cue, of in RARE.items() for name, count, pattern in of]
+    rare = [
+        (name, cue, count, pattern)
+        for cue, of in RARE.items()
+        for name, count, pattern in of
+    ]
     yield from drawn(known, random.Random(SEED), [*draws(RANDOM, CUED), *rare])
     yield from drawn(known, random.Random(SEED + 1), [*draws(12, 4), *identities(8, 3)])
-    for row in drawn(known, random.Random(SEED + 2), [*draws(24, 7), *identities(6, 2)]):
+    for row in drawn(
+        known, random.Random(SEED + 2), [*draws(24, 7), *identities(6, 2)]
+    ):
         yield {**row, "drawn": f"fresh, {row['drawn']}"}
 
 
 def identities(locomo: int, qmsum: int) -> list[tuple[str, str, int, str]]:
-    return [("locomo", "identity", locomo, IDENTITY), ("qmsum", "identity", qmsum, IDENTITY)]
+    return [
+        ("locomo", "identity", locomo, IDENTITY),
+        ("qmsum", "identity", qmsum, IDENTITY),
+    ]
 
 
 def draws(at_random: int, cued: int) -> list[tuple[str, str, int, str]]:
@@ -108,16 +144,25 @@ def draws(at_random: int, cued: int) -> list[tuple[str, str, int, str]]:
     return [
         draw
         for name in SETS
-        for draw in [(name, "random", at_random, ""), *((name, cue, cued, of) for cue, of in CUES.items())]
+        for draw in [
+            (name, "random", at_random, ""),
+            *((name, cue, cued, of) for cue, of in CUES.items()),
+        ]
     ]
 
 
 def drawn(
-    known: dict[str, dict[object, dict[str, object]]], generator: random.Random, wanted: list[tuple[str, str, int, str]]
+    known: dict[str, dict[object, dict[str, object]]],
+    generator: random.Random,
+    wanted: list[tuple[str, str, int, str]],
 ) -> Iterator[dict[str, object]]:
     """So many messages of a set that its cue is found in; they are known no more."""
     for name, cue, count, pattern in wanted:
-        fits = [key for key, said in known[name].items() if re.search(pattern, str(said["text"]), re.IGNORECASE)]
+        fits = [
+            key
+            for key, said in known[name].items()
+            if re.search(pattern, str(said["text"]), re.IGNORECASE)
+        ]
         for key in generator.sample(fits, min(count, len(fits))):
             yield {"drawn": cue, **known[name].pop(key)}
 

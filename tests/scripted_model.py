@@ -9,15 +9,23 @@ from theorex_lab.errors import ModelUnavailable
 
 
 class ScriptedModel:
-    """A model that answers from a list, or as a function of the prompt says; `asked` are the prompts so far."""
+    """A model that answers from a list, or as a function of the prompt says; `asked`
+    are the prompts so far.
+    """
 
     def __init__(self, answers: Sequence[str] | Callable[[str], str]) -> None:
         self._answers, self.asked = answers, list[str]()
 
     def __call__(self, prompt: str) -> Completion:
-        """The next answer. Raises ModelUnavailable for an empty one, or where the list is at its end."""
+        """The next answer. Raises ModelUnavailable for an empty one, or where the list
+        is at its end.
+        """
         self.asked.append(prompt)
-        said = self._answers(prompt) if callable(self._answers) else "".join(self._answers[len(self.asked) - 1 :][:1])
+        said = (
+            self._answers(prompt)
+            if callable(self._answers)
+            else "".join(self._answers[len(self.asked) - 1 :][:1])
+        )
         if not said:
             raise ModelUnavailable("the script has no answer", "silent")
         return Completion(said, "scripted", None, None, 0.0)

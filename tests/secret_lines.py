@@ -1,7 +1,8 @@
 """Lines with secrets and lines without: tables for the tests of the mask.
 
-In a line with a secret «…» is the secret, and ‹a36› stands for 36 drawn characters (a: letters and digits, h: lower-case
-hex, u: capitals and digits, b: base64, d: digits, l: lower-case letters and digits), so that no secret stands in this file.
+In a line with a secret «…» is the secret, and ‹a36› stands for 36 drawn characters (a:
+letters and digits, h: lower-case hex, u: capitals and digits, b: base64, d: digits, l:
+lower-case letters and digits), so that no secret stands in this file.
 """
 
 from __future__ import annotations
@@ -22,19 +23,30 @@ _ALPHABETS = {
 
 
 def drawn(kind: str, length: int, seed: str) -> str:
-    """Characters that depend on the seed alone; a letter and a digit of each sort come first where there is room."""
+    """Characters that depend on the seed alone; a letter and a digit of each sort come
+    first where there is room.
+    """
     alphabet, found, block = _ALPHABETS[kind], "", 0
     while len(found) < length:
-        found += "".join(alphabet[byte % len(alphabet)] for byte in hashlib.sha256(f"{seed}{block}".encode()).digest())
+        found += "".join(
+            alphabet[byte % len(alphabet)]
+            for byte in hashlib.sha256(f"{seed}{block}".encode()).digest()
+        )
         block += 1
-    start = {"a": "aB3", "b": "aB3", "u": "B3", "l": "a3"}.get(kind, "") if length > 5 else ""
+    start = (
+        {"a": "aB3", "b": "aB3", "u": "B3", "l": "a3"}.get(kind, "")
+        if length > 5
+        else ""
+    )
     return (start + found)[:length]
 
 
 def filled(line: str) -> str:
     """The line with drawn characters in the place of ‹…›."""
     return re.sub(
-        "‹([ahubdl])([0-9]+)›", lambda match: drawn(match[1], int(match[2]), f"{line[:40]}{match.start()}"), line
+        "‹([ahubdl])([0-9]+)›",
+        lambda match: drawn(match[1], int(match[2]), f"{line[:40]}{match.start()}"),
+        line,
     )
 
 

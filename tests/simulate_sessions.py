@@ -1,8 +1,11 @@
-"""A seeded simulation of one developer's coding sessions with an agent, as the lines that the agent's hook would have got.
+"""A seeded simulation of one developer's coding sessions with an agent, as the lines
+that the agent's hook would have got.
 
-Nobody had these sessions: wherever they are shown, they are called a simulation. A calendar says when there is a session
-and on which topic; then the sessions are lived one after the other on a project that remembers its files, what failed,
-what was decided, what was left open and which rules the user gave. The agent knows none of it, so the user repeats rules.
+Nobody had these sessions: wherever they are shown, they are called a simulation. A
+calendar says when there is a session and on which topic; then the sessions are lived
+one after the other on a project that remembers its files, what failed, what was
+decided, what was left open and which rules the user gave. The agent knows none of it,
+so the user repeats rules.
 """
 
 from __future__ import annotations
@@ -22,40 +25,69 @@ from theorex_lab.ids import derived_event_id
 Line = dict[str, Any]
 PROJECT = "delivery-planner"
 MAX_DAYS = 3_650
-_SESSIONS_A_DAY, _HOURS = (0, 0, 1, 1, 1, 2, 2), (8, 13)  # when the first and the second of a day may begin, UTC
+_SESSIONS_A_DAY, _HOURS = (
+    (0, 0, 1, 1, 1, 2, 2),
+    (8, 13),
+)  # when the first and the second of a day may begin, UTC
 _CHECKS = {
-    "py": "pytest tests/{folder} -q", "sql": "pytest tests/{folder} -q", "ts": "npm test -- web/{folder}",
+    "py": "pytest tests/{folder} -q",
+    "sql": "pytest tests/{folder} -q",
+    "ts": "npm test -- web/{folder}",
     "yaml": "make check-{folder}",
-}  # fmt: skip
+}
 
 
 def simulate_sessions(*, seed: int, days: int = 180) -> list[Line]:
-    """The lines of simulated coding sessions in a hook's form, in the order of time; the same for the same arguments.
+    """The lines of simulated coding sessions in a hook's form, in the order of time;
+    the same for the same arguments.
 
-    seed: 0 or more.  days: 1 to 3650, from 5 January 2026. Raises InvalidInput for anything else.
+    seed: 0 or more.  days: 1 to 3650, from 5 January 2026. Raises InvalidInput for
+    anything else.
 
     >>> made = simulate_sessions(seed=7, days=30)
-    >>> made == simulate_sessions(seed=7, days=30), made[0]["hook_event_name"], made[-1]["hook_event_name"]
+    >>> (
+    ...     made == simulate_sessions(seed=7, days=30),
+    ...     made[0]["hook_event_name"],
+    ...     made[-1]["hook_event_name"],
+    ... )
     (True, 'SessionStart', 'SessionEnd')
     """
     if type(seed) is not int or seed < 0:
         raise InvalidInput(f"got the seed {seed!r}; allowed is a whole number from 0")
     if type(days) is not int or not 1 <= days <= MAX_DAYS:
-        raise InvalidInput(f"got days {days!r}; allowed is a whole number from 1 to {MAX_DAYS}")
+        raise InvalidInput(
+            f"got days {days!r}; allowed is a whole number from 1 to {MAX_DAYS}"
+        )
     dice = Dice(seed)
     calendar = list(_calendar(dice, days))
     project = _Project(dice, len(calendar))
-    return [line for number, (at, topic) in enumerate(calendar) for line in project.live(number, at, topic)]
+    return [
+        line
+        for number, (at, topic) in enumerate(calendar)
+        for line in project.live(number, at, topic)
+    ]
 
 
-def save_sessions(made: Sequence[Line], path: str | Path, *, seed: int, days: int) -> None:
-    """Write the lines as a simulation's file, below a header that says so. Raises StorageError."""
-    header = {"simulation": True, "of": "coding sessions", "seed": seed, "days": days, "version": 1}
+def save_sessions(
+    made: Sequence[Line], path: str | Path, *, seed: int, days: int
+) -> None:
+    """Write the lines as a simulation's file, below a header that says so. Raises
+    StorageError.
+    """
+    header = {
+        "simulation": True,
+        "of": "coding sessions",
+        "seed": seed,
+        "days": days,
+        "version": 1,
+    }
     write_stored(header, made, path)
 
 
 def _calendar(dice: Dice, days: int) -> Iterator[tuple[int, int]]:
-    """(start in µs UTC, topic) of each session: on working days, often on the topic of the session before."""
+    """(start in µs UTC, topic) of each session: on working days, often on the topic of
+    the session before.
+    """
     plan = [topic_weights(topic.rhythm, days, dice) for topic in topics()]
     topic = 0
     for day in range(days):
@@ -64,12 +96,17 @@ def _calendar(dice: Dice, days: int) -> Iterator[tuple[int, int]]:
             weights = [of_topic[day] for of_topic in plan]
             if not weights[topic] or dice.chance(450):
                 topic = dice.weighted(weights)
-            yield START + day * MICROSECONDS_PER_DAY + hour * HOUR + dice.below(2 * HOUR), topic
+            yield (
+                START + day * MICROSECONDS_PER_DAY + hour * HOUR + dice.below(2 * HOUR),
+                topic,
+            )
 
 
 @dataclass
 class _Rule:
-    """A standing rule: its wordings, and the number of the session in which the user gives it next."""
+    """A standing rule: its wordings, and the number of the session in which the user
+    gives it next.
+    """
 
     wordings: list[str]
     due: int
@@ -85,11 +122,15 @@ class _Session:
 
     def line(self, event: str, **given: object) -> None:
         at = f"{to_datetime(self.at):%Y-%m-%dT%H:%M:%SZ}"
-        self.lines.append({"session_id": self.name, "at": at, "hook_event_name": event, **given})
+        self.lines.append(
+            {"session_id": self.name, "at": at, "hook_event_name": event, **given}
+        )
         self.at += self.dice.heavy_tail(12 * SECOND, 4)
 
     def tool(self, name: str, given: Mapping[str, str], response: str) -> None:
-        self.line("PostToolUse", tool_name=name, tool_input=given, tool_response=response)
+        self.line(
+            "PostToolUse", tool_name=name, tool_input=given, tool_response=response
+        )
 
     def run(self, command: str, response: str) -> None:
         self.tool("Bash", {"command": command}, response)
@@ -103,7 +144,9 @@ class _Session:
 
 @dataclass
 class _Task:
-    """What a session is about: a part of a topic, with the words that the templates may ask for."""
+    """What a session is about: a part of a topic, with the words that the templates may
+    ask for.
+    """
 
     topic: int
     aspect: Aspect
@@ -113,22 +156,33 @@ class _Task:
 
     @property
     def check(self) -> str:
-        return _CHECKS[topics()[self.topic].extension].format(folder=topics()[self.topic].folder)
+        return _CHECKS[topics()[self.topic].extension].format(
+            folder=topics()[self.topic].folder
+        )
 
 
 class _Project:
-    """What there is when a session begins: files, failures that were seen, decisions, what was left open, rules."""
+    """What there is when a session begins: files, failures that were seen, decisions,
+    what was left open, rules.
+    """
 
     def __init__(self, dice: Dice, sessions: int) -> None:
         self.dice = dice
         self.files = {
-            path for topic in topics() if topic.rhythm != "once" for aspect in topic.aspects for path in aspect.files
+            path
+            for topic in topics()
+            if topic.rhythm != "once"
+            for aspect in topic.aspects
+            for path in aspect.files
         }
         self.seen: dict[str, int] = {}
         self.latest: dict[int, Aspect] = {}
         self.chosen: dict[str, str] = {}
         self.open: tuple[int, Aspect, str] | None = None
-        self.rules = [_Rule(rule.split(" | "), 1 + dice.below(1 + sessions // 2)) for rule in lines("rules")]
+        self.rules = [
+            _Rule(rule.split(" | "), 1 + dice.below(1 + sessions // 2))
+            for rule in lines("rules")
+        ]
 
     def live(self, number: int, at: int, topic: int) -> list[Line]:
         """The lines of the session of this number."""
@@ -149,28 +203,49 @@ class _Project:
 
     def _first(self, session: _Session, topic: int) -> _Task:
         dice = self.dice
-        if self.open and (self.open[0] == topic or dice.chance(120)) and dice.chance(600):
+        if (
+            self.open
+            and (self.open[0] == topic or dice.chance(120))
+            and dice.chance(600)
+        ):
             place, aspect, left = self.open
             self.open = None
             task = self._task(place, aspect)
-            return self._change(session, task, dice.pick(lines("asks to go on")).format(open=left), done=left)
+            return self._change(
+                session,
+                task,
+                dice.pick(lines("asks to go on")).format(open=left),
+                done=left,
+            )
         roll = dice.below(100)
         if roll < 34:
             return self._mend(session, topic)
-        return self._look(session, self._task(topic)) if roll < 46 else self._ask(session, self._task(topic))
+        return (
+            self._look(session, self._task(topic))
+            if roll < 46
+            else self._ask(session, self._task(topic))
+        )
 
     def _ask(self, session: _Session, task: _Task) -> _Task:
-        return self._change(session, task, self.dice.pick(lines("asks")).format(**task.words))
+        return self._change(
+            session, task, self.dice.pick(lines("asks")).format(**task.words)
+        )
 
     def _mend(self, session: _Session, topic: int) -> _Task:
         known = topics()[topic].failures
-        failure = known[self.dice.weighted([8 if other.name in self.seen else 2 for other in known])]
+        failure = known[
+            self.dice.weighted([8 if other.name in self.seen else 2 for other in known])
+        ]
         again = failure.name in self.seen
         self.seen[failure.name] = self.seen.get(failure.name, 0) + 1
-        aspects = [aspect for aspect in topics()[topic].aspects if aspect.stem == failure.stem]
+        aspects = [
+            aspect for aspect in topics()[topic].aspects if aspect.stem == failure.stem
+        ]
         task = self._task(topic, aspects[0])
         task.failure, task.words = failure, {**task.words, **failure._asdict()}
-        ask = self.dice.pick(lines("asks again" if again else "asks to mend")).format(**task.words)
+        ask = self.dice.pick(lines("asks again" if again else "asks to mend")).format(
+            **task.words
+        )
         return self._change(session, task, ask, done=failure.remedy)
 
     def _look(self, session: _Session, task: _Task) -> _Task:
@@ -180,8 +255,14 @@ class _Project:
         return task
 
     def _put_right(self, session: _Session, task: _Task) -> None:
-        technique = self.dice.pick([other for other in lines("techniques") if other != task.words["technique"]])
-        words = {**task.words, "technique": technique, "rejected": task.words["technique"]}
+        technique = self.dice.pick(
+            [other for other in lines("techniques") if other != task.words["technique"]]
+        )
+        words = {
+            **task.words,
+            "technique": technique,
+            "rejected": task.words["technique"],
+        }
         session.prompt(self.dice.pick(lines("put right")).format(**words))
         self._edit(session, task, self.dice.pick(task.edited))
         self._until_green(session, task, 200)
@@ -199,16 +280,23 @@ class _Project:
         session.prompt(self.dice.pick(lines("asks to commit")))
         message = task.words["done"][0].upper() + task.words["done"][1:]
         made = derived_event_id("commit", session.name)[-7:]
-        session.run(f'git commit -m "{message}"', f"[main {made}] {message}\n {len(set(task.edited))} files changed")
+        session.run(
+            f'git commit -m "{message}"',
+            f"[main {made}] {message}\n {len(set(task.edited))} files changed",
+        )
         session.stop("Committed.")
 
     # What the agent does.
 
     def _task(self, topic: int, aspect: Aspect | None = None) -> _Task:
-        """On the part that the topic's work was on last, often, or on one of its parts, the first ones more often."""
+        """On the part that the topic's work was on last, often, or on one of its parts,
+        the first ones more often.
+        """
         dice, place = self.dice, topics()[topic]
         if aspect is None and (topic not in self.latest or dice.chance(400)):
-            aspect = place.aspects[dice.weighted([20 // (n + 1) for n in range(len(place.aspects))])]
+            aspect = place.aspects[
+                dice.weighted([20 // (n + 1) for n in range(len(place.aspects))])
+            ]
         chosen = self.latest[topic] = aspect or self.latest[topic]
         words = {
             "technique": dice.pick(own(lines("techniques"), topic)),
@@ -216,7 +304,9 @@ class _Project:
             "purpose": dice.pick(lines("purposes")),
             "reason": dice.pick(lines("reasons")),
             "person": dice.pick(lines("people")),
-            "other": dice.pick([other.phrase for other in place.aspects if other != chosen]),
+            "other": dice.pick(
+                [other.phrase for other in place.aspects if other != chosen]
+            ),
             "n": 2 + dice.below(58),
             "m": 60 + dice.below(900),
             "aspect": chosen.phrase,
@@ -227,7 +317,9 @@ class _Project:
         }
         return _Task(topic, chosen, words)
 
-    def _change(self, session: _Session, task: _Task, ask: str, done: str = "") -> _Task:
+    def _change(
+        self, session: _Session, task: _Task, ask: str, done: str = ""
+    ) -> _Task:
         """Read, edit and check until it is green, or given up."""
         dice = self.dice
         task.words["done"] = done or (ask[0].lower() + ask[1:].rstrip("."))
@@ -246,7 +338,9 @@ class _Project:
         return task
 
     def _neighbour(self, task: _Task) -> str:
-        others = [aspect for aspect in topics()[task.topic].aspects if aspect != task.aspect]
+        others = [
+            aspect for aspect in topics()[task.topic].aspects if aspect != task.aspect
+        ]
         return self.dice.pick(others).files[0]
 
     def _read(self, session: _Session, task: _Task) -> None:
@@ -270,20 +364,35 @@ class _Project:
         session.tool(tool, {"file_path": path}, f"The file {path} has been {said}.")
 
     def _fail(self, session: _Session, task: _Task) -> None:
-        """A check that fails: as a known failure does each time, or with an error of the change at hand."""
+        """A check that fails: as a known failure does each time, or with an error of
+        the change at hand.
+        """
         dice = self.dice
-        template = "E   AssertionError: {symptom}" if task.failure else dice.pick(lines("errors"))
+        template = (
+            "E   AssertionError: {symptom}"
+            if task.failure
+            else dice.pick(lines("errors"))
+        )
         where = task.aspect.files[-1]
         passed = 5 + dice.below(60)
-        response = f"Exit code 1\nFAILED {where}\n{template.format(**task.words)}\n1 failed, {passed} passed"
+        response = (
+            f"Exit code 1\nFAILED {where}\n{template.format(**task.words)}\n1 failed,"
+            f" {passed} passed"
+        )
         session.run(task.check, response)
 
     def _until_green(self, session: _Session, task: _Task, per_thousand: int) -> bool:
-        """Whether the check passes in the end: after each failure a file is edited, and after three it is given up."""
+        """Whether the check passes in the end: after each failure a file is edited, and
+        after three it is given up.
+        """
         dice = self.dice
         for _ in range(3):
             if not dice.chance(per_thousand):
-                session.run(task.check, f"{6 + dice.below(60)} passed in {1 + dice.below(9)}.{dice.below(10)}s")
+                session.run(
+                    task.check,
+                    f"{6 + dice.below(60)} passed in"
+                    f" {1 + dice.below(9)}.{dice.below(10)}s",
+                )
                 return True
             self._fail(session, task)
             self._edit(session, task, dice.pick(task.aspect.files))
@@ -293,7 +402,11 @@ class _Project:
 
     def _answer(self, task: _Task) -> str:
         dice = self.dice
-        parts = [dice.pick(lines("answers to a failure" if task.failure else "answers")).format(**task.words)]
+        parts = [
+            dice.pick(
+                lines("answers to a failure" if task.failure else "answers")
+            ).format(**task.words)
+        ]
         if dice.chance(250):
             parts.append(self._decision(task))
         if dice.chance(400):
@@ -303,12 +416,20 @@ class _Project:
         return " ".join(part[0].upper() + part[1:] for part in parts)
 
     def _left_red(self, task: _Task) -> str:
-        self.open = task.topic, task.aspect, f"make the tests of {task.aspect.phrase} pass"
+        self.open = (
+            task.topic,
+            task.aspect,
+            f"make the tests of {task.aspect.phrase} pass",
+        )
         return self.dice.pick(lines("answers in red")).format(**task.words)
 
     def _decision(self, task: _Task) -> str:
         dice, place = self.dice, topics()[task.topic]
         old = self.chosen.get(place.question)
-        option = self.chosen[place.question] = dice.pick([other for other in place.options if other != old])
+        option = self.chosen[place.question] = dice.pick(
+            [other for other in place.options if other != old]
+        )
         template = dice.pick(lines("decided anew" if old else "decided"))
-        return template.format(question=place.question, option=option, old=old, reason=task.words["reason"])
+        return template.format(
+            question=place.question, option=option, old=old, reason=task.words["reason"]
+        )

@@ -1,4 +1,6 @@
-"""What the simulations share: draws in whole numbers, when a topic is worked on, and the file that is the same everywhere."""
+"""What the simulations share: draws in whole numbers, when a topic is worked on, and
+the file that is the same everywhere.
+"""
 
 from __future__ import annotations
 
@@ -48,7 +50,9 @@ class Dice:
         return [rest.pop(self.below(len(rest))) for _ in range(min(n, len(rest)))]
 
     def heavy_tail(self, base: int, doublings: int) -> int:
-        """From `base` up to base · 2^(doublings + 1); the chance halves as the size doubles, a power law cut off."""
+        """From `base` up to base · 2^(doublings + 1); the chance halves as the size
+        doubles, a power law cut off.
+        """
         scale = base
         while scale < base << doublings and self.chance(500):
             scale *= 2
@@ -67,14 +71,19 @@ def topic_weights(rhythm: str, days: int, dice: Dice) -> list[int]:
 def _episodes(rhythm: str, days: int, dice: Dice) -> Iterator[tuple[int, int, int]]:
     """(first day, length in days, weight) of a topic's episodes.
 
-    `core` is there throughout, `every N` returns each N days, an `incident` is short and returns after long gaps,
-    `recurring` work is dropped and taken up again, and what is done `once` is over before the last third.
+    `core` is there throughout, `every N` returns each N days, an `incident` is short
+    and returns after long gaps, `recurring` work is dropped and taken up again, and
+    what is done `once` is over before the last third.
     """
     if rhythm == "core":
         yield 0, days, 8
     elif rhythm == "once":
         length = min(5 + dice.below(14), days // 3 + 1)
-        yield dice.below(days * 6 // 10 - length + 1) if days * 6 // 10 > length else 0, length, 14
+        yield (
+            dice.below(days * 6 // 10 - length + 1) if days * 6 // 10 > length else 0,
+            length,
+            14,
+        )
     elif rhythm.startswith("every "):
         period = int(rhythm.removeprefix("every "))
         for first in range(dice.below(period), days, period):
@@ -88,20 +97,38 @@ def _episodes(rhythm: str, days: int, dice: Dice) -> Iterator[tuple[int, int, in
             day += length + dice.heavy_tail(9, 4)
 
 
-def write_stored(header: dict[str, Any], rows: Iterable[dict[str, Any]], path: str | Path) -> None:
+def write_stored(
+    header: dict[str, Any], rows: Iterable[dict[str, Any]], path: str | Path
+) -> None:
     """Write a header and rows as gzipped JSON Lines, the same bytes on every machine.
 
-    The gzip blocks are stored and not compressed, because builds of zlib compress differently. Raises StorageError.
+    The gzip blocks are stored and not compressed, because builds of zlib compress
+    differently. Raises StorageError.
     """
-    made = (json.dumps(row, sort_keys=True, separators=(",", ":"), allow_nan=False) for row in (header, *rows))
+    made = (
+        json.dumps(row, sort_keys=True, separators=(",", ":"), allow_nan=False)
+        for row in (header, *rows)
+    )
     with writing(path, "allowed is a file in a folder that exists"):
-        write_atomically(Path(path), stored_gzip("".join(f"{line}\n" for line in made).encode("ascii")))
+        write_atomically(
+            Path(path),
+            stored_gzip("".join(f"{line}\n" for line in made).encode("ascii")),
+        )
 
 
 def stored_gzip(data: bytes) -> bytes:
-    """RFC 1952 and RFC 1951 (3.2.4) with stored blocks: no time, no file name, operating system unknown."""
+    """RFC 1952 and RFC 1951 (3.2.4) with stored blocks: no time, no file name,
+    operating system unknown.
+    """
     parts = [b"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\xff"]
     for first in range(0, len(data), 65_535):
         block = data[first : first + 65_535]
-        parts += [struct.pack("<BHH", first + 65_535 >= len(data), len(block), len(block) ^ 0xFFFF), block]
-    return b"".join([*parts, struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)])
+        parts += [
+            struct.pack(
+                "<BHH", first + 65_535 >= len(data), len(block), len(block) ^ 0xFFFF
+            ),
+            block,
+        ]
+    return b"".join(
+        [*parts, struct.pack("<II", zlib.crc32(data), len(data) & 0xFFFFFFFF)]
+    )

@@ -1,4 +1,6 @@
-"""The words of the simulation: its topics with their failures and decisions, its facts, its sentence templates."""
+"""The words of the simulation: its topics with their failures and decisions, its facts,
+its sentence templates.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,11 @@ from theorex_lab.text.sections import read_sections
 
 _LAYOUT = {
     "py": ("src/{folder}/{stem}.py", "tests/{folder}/test_{stem}.py"),
-    "ts": ("web/{folder}/{stem}.ts", "web/{folder}/{stem}.test.ts", "web/{folder}/{stem}.css"),
+    "ts": (
+        "web/{folder}/{stem}.ts",
+        "web/{folder}/{stem}.test.ts",
+        "web/{folder}/{stem}.css",
+    ),
     "sql": ("db/{folder}/{stem}.sql", "tests/{folder}/test_{stem}.py"),
     "yaml": ("ops/{folder}/{stem}.yaml",),
 }
@@ -24,7 +30,9 @@ class Failure(NamedTuple):
 
 
 class Aspect(NamedTuple):
-    """One part of a topic: what it is called, and the files that change together; a rename changes the files alone."""
+    """One part of a topic: what it is called, and the files that change together; a
+    rename changes the files alone.
+    """
 
     phrase: str
     stem: str
@@ -51,7 +59,9 @@ def topics() -> tuple[_Topic, ...]:
 
 
 def _topic(block: str) -> _Topic:
-    """Lines: name | rhythm | folder extension | stem = phrase; …   ! stem | name | symptom | cause | remedy   ? question = options."""
+    """Lines: name | rhythm | folder extension | stem = phrase; …   ! stem | name |
+    symptom | cause | remedy   ? question = options.
+    """
     head, *failures, decision = block.strip().split("\n")
     name, rhythm, place, aspects = head.split(" | ")
     folder, extension = place.split()
@@ -62,8 +72,13 @@ def _topic(block: str) -> _Topic:
         rhythm,
         folder,
         extension,
-        tuple(Aspect(phrase, stem, _paths(folder, extension, stem)) for stem, phrase in pairs),
-        tuple(Failure(*failure.removeprefix("! ").split(" | ")) for failure in failures),
+        tuple(
+            Aspect(phrase, stem, _paths(folder, extension, stem))
+            for stem, phrase in pairs
+        ),
+        tuple(
+            Failure(*failure.removeprefix("! ").split(" | ")) for failure in failures
+        ),
         question,
         tuple(options.split("; ")),
     )
@@ -80,7 +95,9 @@ def own(choices: tuple[str, ...], topic: int) -> tuple[str, ...]:
 
 @cache
 def lines(section: str) -> tuple[str, ...]:
-    """The lines of one section of `simulation_words.txt`, such as "commits" or "broken tools"."""
+    """The lines of one section of `simulation_words.txt`, such as "commits" or "broken
+    tools".
+    """
     return tuple(_sections()[section].split("\n"))
 
 

@@ -1,8 +1,11 @@
-"""Make datasets/six_designs.json.gz: six designs and five baselines on ten data sets, 500 tokens, questions and sessions by number.
+"""Make datasets/six_designs.json.gz: six designs and five baselines on ten data sets,
+500 tokens, questions and sessions by number.
 
-    THEOREX_DATA=… python tests/six_designs.py        (hours; one part a data set is kept in the folder `six_designs`)
+    THEOREX_DATA=… python tests/six_designs.py        (hours; one part a data set is
+    kept in the folder `six_designs`)
 
-What was said on the logs is not in the file: sessions and questions are numbered, and problems told by their kind.
+What was said on the logs is not in the file: sessions and questions are numbered, and
+problems told by their kind.
 """
 
 import gzip
@@ -18,10 +21,13 @@ from theorex_lab.experiments.replay.trials import ScoredAnswer, Trial
 from theorex_lab.experiments.scores.compare import Comparison, compare
 
 SETS = (
-    "coding_sessions simulated_sessions simulated_team taubench_airline whoandwhen reflexion_alfworld fact_updates precisionmembench "
-    "qmsum locomo"
+    "coding_sessions simulated_sessions simulated_team taubench_airline whoandwhen"
+    " reflexion_alfworld fact_updates precisionmembench qmsum locomo"
 ).split()
-MEMORIES = "sessions theorex facts dreams causal research bm25 last_session recent_files short_files nothing".split()
+MEMORIES = (
+    "sessions theorex facts dreams causal research bm25 last_session recent_files"
+    " short_files nothing".split()
+)
 SCORES = ("mean", "evidence_recall", "answer_words", "stale", "tokens")
 FILE = Path(__file__).parents[1] / "datasets" / "six_designs.json.gz"
 
@@ -31,16 +37,31 @@ def numbered(trial: Trial) -> Trial:
     units: dict[str, str] = {}
     given = [
         ScoredAnswer(
-            units.setdefault(one.unit, str(len(units))), one.mode, one.budget,
-            {name: round(one.scores[name], 3) for name in SCORES if not math.isnan(one.scores.get(name, math.nan))})
-        for one in trial.given if one.budget == 500
-    ]  # fmt: skip
+            units.setdefault(one.unit, str(len(units))),
+            one.mode,
+            one.budget,
+            {
+                name: round(one.scores[name], 3)
+                for name in SCORES
+                if not math.isnan(one.scores.get(name, math.nan))
+            },
+        )
+        for one in trial.given
+        if one.budget == 500
+    ]
     problems = {what.partition(":")[0]: count for what, count in trial.problems.items()}
     spent, share = (
         {"all": round(sum(trial.cpu_seconds.values()), 2)},
         {n: round(s, 3) for n, s in trial.survivors.items()},
     )
-    return replace(trial, given=given, problems=problems, cpu_seconds=spent, sizes=trial.sizes[-1:], survivors=share)
+    return replace(
+        trial,
+        given=given,
+        problems=problems,
+        cpu_seconds=spent,
+        sizes=trial.sizes[-1:],
+        survivors=share,
+    )
 
 
 def main() -> None:
@@ -52,7 +73,8 @@ def main() -> None:
             compare(load_logs(name), MEMORIES, budgets=(500,)).save(part)
     parts = [Comparison.load(kept / f"{name}.json") for name in SETS]
     trials = sorted(
-        (numbered(trial) for part in parts for trial in part.trials), key=lambda trial: MEMORIES.index(trial.design)
+        (numbered(trial) for part in parts for trial in part.trials),
+        key=lambda trial: MEMORIES.index(trial.design),
     )
     data = TypeAdapter(Comparison).dump_json(Comparison(tuple(trials), parts[0].plan))
     FILE.write_bytes(gzip.compress(data, 9, mtime=0))

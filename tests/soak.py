@@ -1,6 +1,8 @@
-"""Four writers, two readers, scans and snapshots on one home for minutes: memory stays flat, the journal stays sound.
+"""Four writers, two readers, scans and snapshots on one home for minutes: memory stays
+flat, the journal stays sound.
 
-Asked for by its file's name alone: `pytest tests/soak.py`; THEOREX_SOAK_MINUTES (10) says how long.
+Asked for by its file's name alone: `pytest tests/soak.py`; THEOREX_SOAK_MINUTES (10)
+says how long.
 """
 
 from __future__ import annotations
@@ -19,9 +21,12 @@ from theorex_lab.search.embed import HashedNgramEmbedder
 MINUTES = float(os.environ.get("THEOREX_SOAK_MINUTES", "10"))
 WARM_UP = 0.25  # of the time, in which caches fill
 GROWTH = 0.1  # of the memory once warm, by which it may grow whatever is stored
-ROOM = 2.0  # bytes for each byte stored: a column that is full is moved to one of twice its length
-# Each process prints its resident memory and what its views and vectors hold, in KiB, once warm and at its end. A
-# writer says the same few hundred sentences again and again: what grows are rows of some bytes, and any more is a leak.
+# bytes for each byte stored: a column that is full is moved to one of twice its length
+ROOM = 2.0
+# Each process prints its resident memory and what its views and vectors hold, in KiB,
+# once warm and at its end. A
+# writer says the same few hundred sentences again and again: what grows are rows of
+# some bytes, and any more is a leak.
 PROCESS = """
 import random, sys, time
 from pathlib import Path
@@ -65,21 +70,35 @@ with Lab(home, embedder=HashedNgramEmbedder(DIMENSIONS)) as lab:
 """
 
 
-@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="reads memory from /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/status").exists(), reason="reads memory from /proc"
+)
 def test_soak(tmp_path: Path) -> None:
     home = tmp_path / "home"
     Lab(home).close()
     roles = ["writer"] * 4 + ["reader"] * 2
     started = [
         subprocess.Popen(
-            [sys.executable, "-c", PROCESS, home, role, str(number), str(60 * MINUTES), str(WARM_UP)],
+            [
+                sys.executable,
+                "-c",
+                PROCESS,
+                home,
+                role,
+                str(number),
+                str(60 * MINUTES),
+                str(WARM_UP),
+            ],
             stdout=subprocess.PIPE,
             text=True,
         )
         for number, role in enumerate(roles)
     ]
     deadline = time.monotonic() + 60 * MINUTES + 120
-    told = [process.communicate(timeout=max(deadline - time.monotonic(), 1.0))[0] for process in started]
+    told = [
+        process.communicate(timeout=max(deadline - time.monotonic(), 1.0))[0]
+        for process in started
+    ]
     assert [process.returncode for process in started] == [0] * len(started)
     writes = 0
     for role, numbers in zip(roles, told, strict=True):
@@ -87,10 +106,15 @@ def test_soak(tmp_path: Path) -> None:
         writes += turns if role == "writer" else 0
         explained = GROWTH * warm + ROOM * (end_held - warm_held)
         assert end - warm <= explained, (
-            f"a {role} grew from {warm} to {end} KiB in {turns} turns, {explained:.0f} of it for data"
+            f"a {role} grew from {warm} to {end} KiB in {turns} turns, {explained:.0f}"
+            " of it for data"
         )
     with Lab(home, embedder=HashedNgramEmbedder(16)) as lab:
         found = lab.verify()
     assert found.ok, found.problems
-    assert found.kinds["observation"] == writes, "what a write returned for is there, once"
-    assert list((home / "views").glob("*/*/manifest.json")), "snapshots were taken meanwhile"
+    assert found.kinds["observation"] == writes, (
+        "what a write returned for is there, once"
+    )
+    assert list((home / "views").glob("*/*/manifest.json")), (
+        "snapshots were taken meanwhile"
+    )

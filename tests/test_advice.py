@@ -7,12 +7,19 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from theorex_lab.experiments.scores.routing import BestSingle, Queries, TaskMatrix, Training
+from theorex_lab.experiments.scores.routing import (
+    BestSingle,
+    Queries,
+    TaskMatrix,
+    Training,
+)
 
 POLICIES: list[Callable[[], TaskMatrix]] = [BestSingle, TaskMatrix]
 
 
-def training(n: int = 90, *, models: int = 3, tasks: int = 3, seed: int = 0) -> Training:
+def training(
+    n: int = 90, *, models: int = 3, tasks: int = 3, seed: int = 0
+) -> Training:
     """Task t is mastered by model t, others answer half of it; texts name the task."""
     generator = np.random.default_rng(seed)
     codes = np.arange(n) % tasks
@@ -25,7 +32,9 @@ def training(n: int = 90, *, models: int = 3, tasks: int = 3, seed: int = 0) -> 
 
 @pytest.mark.parametrize("make", POLICIES)
 def test_contract(make: Callable[[], TaskMatrix]) -> None:
-    """Fit returns the policy; a choice for each query, none included; unknown tasks too; the same when fitted anew."""
+    """Fit returns the policy; a choice for each query, none included; unknown tasks
+    too; the same when fitted anew.
+    """
     given = training()
     policy = make()
     assert policy.name
@@ -39,10 +48,14 @@ def test_contract(make: Callable[[], TaskMatrix]) -> None:
     assert policy.choose(asked.take(np.arange(0))).shape == (0,)
     unknown = Queries(["what is this"], ["never met"])
     assert 0 <= policy.choose(unknown)[0] < 3
-    assert np.array_equal(make().fit(given).choose(asked), make().fit(given).choose(asked))
+    assert np.array_equal(
+        make().fit(given).choose(asked), make().fit(given).choose(asked)
+    )
     # Nothing of an earlier training is left.
     other = training(60, models=2, seed=1)
-    assert np.array_equal(policy.fit(other).choose(other.queries), make().fit(other).choose(other.queries))
+    assert np.array_equal(
+        policy.fit(other).choose(other.queries), make().fit(other).choose(other.queries)
+    )
 
 
 @pytest.mark.parametrize("make", POLICIES)
@@ -55,5 +68,9 @@ def test_matrix_finds_the_model_of_each_task_and_recalls_the_plain_means() -> No
     given = training(300)
     plain = TaskMatrix().fit(given)
     assert plain.choose(given.queries.take(np.arange(3))).tolist() == [0, 1, 2]
-    assert plain.predict(given.queries.take(np.array([0])))[0] == pytest.approx(given.scores[::3].mean(axis=0))
-    assert plain.predict(Queries(["x"], ["never met"]))[0] == pytest.approx(given.scores.mean(axis=0))
+    assert plain.predict(given.queries.take(np.array([0])))[0] == pytest.approx(
+        given.scores[::3].mean(axis=0)
+    )
+    assert plain.predict(Queries(["x"], ["never met"]))[0] == pytest.approx(
+        given.scores.mean(axis=0)
+    )

@@ -26,4 +26,8 @@ def test_keys_of_another_prefix_are_not_alike_and_new_ones_are_found() -> None:
     table.add("p:a|b", "h", True, at=2)
     table.add("p:a", "g", True, at=3)
     rows, likeness = table.alike("p:", {"a", "b"}, 0.5)
-    assert dict(zip(rows.tolist(), likeness.tolist(), strict=True)) == {1: 1.0, 2: 1.0, 3: 0.5}
+    assert dict(zip(rows.tolist(), likeness.tolist(), strict=True)) == {
+        1: 1.0,
+        2: 1.0,
+        3: 0.5,
+    }

@@ -1,4 +1,6 @@
-"""Archiving: raw events leave the journal's file, and nothing that reads the journal can tell."""
+"""Archiving: raw events leave the journal's file, and nothing that reads the journal
+can tell.
+"""
 
 from __future__ import annotations
 
@@ -30,24 +32,48 @@ from theorex_lab.journal.view import Views, fold_into, verify
 SECRET = "the launch code is 4711"
 
 
-def raw(number: int, *, session: str = "s", kind: str = "tool_used", day: int = -10, text: str = "") -> Event:
-    body = {"tool": "Bash", "input": f"run {number}", "response": text or "x" * 200, "source": "tool"}
+def raw(
+    number: int,
+    *,
+    session: str = "s",
+    kind: str = "tool_used",
+    day: int = -10,
+    text: str = "",
+) -> Event:
+    body = {
+        "tool": "Bash",
+        "input": f"run {number}",
+        "response": text or "x" * 200,
+        "source": "tool",
+    }
     if kind == "prompt":
         body["text"] = f"run {number}"
-    return new_event(kind, body, agent="main", session=session, at=NOW + day * DAY + number)
+    return new_event(
+        kind, body, agent="main", session=session, at=NOW + day * DAY + number
+    )
 
 
 def flushed(upto: int, session: str = "s") -> Event:
-    return new_event("flushed", {"upto": upto, "kept": 0, "let_go": 1}, agent="main", session=session, at=NOW)
+    return new_event(
+        "flushed",
+        {"upto": upto, "kept": 0, "let_go": 1},
+        agent="main",
+        session=session,
+        at=NOW,
+    )
 
 
 def move(journal: SqliteJournal, before: int = NOW) -> Archiving:
-    return archive(journal, before, consolidated=flushed_upto(journal), agent="theorex", at=NOW)
+    return archive(
+        journal, before, consolidated=flushed_upto(journal), agent="theorex", at=NOW
+    )
 
 
 def bodies(journal: SqliteJournal) -> list[str]:
     connection = connect(journal.path)
-    rows = [row[0] for row in connection.execute("SELECT body FROM events ORDER BY seq")]
+    rows = [
+        row[0] for row in connection.execute("SELECT body FROM events ORDER BY seq")
+    ]
     connection.close()
     return rows
 
@@ -56,17 +82,30 @@ def segments(journal: SqliteJournal) -> list[Path]:
     return sorted((journal.path.parent / "archive").glob("*"))
 
 
-def test_only_flushed_or_ended_raw_events_before_the_date_move(journal: SqliteJournal) -> None:
+def test_only_flushed_or_ended_raw_events_before_the_date_move(
+    journal: SqliteJournal,
+) -> None:
     journal.append([raw(1), raw(2), raw(3, session="open"), raw(4, day=0), flushed(2)])
     journal.append(
-        [raw(6), raw(7, session="over"), raw(8, session="over", kind="session_ended"), observation("a cache")]
+        [
+            raw(6),
+            raw(7, session="over"),
+            raw(8, session="over", kind="session_ended"),
+            observation("a cache"),
+        ]
     )
     before = list(journal.tail(0))
     assert move(journal, NOW - DAY) == (4, ["000000000001-000000000008.jsonl.gz"])
-    assert [seq for seq, body in enumerate(bodies(journal), 1) if '"archived"' in body] == [1, 2, 7, 8]
+    assert [
+        seq for seq, body in enumerate(bodies(journal), 1) if '"archived"' in body
+    ] == [1, 2, 7, 8]
     after = list(journal.tail(0))
     assert after[:-1] == before
-    assert (after[-1].kind, after[-1].body["events"], after[-1].body["before"]) == ("archived", 4, NOW - DAY)
+    assert (after[-1].kind, after[-1].body["events"], after[-1].body["before"]) == (
+        "archived",
+        4,
+        NOW - DAY,
+    )
     assert journal.read(seqs=[2], ids=[before[0].id]) == before[:2]
     assert check_rows(journal.path)[0] == []
 
@@ -79,7 +118,9 @@ def test_archiving_twice_archives_once(journal: SqliteJournal) -> None:
     assert (journal.last_seq(), segments(journal)) == (seq, files)
 
 
-def test_a_segment_is_read_only_and_compressed_and_its_hash_is_noted_nowhere(journal: SqliteJournal) -> None:
+def test_a_segment_is_read_only_and_compressed_and_its_hash_is_noted_nowhere(
+    journal: SqliteJournal,
+) -> None:
     journal.append([raw(1), raw(2), flushed(2)])
     move(journal)
     (path,) = segments(journal)
@@ -91,7 +132,12 @@ def test_a_segment_is_read_only_and_compressed_and_its_hash_is_noted_nowhere(jou
 
 
 def test_the_file_becomes_smaller(journal: SqliteJournal) -> None:
-    journal.append([*(raw(number, text=f"{number} " * 200) for number in range(2_000)), flushed(2_000)])
+    journal.append(
+        [
+            *(raw(number, text=f"{number} " * 200) for number in range(2_000)),
+            flushed(2_000),
+        ]
+    )
     journal.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
     size = journal.path.stat().st_size
     move(journal)
@@ -99,7 +145,11 @@ def test_the_file_becomes_smaller(journal: SqliteJournal) -> None:
     assert journal.path.stat().st_size < size / 2
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     kinds=st.lists(st.sampled_from([*RAW_KINDS, "flush"]), max_size=25),
     sessions=st.lists(st.sampled_from("ab"), min_size=25, max_size=25),
@@ -108,9 +158,16 @@ def test_the_file_becomes_smaller(journal: SqliteJournal) -> None:
     at=st.integers(0, 25),
 )
 def test_the_journal_reads_the_same_before_and_after(
-    tmp_path_factory, kinds: list[str], sessions: list[str], days: list[int], size: int, at: int
+    tmp_path_factory,
+    kinds: list[str],
+    sessions: list[str],
+    days: list[int],
+    size: int,
+    at: int,
 ) -> None:
-    journal = SqliteJournal(tmp_path_factory.mktemp("home") / "theorex.db", clock=FixedClock(NOW))
+    journal = SqliteJournal(
+        tmp_path_factory.mktemp("home") / "theorex.db", clock=FixedClock(NOW)
+    )
     views = Views(journal, journal.path.parent / "views")
     for number, kind in enumerate(kinds):
         session, day = sessions[number], days[number]
@@ -128,9 +185,14 @@ def test_the_journal_reads_the_same_before_and_after(
         again = move(journal, NOW)
     assert len(done.segments) == -(-done.events // size)
     assert [event for event in journal.tail(0) if event.kind != "archived"] == before
-    assert sum('"archived":"' in body for body in bodies(journal)) == done.events + again.events
+    assert (
+        sum('"archived":"' in body for body in bodies(journal))
+        == done.events + again.events
+    )
     opened = Views(journal, journal.path.parent / "views")
-    assert {session: opened.get(Flash).pending("main", session) for session in "ab"} == pending
+    assert {
+        session: opened.get(Flash).pending("main", session) for session in "ab"
+    } == pending
     fresh = Flash()
     fold_into(fresh, journal, journal.last_seq())
     assert {session: fresh.pending("main", session) for session in "ab"} == pending
@@ -146,7 +208,9 @@ def test_a_missing_or_damaged_segment_is_named(journal: SqliteJournal) -> None:
     path.chmod(0o600)
     path.write_bytes(whole[:40] + bytes([whole[40] ^ 1]) + whole[41:])
     assert [path.name in problem for problem in check_rows(journal.path)[0]] == [True]
-    path.write_bytes(gzip.compress(b"".join(gzip.decompress(whole).splitlines(keepends=True)[1:])))
+    path.write_bytes(
+        gzip.compress(b"".join(gzip.decompress(whole).splitlines(keepends=True)[1:]))
+    )
     assert f"{path.name} lacks 1 events" in check_rows(journal.path)[0][0]
     fresh = SqliteJournal(journal.path, clock=FixedClock(NOW))
     with pytest.raises(CorruptJournal, match=f"{path.name} lacks the event .*backup"):
@@ -169,14 +233,21 @@ def test_an_erased_event_leaves_its_segment(journal: SqliteJournal) -> None:
     assert erase_from_segments(journal) == []
     for path in [*journal.path.parent.glob("theorex.db*"), *segments(journal)]:
         content = path.read_bytes()
-        assert SECRET.encode() not in (gzip.decompress(content) if path.suffix == ".gz" else content)
-    assert [event.body.get("input") for event in SqliteJournal(journal.path).read(seqs=[1, 2, 3], erased=True)] == [
+        assert SECRET.encode() not in (
+            gzip.decompress(content) if path.suffix == ".gz" else content
+        )
+    assert [
+        event.body.get("input")
+        for event in SqliteJournal(journal.path).read(seqs=[1, 2, 3], erased=True)
+    ] == [
         "run 1",
         None,
         "run 3",
     ]
     assert check_rows(journal.path)[0] == []
-    erase(journal, [event.id for event in journal.read(seqs=[1, 3])], agent="main", at=NOW)
+    erase(
+        journal, [event.id for event in journal.read(seqs=[1, 3])], agent="main", at=NOW
+    )
     erase_from_segments(journal)
     assert segments(journal) == [], "an empty segment goes"
     assert move(journal).events == 0, "what is erased is not archived"
@@ -201,12 +272,21 @@ def test_a_whole_body_cannot_be_changed_nor_a_stub(journal: SqliteJournal) -> No
     journal.append([raw(1), raw(2), flushed(1)])
     move(journal)
     stub = {"v": 1, "archived": "x", "sha256": "y"}
-    for seq, body in ((2, {"v": 1, "text": "other"}), (2, {"v": 1, "archived": 1}), (1, stub), (1, {"v": 1})):
+    for seq, body in (
+        (2, {"v": 1, "text": "other"}),
+        (2, {"v": 1, "archived": 1}),
+        (1, stub),
+        (1, {"v": 1}),
+    ):
         with pytest.raises(sqlite3.IntegrityError, match="never changed"):
-            journal.connection().execute("UPDATE events SET body = ? WHERE seq = ?", [json.dumps(body), seq])
+            journal.connection().execute(
+                "UPDATE events SET body = ? WHERE seq = ?", [json.dumps(body), seq]
+            )
     erase(journal, [journal.read(seqs=[1])[0].id], agent="main", at=NOW)
     with pytest.raises(sqlite3.IntegrityError, match="never changed"):
-        journal.connection().execute("UPDATE events SET body = ? WHERE seq = 1", [json.dumps(stub)])
+        journal.connection().execute(
+            "UPDATE events SET body = ? WHERE seq = 1", [json.dumps(stub)]
+        )
 
 
 _KILLED = """
@@ -253,11 +333,18 @@ def test_archiving_that_is_killed_is_completed_by_repeating_it(
     journal.append([*(raw(number) for number in range(5)), flushed(5)])
     before = list(journal.tail(0))
     arguments = [str(journal.path), step, str(Path(__file__).parent), str(calls)]
-    assert subprocess.run([sys.executable, "-c", _KILLED, *arguments], check=False).returncode == -signal.SIGKILL
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", _KILLED, *arguments], check=False
+        ).returncode
+        == -signal.SIGKILL
+    )
     assert list(journal.tail(0))[: len(before)] == before
     assert check_rows(journal.path)[0] == []
     (tmp_path / "archive").mkdir(exist_ok=True)
-    (tmp_path / "archive" / "000000000001-000000000003.jsonl.gz").write_bytes(b"left by another crash")
+    (tmp_path / "archive" / "000000000001-000000000003.jsonl.gz").write_bytes(
+        b"left by another crash"
+    )
     monkeypatch.setattr(archiving, "SEGMENT_EVENTS", 2)
     move(journal)
     assert [path.name for path in segments(journal)] == [

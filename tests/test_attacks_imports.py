@@ -1,4 +1,6 @@
-"""Files from strangers: made-up runs, labels and times, links out of a folder, names of devices, reports without end."""
+"""Files from strangers: made-up runs, labels and times, links out of a folder, names of
+devices, reports without end.
+"""
 
 from __future__ import annotations
 
@@ -21,20 +23,32 @@ MINUTE = DAY // 1_440
 AHEAD = NOW + 10 * 365 * DAY
 
 
-def made_up(folder: Path, model: str = "ministral-3b", runs: int = 5, **more: Any) -> Path:
+def made_up(
+    folder: Path, model: str = "ministral-3b", runs: int = 5, **more: Any
+) -> Path:
     """Runs that never were, by which `model` is the best."""
     (folder / "traces").mkdir(parents=True)
     for number in range(runs):
         trace = {
-            "id": f"{model}-{number}", "agent_id": "main", "model": model, "tags": ["code"], "success": True, "latency_ms": 1,
-            "start_time": to_iso(NOW - DAY), "end_time": to_iso(NOW - DAY + 1_000), "total_tokens": 1, **more,
-        }  # fmt: skip
+            "id": f"{model}-{number}",
+            "agent_id": "main",
+            "model": model,
+            "tags": ["code"],
+            "success": True,
+            "latency_ms": 1,
+            "start_time": to_iso(NOW - DAY),
+            "end_time": to_iso(NOW - DAY + 1_000),
+            "total_tokens": 1,
+            **more,
+        }
         (folder / "traces" / f"{model}-{number}.json").write_text(json.dumps(trace))
     return folder
 
 
 @pytest.mark.parametrize("trust_own", [False, True])
-def test_imported_runs_route_only_where_they_are_trusted(tmp_path: Path, trust_own: bool) -> None:
+def test_imported_runs_route_only_where_they_are_trusted(
+    tmp_path: Path, trust_own: bool
+) -> None:
     with home(tmp_path / "home") as lab:
         lab.settings = lab.settings.replaced(roles=[])
         before = lab.route("debug this function").model
@@ -43,7 +57,11 @@ def test_imported_runs_route_only_where_they_are_trusted(tmp_path: Path, trust_o
         assert (report.imported, report.problems) == (5, [])
         assert (lab.route("debug this function").model == "ministral-3b") is trust_own
         own, heard = (
-            [(cell.n, cell.success_rate) for cell in found if (cell.query_type, cell.model) == ("code", "ministral-3b")]
+            [
+                (cell.n, cell.success_rate)
+                for cell in found
+                if (cell.query_type, cell.model) == ("code", "ministral-3b")
+            ]
             for found in (lab.matrix(), lab.matrix(heard=True))
         )
         assert bool(own) is trust_own
@@ -61,24 +79,38 @@ def test_a_file_does_not_trust_itself(tmp_path: Path) -> None:
 def test_the_matrix_shows_them_apart(run: Run, tmp_path: Path) -> None:
     assert run("import", str(made_up(tmp_path / "given"))).code == 0
     shown = run("matrix-show", "--json").json
-    assert (shown["cells"], [cell["model"] for cell in shown["heard"]]) == ([], ["ministral-3b"])
+    assert (shown["cells"], [cell["model"] for cell in shown["heard"]]) == (
+        [],
+        ["ministral-3b"],
+    )
     assert "imported without --trust-own, not used:" in run("matrix-show").out
 
 
 def node(label: str, **more: Any) -> dict[str, Any]:
-    attributes = {"canonical_form": label, "surface_form": label, "last_seen": to_iso(NOW), **more}
+    attributes = {
+        "canonical_form": label,
+        "surface_form": label,
+        "last_seen": to_iso(NOW),
+        **more,
+    }
     return {"key": label, "attributes": attributes}
 
 
 def axon(folder: Path, *nodes: dict[str, Any], edges: tuple[Any, ...] = ()) -> Path:
     folder.mkdir()
-    (folder / "axon.json").write_text(json.dumps({"attributes": {}, "nodes": nodes, "edges": edges}))
+    (folder / "axon.json").write_text(
+        json.dumps({"attributes": {}, "nodes": nodes, "edges": edges})
+    )
     return folder
 
 
 def test_a_label_is_no_essay(tmp_path: Path) -> None:
     given = axon(
-        tmp_path / "given", node("x" * 15_000), node("y" * 129), node("z" * 128), node("a", surface_form="b" * 129)
+        tmp_path / "given",
+        node("x" * 15_000),
+        node("y" * 129),
+        node("z" * 128),
+        node("a", surface_form="b" * 129),
     )
     text = {
         "text": "a sentence",
@@ -94,11 +126,18 @@ def test_a_label_is_no_essay(tmp_path: Path) -> None:
         labels = list(lab.views.get(Axon).labels)
         assert max(map(len, labels)) == 128
         (kept,) = lab.journal.tail(0, kinds=["observation"])
-        assert (kept.body["text"], [concept[1] for concept in kept.body["concepts"]]) == ("a sentence", ["queue"])
+        assert (
+            kept.body["text"],
+            [concept[1] for concept in kept.body["concepts"]],
+        ) == ("a sentence", ["queue"])
 
 
 def test_nothing_was_seen_after_now(tmp_path: Path) -> None:
-    link = {"source": "queue", "target": "cache", "attributes": {"last_co_occurrence": to_iso(AHEAD)}}
+    link = {
+        "source": "queue",
+        "target": "cache",
+        "attributes": {"last_co_occurrence": to_iso(AHEAD)},
+    }
     given = axon(
         tmp_path / "given",
         node("queue", last_seen=to_iso(AHEAD)),
@@ -106,7 +145,14 @@ def test_nothing_was_seen_after_now(tmp_path: Path) -> None:
         node("lamp", last_seen=to_iso(NOW + 5 * MINUTE)),
         edges=(link,),
     )
-    lines = [{"id": observation("x").id, "text": "the lamp is out", "timestamp": to_iso(AHEAD), "agent_id": "sage"}]
+    lines = [
+        {
+            "id": observation("x").id,
+            "text": "the lamp is out",
+            "timestamp": to_iso(AHEAD),
+            "agent_id": "sage",
+        }
+    ]
     (given / "observations.jsonl").write_text("\n".join(map(json.dumps, lines)))
     shared = {"nodes": [node("tower", last_seen=to_iso(AHEAD))], "edges": []}
     (given / "shared-axon.json").write_text(json.dumps(shared))
@@ -121,7 +167,9 @@ def test_nothing_was_seen_after_now(tmp_path: Path) -> None:
             assert view.concepts[column].max() <= NOW + 5 * MINUTE
         assert view.links["last_seen"].max() <= NOW + 5 * MINUTE
         assert max(event.at for event in lab.journal.tail(0)) <= NOW + 5 * MINUTE
-        assert [("'queue' is ahead of the clock" in text) for text in reports[0].problems] == [True, False]
+        assert [
+            ("'queue' is ahead of the clock" in text) for text in reports[0].problems
+        ] == [True, False]
         last = lab.journal.last_seq()
         lab.clock.advance(days=1)
         assert sum(report.imported for report in take(lab, given)) == 0, (
@@ -130,13 +178,18 @@ def test_nothing_was_seen_after_now(tmp_path: Path) -> None:
         assert lab.journal.last_seq() == last
 
 
-def test_where_nothing_could_be_taken_the_exit_code_says_so(run: Run, tmp_path: Path) -> None:
+def test_where_nothing_could_be_taken_the_exit_code_says_so(
+    run: Run, tmp_path: Path
+) -> None:
     file = tmp_path / "observations.jsonl"
     file.write_text("no json\n" * 3)
     ended = run("import", str(file), "--json")
     assert (ended.code, ended.json["imported"]) == (1, 0)
     assert ended.json["error"].endswith("(and 2 more like it)")
-    file.write_text("no json\n" + json.dumps({"text": "the lamp is out", "timestamp": "2026-01-01T00:00:00Z"}))
+    file.write_text(
+        "no json\n"
+        + json.dumps({"text": "the lamp is out", "timestamp": "2026-01-01T00:00:00Z"})
+    )
     for imported in (1, 0):  # the second time it is there already
         ended = run("import", str(file), "--json")
         assert (ended.code, ended.json["imported"]) == (0, imported)
@@ -156,15 +209,21 @@ def test_equal_problems_are_one_line(tmp_path: Path) -> None:
 
 
 def test_problems_that_differ_are_told_up_to_a_number() -> None:
-    found = merged(f"stm.jsonl:{number}: agent_id is 'a{number}'" for number in range(1_000))
+    found = merged(
+        f"stm.jsonl:{number}: agent_id is 'a{number}'" for number in range(1_000)
+    )
     assert len(found) == MOST_SHOWN + 1
     assert found[-1] == "900 more problems, of 900 other kinds"
 
 
-@pytest.mark.parametrize("name", ["observations.jsonl", "axon.json", "traces/a.json", "outcomes/a.json"])
+@pytest.mark.parametrize(
+    "name", ["observations.jsonl", "axon.json", "traces/a.json", "outcomes/a.json"]
+)
 def test_a_link_does_not_bring_in_what_lies_outside(tmp_path: Path, name: str) -> None:
     given, outside = tmp_path / "given", tmp_path / "outside.json"
-    outside.write_text(json.dumps({"text": "the private diary", "timestamp": to_iso(NOW)}))
+    outside.write_text(
+        json.dumps({"text": "the private diary", "timestamp": to_iso(NOW)})
+    )
     (given / name).parent.mkdir(parents=True)
     (given / name).symlink_to(outside)
     with home(tmp_path / "home") as lab:
@@ -174,7 +233,9 @@ def test_a_link_does_not_bring_in_what_lies_outside(tmp_path: Path, name: str) -
         assert lab.journal.last_seq() == 0
 
 
-def test_a_folder_behind_a_link_neither_but_the_folder_itself_may_be_one(tmp_path: Path) -> None:
+def test_a_folder_behind_a_link_neither_but_the_folder_itself_may_be_one(
+    tmp_path: Path,
+) -> None:
     made_up(tmp_path / "elsewhere")
     (tmp_path / "given").mkdir()
     (tmp_path / "given" / "traces").symlink_to(tmp_path / "elsewhere" / "traces")
@@ -192,12 +253,19 @@ def names(lab: Lab) -> set[str]:
 def test_names_of_devices_are_carried_by_other_names(tmp_path: Path) -> None:
     agents = ["con", "nul.txt", "com1", "a.", "console", "main"]
     with home(tmp_path / "home") as lab:
-        lab.journal.append([observation("x", labels=["queue"], agent=agent) for agent in agents])
+        lab.journal.append(
+            [observation("x", labels=["queue"], agent=agent) for agent in agents]
+        )
         export(lab, tmp_path / "out")
     folders = {path.name for path in (tmp_path / "out" / "agents").iterdir()}
     assert folders == {"_con_", "_nul.txt_", "_com1_", "_a._", "console", "main"}
-    assert {_folder_agent(tmp_path / "agents" / portable(agent) / "axon.json") for agent in agents} == set(agents)
+    assert {
+        _folder_agent(tmp_path / "agents" / portable(agent) / "axon.json")
+        for agent in agents
+    } == set(agents)
     with home(tmp_path / "other") as lab:
-        assert [report.problems for report in take(lab, tmp_path / "out") if report.problems] == []
+        assert [
+            report.problems for report in take(lab, tmp_path / "out") if report.problems
+        ] == []
         assert names(lab) == set(agents)
     assert file_name("con") != "con.json"

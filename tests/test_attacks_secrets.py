@@ -1,4 +1,6 @@
-"""Secrets at every door: what must be masked, what must stay, the time that takes, and the way round it."""
+"""Secrets at every door: what must be masked, what must stay, the time that takes, and
+the way round it.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,13 @@ def test_the_tables_are_large() -> None:
 @pytest.mark.parametrize("token", VENDORS)
 def test_keys_of_vendors_are_masked(token: str) -> None:
     secret = filled(token)
-    for before, after in (("use ", " for it"), ('"', '"'), ("line\\n", "\\nline"), ("(", ")"), ("x%3D", "&y=1")):
+    for before, after in (
+        ("use ", " for it"),
+        ('"', '"'),
+        ("line\\n", "\\nline"),
+        ("(", ")"),
+        ("x%3D", "&y=1"),
+    ):
         masked = mask(before + secret + after)
         assert secret not in masked
         assert masked.startswith(before)
@@ -77,7 +85,9 @@ def test_a_base64_of_a_harmless_text_stays() -> None:
 
 
 def test_no_hint_of_a_table_is_missed_by_the_first_look() -> None:
-    hints = {prefix.lower() for prefixes, _ in secret_vendors.PREFIXED for prefix in prefixes} - {"sk"}
+    hints = {
+        prefix.lower() for prefixes, _ in secret_vendors.PREFIXED for prefix in prefixes
+    } - {"sk"}
     for row, _ in secret_vendors.FORMATS:
         hints |= {*row} - {"sig", "machine", "default", "response=", "signature"}
     # `pass` stands beside a sign, `de passe` after `mot`: the first look has them so.
@@ -88,22 +98,72 @@ def test_no_hint_of_a_table_is_missed_by_the_first_look() -> None:
 
 
 def test_json_members_are_masked_by_their_names() -> None:
-    value = {"user": "bob", "password": PASSWORD, "deep": [{"apiKey": "x1y2z3", "n": 3}], "said": SENTENCE}
-    assert masked_value(value) == {"user": "bob", "password": MASK, "deep": [{"apiKey": MASK, "n": 3}], "said": CLEAN}
+    value = {
+        "user": "bob",
+        "password": PASSWORD,
+        "deep": [{"apiKey": "x1y2z3", "n": 3}],
+        "said": SENTENCE,
+    }
+    assert masked_value(value) == {
+        "user": "bob",
+        "password": MASK,
+        "deep": [{"apiKey": MASK, "n": 3}],
+        "said": CLEAN,
+    }
 
 
 PIECES = [
-    "--token ", "password is ", "A", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----", "QUJD", " aGVsbG8gd29ybGQ= ",
-    "\"'", "'\"\\", "curl -u ", "mysql -p", "echo a |", "the password for a ", "seed phrase abandon ", "cookie: a=b;", "<password>", "<key>",
-    'name="password" value=', "machine a login b ", "docker login ", "0123456789abcdef", "\\n", "$6$a$", "&key=a1", "x.x/hooks/", 'password,"',
-    "set TOKEN ", "пароль ", "AKIAAAAAAAAAAAAAAAAA ", "%3D", "TOKEN_", "TOKEN=", "net use ", "https://user:", "https://a@", "credentials: a:",
-    "password (", "Private-Lines: 1 ", "1. abc ", "token: a.", "_pass: ", "secret'] ",
-]  # fmt: skip
+    "--token ",
+    "password is ",
+    "A",
+    "-----BEGIN ",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----END PRIVATE KEY-----",
+    "QUJD",
+    " aGVsbG8gd29ybGQ= ",
+    "\"'",
+    "'\"\\",
+    "curl -u ",
+    "mysql -p",
+    "echo a |",
+    "the password for a ",
+    "seed phrase abandon ",
+    "cookie: a=b;",
+    "<password>",
+    "<key>",
+    'name="password" value=',
+    "machine a login b ",
+    "docker login ",
+    "0123456789abcdef",
+    "\\n",
+    "$6$a$",
+    "&key=a1",
+    "x.x/hooks/",
+    'password,"',
+    "set TOKEN ",
+    "пароль ",
+    "AKIAAAAAAAAAAAAAAAAA ",
+    "%3D",
+    "TOKEN_",
+    "TOKEN=",
+    "net use ",
+    "https://user:",
+    "https://a@",
+    "credentials: a:",
+    "password (",
+    "Private-Lines: 1 ",
+    "1. abc ",
+    "token: a.",
+    "_pass: ",
+    "secret'] ",
+]
 
 
 @pytest.mark.parametrize("piece", PIECES)
 def test_the_time_grows_with_the_length_alone(piece: str) -> None:
-    """Twice the text takes about twice the time; a bound far above that tells a square from a line."""
+    """Twice the text takes about twice the time; a bound far above that tells a square
+    from a line.
+    """
 
     def seconds(length: int) -> float:
         text = "token=eyJ --token '-----END sk- ://a:" + (piece * length)[:length]
@@ -112,7 +172,10 @@ def test_the_time_grows_with_the_length_alone(piece: str) -> None:
         return time.process_time() - begin
 
     seconds(2_000)
-    short, long = min(seconds(20_000) for _ in range(3)), min(seconds(40_000) for _ in range(3))
+    short, long = (
+        min(seconds(20_000) for _ in range(3)),
+        min(seconds(40_000) for _ in range(3)),
+    )
     assert long < 2.5 * short + 0.15
 
 
@@ -157,7 +220,9 @@ def test_moments_outcomes_and_tasks_are_masked(lab: Lab) -> None:
     lab.agent("main").write(SENTENCE, observation_type="moment")
     done = lab.outcomes.record("main", SENTENCE, SENTENCE, success=True)
     lab.outcomes.correct(done.outcome_id, judge_score=0.5, reason=SENTENCE)
-    task_id = lab.tasks.send("main", "sage", "deploy", {"password": PASSWORD, "how": SENTENCE})
+    task_id = lab.tasks.send(
+        "main", "sage", "deploy", {"password": PASSWORD, "how": SENTENCE}
+    )
     lab.tasks.claim("sage")
     lab.tasks.complete(task_id, SENTENCE)
     assert_clean(lab)
@@ -165,7 +230,12 @@ def test_moments_outcomes_and_tasks_are_masked(lab: Lab) -> None:
 
 def test_moments_outcomes_and_tasks_keep_secrets_on_request(lab: Lab) -> None:
     lab.agent("main").write(SENTENCE, observation_type="moment", keep_secrets=True)
-    assert lab.outcomes.record("main", SENTENCE, "it went well", success=True, keep_secrets=True).decision == SENTENCE
+    assert (
+        lab.outcomes.record(
+            "main", SENTENCE, "it went well", success=True, keep_secrets=True
+        ).decision
+        == SENTENCE
+    )
     task_id = lab.tasks.send("main", "sage", "deploy", SENTENCE, keep_secrets=True)
     assert lab.tasks.task(task_id).payload == SENTENCE
     assert stored(lab).count(KEY) >= 3
@@ -179,7 +249,12 @@ def test_a_dispatched_task_is_sent_as_it_is_kept(lab: Lab, keep: bool) -> None:
         sent.append(prompt)
         return ChainAnswer(None, [])
 
-    lab.settings = lab.settings.replaced(models={k: v.replaced(url="http://127.0.0.1:9/v1") for k, v in lab.settings.models.items()})  # fmt: skip
+    lab.settings = lab.settings.replaced(
+        models={
+            k: v.replaced(url="http://127.0.0.1:9/v1")
+            for k, v in lab.settings.models.items()
+        }
+    )
     dispatcher = Dispatcher(lab.home, ask=ask)
     dispatcher.dispatch(DispatchTask("1", "main", SENTENCE, keep_secrets=keep))
     dispatcher.dispatch(DispatchTask("2", "main", SENTENCE, keep_secrets=keep))
@@ -191,7 +266,9 @@ def test_a_dispatched_task_is_sent_as_it_is_kept(lab: Lab, keep: bool) -> None:
 def test_an_import_is_masked(lab: Lab, tmp_path: Path) -> None:
     with Lab.temporary() as other:
         other.agent("main").write(SENTENCE, keep_secrets=True)
-        other.outcomes.record("main", SENTENCE, SENTENCE, success=False, keep_secrets=True)
+        other.outcomes.record(
+            "main", SENTENCE, SENTENCE, success=False, keep_secrets=True
+        )
         export_home(other.home, other.searcher, tmp_path / "out")
     for file in (*tmp_path.rglob("*axon.json"), *tmp_path.rglob("S*.md")):
         file.unlink()  # a concept that is a secret in itself is known by nothing
@@ -199,15 +276,24 @@ def test_an_import_is_masked(lab: Lab, tmp_path: Path) -> None:
     import_home(lab.home, lambda: lab.searcher, tmp_path / "out")
     assert_clean(lab)
     with Lab.temporary() as third:
-        import_home(third.home, lambda: third.searcher, tmp_path / "out", keep_secrets=True)
+        import_home(
+            third.home, lambda: third.searcher, tmp_path / "out", keep_secrets=True
+        )
         assert KEY in stored(third)
 
 
 def test_an_imported_trace_is_masked(lab: Lab, tmp_path: Path) -> None:
     record = {
-        "id": "run-1", "agent_id": "main", "start_time": "2026-03-01T09:00:00Z", "end_time": "2026-03-01T09:00:01Z", "success": True,
-        "task": SENTENCE, "model": "m", "response": SENTENCE, "events": [{"tool": "Bash", "input": {"password": PASSWORD, "a": SENTENCE}}],
-    }  # fmt: skip
+        "id": "run-1",
+        "agent_id": "main",
+        "start_time": "2026-03-01T09:00:00Z",
+        "end_time": "2026-03-01T09:00:01Z",
+        "success": True,
+        "task": SENTENCE,
+        "model": "m",
+        "response": SENTENCE,
+        "events": [{"tool": "Bash", "input": {"password": PASSWORD, "a": SENTENCE}}],
+    }
     (tmp_path / "traces").mkdir()
     (tmp_path / "traces" / "run-1.json").write_text(json.dumps(record))
     import_home(lab.home, lambda: lab.searcher, tmp_path)
@@ -216,23 +302,36 @@ def test_an_imported_trace_is_masked(lab: Lab, tmp_path: Path) -> None:
 
 def test_a_hook_masks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("THEOREX_HOME", str(tmp_path))
-    event = {"hook_event_name": "PostToolUse", "tool_name": "Bash", "tool_input": {"command": SENTENCE, "password": PASSWORD}, "tool_response": SENTENCE}  # fmt: skip
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(json.dumps(event).encode())))
+    event = {
+        "hook_event_name": "PostToolUse",
+        "tool_name": "Bash",
+        "tool_input": {"command": SENTENCE, "password": PASSWORD},
+        "tool_response": SENTENCE,
+    }
+    monkeypatch.setattr(
+        sys, "stdin", SimpleNamespace(buffer=io.BytesIO(json.dumps(event).encode()))
+    )
     hook.run()
     with Lab(tmp_path) as made:
         assert_clean(made)
 
 
 COMMANDS = [
-    ["write", SENTENCE], ["moment", SENTENCE], ["outcome", "--decision", SENTENCE, "--result", "well", "--success"],
+    ["write", SENTENCE],
+    ["moment", SENTENCE],
+    ["outcome", "--decision", SENTENCE, "--result", "well", "--success"],
     ["a2a-send", "--to", "sage", "--type", "deploy", SENTENCE],
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command[0])
-def test_a_command_says_what_it_masked_or_kept(command: list[str], tmp_path: Path) -> None:
+def test_a_command_says_what_it_masked_or_kept(
+    command: list[str], tmp_path: Path
+) -> None:
     def run(*more: str) -> str:
-        done = CliRunner().invoke(theorex, [*command, *more, "--home", str(tmp_path / "home")], obj={})
+        done = CliRunner().invoke(
+            theorex, [*command, *more, "--home", str(tmp_path / "home")], obj={}
+        )
         assert done.exit_code == 0, done.output
         return done.output
 
@@ -248,7 +347,9 @@ def test_a_command_says_what_it_masked_or_kept(command: list[str], tmp_path: Pat
 
 
 def test_a_command_without_secrets_says_nothing_of_them(tmp_path: Path) -> None:
-    done = CliRunner().invoke(theorex, ["write", "caches go stale", "--json", "--home", str(tmp_path)], obj={})
+    done = CliRunner().invoke(
+        theorex, ["write", "caches go stale", "--json", "--home", str(tmp_path)], obj={}
+    )
     assert json.loads(done.output).keys() == {"event_id", "concepts"}
 
 
@@ -265,5 +366,7 @@ def test_a_secret_split_by_what_nobody_sees_is_masked(lab: Lab) -> None:
     hidden = chr(0x200B)
     secret = "gh" + "p_" + hidden + "a1B2c3D4e5F6g7H8i9" + hidden + "J0k1L2m3N4o5P6q7"
     lab.agent("main").write(f"the build uses {secret} to push")
-    stored = [event.body["text"] for event in lab.journal.tail(0, kinds=["observation"])]
+    stored = [
+        event.body["text"] for event in lab.journal.tail(0, kinds=["observation"])
+    ]
     assert stored == ["the build uses [masked] to push"]

@@ -1,4 +1,6 @@
-"""Commands and settings that used to say yes to what nobody meant: empty names, words that are nearly known, values out of range."""
+"""Commands and settings that used to say yes to what nobody meant: empty names, words
+that are nearly known, values out of range.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ from faults import opened
 from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.cli.groups import COMMANDS
 from theorex_lab.console import options
-from theorex_lab.core.settings import LAW_PARAMETERS, check_settings, load_settings, save_settings
+from theorex_lab.core.settings import (
+    LAW_PARAMETERS,
+    check_settings,
+    load_settings,
+    save_settings,
+)
 from theorex_lab.dispatch.tasks import MAX_LEASE_SECONDS
 from theorex_lab.errors import ConfigError, InvalidInput
 from theorex_lab.ids import CONCEPT_BITS
@@ -45,7 +52,9 @@ def texts(ended: Any) -> set[str]:
     return {hit["text"] for hit in ended.json["hits"]}
 
 
-def test_a_search_is_the_own_agents(run: Run, two: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_is_the_own_agents(
+    run: Run, two: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert texts(run("search", "harbour code", "--json")) == set()
     monkeypatch.setenv("THEOREX_AGENT", "bob")
     assert "bob likes the harbour" in texts(run("search", "harbour code", "--json"))
@@ -59,45 +68,104 @@ def test_a_search_is_the_own_agents(run: Run, two: Path, monkeypatch: pytest.Mon
 def test_what_is_shared_is_found_by_everyone(run: Run, two: Path) -> None:
     with opened(two) as lab:
         assert lab.theorex.promote(agent="alice").concepts == 1
-    named = run("search", "harbour code", "--agent", "bob", "--kind", "concept", "--json")
+    named = run(
+        "search", "harbour code", "--agent", "bob", "--kind", "concept", "--json"
+    )
     assert "harbour code" in texts(named)
-    assert PRIVATE not in texts(named) | texts(run("search", "harbour code", "--agent", "bob", "--json"))
+    assert PRIVATE not in texts(named) | texts(
+        run("search", "harbour code", "--agent", "bob", "--json")
+    )
 
 
-def test_a_search_for_somebody_who_never_wrote_says_so(run: Run, two: Path, tmp_path: Path) -> None:
+def test_a_search_for_somebody_who_never_wrote_says_so(
+    run: Run, two: Path, tmp_path: Path
+) -> None:
     assert run("embed").code == 0
     ended = run("search", "harbour", "--agent", "alise", "--json")
     assert (ended.code, ended.json["notes"]) == (
-        0, ["the agent 'alise' has written nothing yet; the nearest who has is 'alice'"],
-    )  # fmt: skip
+        0,
+        ["the agent 'alise' has written nothing yet; the nearest who has is 'alice'"],
+    )
     shown = run("search", "harbour", "--agent", "alise").out
     assert shown.startswith("nothing found\n(the agent 'alise'")
-    assert run("search", "nothing of this", "--agent", "alice", "--json").json["notes"] == []
+    assert (
+        run("search", "nothing of this", "--agent", "alice", "--json").json["notes"]
+        == []
+    )
     empty = run("search", "harbour", "--home", str(tmp_path / "empty"), "--json")
-    assert empty.json["notes"] == ["the agent 'main' has written nothing yet; nor has anybody else"]
+    assert empty.json["notes"] == [
+        "the agent 'main' has written nothing yet; nor has anybody else"
+    ]
 
 
 AGENT_COMMANDS = [
-    ["write", "x y"], ["search", "x"], ["status"], ["scan"], ["prune"], ["scan-agent"], ["prune-agent"], ["flush"], ["graduate"], ["promote"], ["flash-inject", "--session", "s"],
-    ["boot-aware"], ["route", "x"], ["trace-stats"], ["dispatch", "x"], ["trace-review"], ["evolve-review"], ["nightly"], ["drift"], ["evolve-status"],
-    ["outcome", "--decision", "d", "--result", "r", "--fail"], ["judge", "--pending"], ["context-monitor", "--session", "s", "--context", "5"],
-    ["moment", "a story"], ["a2a-tasks"], ["a2a-claim"], ["mcp-start"], ["serve"], ["erase"], ["export", "out"], ["import", "x"], ["install-hooks", "--yes"],
-    ["dream-recall", "x"], ["memory-write", "--entity", "people/ann", "--fact", "x y"], ["memory-observe", "--text", "x y"],
-    ["causal-snapshot"], ["causal-hypothesis"], ["causal-attempt"], ["causal-close"],
-    ["research-remember", "k", "v"], ["research-forget", "k"], ["research-post-run", "--session", "s"], ["research-import", "x"],
-    ["ingest", "x"], ["ingest-code", "x"], ["ingest-image", "x"], ["ingest-video", "x"], ["session-summary", "--next", "x"], ["synthesize", "x"],
-    ["memory-tension", "--fact1", "a", "--fact2", "b", "--text", "x y"], ["fact-review", "obs-0001", "archive"],
-]  # fmt: skip
+    ["write", "x y"],
+    ["search", "x"],
+    ["status"],
+    ["scan"],
+    ["prune"],
+    ["scan-agent"],
+    ["prune-agent"],
+    ["flush"],
+    ["graduate"],
+    ["promote"],
+    ["flash-inject", "--session", "s"],
+    ["boot-aware"],
+    ["route", "x"],
+    ["trace-stats"],
+    ["dispatch", "x"],
+    ["trace-review"],
+    ["evolve-review"],
+    ["nightly"],
+    ["drift"],
+    ["evolve-status"],
+    ["outcome", "--decision", "d", "--result", "r", "--fail"],
+    ["judge", "--pending"],
+    ["context-monitor", "--session", "s", "--context", "5"],
+    ["moment", "a story"],
+    ["a2a-tasks"],
+    ["a2a-claim"],
+    ["mcp-start"],
+    ["serve"],
+    ["erase"],
+    ["export", "out"],
+    ["import", "x"],
+    ["install-hooks", "--yes"],
+    ["dream-recall", "x"],
+    ["memory-write", "--entity", "people/ann", "--fact", "x y"],
+    ["memory-observe", "--text", "x y"],
+    ["causal-snapshot"],
+    ["causal-hypothesis"],
+    ["causal-attempt"],
+    ["causal-close"],
+    ["research-remember", "k", "v"],
+    ["research-forget", "k"],
+    ["research-post-run", "--session", "s"],
+    ["research-import", "x"],
+    ["ingest", "x"],
+    ["ingest-code", "x"],
+    ["ingest-image", "x"],
+    ["ingest-video", "x"],
+    ["session-summary", "--next", "x"],
+    ["synthesize", "x"],
+    ["memory-tension", "--fact1", "a", "--fact2", "b", "--text", "x y"],
+    ["fact-review", "obs-0001", "archive"],
+]
 
 
-@pytest.mark.parametrize("arguments", AGENT_COMMANDS, ids=lambda arguments: arguments[0])
+@pytest.mark.parametrize(
+    "arguments", AGENT_COMMANDS, ids=lambda arguments: arguments[0]
+)
 def test_an_empty_agent_is_nobody(
     run: Run, arguments: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("", " ", "../x"):
         ended = run(*arguments, "--agent", name, "--json")
-        assert (ended.code, f"got the agent id {name!r}" in ended.json["error"]) == (1, True)
+        assert (ended.code, f"got the agent id {name!r}" in ended.json["error"]) == (
+            1,
+            True,
+        )
     assert list(tmp_path.rglob("*.db")) == []
 
 
@@ -106,13 +174,17 @@ def test_every_command_that_takes_an_agent_is_tried() -> None:
 
     commands = {name: theorex.get_command(None, name) for name in COMMANDS}  # type: ignore[arg-type]
     takers = {
-        name for name, each in commands.items() if each and any("--agent" in option.opts for option in each.params)
+        name
+        for name, each in commands.items()
+        if each and any("--agent" in option.opts for option in each.params)
     }
     assert takers == {arguments[0] for arguments in AGENT_COMMANDS}
 
 
 @pytest.mark.parametrize("arguments", [["--to", ""], ["--to", "sage", "--from", ""]])
-def test_nor_does_anybody_ask_or_answer_without_a_name(run: Run, arguments: list[str]) -> None:
+def test_nor_does_anybody_ask_or_answer_without_a_name(
+    run: Run, arguments: list[str]
+) -> None:
     ended = run("a2a-send", *arguments, "--type", "review", "x", "--json")
     assert (ended.code, "got the agent id ''" in ended.json["error"]) == (1, True)
 
@@ -120,8 +192,13 @@ def test_nor_does_anybody_ask_or_answer_without_a_name(run: Run, arguments: list
 def test_a_new_type_is_written_and_its_nearest_named(run: Run) -> None:
     first = run("write", "--type", "decison", "we keep the queue", "--json")
     assert (first.code, first.json.keys()) == (0, {"event_id", "concepts"})
-    assert first.err == "theorex: the type 'decison' is new here; the nearest that is known is 'decision'\n"
-    assert run("write", "--type", "decison", "we keep the cache").err == ""  # a word of this home by now
+    assert (
+        first.err
+        == "theorex: the type 'decison' is new here; the nearest that is known is 'decision'\n"
+    )
+    assert (
+        run("write", "--type", "decison", "we keep the cache").err == ""
+    )  # a word of this home by now
     assert "'decison'" in run("write", "--type", "decisons", "we keep the lamp").err
     for known in ("decision", "discovery", "trace_fix", "change", "feature"):
         assert run("write", "--type", known, "a cache").err == ""
@@ -129,7 +206,9 @@ def test_a_new_type_is_written_and_its_nearest_named(run: Run) -> None:
     assert (refused.code, "is new here" in refused.err) == (1, False)
 
 
-def test_a_model_without_a_budget_is_named_with_the_nearest(run: Run, home: Callable[..., Path]) -> None:
+def test_a_model_without_a_budget_is_named_with_the_nearest(
+    run: Run, home: Callable[..., Path]
+) -> None:
     home(models={"own-model": {"tier": "small"}})
     ended = run("boot-aware", "--model", "claude-sonet", "--json")
     assert (ended.code, ended.json["model"]) == (0, "claude-sonet")
@@ -140,13 +219,28 @@ def test_a_model_without_a_budget_is_named_with_the_nearest(run: Run, home: Call
 
 
 OUT_OF_RANGE = [
-    ["search", "x", "-k", "0"], ["search", "x", "-k", "1001"], ["query-shared", "x", "-k", "-1"], ["promote", "--force", "-1"],
-    ["promote", "--force", str(1 << 53)], ["dispatch", "x", "--context", "101"], ["dispatch", "x", "--context", "nan"], ["dispatch", "x", "--tokens", "-1"],
-    ["route", "x", "--context", "-1"], ["route", "x", "--tokens", "-5"],
-    ["matrix-show", "--half-life", "0"], ["matrix-show", "--half-life", "inf"], ["matrix-show", "--min-samples", "0"],
-    ["context-monitor", "--session", "s", "--context", "100.5"], ["a2a-claim", "--lease", "0"], ["a2a-claim", "--lease", "nan"], ["a2a-claim", "--lease", "1e9"],
-    ["evolve-review", "--days", "0"], ["embed", "--limit", "-1"], ["audit", "--limit", "-1"], ["mcp-start", "--port", "70000"],
-]  # fmt: skip
+    ["search", "x", "-k", "0"],
+    ["search", "x", "-k", "1001"],
+    ["query-shared", "x", "-k", "-1"],
+    ["promote", "--force", "-1"],
+    ["promote", "--force", str(1 << 53)],
+    ["dispatch", "x", "--context", "101"],
+    ["dispatch", "x", "--context", "nan"],
+    ["dispatch", "x", "--tokens", "-1"],
+    ["route", "x", "--context", "-1"],
+    ["route", "x", "--tokens", "-5"],
+    ["matrix-show", "--half-life", "0"],
+    ["matrix-show", "--half-life", "inf"],
+    ["matrix-show", "--min-samples", "0"],
+    ["context-monitor", "--session", "s", "--context", "100.5"],
+    ["a2a-claim", "--lease", "0"],
+    ["a2a-claim", "--lease", "nan"],
+    ["a2a-claim", "--lease", "1e9"],
+    ["evolve-review", "--days", "0"],
+    ["embed", "--limit", "-1"],
+    ["audit", "--limit", "-1"],
+    ["mcp-start", "--port", "70000"],
+]
 
 
 @pytest.mark.parametrize("arguments", OUT_OF_RANGE, ids=" ".join)
@@ -162,17 +256,38 @@ def test_the_ranges_are_those_of_the_rooms_below() -> None:
 
 
 WRONG_SETTINGS = [
-    ('{"decayLaw": "prodcut"}', "decayLaw is 'prodcut'; allowed are constant, frequency"),
+    (
+        '{"decayLaw": "prodcut"}',
+        "decayLaw is 'prodcut'; allowed are constant, frequency",
+    ),
     ('{"decayParams": {"speed": 1}}', "decayParams: law 'product' got speed = 1"),
     ('{"decayLaw": "power", "decayParams": {"exponent": 7}}', "exponent = 7"),
-    ('{"decayLaw": "constant", "decayParams": {"half_life_days": 7}}', "allowed names: level"),
+    (
+        '{"decayLaw": "constant", "decayParams": {"half_life_days": 7}}',
+        "allowed names: level",
+    ),
     ('{"halfLifeDays": 0.001}', "half_life_days = 0.001 (allowed: 0.01 to 36500 days)"),
-    ('{"reviewers": ["nobody"]}', "reviewers.0 is 'nobody'; allowed are the models qwen3-32b"),
-    ('{"reviewers": ["qwen3-32b", "qwen3-32b"]}', "reviewers.1 is 'qwen3-32b', which stands there twice"),
+    (
+        '{"reviewers": ["nobody"]}',
+        "reviewers.0 is 'nobody'; allowed are the models qwen3-32b",
+    ),
+    (
+        '{"reviewers": ["qwen3-32b", "qwen3-32b"]}',
+        "reviewers.1 is 'qwen3-32b', which stands there twice",
+    ),
     ('{"reviewers": [""]}', "reviewers.0 is ''"),
-    ('{"halfLifeDays": 3, "halfLifeDays": 30}', "the key 'halfLifeDays' stands there twice"),
-    ('{"halfLifeDays": 3, "half_life_days": 30}', "halfLifeDays stands there twice, also as half_life_days"),
-    ('{"models": {"m": {"tier": "small", "tier": "large"}}}', "the key 'tier' stands there twice"),
+    (
+        '{"halfLifeDays": 3, "halfLifeDays": 30}',
+        "the key 'halfLifeDays' stands there twice",
+    ),
+    (
+        '{"halfLifeDays": 3, "half_life_days": 30}',
+        "halfLifeDays stands there twice, also as half_life_days",
+    ),
+    (
+        '{"models": {"m": {"tier": "small", "tier": "large"}}}',
+        "the key 'tier' stands there twice",
+    ),
     (
         '{"models": {"m": {"tier": "small", "apiKeyEnv": "A", "api_key_env": "B"}}}',
         "models.m: apiKeyEnv stands there twice",
@@ -181,13 +296,19 @@ WRONG_SETTINGS = [
 
 
 @pytest.mark.parametrize(("content", "said"), WRONG_SETTINGS)
-def test_wrong_settings_are_refused_when_they_are_loaded(run: Run, tmp_path: Path, content: str, said: str) -> None:
+def test_wrong_settings_are_refused_when_they_are_loaded(
+    run: Run, tmp_path: Path, content: str, said: str
+) -> None:
     file = tmp_path / "home" / "config.json"
     file.parent.mkdir()
     file.write_text(content)
     with pytest.raises(ConfigError, match=re.escape(said)):
         load_settings(file)
-    for command in (["status"], ["write", "a cache"], ["config", "set", "contextTokens", "500"]):
+    for command in (
+        ["status"],
+        ["write", "a cache"],
+        ["config", "set", "contextTokens", "500"],
+    ):
         ended = run(*command, "--json")
         assert (ended.code, said in ended.json["error"]) == (1, True)
     assert file.read_text() == content
@@ -195,10 +316,24 @@ def test_wrong_settings_are_refused_when_they_are_loaded(run: Run, tmp_path: Pat
 
 def test_right_settings_pass() -> None:
     for law, parameters in LAW_PARAMETERS.items():
-        check_settings({"decayLaw": law, "decayParams": {name: each.default for name, each in parameters.items()}})
+        check_settings(
+            {
+                "decayLaw": law,
+                "decayParams": {
+                    name: each.default for name, each in parameters.items()
+                },
+            }
+        )
     assert {name: law.parameters for name, law in LAWS.items()} == LAW_PARAMETERS
-    models = {"m_1": {"tier": "small"}, "m1": {"tier": "small"}, "m_2": {"tier": "small"}}
-    assert check_settings({"models": models, "reviewers": ["m_1", "m1"]}).reviewers == ["m_1", "m1"]
+    models = {
+        "m_1": {"tier": "small"},
+        "m1": {"tier": "small"},
+        "m_2": {"tier": "small"},
+    }
+    assert check_settings({"models": models, "reviewers": ["m_1", "m1"]}).reviewers == [
+        "m_1",
+        "m1",
+    ]
     assert check_settings({"models": models}).reviewers == Settings().reviewers
     assert check_settings({"reviewers": []}).reviewers == []
 
@@ -207,21 +342,40 @@ def test_a_setting_is_set_and_unset(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "home" / "config.json"
     done = run("config", "set", "half_life_days", "7", "--json")
     assert (done.code, done.json["file"]) == (0, str(file))
-    assert (done.json["setting"]["key"], done.json["setting"]["value"], done.json["setting"]["source"]) == (
-        "halfLifeDays", 7.0, "config.json",
-    )  # fmt: skip
+    assert (
+        done.json["setting"]["key"],
+        done.json["setting"]["value"],
+        done.json["setting"]["source"],
+    ) == (
+        "halfLifeDays",
+        7.0,
+        "config.json",
+    )
     for key, value in (
-        ("decayLaw", "power"), ("decayParams", '{"exponent": 0.4}'), ("reviewers", '["claude-sonnet"]'), ("lmStudioUrl", "http://localhost:9"),
-        ("matrixHalfLifeDays", "null"), ("sharedAxonPath", '"a b"'), ("lmStudioEmbedModel", "123"),
-    ):  # fmt: skip
+        ("decayLaw", "power"),
+        ("decayParams", '{"exponent": 0.4}'),
+        ("reviewers", '["claude-sonnet"]'),
+        ("lmStudioUrl", "http://localhost:9"),
+        ("matrixHalfLifeDays", "null"),
+        ("sharedAxonPath", '"a b"'),
+        ("lmStudioEmbedModel", "123"),
+    ):
         assert run("config", "set", key, value).code == 0
     assert json.loads(file.read_text()) == {
-        "halfLifeDays": 7, "decayLaw": "power", "decayParams": {"exponent": 0.4}, "reviewers": ["claude-sonnet"], "lmStudioUrl": "http://localhost:9",
-        "matrixHalfLifeDays": None, "sharedAxonPath": "a b", "lmStudioEmbedModel": "123",
-    }  # fmt: skip
+        "halfLifeDays": 7,
+        "decayLaw": "power",
+        "decayParams": {"exponent": 0.4},
+        "reviewers": ["claude-sonnet"],
+        "lmStudioUrl": "http://localhost:9",
+        "matrixHalfLifeDays": None,
+        "sharedAxonPath": "a b",
+        "lmStudioEmbedModel": "123",
+    }
     shown = run("config", "--json").json
     assert shown.keys() == {"file", "settings"}
-    assert {row["key"]: row["value"] for row in shown["settings"]}["decayLaw"] == "power"
+    assert {row["key"]: row["value"] for row in shown["settings"]}[
+        "decayLaw"
+    ] == "power"
     assert "halfLifeDays = 7.0 days" in run("config").out
     row = run("--json", "config", "unset", "halfLifeDays").json["setting"]
     assert (row["value"], row["source"]) == (14.0, "default")
@@ -247,7 +401,9 @@ def test_a_setting_is_set_and_unset(run: Run, tmp_path: Path) -> None:
         (["set", "mildThreshold", "0.9"], "up to activeThreshold"),
     ],
 )
-def test_what_is_wrong_is_not_set(run: Run, home: Callable[..., Path], arguments: list[str], said: str) -> None:
+def test_what_is_wrong_is_not_set(
+    run: Run, home: Callable[..., Path], arguments: list[str], said: str
+) -> None:
     file = home(contextTokens=500) / "config.json"
     before = file.read_bytes()
     ended = run("config", *arguments, "--json")
@@ -256,11 +412,19 @@ def test_what_is_wrong_is_not_set(run: Run, home: Callable[..., Path], arguments
 
 
 def test_wrong_use_of_config(run: Run) -> None:
-    for arguments in (["set"], ["set", "halfLifeDays"], ["unset"], ["sett", "a", "b"], ["set", "a", "b", "c"]):
+    for arguments in (
+        ["set"],
+        ["set", "halfLifeDays"],
+        ["unset"],
+        ["sett", "a", "b"],
+        ["set", "a", "b", "c"],
+    ):
         assert run("config", *arguments, "--json").code == 2
 
 
-def test_a_file_that_is_wrong_is_put_right_with_unset(run: Run, home: Callable[..., Path]) -> None:
+def test_a_file_that_is_wrong_is_put_right_with_unset(
+    run: Run, home: Callable[..., Path]
+) -> None:
     file = home(halfLifeDays=-1, contextTokens=500) / "config.json"
     assert run("status").code == 1
     assert run("config", "unset", "halfLifeDays").code == 0
@@ -276,9 +440,21 @@ def _set(file: str, key: str) -> None:
 
 
 def test_settings_that_several_processes_set_are_all_kept(tmp_path: Path) -> None:
-    keys = ["halfLifeDays", "fixHalfLifeDays", "sleepAfterDays", "pruneThresholdDays", "evolveWindowDays", "driftWindowDays", "matrixMinSamples", "gateMinSamples"]  # fmt: skip
+    keys = [
+        "halfLifeDays",
+        "fixHalfLifeDays",
+        "sleepAfterDays",
+        "pruneThresholdDays",
+        "evolveWindowDays",
+        "driftWindowDays",
+        "matrixMinSamples",
+        "gateMinSamples",
+    ]
     context = multiprocessing.get_context("fork")
-    processes = [context.Process(target=_set, args=(str(tmp_path / "config.json"), key)) for key in keys]
+    processes = [
+        context.Process(target=_set, args=(str(tmp_path / "config.json"), key))
+        for key in keys
+    ]
     for process in processes:
         process.start()
     for process in processes:
@@ -295,7 +471,9 @@ class Wrong:
 
 
 class Asking:
-    """An embedder whose dimensions are asked of a model, which nobody may do before they are needed."""
+    """An embedder whose dimensions are asked of a model, which nobody may do before
+    they are needed.
+    """
 
     id, kind = "asking", "semantic"
 

@@ -1,4 +1,6 @@
-"""The audit log read from the journal, drift from an agent's moments, the context monitor."""
+"""The audit log read from the journal, drift from an agent's moments, the context
+monitor.
+"""
 
 from __future__ import annotations
 
@@ -23,10 +25,30 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.journal.sqlite.store import SqliteJournal
 
 KINDS = (
-    "tier_change", "graduation", "prune", "moment_capture", "fact_superseded", "tension_noted", "entity_archived",
-    "strategy_merged", "strategy_compacted", "strategy_migrated", "personality", "external_candidate", "insight", "skill", "post_run",
-    "outcome_record", "review", "gate", "erasure", "salvage", "pin", "dismiss", "correct",
-)  # fmt: skip
+    "tier_change",
+    "graduation",
+    "prune",
+    "moment_capture",
+    "fact_superseded",
+    "tension_noted",
+    "entity_archived",
+    "strategy_merged",
+    "strategy_compacted",
+    "strategy_migrated",
+    "personality",
+    "external_candidate",
+    "insight",
+    "skill",
+    "post_run",
+    "outcome_record",
+    "review",
+    "gate",
+    "erasure",
+    "salvage",
+    "pin",
+    "dismiss",
+    "correct",
+)
 
 
 @pytest.fixture
@@ -38,11 +60,16 @@ def lab() -> Iterator[Lab]:
 def felt(label: str, sentiment: float, *, agent: str = "main", count: int = 1) -> Event:
     event = observation("t", labels=[label], agent=agent)
     concepts = [[concept_id(label), label, label.title(), count]]
-    return event._replace(body={**event.body, "sentiment": sentiment, "concepts": concepts})
+    return event._replace(
+        body={**event.body, "sentiment": sentiment, "concepts": concepts}
+    )
 
 
 def told(entries: list[AuditEntry], *names: str) -> list[tuple[Any, ...]]:
-    return [(each.agent, each.kind, *(each.detail[name] for name in names)) for each in entries]
+    return [
+        (each.agent, each.kind, *(each.detail[name] for name in names))
+        for each in entries
+    ]
 
 
 def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
@@ -67,23 +94,69 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     for kind in ("strategy_merged", "strategy_compacted", "strategy_migrated"):
         lab.dreams.append(kind, dreamt)
     lab.causal.append("personality", {"state": {"rigor": 0.8}, "why": "three failures"})
-    lab.causal.append("external_candidate", {"asset": {"type": "Gene", "id": "g"}, "external": {"source": "external"}})
-    lab.research.post_run("s1", {"failed_attempts": [{"failure_reason": "too slow"}, {"failure_reason": "too loose"}]})
+    lab.causal.append(
+        "external_candidate",
+        {"asset": {"type": "Gene", "id": "g"}, "external": {"source": "external"}},
+    )
+    lab.research.post_run(
+        "s1",
+        {
+            "failed_attempts": [
+                {"failure_reason": "too slow"},
+                {"failure_reason": "too loose"},
+            ]
+        },
+    )
     lab.theorex.scan()
-    outcome = lab.outcomes.record("sage", "raised\nthe TTL", "stale", success=False, tags=["db"])
+    outcome = lab.outcomes.record(
+        "sage", "raised\nthe TTL", "stale", success=False, tags=["db"]
+    )
     reviewed = {
-        "outcome_id": outcome.outcome_id, "trace_id": None, "score": 0.7, "fix_description": "Lower the TTL.",
-        "decisive_step": None, "failure_class": "other", "model_used": "qwen", "observation_id": "x",
+        "outcome_id": outcome.outcome_id,
+        "trace_id": None,
+        "score": 0.7,
+        "fix_description": "Lower the TTL.",
+        "decisive_step": None,
+        "failure_class": "other",
+        "model_used": "qwen",
+        "observation_id": "x",
         "confidence": 0.44,
-    }  # fmt: skip
-    gated = {"decision": "refuse", "before": 0.5, "after": 0.4, "n": 9, "margin": 0.02, "proposed": {}, "policy": None}
+    }
+    gated = {
+        "decision": "refuse",
+        "before": 0.5,
+        "after": 0.4,
+        "n": 9,
+        "margin": 0.02,
+        "proposed": {},
+        "policy": None,
+    }
     graduated = {
-        "concept_id": concept_id("ttl"), "label": "ttl", "surface": "TTL", "times": [NOW], "counts": [7],
-        "days": [1, 2, 3, 4, 5, 6, 7], "upto": NOW, "source": "tool", "weight": 0.7,
-    }  # fmt: skip
-    salvaged = {"events": 7, "lost": [[2, 2], [4, 6]], "set_aside": "set-aside-1", "problems": ["event 2 …"]}
-    bodies = (("reviewed", reviewed), ("gated", gated), ("graduated", graduated), ("salvaged", salvaged))
-    lab.journal.append([new_event(kind, body, agent="sage", at=NOW) for kind, body in bodies])
+        "concept_id": concept_id("ttl"),
+        "label": "ttl",
+        "surface": "TTL",
+        "times": [NOW],
+        "counts": [7],
+        "days": [1, 2, 3, 4, 5, 6, 7],
+        "upto": NOW,
+        "source": "tool",
+        "weight": 0.7,
+    }
+    salvaged = {
+        "events": 7,
+        "lost": [[2, 2], [4, 6]],
+        "set_aside": "set-aside-1",
+        "problems": ["event 2 …"],
+    }
+    bodies = (
+        ("reviewed", reviewed),
+        ("gated", gated),
+        ("graduated", graduated),
+        ("salvaged", salvaged),
+    )
+    lab.journal.append(
+        [new_event(kind, body, agent="sage", at=NOW) for kind, body in bodies]
+    )
     lab.clock.advance(days=60)  # type: ignore[attr-defined]
     lab.theorex.prune()
     lab.erase(match="terrible")
@@ -94,11 +167,22 @@ def test_every_kind_is_read_from_the_journal(lab: Lab) -> None:
     assert by_kind["moment_capture"].detail["story"] == "We moved the scheduler"
     assert by_kind["outcome_record"].detail["decision"] == "raised the TTL"
     assert by_kind["correct"].detail["text"] == "the session cache is wonderful again"
-    assert [by_kind[kind].detail["item"] for kind in ("pin", "dismiss", "correct")] == [kept] * 3
-    assert (by_kind["review"].agent, by_kind["review"].detail["fix"]) == ("sage", "Lower the TTL.")
+    assert [by_kind[kind].detail["item"] for kind in ("pin", "dismiss", "correct")] == [
+        kept
+    ] * 3
+    assert (by_kind["review"].agent, by_kind["review"].detail["fix"]) == (
+        "sage",
+        "Lower the TTL.",
+    )
     assert by_kind["gate"].detail["decision"] == "refuse"
-    assert (by_kind["graduation"].detail["label"], by_kind["graduation"].detail["days"]) == ("ttl", 7)
-    assert {each.detail["label"] for each in found if each.kind == "prune"} >= {"ttl", "scheduler"}
+    assert (
+        by_kind["graduation"].detail["label"],
+        by_kind["graduation"].detail["days"],
+    ) == ("ttl", 7)
+    assert {each.detail["label"] for each in found if each.kind == "prune"} >= {
+        "ttl",
+        "scheduler",
+    }
     assert by_kind["erasure"].detail["events"] == 1
     assert by_kind["salvage"].detail["lost"] == "2, 4–6"
     assert by_kind["tier_change"].at == "2026-03-01T09:00:00.000000Z"
@@ -109,24 +193,50 @@ def test_what_was_pruned_starts_anew(lab: Lab) -> None:
     lab.journal.append([felt("cache", 0.9)])
     lab.theorex.scan()
     gone = {"concepts": {"main": [{"concept_id": concept_id("cache"), "count": 1}]}}
-    lab.journal.append([new_event("prune", gone, agent="theorex", at=NOW), felt("cache", -0.1)])
+    lab.journal.append(
+        [new_event("prune", gone, agent="theorex", at=NOW), felt("cache", -0.1)]
+    )
     lab.theorex.scan()
     changes = audit(lab.home, kinds=["tier_change"])
-    assert told(changes, "from", "to") == [("main", "tier_change", "NEUTRAL", "ACTIVE")] * 2
+    assert (
+        told(changes, "from", "to")
+        == [("main", "tier_change", "NEUTRAL", "ACTIVE")] * 2
+    )
 
 
 def test_imported_numbers_are_where_the_running_ones_go_on(lab: Lab) -> None:
     stated = {
-        "concepts": [[concept_id("cache"), "cache", "Cache", 5]], "sentiment_sum": 2.0, "tier": "MILD", "type": "decision",
-        "source": "import", "fix_count": 0, "first_seen": NOW, "last_seen": NOW, "source_weight": 0.7, "decayed": [1.0] * 6,
-    }  # fmt: skip
-    lab.journal.append([new_event("imported", stated, agent="main", at=NOW), felt("cache", -1.0), felt("cache", -1.5)])
+        "concepts": [[concept_id("cache"), "cache", "Cache", 5]],
+        "sentiment_sum": 2.0,
+        "tier": "MILD",
+        "type": "decision",
+        "source": "import",
+        "fix_count": 0,
+        "first_seen": NOW,
+        "last_seen": NOW,
+        "source_weight": 0.7,
+        "decayed": [1.0] * 6,
+    }
+    lab.journal.append(
+        [
+            new_event("imported", stated, agent="main", at=NOW),
+            felt("cache", -1.0),
+            felt("cache", -1.5),
+        ]
+    )
     lab.theorex.scan()
-    assert told(audit(lab.home, kinds=["tier_change"]), "from", "to") == [("main", "tier_change", "MILD", "ACTIVE")]
+    assert told(audit(lab.home, kinds=["tier_change"]), "from", "to") == [
+        ("main", "tier_change", "MILD", "ACTIVE")
+    ]
 
 
 def test_tier_changes_say_from_where(lab: Lab) -> None:
-    lab.journal.append([observation("t", labels=["cache"]), observation("t", labels=["db"], agent="sage")])
+    lab.journal.append(
+        [
+            observation("t", labels=["cache"]),
+            observation("t", labels=["db"], agent="sage"),
+        ]
+    )
     for days in (0, 12, 20):
         lab.clock.advance(days=days)  # type: ignore[attr-defined]
         lab.theorex.scan(agents=["main"])
@@ -147,36 +257,60 @@ def test_since_kind_and_limit(lab: Lab) -> None:
         lab.agent("main").write(f"story {day}", observation_type="moment")
         lab.clock.advance(days=1)  # type: ignore[attr-defined]
     assert len(audit(lab.home)) == 6
-    assert [each.kind for each in audit(lab.home, since=NOW + 2 * DAY)] == ["outcome_record", "moment_capture"]
-    assert told(audit(lab.home, kinds=["moment_capture"], limit=1), "story") == [("main", "moment_capture", "story 2")]
+    assert [each.kind for each in audit(lab.home, since=NOW + 2 * DAY)] == [
+        "outcome_record",
+        "moment_capture",
+    ]
+    assert told(audit(lab.home, kinds=["moment_capture"], limit=1), "story") == [
+        ("main", "moment_capture", "story 2")
+    ]
     assert audit(lab.home, limit=0) == []
     assert audit(lab.home, kinds=[]) == []
 
 
 def stated(label: str, count: int, sentiment_sum: float, tier: str) -> Event:
     body = {
-        "concepts": [[concept_id(label), label, label.title(), count]], "sentiment_sum": sentiment_sum, "tier": tier,
-        "type": "decision", "source": "import", "fix_count": 0, "first_seen": NOW, "last_seen": NOW, "source_weight": 0.7,
+        "concepts": [[concept_id(label), label, label.title(), count]],
+        "sentiment_sum": sentiment_sum,
+        "tier": tier,
+        "type": "decision",
+        "source": "import",
+        "fix_count": 0,
+        "first_seen": NOW,
+        "last_seen": NOW,
+        "source_weight": 0.7,
         "decayed": [1.0] * 6,
-    }  # fmt: skip
+    }
     return new_event("imported", body, agent="main", at=NOW)
 
 
 LABELS = ["cache", "db", "queue"]
 STEPS = st.one_of(
     st.tuples(
-        st.just("felt"), st.sampled_from(LABELS), st.sampled_from([-0.5, -0.25, 0.0, 0.0, 0.0, 0.25, 0.5]),
+        st.just("felt"),
+        st.sampled_from(LABELS),
+        st.sampled_from([-0.5, -0.25, 0.0, 0.0, 0.0, 0.25, 0.5]),
         st.sampled_from(["main", "sage"]),
     ),
-    st.tuples(st.just("imported"), st.sampled_from(LABELS), st.integers(1, 9), st.sampled_from([-1.0, 0.0, 1.0])),
-    st.tuples(st.sampled_from(["scan", "scan", "prune", "erase", "moment", "outcome"]), st.floats(0, 25)),
-)  # fmt: skip
+    st.tuples(
+        st.just("imported"),
+        st.sampled_from(LABELS),
+        st.integers(1, 9),
+        st.sampled_from([-1.0, 0.0, 1.0]),
+    ),
+    st.tuples(
+        st.sampled_from(["scan", "scan", "prune", "erase", "moment", "outcome"]),
+        st.floats(0, 25),
+    ),
+)
 
 
 def lived(lab: Lab, step: tuple[Any, ...]) -> None:
     match step:
         case ("felt", label, sentiment, agent):
-            lab.journal.append([felt(label, sentiment, agent=agent)._replace(at=lab.clock.now())])
+            lab.journal.append(
+                [felt(label, sentiment, agent=agent)._replace(at=lab.clock.now())]
+            )
         case ("imported", label, count, total):
             lab.journal.append([stated(label, count, total, "MILD")])
         case (what, days):
@@ -189,14 +323,20 @@ def lived(lab: Lab, step: tuple[Any, ...]) -> None:
                 lab.agent("main").write("the cache", observation_type="moment")
             elif what == "outcome":
                 lab.outcomes.record("main", "d", "r", success=True)
-            elif ids := [event.id for event in lab.journal.tail(0, kinds=["observation"])][:1]:
+            elif ids := [
+                event.id for event in lab.journal.tail(0, kinds=["observation"])
+            ][:1]:
                 lab.erase(ids=ids)
 
 
 @given(
-    steps=st.lists(STEPS, max_size=25), limit=st.integers(1, 8), days=st.one_of(st.none(), st.integers(0, 100)),
-    kinds=st.one_of(st.none(), st.lists(st.sampled_from(KINDS), min_size=1, max_size=2)),
-)  # fmt: skip
+    steps=st.lists(STEPS, max_size=25),
+    limit=st.integers(1, 8),
+    days=st.one_of(st.none(), st.integers(0, 100)),
+    kinds=st.one_of(
+        st.none(), st.lists(st.sampled_from(KINDS), min_size=1, max_size=2)
+    ),
+)
 @settings(deadline=None, max_examples=60)
 def test_the_latest_entries_are_those_of_a_whole_reading(
     steps: list[Any], limit: int, days: int | None, kinds: list[str] | None
@@ -208,28 +348,43 @@ def test_the_latest_entries_are_those_of_a_whole_reading(
         take, since = reading(), 0 if since is None else since
         found = [
             (to_iso(event.at), *told)
-            for event in lab.journal.tail(0, kinds=["observation", "graduated", "imported", "scan", "prune"])
+            for event in lab.journal.tail(
+                0, kinds=["observation", "graduated", "imported", "scan", "prune"]
+            )
             for told in take(event)
             if event.at >= since and told[0] in (kinds or KINDS)
         ]
         of_design = [kind for kind in kinds or KINDS if kind in READ_FROM]
         told_of = audit(lab.home, since=since, kinds=of_design)
-        shown = [(each.at, each.kind, each.agent, _unnamed(each.detail)) for each in told_of]
-        assert shown == [(at, kind, agent, _unnamed(detail)) for at, kind, agent, detail in found]
+        shown = [
+            (each.at, each.kind, each.agent, _unnamed(each.detail)) for each in told_of
+        ]
+        assert shown == [
+            (at, kind, agent, _unnamed(detail)) for at, kind, agent, detail in found
+        ]
         expected = audit(lab.home, since=since, kinds=kinds)[-limit:]
         assert audit(lab.home, since=since, kinds=kinds, limit=limit) == expected
 
 
 def _unnamed(detail: Mapping[str, Any]) -> dict[str, Any]:
-    """The detail without the label, which the axon may know although what named the concept was erased."""
-    return {name: value for name, value in detail.items() if name not in ("label", "event_id")}
+    """The detail without the label, which the axon may know although what named the
+    concept was erased.
+    """
+    return {
+        name: value
+        for name, value in detail.items()
+        if name not in ("label", "event_id")
+    }
 
 
 def test_the_latest_entries_are_told_and_kinds_of_which_there_are_none_read_nothing(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for number in range(6):
-        batch = [felt(f"c{n % 300}", (-1.0) ** number * (0.5 if not number else n % 2)) for n in range(1_000)]
+        batch = [
+            felt(f"c{n % 300}", (-1.0) ** number * (0.5 if not number else n % 2))
+            for n in range(1_000)
+        ]
         lab.journal.append([event._replace(at=lab.clock.now()) for event in batch])
         lab.theorex.scan()
         lab.clock.advance(days=6)  # type: ignore[attr-defined]
@@ -249,7 +404,8 @@ def test_the_latest_entries_are_told_and_kinds_of_which_there_are_none_read_noth
         whole = [
             each
             for each in expected
-            if each.kind in options.get("kinds", KINDS) and (not options.get("since") or each.at > "2026-03-31")
+            if each.kind in options.get("kinds", KINDS)
+            and (not options.get("since") or each.at > "2026-03-31")
         ]
         assert audit(lab.home, limit=20, **options) == whole[-20:]  # type: ignore[arg-type]
     read.clear()
@@ -261,11 +417,18 @@ def drifted(lab: Lab, agent: str = "main") -> Drift:
     return drift(lab.home, agent=agent)
 
 
-def anchored(lab: Lab, labels: list[str], *, days_ago: float = 0, agent: str = "main") -> None:
+def anchored(
+    lab: Lab, labels: list[str], *, days_ago: float = 0, agent: str = "main"
+) -> None:
     at = NOW - round(days_ago * DAY)
     # One text a concept, so that no link keeps another up.
     lab.journal.append(
-        [observation("t", labels=[each], observation_type="moment", at=at, agent=agent) for each in labels]
+        [
+            observation(
+                "t", labels=[each], observation_type="moment", at=at, agent=agent
+            )
+            for each in labels
+        ]
     )
 
 
@@ -277,9 +440,16 @@ def test_without_anchors_nothing_drifts(lab: Lab) -> None:
 
 @pytest.mark.parametrize(
     ("active", "faded_lately", "faded_long_ago", "state"),
-    [(3, 0, 0, "stable"), (7, 3, 0, "recovering"), (7, 0, 3, "stable"), (6, 4, 0, "stable"), (1, 1, 0, "stable"),
-     (4, 6, 0, "drifting"), (0, 0, 2, "drifting")],
-)  # fmt: skip
+    [
+        (3, 0, 0, "stable"),
+        (7, 3, 0, "recovering"),
+        (7, 0, 3, "stable"),
+        (6, 4, 0, "stable"),
+        (1, 1, 0, "stable"),
+        (4, 6, 0, "drifting"),
+        (0, 0, 2, "drifting"),
+    ],
+)
 def test_the_state_follows_from_what_is_left(
     lab: Lab, active: int, faded_lately: int, faded_long_ago: int, state: str
 ) -> None:
@@ -290,14 +460,20 @@ def test_the_state_follows_from_what_is_left(
     anchored(lab, [f"o{n}" for n in range(faded_long_ago)], days_ago=20)
     found = drifted(lab)
     total = active + faded_lately + faded_long_ago
-    assert (found.anchors, found.active, found.coverage) == (total, active, pytest.approx(active / total))
+    assert (found.anchors, found.active, found.coverage) == (
+        total,
+        active,
+        pytest.approx(active / total),
+    )
     assert found.left == [f"l{n}" for n in range(faded_lately)]
     assert found.state == state
     lab.theorex.scan()
     assert drifted(lab) == found, "a scan writes down what was so already"
 
 
-def test_a_growing_memory_does_not_drift_and_an_anchor_heard_again_is_back(lab: Lab) -> None:
+def test_a_growing_memory_does_not_drift_and_an_anchor_heard_again_is_back(
+    lab: Lab,
+) -> None:
     anchored(lab, ["cache", "db"], days_ago=11)
     lab.journal.append([observation("t", labels=[f"new {n}"]) for n in range(50)])
     assert (drifted(lab).state, drifted(lab).left) == ("drifting", ["cache", "db"])
@@ -305,7 +481,10 @@ def test_a_growing_memory_does_not_drift_and_an_anchor_heard_again_is_back(lab: 
     assert drifted(lab) == Drift("main", 1.0, "stable", 2, 2, [])
     lab.clock.advance(days=100)  # type: ignore[attr-defined]
     lab.theorex.prune()
-    assert (drifted(lab).coverage, drifted(lab).anchors) == (0.0, 2), "what was pruned is an anchor still"
+    assert (drifted(lab).coverage, drifted(lab).anchors) == (
+        0.0,
+        2,
+    ), "what was pruned is an anchor still"
     lab.agent("main").write("the cache is back")
     assert drifted(lab).coverage == 0.5
 
@@ -317,8 +496,12 @@ def test_an_erased_moment_is_no_moment(lab: Lab) -> None:
     assert drifted(lab).anchors == 0
 
 
-def checked(lab: Lab, context_pct: float, session: str = "s1", agent: str = "main") -> Checked:
-    return check_context(lab.home, session=session, context_pct=context_pct, agent=agent)
+def checked(
+    lab: Lab, context_pct: float, session: str = "s1", agent: str = "main"
+) -> Checked:
+    return check_context(
+        lab.home, session=session, context_pct=context_pct, agent=agent
+    )
 
 
 def used(lab: Lab, text: str, *, session: str = "s1", tool: str = "Bash") -> Event:
@@ -329,13 +512,19 @@ def used(lab: Lab, text: str, *, session: str = "s1", tool: str = "Bash") -> Eve
 
 
 def asked(lab: Lab, text: str) -> Event:
-    event = new_event("prompt", {"text": text, "source": "user"}, agent="main", session="s1", at=NOW)
+    event = new_event(
+        "prompt", {"text": text, "source": "user"}, agent="main", session="s1", at=NOW
+    )
     lab.journal.append([event])
     return event
 
 
 def summaries(lab: Lab) -> list[Event]:
-    return [event for event in lab.journal.tail(0, kinds=["observation"]) if event.body["type"] == "summary"]
+    return [
+        event
+        for event in lab.journal.tail(0, kinds=["observation"])
+        if event.body["type"] == "summary"
+    ]
 
 
 def test_the_monitor_fires_at_the_alert_and_then_every_twenty_calls(lab: Lab) -> None:
@@ -346,9 +535,15 @@ def test_the_monitor_fires_at_the_alert_and_then_every_twenty_calls(lab: Lab) ->
     found = [checked(lab, 90) for _ in range(19)]
     assert [each.calls for each in found] == [*range(1, 20)]
     assert not any(each.fired for each in found)
-    assert checked(lab, 10).fired is False, "twenty calls have passed, but there is room again"
+    assert checked(lab, 10).fired is False, (
+        "twenty calls have passed, but there is room again"
+    )
     again = checked(lab, 60)
-    assert (again.fired, again.calls, again.written) == (True, 21, None), "nothing happened since, nothing is summed up"
+    assert (again.fired, again.calls, again.written) == (
+        True,
+        21,
+        None,
+    ), "nothing happened since, nothing is summed up"
     assert checked(lab, 60).calls == 1
     assert checked(lab, 60, session="s2").fired
     assert checked(lab, 60, agent="sage").fired
@@ -366,7 +561,9 @@ def test_recorded_tool_calls_count_too(lab: Lab) -> None:
     assert (again.fired, again.calls) == (True, 20)
     assert len(summaries(lab)) == 2
     assert "parser rule" in summaries(lab)[1].body["text"]
-    assert "session cache" not in summaries(lab)[1].body["text"], "each summary begins where the last one ended"
+    assert "session cache" not in summaries(lab)[1].body["text"], (
+        "each summary begins where the last one ended"
+    )
 
 
 def test_the_summary_is_of_the_session_and_the_only_thing_written(lab: Lab) -> None:
@@ -380,13 +577,19 @@ def test_the_summary_is_of_the_session_and_the_only_thing_written(lab: Lab) -> N
     done = checked(lab, 62.5)
     (summary,) = summaries(lab)
     assert done.written == summary.id
-    assert [event.kind for event in lab.journal.tail(before)] == ["observation", "context_checked"]
-    assert summary.body["text"] == (
-        "Session s1 filled 62.5 % of its context in 2 tool calls; tools: Bash 1, Edit 1; about: session cache; "
-        "asked last: why is the session cache stale?"
+    assert [event.kind for event in lab.journal.tail(before)] == [
+        "observation",
+        "context_checked",
+    ]
+    assert (
+        summary.body["text"]
+        == "Session s1 filled 62.5 % of its context in 2 tool calls; tools: Bash 1,"
+        " Edit 1; about: session cache; asked last: why is the session cache stale?"
     )
     assert (summary.body["source"], summary.session) == ("tool", "s1")
-    assert [concept[1] for concept in summary.body["concepts"]] == ["session cache"], "its own words are no concepts"
+    assert [concept[1] for concept in summary.body["concepts"]] == ["session cache"], (
+        "its own words are no concepts"
+    )
     assert list(summary.lineage) == [event.id for event in events]
 
 

@@ -1,4 +1,6 @@
-"""The bench: every row runs end to end at a tiny size, and the table says what was measured; no figure is judged."""
+"""The bench: every row runs end to end at a tiny size, and the table says what was
+measured; no figure is judged.
+"""
 
 from __future__ import annotations
 
@@ -45,13 +47,25 @@ def _halves(ground: Ground) -> Iterator[Round]:
 
 
 def row_of(**more: Any) -> BenchRow:
-    return BenchRow(**({"name": "halves", "about": "half of it", "peer": "all of it", "prepare": _halves} | more))
+    return BenchRow(
+        **(
+            {
+                "name": "halves",
+                "about": "half of it",
+                "peer": "all of it",
+                "prepare": _halves,
+            }
+            | more
+        )
+    )
 
 
 @pytest.fixture
 def halves(monkeypatch: pytest.MonkeyPatch) -> None:
     """A table of one row that measures nothing."""
-    monkeypatch.setattr(table, "rows", lambda: {"halves": row_of(at_most=0.3, target_from=1)})
+    monkeypatch.setattr(
+        table, "rows", lambda: {"halves": row_of(at_most=0.3, target_from=1)}
+    )
     for variable in command._THREADS:
         monkeypatch.setenv(variable, "1")
 
@@ -75,14 +89,22 @@ def test_a_peer_that_is_not_installed_skips_the_row() -> None:
 
 def test_an_unknown_row_is_refused_with_those_there_are(bench: Bench) -> None:
     ended = bench("scam", "--json")
-    assert (ended.code, "got the row 'scam'; allowed are" in ended.json["error"]) == (1, True)
+    assert (ended.code, "got the row 'scam'; allowed are" in ended.json["error"]) == (
+        1,
+        True,
+    )
     with pytest.raises(InvalidInput, match="hybrid"):
         table.chosen(["scam"])
 
 
-def test_the_table_shows_median_range_target_and_machine(halves: None, bench: Bench) -> None:
+def test_the_table_shows_median_range_target_and_machine(
+    halves: None, bench: Bench
+) -> None:
     ended = bench("--rounds", "2")
-    assert "| halves | half of it | all of it | 0.375 [0.250–0.500] | ≤ 0.3 **missed** |" in ended.out
+    assert (
+        "| halves | half of it | all of it | 0.375 [0.250–0.500] | ≤ 0.3 **missed** |"
+        in ended.out
+    )
     assert f"Python {sys.version.split()[0]}" in ended.out
 
 
@@ -107,13 +129,22 @@ def test_no_figure_of_a_line_is_typed_by_hand() -> None:
     assert re.findall(r"\d[\d.,]*", str(line)) == ["45.6", "0.123", "7,890", "2"]
     assert not re.search(r"\d", table.HEAD)
     for row in ROWS.values():
-        assert not re.search(r"\d\.\d|\b\d+ ?(×|%|ms|µs)", f"{row.about} {row.peer}"), row.name
+        assert not re.search(r"\d\.\d|\b\d+ ?(×|%|ms|µs)", f"{row.about} {row.peer}"), (
+            row.name
+        )
 
 
 def test_the_command_imports_no_peer() -> None:
     """Listing, and collecting doctests, load none of what may not be installed."""
-    modules = sorted({name.split(".")[0] for row in ROWS.values() for name in row.needs})
-    code = "from theorex_lab.experiments.bench import table; table.rows(); import sys; print(*sys.modules)"
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    modules = sorted(
+        {name.split(".")[0] for row in ROWS.values() for name in row.needs}
+    )
+    code = (
+        "from theorex_lab.experiments.bench import table; table.rows(); import sys;"
+        " print(*sys.modules)"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    ).stdout
     assert modules
     assert not set(modules) & set(loaded.split())

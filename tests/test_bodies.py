@@ -1,4 +1,6 @@
-"""Bodies that are not what their kinds say: refused at every door, and set aside where an older release let them in."""
+"""Bodies that are not what their kinds say: refused at every door, and set aside where
+an older release let them in.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,14 @@ from theorex_lab.designs import installed
 from theorex_lab.designs.theorex import KINDS as THEOREX_KINDS
 from theorex_lab.evolution.audit import audit
 from theorex_lab.ids import derived_event_id
-from theorex_lab.journal.event import FIELDS, VERSIONS, Event, body_problem, new_event, readable
+from theorex_lab.journal.event import (
+    FIELDS,
+    VERSIONS,
+    Event,
+    body_problem,
+    new_event,
+    readable,
+)
 from theorex_lab.journal.kinds import PROJECT, SOURCE
 from theorex_lab.journal.sqlite.store import INSERT, checksum
 from theorex_lab.memory.decay import COUNT_HALF_LIVES_DAYS, Tier
@@ -26,8 +35,26 @@ from theorex_lab.memory.observation import TRUST
 from theorex_lab.project import check_project
 
 # A whole body of each kind, as real operations wrote them.
-BODIES: dict[str, dict[str, Any]] = json.loads((Path(__file__).parent / "golden" / "bodies.json").read_text())
-WRONG = (None, "text", 7, -1, 2**70, 0.5, float("inf"), True, [], [3], ["a"], {}, {"a": []}, [[]], [{}])
+BODIES: dict[str, dict[str, Any]] = json.loads(
+    (Path(__file__).parent / "golden" / "bodies.json").read_text()
+)
+WRONG = (
+    None,
+    "text",
+    7,
+    -1,
+    2**70,
+    0.5,
+    float("inf"),
+    True,
+    [],
+    [3],
+    ["a"],
+    {},
+    {"a": []},
+    [[]],
+    [{}],
+)
 DROPPED = object()
 
 
@@ -43,7 +70,9 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from places(inner, (*path, number))
 
 
-def changed(body: dict[str, Any], path: tuple[Any, ...], value: object) -> dict[str, Any]:
+def changed(
+    body: dict[str, Any], path: tuple[Any, ...], value: object
+) -> dict[str, Any]:
     """A copy of a body with another value at a place, or without one."""
     copy: dict[str, Any] = json.loads(json.dumps(body))
     holder: Any = copy
@@ -110,7 +139,11 @@ def test_the_declarations_say_what_other_modules_say() -> None:
     tiers = THEOREX_KINDS["scan"].fields["tiers"][str]
     assert tiers.test({name: [7] for name in Tier.__members__})
     assert not tiers.test({"WARM": [7]})
-    assert THEOREX_KINDS["imported"].fields["decayed"].test([0.0] * len(COUNT_HALF_LIVES_DAYS))
+    assert (
+        THEOREX_KINDS["imported"]
+        .fields["decayed"]
+        .test([0.0] * len(COUNT_HALF_LIVES_DAYS))
+    )
     for name in ("", "shop-0a1b", "a" * 64, "a" * 65, "a/b", "..", "a b", "ä"):
         try:
             allowed = check_project(name) == name
@@ -120,14 +153,26 @@ def test_the_declarations_say_what_other_modules_say() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted(BODIES))
-def test_a_body_without_a_needed_field_is_refused_with_what_is_allowed(lab: Lab, kind: str) -> None:
-    needed = [name for name in FIELDS[kind] if isinstance(name, str) and not name.endswith("?")]
+def test_a_body_without_a_needed_field_is_refused_with_what_is_allowed(
+    lab: Lab, kind: str
+) -> None:
+    needed = [
+        name
+        for name in FIELDS[kind]
+        if isinstance(name, str) and not name.endswith("?")
+    ]
     for name in needed:
         body = changed(BODIES[kind], (name,), DROPPED)
         event = new_event(kind, body, agent="main", at=NOW)
-        with pytest.raises(InvalidInput, match=rf"kind '{kind}' in which the field '{name}' is missing; allowed is"):
+        with pytest.raises(
+            InvalidInput,
+            match=rf"kind '{kind}' in which the field '{name}' is missing; allowed is",
+        ):
             lab.journal.append([event])
-        with pytest.raises(InvalidInput, match="is missing"), lab.journal.exclusive() as append:
+        with (
+            pytest.raises(InvalidInput, match="is missing"),
+            lab.journal.exclusive() as append,
+        ):
             append(event)
     assert lab.journal.last_seq() == 0
 
@@ -140,7 +185,9 @@ def test_whatever_append_takes_every_read_can_bear(tmp_path: Path) -> None:
         for kind in sorted(BODIES):
             for body in mutations(kind):
                 try:
-                    lab.journal.append([new_event(kind, body, agent="main", at=NOW, session="s")])
+                    lab.journal.append(
+                        [new_event(kind, body, agent="main", at=NOW, session="s")]
+                    )
                     taken += 1
                 except InvalidInput:
                     continue
@@ -164,7 +211,9 @@ def bad_bodies() -> Iterator[tuple[str, object]]:
         yield kind, {"v": 0}
 
 
-def test_what_an_older_release_let_in_is_set_aside_and_told(lab: Lab, tmp_path: Path) -> None:
+def test_what_an_older_release_let_in_is_set_aside_and_told(
+    lab: Lab, tmp_path: Path
+) -> None:
     lab.agent("main").write("The TTL prevents cache stampedes")
     bad = list(bad_bodies())
     ids = [derived_event_id("bad", number) for number in range(len(bad))]
@@ -177,7 +226,9 @@ def test_what_an_older_release_let_in_is_set_aside_and_told(lab: Lab, tmp_path: 
     assert [event.kind for event in told] == [kind for kind, _ in bad]
     assert all(event.why and event.do == f"theorex erase {event.id}" for event in told)
     assert list(lab.journal.tail(0, kinds=["pinned", "fact", "acted"])) == []
-    assert [event.set_aside != "" for event in lab.journal.read(ids=ids, erased=True)] == [True] * len(ids)
+    assert [
+        event.set_aside != "" for event in lab.journal.read(ids=ids, erased=True)
+    ] == [True] * len(ids)
     assert lab.journal.read(ids=ids) == []
     report = lab.verify()
     assert not report.ok
@@ -197,11 +248,16 @@ def with_bad(lab: Lab) -> str:
     return derived_event_id("bad")
 
 
-def test_commands_name_what_is_set_aside_until_it_is_erased(lab: Lab, with_bad: str, run: Run, tmp_path: Path) -> None:
+def test_commands_name_what_is_set_aside_until_it_is_erased(
+    lab: Lab, with_bad: str, run: Run, tmp_path: Path
+) -> None:
     told = {
-        "seq": 2, "id": with_bad, "kind": "pinned",
-        "why": "the field 'item' is missing; allowed is a text that is not empty", "do": f"theorex erase {with_bad}",
-    }  # fmt: skip
+        "seq": 2,
+        "id": with_bad,
+        "kind": "pinned",
+        "why": "the field 'item' is missing; allowed is a text that is not empty",
+        "do": f"theorex erase {with_bad}",
+    }
     for command in (("status",), ("verify",), ("home", "salvage")):
         assert run(*command, "--json").json["bad_events"] == [told], command
     assert run("backup", str(tmp_path / "b.db"), "--json").json["bad_events"] == 1
@@ -213,8 +269,12 @@ def test_commands_name_what_is_set_aside_until_it_is_erased(lab: Lab, with_bad: 
     assert run("status", "--json").json["bad_events"] == []
 
 
-def test_an_event_of_a_later_kind_may_rest_on_one_that_was_set_aside(lab: Lab, with_bad: str) -> None:
-    event = new_event("prompt", {**BODIES["prompt"], "v": 2}, agent="main", at=NOW, lineage=[with_bad])
+def test_an_event_of_a_later_kind_may_rest_on_one_that_was_set_aside(
+    lab: Lab, with_bad: str
+) -> None:
+    event = new_event(
+        "prompt", {**BODIES["prompt"], "v": 2}, agent="main", at=NOW, lineage=[with_bad]
+    )
     lab.journal.append([event])
     use(lab)
     assert lab.erase(ids=[with_bad]) == [with_bad, event.id]
@@ -230,11 +290,17 @@ def test_old_bodies_that_no_upcaster_can_read_are_set_aside() -> None:
 def test_a_kind_without_declared_fields_takes_objects_alone_and_a_fold_leaves_out_what_it_raises_on(
     tmp_path: Path, forgets_kinds: None
 ) -> None:
-    with Lab(tmp_path / "home", clock=FixedClock(NOW), designs=(*installed(), NOTES)) as lab:
+    with Lab(
+        tmp_path / "home", clock=FixedClock(NOW), designs=(*installed(), NOTES)
+    ) as lab:
         notes = lab.design("notes")
         notes.write("cache", "It has a TTL of a day.")
-        lab.journal.append([new_event("note_slept", {"what": "?"}, agent="main", at=NOW)])
-        with pytest.raises(InvalidInput, match="the body is \\[\\]; allowed is an object"):
+        lab.journal.append(
+            [new_event("note_slept", {"what": "?"}, agent="main", at=NOW)]
+        )
+        with pytest.raises(
+            InvalidInput, match="the body is \\[\\]; allowed is an object"
+        ):
             lab.journal.append([Event(0, "e", NOW, "main", "", "note_slept", (), [])])  # type: ignore[arg-type]
         notes.write("lamp", "It is green.")
         assert {hit.kind for hit in lab.search("TTL day")} == {"note"}
@@ -246,14 +312,18 @@ def test_a_kind_without_declared_fields_takes_objects_alone_and_a_fold_leaves_ou
         assert report.bad_events == [bad]
         assert all(columns == [] for columns in report.views.values())
         lab.views.snapshot(lab.views.get(lab.home.item_view))
-    with Lab(tmp_path / "home", clock=FixedClock(NOW), designs=(*installed(), NOTES)) as lab:
+    with Lab(
+        tmp_path / "home", clock=FixedClock(NOW), designs=(*installed(), NOTES)
+    ) as lab:
         assert lab.bad_events() == [bad], "a snapshot keeps what its fold left out"
         lab.erase(ids=[bad.id])
         assert lab.bad_events() == []
         assert lab.verify().ok
 
 
-@pytest.mark.parametrize("text", ['{"v":2,"text":"\\ud800","source":"user"}', "[" * 5_000 + "]" * 5_000])
+@pytest.mark.parametrize(
+    "text", ['{"v":2,"text":"\\ud800","source":"user"}', "[" * 5_000 + "]" * 5_000]
+)
 def test_a_body_that_cannot_be_written_again_is_set_aside(lab: Lab, text: str) -> None:
     fields = ("odd", NOW, "main", "s", "prompt", "[]", text)
     with lab.journal.writing() as connection:  # type: ignore[attr-defined]
@@ -264,16 +334,29 @@ def test_a_body_that_cannot_be_written_again_is_set_aside(lab: Lab, text: str) -
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=5,
 )
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(data=st.data())
-def test_any_value_at_any_place_is_refused_or_readable(lab: Lab, data: st.DataObject) -> None:
+def test_any_value_at_any_place_is_refused_or_readable(
+    lab: Lab, data: st.DataObject
+) -> None:
     kind = data.draw(st.sampled_from(sorted(BODIES)))
-    path = data.draw(st.sampled_from([path for path in places(BODIES[kind]) if path != ("v",)] or [("more",)]))
+    path = data.draw(
+        st.sampled_from(
+            [path for path in places(BODIES[kind]) if path != ("v",)] or [("more",)]
+        )
+    )
     event = new_event(kind, BODIES[kind], agent="main", at=NOW)
     value = data.draw(json_values)
     try:

@@ -1,4 +1,6 @@
-"""The notebooks in a real browser: they run in JupyterLab, and the sliders work there, by keyboard."""
+"""The notebooks in a real browser: they run in JupyterLab, and the sliders work there,
+by keyboard.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,15 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 FLAGS = [
-    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
-    "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
-]  # fmt: skip
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+]
 
 # Tests of one group share a process, and so the servers.
 pytestmark = pytest.mark.xdist_group("browser")
@@ -59,7 +67,9 @@ def _free_port() -> int:
 
 
 SETTINGS: dict[str, dict[str, Any]] = {
-    "notebook-extension/tracker": {"windowingMode": "none"},  # every cell is in the page, in view or not
+    "notebook-extension/tracker": {
+        "windowingMode": "none"
+    },  # every cell is in the page, in view or not
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
 }
 
@@ -70,27 +80,54 @@ def _environment(home: Path) -> dict[str, str]:
         file = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
         file.parent.mkdir(parents=True)
         file.write_text(json.dumps(values))
-    folders = {f"JUPYTER_{name}_DIR": str(home / name.lower()) for name in ("CONFIG", "DATA", "RUNTIME")}
-    more = {"JUPYTERLAB_SETTINGS_DIR": str(home / "settings"), "IPYTHONDIR": str(home / "ipython")}
-    # The memory of who runs the tests stays out too; that a set of data has a licence is no error of a notebook.
-    more |= {"THEOREX_HOME": str(home / "memory"), "PYTHONWARNINGS": "ignore:locomo,ignore:precisionmembench"}
+    folders = {
+        f"JUPYTER_{name}_DIR": str(home / name.lower())
+        for name in ("CONFIG", "DATA", "RUNTIME")
+    }
+    more = {
+        "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+        "IPYTHONDIR": str(home / "ipython"),
+    }
+    # The memory of who runs the tests stays out too; that a set of data has a licence
+    # is no error of a notebook.
+    more |= {
+        "THEOREX_HOME": str(home / "memory"),
+        "PYTHONWARNINGS": "ignore:locomo,ignore:precisionmembench",
+    }
     return {**os.environ, **folders, **more}
 
 
 @contextmanager
 def served(home: Path, *options: str) -> Iterator[str]:
-    """The address that `theorex lab` prints, with its token, while it runs on copies of the notebooks."""
-    command = [sys.executable, "-m", "theorex_lab", "lab", "--no-browser", "--port", str(_free_port())]
+    """The address that `theorex lab` prints, with its token, while it runs on copies of
+    the notebooks.
+    """
+    command = [
+        sys.executable,
+        "-m",
+        "theorex_lab",
+        "lab",
+        "--no-browser",
+        "--port",
+        str(_free_port()),
+    ]
     command += ["--folder", str(home / "notebooks"), *options]
     log = home / "server.log"
     with log.open("wb") as output:
         server = subprocess.Popen(
-            command, env=_environment(home), cwd=home, stdin=subprocess.DEVNULL, stdout=output,
-            stderr=subprocess.STDOUT, start_new_session=True,
-        )  # fmt: skip
+            command,
+            env=_environment(home),
+            cwd=home,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
     try:
         found = _wait_for(
-            lambda: re.search(r"(http://localhost:\S+token=\w+)\s", log.read_text(errors="replace")),
+            lambda: re.search(
+                r"(http://localhost:\S+token=\w+)\s", log.read_text(errors="replace")
+            ),
             lambda: server.poll() is None,
         )
         assert found, log.read_text(errors="replace")
@@ -109,7 +146,9 @@ def _wait_for(found: Callable[[], Any], alive: Callable[[], bool]) -> Any:
 
 
 @pytest.fixture(scope="module")
-def jupyterlab(browser: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+def jupyterlab(
+    browser: Any, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[str, Path]]:
     home = tmp_path_factory.mktemp("jupyterlab")
     # In a container all runs as root, which JupyterLab wants to hear.
     with served(home, "--", "--allow-root", EXPOSED) as address:
@@ -131,8 +170,12 @@ def opened(browser: Any, picture: Path) -> Iterator[Any]:
 
 
 @contextmanager
-def notebook(browser: Any, jupyterlab: tuple[str, Path], name: str, picture: Path) -> Iterator[tuple[Any, Path]]:
-    """The page of a notebook in which every cell has run, and the file that it was saved to."""
+def notebook(
+    browser: Any, jupyterlab: tuple[str, Path], name: str, picture: Path
+) -> Iterator[tuple[Any, Path]]:
+    """The page of a notebook in which every cell has run, and the file that it was
+    saved to.
+    """
     file = jupyterlab[1] / name
     shutil.copy(NOTEBOOKS / name, file)
     with open_notebook(browser, jupyterlab, file, picture) as lab_page:
@@ -144,9 +187,15 @@ def notebook(browser: Any, jupyterlab: tuple[str, Path], name: str, picture: Pat
 
 @contextmanager
 def open_notebook(
-    browser: Any, jupyterlab: tuple[str, Path], file: Path, picture: Path, kind: type[LabPage] = LabPage
+    browser: Any,
+    jupyterlab: tuple[str, Path],
+    file: Path,
+    picture: Path,
+    kind: type[LabPage] = LabPage,
 ) -> Iterator[LabPage]:
-    """The page of a notebook in which nothing has run; its kernel ends with it. A failure tells what the kernel said."""
+    """The page of a notebook in which nothing has run; its kernel ends with it. A
+    failure tells what the kernel said.
+    """
     address = urlsplit(jupyterlab[0])
     server, token = f"http://{address.netloc}", parse_qs(address.query)["token"][0]
     # A workspace of its own, so that no other notebook is opened again beside it.
@@ -165,7 +214,11 @@ def open_notebook(
 
 
 def _end_kernels(server: str, token: str, name: str) -> None:
-    with httpx.Client(base_url=server, headers={"Authorization": f"token {token}"}, timeout=LONGEST_SECONDS) as client:
+    with httpx.Client(
+        base_url=server,
+        headers={"Authorization": f"token {token}"},
+        timeout=LONGEST_SECONDS,
+    ) as client:
         for session in client.get("/api/sessions").json():
             if session["path"] == name:
                 client.delete(f"/api/sessions/{session['id']}")
@@ -179,13 +232,21 @@ def _saved(file: Path) -> bool:
 
 
 def _closed_without_token(address: str, path: str) -> bool:
-    """Whether a path of the server answers 403, or leads to the page that asks for the token."""
+    """Whether a path of the server answers 403, or leads to the page that asks for the
+    token.
+    """
     answer = httpx.get(f"http://{urlsplit(address).netloc}{path}")
-    return answer.status_code == 403 or (answer.status_code == 302 and "login" in answer.headers["location"])
+    return answer.status_code == 403 or (
+        answer.status_code == 302 and "login" in answer.headers["location"]
+    )
 
 
 def _code(file: Path) -> list[Any]:
-    return [cell for cell in json.loads(file.read_text())["cells"] if cell["cell_type"] == "code"]
+    return [
+        cell
+        for cell in json.loads(file.read_text())["cells"]
+        if cell["cell_type"] == "code"
+    ]
 
 
 def _outputs(file: Path) -> list[Any]:
@@ -194,7 +255,9 @@ def _outputs(file: Path) -> list[Any]:
 
 def _no_error(outputs: list[Any]) -> None:
     assert [output for output in outputs if output["output_type"] == "error"] == []
-    assert [output["text"] for output in outputs if output.get("name") == "stderr"] == []
+    assert [
+        output["text"] for output in outputs if output.get("name") == "stderr"
+    ] == []
 
 
 def _picture(page: Any) -> bytes:
@@ -230,7 +293,11 @@ def _move_half_life(page: Any) -> None:
     def counts(text: str) -> list[str]:
         return re.findall(r"[A-Z]+ \d+", text)
 
-    until(page, lambda: counts(status.inner_text()) != counts(before), f"other counts than {before}")
+    until(
+        page,
+        lambda: counts(status.inner_text()) != counts(before),
+        f"other counts than {before}",
+    )
     assert float(re.findall(r"half-life ([\d.]+) days", status.inner_text())[0]) > 14
     until(page, lambda: _picture(page) not in (picture, b""), "another picture")
     assert page.locator(ERRORS).count() == 0
@@ -261,12 +328,20 @@ def test_a_notebook_is_run_once_and_only_when_its_kernel_is_there(
     browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
 ) -> None:
     file = jupyterlab[1] / "late.ipynb"
-    cells = [new_code_cell(code, id=name) for name, code in (("sum", "total = 17 * 23"), ("told", "print(total)"))]
+    cells = [
+        new_code_cell(code, id=name)
+        for name, code in (("sum", "total = 17 * 23"), ("told", "print(total)"))
+    ]
     nbformat.write(new_notebook(cells=cells, metadata={"kernelspec": KERNEL}), file)
-    with open_notebook(browser, jupyterlab, file, tmp_path / "late.png", LateKernel) as lab_page:
+    with open_notebook(
+        browser, jupyterlab, file, tmp_path / "late.png", LateKernel
+    ) as lab_page:
         until(lab_page.page, lambda: lab_page.held, "the wish for a kernel")
         lab_page.run_all()
-        assert [(cell["id"], cell["number"]) for cell in lab_page.state()["cells"]] == [("sum", 1), ("told", 2)]
+        assert [(cell["id"], cell["number"]) for cell in lab_page.state()["cells"]] == [
+            ("sum", 1),
+            ("told", 2),
+        ]
         ran, told = lab_page.evidence().splitlines()[1:3]
     answers = {"status busy", "execute_input 1", "execute_reply ok 1", "status idle"}
     assert ran.startswith("[1]: sum: sent; ")
@@ -279,7 +354,12 @@ def test_a_cell_that_fails_is_told_at_once_with_what_the_kernel_said(
     browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
 ) -> None:
     file = jupyterlab[1] / "fails.ipynb"
-    nbformat.write(new_notebook(cells=[new_code_cell("1 / 0", id="fails")], metadata={"kernelspec": KERNEL}), file)
+    nbformat.write(
+        new_notebook(
+            cells=[new_code_cell("1 / 0", id="fails")], metadata={"kernelspec": KERNEL}
+        ),
+        file,
+    )
     with (
         pytest.raises(AssertionError, match=r"^-+\nZeroDivisionError") as failed,
         open_notebook(browser, jupyterlab, file, tmp_path / "fails.png") as lab_page,
@@ -289,9 +369,13 @@ def test_a_cell_that_fails_is_told_at_once_with_what_the_kernel_said(
     assert (tmp_path / "fails.png").exists()
 
 
-def test_the_quickstart_runs_in_jupyterlab(browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path) -> None:
+def test_the_quickstart_runs_in_jupyterlab(
+    browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
+) -> None:
     assert _closed_without_token(jupyterlab[0], "/api/contents")
-    with notebook(browser, jupyterlab, "00_quickstart.ipynb", tmp_path / "quickstart.png") as (page, file):
+    with notebook(
+        browser, jupyterlab, "00_quickstart.ipynb", tmp_path / "quickstart.png"
+    ) as (page, file):
         assert page.locator(ERRORS).count() == 0
         outputs = _outputs(file)
         _no_error(outputs)
@@ -301,7 +385,9 @@ def test_the_quickstart_runs_in_jupyterlab(browser: Any, jupyterlab: tuple[str, 
 def test_the_sliders_of_the_tuning_notebook_move_by_keyboard(
     browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
 ) -> None:
-    with notebook(browser, jupyterlab, "01_decay_tuning.ipynb", tmp_path / "tuning.png") as (page, file):
+    with notebook(
+        browser, jupyterlab, "01_decay_tuning.ipynb", tmp_path / "tuning.png"
+    ) as (page, file):
         _no_error(_outputs(file))
         _move_half_life(page)
 
@@ -309,11 +395,15 @@ def test_the_sliders_of_the_tuning_notebook_move_by_keyboard(
 def test_the_choices_of_the_matrix_notebook_follow_its_sliders(
     browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
 ) -> None:
-    with notebook(browser, jupyterlab, "02_confidence_matrix.ipynb", tmp_path / "matrix.png") as (page, file):
+    with notebook(
+        browser, jupyterlab, "02_confidence_matrix.ipynb", tmp_path / "matrix.png"
+    ) as (page, file):
         _no_error(_outputs(file))
         choices = page.locator(STATUS)
         choices.scroll_into_view_if_needed()
-        assert choices.inner_text().endswith("general: smollm2-135m greedy. Flipped: nothing.")
+        assert choices.inner_text().endswith(
+            "general: smollm2-135m greedy. Flipped: nothing."
+        )
 
         def move(slider: int, arrow: str, times: int, then: str) -> None:
             """Move a slider of those in view by keyboard: line and picture follow."""
@@ -323,10 +413,18 @@ def test_the_choices_of_the_matrix_notebook_follow_its_sliders(
             for _ in range(times):
                 handle.press(arrow)
             until(page, lambda: then in choices.inner_text(), then)
-            until(page, lambda: _picture(page) not in (picture, b""), f"another picture after slider {slider}")
+            until(
+                page,
+                lambda: _picture(page) not in (picture, b""),
+                f"another picture after slider {slider}",
+            )
 
         move(0, "ArrowLeft", 8, "Flipped: general: smollm2-135m greedy → rules.")
-        assert page.locator(".widget-slider .widget-readout").first.inner_text() == "0.60"
-        move(1, "ArrowRight", 19, "code: heuristic")  # from five runs to one more than it has
+        assert (
+            page.locator(".widget-slider .widget-readout").first.inner_text() == "0.60"
+        )
+        move(
+            1, "ArrowRight", 19, "code: heuristic"
+        )  # from five runs to one more than it has
         move(1, "ArrowRight", 1, "math: heuristic")
         assert page.locator(ERRORS).count() == 0

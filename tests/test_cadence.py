@@ -1,4 +1,6 @@
-"""Snapshots are written when they are worth it: few bytes in all, and no process folds what another could have kept."""
+"""Snapshots are written when they are worth it: few bytes in all, and no process folds
+what another could have kept.
+"""
 
 from __future__ import annotations
 
@@ -38,11 +40,17 @@ def written(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
 
 
 def many(count: int, first: int = 0, days: int = 0) -> list[Event]:
-    """Observations of six words and three concepts, of which every third text brings a new one."""
+    """Observations of six words and three concepts, of which every third text brings a
+    new one.
+    """
     return [
         observation(
             f"text {number} tells of cache {number % 97} and queue {number % 53}",
-            labels=[f"concept {number // 3}", f"cache {number % 97}", f"queue {number % 53}"],
+            labels=[
+                f"concept {number // 3}",
+                f"cache {number % 97}",
+                f"queue {number % 53}",
+            ],
             at=NOW - days * DAY,
         )
         for number in range(first, first + count)
@@ -53,11 +61,18 @@ def many(count: int, first: int = 0, days: int = 0) -> list[Event]:
 def test_all_snapshots_together_take_less_than_three_times_the_journal(
     tmp_path: Path, written: list[tuple[str, int]], scans: bool
 ) -> None:
-    """Of a journal that grows while one short process after the other looks at every view, and none folds much again."""
+    """Of a journal that grows while one short process after the other looks at every
+    view, and none folds much again.
+    """
     batch, shares = 150, []
     for number in range(40):
         with opened(tmp_path, snapshotAfterEvents=100) as lab:
-            lab.journal.append([*many(batch, number * batch, days=40 - number), tool_event("make test", session="s")])
+            lab.journal.append(
+                [
+                    *many(batch, number * batch, days=40 - number),
+                    tool_event("make test", session="s"),
+                ]
+            )
             last = lab.journal.last_seq()
             for kind in VIEWS:
                 before = lab.views._from_snapshot(kind).seq
@@ -78,7 +93,9 @@ def test_processes_that_find_it_worth_at_once_write_one_snapshot(
 ) -> None:
     journal = SqliteJournal(tmp_path / "theorex.db")
     journal.append(many(300))
-    together = [Views(journal, tmp_path / "views", snapshot_after_events=250) for _ in range(4)]
+    together = [
+        Views(journal, tmp_path / "views", snapshot_after_events=250) for _ in range(4)
+    ]
     for views in together:
         views._open[Axon] = views._from_snapshot(Axon)
     for number, views in enumerate(together):

@@ -29,17 +29,23 @@ def opened(tmp_path: Path) -> Iterator[Callable[[], Lab]]:
         lab.close()
 
 
-def test_signals_with_secrets_are_advised_as_they_were_recorded(opened: Callable[[], Lab]) -> None:
+def test_signals_with_secrets_are_advised_as_they_were_recorded(
+    opened: Callable[[], Lab],
+) -> None:
     lab, signals = opened(), ["errsig:login with password=hunter2secret refused"]
     done = lab.causal.record_attempt(signals, {"id": "gene_login"})
     lab.causal.close(done.id, "success")
     advice = lab.causal.get_advice(signals, ["gene_login"])
     assert advice.signal_key == done.signal_key
-    assert advice.scores["gene_login"] > 2 / 3  # not by what the gene did elsewhere alone
+    assert (
+        advice.scores["gene_login"] > 2 / 3
+    )  # not by what the gene did elsewhere alone
 
 
 @pytest.mark.parametrize("amount", [10**400, float("inf"), float("nan"), -1, True])
-def test_an_amount_that_no_sum_holds_is_refused(opened: Callable[[], Lab], amount: float) -> None:
+def test_an_amount_that_no_sum_holds_is_refused(
+    opened: Callable[[], Lab], amount: float
+) -> None:
     lab = opened()
     done = lab.causal.record_attempt(ERROR, {"id": "gene_a"})
     with pytest.raises(InvalidInput, match="got latency_ms="):

@@ -1,4 +1,6 @@
-"""Genes and capsules: what is recorded of them, marks, candidates from outside, distilled genes, and how a task fits."""
+"""Genes and capsules: what is recorded of them, marks, candidates from outside,
+distilled genes, and how a task fits.
+"""
 
 from __future__ import annotations
 
@@ -42,25 +44,40 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
         yield opened
 
 
-def tried(lab: Lab, name: str, *results: bool, signals: Sequence[str] = SIGNALS) -> None:
+def tried(
+    lab: Lab, name: str, *results: bool, signals: Sequence[str] = SIGNALS
+) -> None:
     for success in results:
-        action = lab.causal.record_attempt(signals, {"id": name, "category": "repair"}).id
+        action = lab.causal.record_attempt(
+            signals, {"id": name, "category": "repair"}
+        ).id
         lab.causal.close(action, "success" if success else "failed")
 
 
 def test_an_asset_id_is_the_hash_of_sorted_compact_utf8() -> None:
     texts = [
-        '{"confidence":0.9,"gene":"gene_a","id":"capsule_a","summary":"é 日本","trigger":["log_error"],"type":"Capsule"}',
+        (
+            '{"confidence":0.9,"gene":"gene_a","id":"capsule_a","summary":"é'
+            ' 日本","trigger":["log_error"],"type":"Capsule"}'
+        ),
         '{"a":0,"b":{"c":[true,null],"d":1}}',
     ]
-    for text, asset in zip(texts, [CAPSULE, {"b": {"d": 1, "c": [True, None]}, "a": 0}], strict=True):
+    for text, asset in zip(
+        texts, [CAPSULE, {"b": {"d": 1, "c": [True, None]}, "a": 0}], strict=True
+    ):
         assert asset_id(asset) == f"sha256:{hashlib.sha256(text.encode()).hexdigest()}"
-    assert asset_id({}) == "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+    assert (
+        asset_id({})
+        == "sha256:44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a"
+    )
 
 
 @given(
     draw.dictionaries(
-        draw.text(max_size=5), draw.integers() | draw.text(max_size=5) | draw.lists(draw.booleans(), max_size=3)
+        draw.text(max_size=5),
+        draw.integers()
+        | draw.text(max_size=5)
+        | draw.lists(draw.booleans(), max_size=3),
     )
 )
 def test_an_asset_id_hangs_on_no_order_and_not_on_itself(asset: dict[str, Any]) -> None:
@@ -80,20 +97,36 @@ def test_what_is_recorded_is_known_and_the_same_is_not_recorded_twice(lab: Lab) 
     lab.causal.record_gene({**GENE, "strategy": "run make again"})
     assert [gene["strategy"] for gene in lab.causal.genes()] == [["run make again"]]
     assert lab.causal.capsules() == [CAPSULE]
-    assert [hit.text for hit in lab.search("make", kinds=["gene"])] == ["run make again"]
+    assert [hit.text for hit in lab.search("make", kinds=["gene"])] == [
+        "run make again"
+    ]
 
 
 def test_secrets_are_masked_before_the_hash(lab: Lab) -> None:
-    made = lab.causal.record_gene({**GENE, "strategy": ["export TOKEN=ghp_0123456789abcdefghijABCDEFGHIJ012345"]})
+    made = lab.causal.record_gene(
+        {**GENE, "strategy": ["export TOKEN=ghp_0123456789abcdefghijABCDEFGHIJ012345"]}
+    )
     assert "ghp_" not in json.dumps(made)
     assert made["asset_id"] == asset_id(made)
 
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"id": "gene_а"}, {"id": None}, {"type": "Capsule"}, {"category": "destroy"}, {"signals_match": 5}, {"strategy": [5]},
-     {"signals_match": ["x"] * 65}, {"confidence": 2}, {"confidence": "sure"}, {"more": float("nan")}, {"more": {1, 2}}, {"more": "x" * 70_000}],
-)  # fmt: skip
+    [
+        {"id": "gene_а"},
+        {"id": None},
+        {"type": "Capsule"},
+        {"category": "destroy"},
+        {"signals_match": 5},
+        {"strategy": [5]},
+        {"signals_match": ["x"] * 65},
+        {"confidence": 2},
+        {"confidence": "sure"},
+        {"more": float("nan")},
+        {"more": {1, 2}},
+        {"more": "x" * 70_000},
+    ],
+)
 def test_what_is_no_gene_is_refused(lab: Lab, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidInput, match="allowed"):
         lab.causal.record_gene({**GENE, **wrong})
@@ -114,15 +147,21 @@ def test_deep_nesting_other_sources_and_taken_ids_are_refused(lab: Lab) -> None:
 
 
 @given(draw.lists(draw.booleans(), max_size=40))
-def test_a_mark_stays_within_half_and_follows_the_outcomes(outcomes: list[bool]) -> None:
+def test_a_mark_stays_within_half_and_follows_the_outcomes(
+    outcomes: list[bool],
+) -> None:
     boost = boost_after(outcomes)
     assert -0.5 <= boost <= 0.5
-    assert boost_after([*outcomes, True]) == pytest.approx(min(0.5, boost + (0.05 if outcomes else 0.1)))
+    assert boost_after([*outcomes, True]) == pytest.approx(
+        min(0.5, boost + (0.05 if outcomes else 0.1))
+    )
 
 
 def test_genes_are_marked_and_only_what_changed_is_recorded(lab: Lab) -> None:
     moon = {"context": "moon", "boost": 0.2}
-    lab.causal.record_gene({**GENE, "epigenetic_marks": [{"context": "", "boost": 0.5}, moon]})
+    lab.causal.record_gene(
+        {**GENE, "epigenetic_marks": [{"context": "", "boost": 0.5}, moon]}
+    )
     lab.causal.record_gene({**GENE, "id": "gene_heard"}, source="import")
     tried(lab, "gene_a", True, True, False)
     tried(lab, "gene_heard", True)
@@ -137,16 +176,27 @@ def test_what_fits_a_task(lab: Lab) -> None:
     assert lab.causal.task_match(SIGNALS) == 0
     tried(lab, "gene_a", True, True, False)
     assert lab.causal.task_match(SIGNALS) == pytest.approx(0.6 * 3 / 5 + 0.4)
-    assert lab.causal.task_match([*SIGNALS, "a", "b"]) == pytest.approx(0.6 * 3 / 5 + 0.4 / 2)
+    assert lab.causal.task_match([*SIGNALS, "a", "b"]) == pytest.approx(
+        0.6 * 3 / 5 + 0.4 / 2
+    )
     assert lab.causal.task_match(["elsewhere"]) == 0
     assert lab.causal.task_match([]) == 0
 
 
 def test_ten_successes_make_a_gene_of_what_they_share_once_a_day(lab: Lab) -> None:
-    lab.causal.record_gene({**GENE, "strategy": ["run make clean", "run make", "open the log"]})
-    lab.causal.record_gene({**GENE, "id": "gene_b", "strategy": ["run make clean", "run make"]})
+    lab.causal.record_gene(
+        {**GENE, "strategy": ["run make clean", "run make", "open the log"]}
+    )
+    lab.causal.record_gene(
+        {**GENE, "id": "gene_b", "strategy": ["run make clean", "run make"]}
+    )
     for number in range(9):
-        tried(lab, "gene_a" if number < 4 else "gene_b", True, signals=[*SIGNALS, f"only:{number}", "errsig:no rule"])
+        tried(
+            lab,
+            "gene_a" if number < 4 else "gene_b",
+            True,
+            signals=[*SIGNALS, f"only:{number}", "errsig:no rule"],
+        )
     tried(lab, "gene_a", *[False] * 5)
     assert lab.causal.distill() is None
     tried(lab, "gene_b", True)
@@ -167,7 +217,9 @@ def test_ten_successes_make_a_gene_of_what_they_share_once_a_day(lab: Lab) -> No
         assert again["id"] == made["id"]
 
 
-def test_successes_that_share_nothing_and_those_of_other_projects_make_no_gene(lab: Lab) -> None:
+def test_successes_that_share_nothing_and_those_of_other_projects_make_no_gene(
+    lab: Lab,
+) -> None:
     lab.causal.record_gene(GENE)
     for number in range(12):
         tried(lab, "gene_a", True, signals=[f"only:{number}"])
@@ -184,7 +236,9 @@ def test_successes_that_share_nothing_and_those_of_other_projects_make_no_gene(l
 def test_a_night_tends_genes_and_its_repetition_changes_nothing(lab: Lab) -> None:
     lab.causal.record_gene(GENE)
     for _ in range(10):
-        action = lab.causal.record_attempt(SIGNALS, GENE, personality_state={"rigor": 0.9}).id
+        action = lab.causal.record_attempt(
+            SIGNALS, GENE, personality_state={"rigor": 0.9}
+        ).id
         lab.causal.close(action, "success")
     assert tend_at_night(lab.home, None) == "1 genes marked, 1 distilled"
     last = lab.journal.last_seq()
@@ -200,21 +254,37 @@ def test_imported_outcomes_teach_nothing(lab: Lab) -> None:
     with Lab.temporary(clock=FixedClock(NOW)) as other:
         other.causal.record_gene(GENE)
         heard = [
-            event._replace(seq=0, body={**event.body, "source": "import", "personality": {"key": "x", "state": {}}})
+            event._replace(
+                seq=0,
+                body={
+                    **event.body,
+                    "source": "import",
+                    "personality": {"key": "x", "state": {}},
+                },
+            )
             for event in events
         ]
         other.journal.append(heard)
-        assert (other.causal.mark_genes(), other.causal.distill(), other.causal.task_match(SIGNALS)) == (0, None, 0)
+        assert (
+            other.causal.mark_genes(),
+            other.causal.distill(),
+            other.causal.task_match(SIGNALS),
+        ) == (0, None, 0)
 
 
-def test_the_command_lists_genes_with_their_intervals_and_bans(run: Run, tmp_path: Path) -> None:
+def test_the_command_lists_genes_with_their_intervals_and_bans(
+    run: Run, tmp_path: Path
+) -> None:
     assert run("causal", "genes").out.startswith("no genes yet")
     with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
         lab.causal.record_gene({**GENE, "strategy": ["one\nother"]})
         tried(lab, "gene_a", *[False] * 4)
         tried(lab, "gene_a", True, signals=["quiet"])
-    assert run("causal", "genes", "--signals", "log_error", "--signals", "command:make").out == (
-        "gene_a: 0 of 4 (0.00 to 0.49) (banned)  one other\n"
+    assert (
+        run(
+            "causal", "genes", "--signals", "log_error", "--signals", "command:make"
+        ).out
+        == "gene_a: 0 of 4 (0.00 to 0.49) (banned)  one other\n"
     )
     (row,) = run("causal", "genes", "--json").json["genes"]
     assert (row["n"], row["successes"], row["banned"]) == (5, 1, False)

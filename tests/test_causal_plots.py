@@ -1,4 +1,6 @@
-"""Pictures of causal memory, and the explorer over them, in a process and in a real browser."""
+"""Pictures of causal memory, and the explorer over them, in a process and in a real
+browser.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,7 +10,16 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 from lab_page import ERRORS, until
-from test_browser import STATUS, _no_error, _outputs, _picture, _shown, browser, jupyterlab, notebook
+from test_browser import (
+    STATUS,
+    _no_error,
+    _outputs,
+    _picture,
+    _shown,
+    browser,
+    jupyterlab,
+    notebook,
+)
 
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.logs import load_logs
@@ -26,7 +37,9 @@ def attempts() -> Iterator[pd.DataFrame]:
     plt.close("all")
 
 
-def test_a_chain_leads_from_errors_over_deeds_to_outcomes(attempts: pd.DataFrame) -> None:
+def test_a_chain_leads_from_errors_over_deeds_to_outcomes(
+    attempts: pd.DataFrame,
+) -> None:
     ax = plots.plot_chain(attempts, most=3)
     words = [text.get_text() for text in ax.texts]
     assert words[-2:] == ["success", "failed"]
@@ -34,7 +47,9 @@ def test_a_chain_leads_from_errors_over_deeds_to_outcomes(attempts: pd.DataFrame
     assert ax.get_title().endswith("what failed, what was done, what came of it")
 
 
-def test_success_stands_in_its_interval_and_its_aged_value_is_no_higher(attempts: pd.DataFrame) -> None:
+def test_success_stands_in_its_interval_and_its_aged_value_is_no_higher(
+    attempts: pd.DataFrame,
+) -> None:
     ax = plots.plot_success(attempts, most=5)
     assert len(ax.get_yticklabels()) == 5
     interval, aged = ax.containers[0][0], ax.lines[-1]
@@ -42,10 +57,18 @@ def test_success_stands_in_its_interval_and_its_aged_value_is_no_higher(attempts
     assert all(0 < value < 1 for value in aged.get_xdata())
 
 
-def test_another_half_life_changes_scores_and_drift_spreads_the_choice(attempts: pd.DataFrame) -> None:
-    short, ageless = (plots.draw_advice(attempts, days).axes[0].lines[0].get_ydata() for days in (7.0, float("inf")))
+def test_another_half_life_changes_scores_and_drift_spreads_the_choice(
+    attempts: pd.DataFrame,
+) -> None:
+    short, ageless = (
+        plots.draw_advice(attempts, days).axes[0].lines[0].get_ydata()
+        for days in (7.0, float("inf"))
+    )
     assert short[-1] < ageless[-1]
-    bars = {drift: len(plots.draw_advice(attempts, drift=drift).axes[1].patches) for drift in (False, True)}
+    bars = {
+        drift: len(plots.draw_advice(attempts, drift=drift).axes[1].patches)
+        for drift in (False, True)
+    }
     assert bars[False] == 1 < bars[True]
 
 
@@ -65,7 +88,9 @@ def test_the_explorer_draws_again_when_a_control_moves(attempts: pd.DataFrame) -
 def test_the_widget_of_the_advice_notebook_works_by_keyboard(
     browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
 ) -> None:
-    with notebook(browser, jupyterlab, "06_causal_advice.ipynb", tmp_path / "advice.png") as (page, file):
+    with notebook(
+        browser, jupyterlab, "06_causal_advice.ipynb", tmp_path / "advice.png"
+    ) as (page, file):
         _no_error(_outputs(file))
         status = page.locator(STATUS)
         status.scroll_into_view_if_needed()
@@ -75,11 +100,23 @@ def test_the_widget_of_the_advice_notebook_works_by_keyboard(
             picture = _shown(page)
             press()
             until(page, lambda: then in status.inner_text(), then)
-            until(page, lambda: _picture(page) not in (picture, b""), f"another picture: {then}")
+            until(
+                page,
+                lambda: _picture(page) not in (picture, b""),
+                f"another picture: {then}",
+            )
 
-        half_life, genes = (page.locator(".widget-slider .noUi-handle").nth(place) for place in range(2))
-        choice, drift = page.locator(".widget-dropdown select"), page.locator(".widget-checkbox input")
-        moved(lambda: choice.select_option(label="by hand"), "25 attempts, half-life 30 days")
+        half_life, genes = (
+            page.locator(".widget-slider .noUi-handle").nth(place) for place in range(2)
+        )
+        choice, drift = (
+            page.locator(".widget-dropdown select"),
+            page.locator(".widget-checkbox input"),
+        )
+        moved(
+            lambda: choice.select_option(label="by hand"),
+            "25 attempts, half-life 30 days",
+        )
         moved(lambda: half_life.press("ArrowLeft"), "half-life 7 days")
         moved(lambda: drift.press("Space"), "drift on")
         moved(lambda: [genes.press("ArrowLeft") for _ in range(3)], "among 3 genes")

@@ -1,4 +1,6 @@
-"""Selection of genes: patterns, bans at every size of the pool, drift, and regular expressions that would never end."""
+"""Selection of genes: patterns, bans at every size of the pool, drift, and regular
+expressions that would never end.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,13 @@ from hypothesis import strategies as draw
 
 from theorex_lab import FixedClock, Lab
 from theorex_lab.core.settings import check_settings
-from theorex_lab.designs.causal.genes import Matcher, boost_of, drift_intensity, failed_genes, match_score
+from theorex_lab.designs.causal.genes import (
+    Matcher,
+    boost_of,
+    drift_intensity,
+    failed_genes,
+    match_score,
+)
 from theorex_lab.errors import InvalidInput
 
 SIGNALS = ["log_error", "errsig:TypeError: x is undefined", "slow_query"]
@@ -33,25 +41,55 @@ def gene(name: str, *patterns: str, **more: Any) -> dict[str, Any]:
 
 def tried(lab: Lab, name: str, *results: bool, signals: list[str] = SIGNALS) -> None:
     for success in results:
-        lab.causal.close(lab.causal.record_attempt(signals, {"id": name}).id, "success" if success else "failed")
+        lab.causal.close(
+            lab.causal.record_attempt(signals, {"id": name}).id,
+            "success" if success else "failed",
+        )
 
 
 @pytest.mark.parametrize(
     ("pattern", "fits"),
     [
-        ("LOG_ERROR", True), ("timeout|Slow", True), (" slow_query ", True), ("timeout", False), ("", False), ("|", False),
-        ("/typeerror/i", True), ("/typeerror/", False), ("/^slow_\\w+$/", True), ("/log.*undefined/", False),
-        ("/(?:Type|Range)Error.*\\d?/g", True), ("/[/]/", False), ("//", False), ("/x/y", False)],
-)  # fmt: skip
+        ("LOG_ERROR", True),
+        ("timeout|Slow", True),
+        (" slow_query ", True),
+        ("timeout", False),
+        ("", False),
+        ("|", False),
+        ("/typeerror/i", True),
+        ("/typeerror/", False),
+        ("/^slow_\\w+$/", True),
+        ("/log.*undefined/", False),
+        ("/(?:Type|Range)Error.*\\d?/g", True),
+        ("/[/]/", False),
+        ("//", False),
+        ("/x/y", False),
+    ],
+)
 def test_patterns(pattern: str, fits: bool) -> None:
     assert Matcher(SIGNALS).hits(pattern) is fits
 
 
 @pytest.mark.parametrize(
     "pattern",
-    ["/(a+)+$/", "/(a|a)*b/", "/(a*)*b/", "/(?:a?){25}b/", "/(?=a)a/", r"/(a)\1/", "/(a|a)(a|a)" + "(a|a)" * 30 + "b/",
-     "/" + "a?" * 40 + "b/", "/.*.*.*.*.*b/", "/[[a]/", "/[a||b]/", "/a(/", "/a{99999999999}/", "/" + "a" * 500 + "/", "/a/x"],
-)  # fmt: skip
+    [
+        "/(a+)+$/",
+        "/(a|a)*b/",
+        "/(a*)*b/",
+        "/(?:a?){25}b/",
+        "/(?=a)a/",
+        r"/(a)\1/",
+        "/(a|a)(a|a)" + "(a|a)" * 30 + "b/",
+        "/" + "a?" * 40 + "b/",
+        "/.*.*.*.*.*b/",
+        "/[[a]/",
+        "/[a||b]/",
+        "/a(/",
+        "/a{99999999999}/",
+        "/" + "a" * 500 + "/",
+        "/a/x",
+    ],
+)
 def test_a_pattern_that_could_hang_is_no_match_and_noted(pattern: str) -> None:
     matcher = Matcher(["a" * 4_000])
     began = time.perf_counter()
@@ -80,8 +118,14 @@ def test_many_costly_patterns_share_one_allowance() -> None:
 
 def test_a_distilled_gene_weighs_less_and_a_mark_adds_to_what_fits() -> None:
     matcher = Matcher(SIGNALS)
-    assert match_score(gene("gene_distilled_1", "log_error", "slow"), matcher) == pytest.approx(1.6)
-    marks = [{"context": "", "boost": 7}, {"context": "", "boost": "x"}, {"context": "linux", "boost": -5}]
+    assert match_score(
+        gene("gene_distilled_1", "log_error", "slow"), matcher
+    ) == pytest.approx(1.6)
+    marks = [
+        {"context": "", "boost": 7},
+        {"context": "", "boost": "x"},
+        {"context": "linux", "boost": -5},
+    ]
     assert match_score(gene("g", "log_error", epigenetic_marks=marks), matcher) == 1.5
     assert match_score(gene("g", "nothing", epigenetic_marks=marks), matcher) == 0
     assert boost_of({"epigenetic_marks": 5}) == 0
@@ -89,13 +133,20 @@ def test_a_distilled_gene_weighs_less_and_a_mark_adds_to_what_fits() -> None:
 
 
 def test_a_known_gene_wins_only_where_its_patterns_fit(lab: Lab) -> None:
-    pool = [gene("gene_a", "log_error", "slow"), gene("gene_b", "log_error"), gene("gene_c", "elsewhere")]
+    pool = [
+        gene("gene_a", "log_error", "slow"),
+        gene("gene_b", "log_error"),
+        gene("gene_c", "elsewhere"),
+    ]
     tried(lab, "gene_c", True, True)
     found = lab.causal.select_gene(SIGNALS, pool)
     assert (found.selected["id"], found.selected_by) == ("gene_a", "selector")
     tried(lab, "gene_b", True)
     found = lab.causal.select_gene(SIGNALS, pool)
-    assert (found.selected["id"], found.selected_by) == ("gene_b", "memory_graph+selector")
+    assert (found.selected["id"], found.selected_by) == (
+        "gene_b",
+        "memory_graph+selector",
+    )
     assert [other["id"] for other in found.alternatives] == ["gene_a"]
 
 
@@ -103,7 +154,11 @@ def test_nothing_is_selected_where_nothing_fits(lab: Lab) -> None:
     for pool in (
         [],
         [gene("a", "elsewhere")],
-        [{"id": "b"}, {"id": "c", "signals_match": "one text"}, {"id": "d", "signals_match": 5}],
+        [
+            {"id": "b"},
+            {"id": "c", "signals_match": "one text"},
+            {"id": "d", "signals_match": 5},
+        ],
     ):
         found = lab.causal.select_gene(SIGNALS, pool)
         assert (found.selected, found.alternatives) == (None, [])
@@ -126,39 +181,77 @@ def banning(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 @settings(max_examples=60)
 @given(size=draw.integers(1, 60), seed=draw.integers(0, 9))
-def test_a_banned_gene_is_never_selected_whatever_the_size_of_the_pool(banning: Lab, size: int, seed: int) -> None:
-    pool = [gene("gene_0", "log_error", "slow", "undefined"), *(gene(f"gene_{n}", "log_error") for n in range(1, size))]
+def test_a_banned_gene_is_never_selected_whatever_the_size_of_the_pool(
+    banning: Lab, size: int, seed: int
+) -> None:
+    pool = [
+        gene("gene_0", "log_error", "slow", "undefined"),
+        *(gene(f"gene_{n}", "log_error") for n in range(1, size)),
+    ]
     found = banning.causal.select_gene(SIGNALS, pool, seed=seed)
     assert found.banned == {"gene_0"}
     assert "gene_0" not in {other["id"] for other in found.alternatives}
     assert found.selected is None if size == 1 else found.selected["id"] != "gene_0"
-    by_drift = {banning.causal.select_gene(SIGNALS, pool, drift_enabled=True, seed=n).selected["id"] for n in range(20)}
+    by_drift = {
+        banning.causal.select_gene(SIGNALS, pool, drift_enabled=True, seed=n).selected[
+            "id"
+        ]
+        for n in range(20)
+    }
     assert size > 2 or "gene_0" in by_drift
 
 
 @settings(max_examples=60)
 @given(draw.integers(1, 59), draw.integers(0, 1_000))
-def test_one_pattern_never_wins_over_three_where_nothing_is_known(size: int, seed: int) -> None:
-    pool = [*(gene(f"one_{n}", "log_error") for n in range(size)), gene("three", "log_error", "slow", "undefined")]
+def test_one_pattern_never_wins_over_three_where_nothing_is_known(
+    size: int, seed: int
+) -> None:
+    pool = [
+        *(gene(f"one_{n}", "log_error") for n in range(size)),
+        gene("three", "log_error", "slow", "undefined"),
+    ]
     with Lab.temporary(clock=FixedClock(NOW)) as lab:
-        assert lab.causal.select_gene(SIGNALS, pool, seed=seed).selected["id"] == "three"
+        assert (
+            lab.causal.select_gene(SIGNALS, pool, seed=seed).selected["id"] == "three"
+        )
 
 
 def test_equals_are_drawn_by_the_seed(lab: Lab) -> None:
     pool = [gene(f"gene_{n}", "log_error") for n in range(4)]
-    drawn = [lab.causal.select_gene(SIGNALS, pool, seed=seed).selected["id"] for seed in range(40)]
-    assert drawn == [lab.causal.select_gene(SIGNALS, pool, seed=seed).selected["id"] for seed in range(40)]
+    drawn = [
+        lab.causal.select_gene(SIGNALS, pool, seed=seed).selected["id"]
+        for seed in range(40)
+    ]
+    assert drawn == [
+        lab.causal.select_gene(SIGNALS, pool, seed=seed).selected["id"]
+        for seed in range(40)
+    ]
     assert len(set(drawn)) > 1
     generator = np.random.default_rng(5)
-    assert len({lab.causal.select_gene(SIGNALS, pool, seed=generator).selected["id"] for _ in range(40)}) > 1
+    assert (
+        len(
+            {
+                lab.causal.select_gene(SIGNALS, pool, seed=generator).selected["id"]
+                for _ in range(40)
+            }
+        )
+        > 1
+    )
 
 
 def test_drift_draws_among_the_best_and_says_so(lab: Lab) -> None:
-    pool = [gene(f"gene_{n}", "log_error", *(["slow"] if n < 3 else [])) for n in range(30)]
-    found = [lab.causal.select_gene(SIGNALS, pool, drift_enabled=True, seed=seed) for seed in range(60)]
+    pool = [
+        gene(f"gene_{n}", "log_error", *(["slow"] if n < 3 else [])) for n in range(30)
+    ]
+    found = [
+        lab.causal.select_gene(SIGNALS, pool, drift_enabled=True, seed=seed)
+        for seed in range(60)
+    ]
     assert {one.selected_by for one in found} == {"selector+drift"}
     assert found[0].intensity == pytest.approx(1 / 30**0.5 + 0.3)
-    best = sorted((one["id"] for one in pool), key=lambda name: (int(name[5:]) >= 3, name))[:15]  # ⌈30 · .4826⌉
+    best = sorted(
+        (one["id"] for one in pool), key=lambda name: (int(name[5:]) >= 3, name)
+    )[:15]  # ⌈30 · .4826⌉
     drawn = {one.selected["id"] for one in found}
     assert drawn <= set(best)
     assert len(drawn) > 5
@@ -168,15 +261,24 @@ def test_drift_draws_among_the_best_and_says_so(lab: Lab) -> None:
 
 @given(draw.integers(0, 10_000))
 def test_drift_grows_weaker_with_the_pool(genes: int) -> None:
-    implicit, explicit = drift_intensity(genes, explicit=False), drift_intensity(genes, explicit=True)
+    implicit, explicit = (
+        drift_intensity(genes, explicit=False),
+        drift_intensity(genes, explicit=True),
+    )
     assert 0 < implicit <= 1
     assert explicit == 0.7 if genes <= 1 else explicit >= implicit
     assert drift_intensity(genes + 1, explicit=False) <= implicit
 
 
-def test_two_failed_capsules_ban_their_gene_but_no_imported_ones_and_not_by_drift(lab: Lab) -> None:
+def test_two_failed_capsules_ban_their_gene_but_no_imported_ones_and_not_by_drift(
+    lab: Lab,
+) -> None:
     pool = [gene("gene_a", "log_error", "slow"), gene("gene_b", "log_error")]
-    failed = {"trigger": SIGNALS, "gene": "gene_a", "outcome": {"status": "failed", "score": 0.1}}
+    failed = {
+        "trigger": SIGNALS,
+        "gene": "gene_a",
+        "outcome": {"status": "failed", "score": 0.1},
+    }
     lab.causal.record_capsule({"id": "capsule_1", **failed})
     for number in range(3):
         lab.causal.record_capsule({"id": f"heard_{number}", **failed}, source="import")
@@ -204,5 +306,7 @@ def test_a_selection_goes_into_an_attempt(lab: Lab) -> None:
         SIGNALS, found.selected, selector=found.to_dict(), selected_by=found.selected_by
     ).event
     assert told["action"]["selector"]["selected"] == "gene_a"
-    assert told["action"]["selector"]["why"] == ["/(x+)+/: a group is repeated, or looks around"]
+    assert told["action"]["selector"]["why"] == [
+        "/(x+)+/: a group is repeated, or looks around"
+    ]
     assert told["gene"] == {"id": "gene_a", "category": "repair"}

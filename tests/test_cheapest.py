@@ -1,4 +1,6 @@
-"""The cheapest option that is not distinguishably worse: the rule by itself, in the matrix, in recall and in a route."""
+"""The cheapest option that is not distinguishably worse: the rule by itself, in the
+matrix, in recall and in a route.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ from theorex_lab.core.settings import ModelSettings, Settings
 from theorex_lab.dispatch.bus import End, Start
 from theorex_lab.dispatch.llm import Attempt
 from theorex_lab.errors import InvalidInput
-from theorex_lab.memory.evidence import EvidenceTable, Option, cheapest_not_worse, not_worse
+from theorex_lab.memory.evidence import (
+    EvidenceTable,
+    Option,
+    cheapest_not_worse,
+    not_worse,
+)
 from theorex_lab.routing.confidence import matrix, priced
 from theorex_lab.routing.energy import Power
 from theorex_lab.routing.router import Decision, route
@@ -38,28 +45,49 @@ def test_what_holds_of_every_choice(drawn: list[Option], level: float) -> None:
     near, chosen = not_worse(drawn, level), cheapest_not_worse(drawn, level)
     best = drawn[near[0]]
     assert chosen in near
-    assert all(best.successes / best.n >= option.successes / option.n for option in drawn if option.n)
+    assert all(
+        best.successes / best.n >= option.successes / option.n
+        for option in drawn
+        if option.n
+    )
     assert drawn[chosen].n > 0
     if not math.isnan(best.cost):
-        assert drawn[chosen].cost <= best.cost, "an unknown cost never stands in for a known one"
+        assert drawn[chosen].cost <= best.cost, (
+            "an unknown cost never stands in for a known one"
+        )
 
 
 @given(options, levels, levels)
-def test_a_higher_level_leaves_no_more(drawn: list[Option], one: float, other: float) -> None:
-    assert set(not_worse(drawn, max(one, other))) <= set(not_worse(drawn, min(one, other)))
+def test_a_higher_level_leaves_no_more(
+    drawn: list[Option], one: float, other: float
+) -> None:
+    assert set(not_worse(drawn, max(one, other))) <= set(
+        not_worse(drawn, min(one, other))
+    )
 
 
 @given(options)
 def test_at_the_ends_every_lower_rate_is_worse_or_none_is(drawn: list[Option]) -> None:
     rates = [option.successes / option.n if option.n else NAN for option in drawn]
-    assert {rates[place] for place in not_worse(drawn, 0.5)} == {max(rate for rate in rates if rate == rate)}
-    assert set(not_worse(drawn, 0.0)) == {place for place, option in enumerate(drawn) if option.n}
+    assert {rates[place] for place in not_worse(drawn, 0.5)} == {
+        max(rate for rate in rates if rate == rate)
+    }
+    assert set(not_worse(drawn, 0.0)) == {
+        place for place, option in enumerate(drawn) if option.n
+    }
 
 
 @pytest.mark.parametrize(
     ("drawn", "chosen"),
     [
-        ([Option("dear", 100, 90, 9.0), Option("cheap", 100, 89, 1.0), Option("bad", 100, 60, 0.1)], 1),
+        (
+            [
+                Option("dear", 100, 90, 9.0),
+                Option("cheap", 100, 89, 1.0),
+                Option("bad", 100, 60, 0.1),
+            ],
+            1,
+        ),
         ([Option("known", 100, 90, 9.0), Option("unknown", 100, 90, NAN)], 0),
         ([Option("unknown", 100, 90, NAN), Option("known", 100, 89, 9.0)], 1),
         ([Option("slow", 100, 90, NAN, 900.0), Option("quick", 100, 89, NAN, 9.0)], 1),
@@ -72,9 +100,16 @@ def test_golden_choices(drawn: list[Option], chosen: int) -> None:
     assert cheapest_not_worse(drawn) == chosen
 
 
-@pytest.mark.parametrize(("drawn", "level"), [([], 0.1), ([Option("a", 0, 0)], 0.1), ([Option("a", 1, 1)], 0.6)])
-def test_nothing_to_choose_from_or_no_level_is_refused(drawn: list[Option], level: float) -> None:
-    with pytest.raises(InvalidInput, match="allowed is one or more with runs, at 0 to 0.5"):
+@pytest.mark.parametrize(
+    ("drawn", "level"),
+    [([], 0.1), ([Option("a", 0, 0)], 0.1), ([Option("a", 1, 1)], 0.6)],
+)
+def test_nothing_to_choose_from_or_no_level_is_refused(
+    drawn: list[Option], level: float
+) -> None:
+    with pytest.raises(
+        InvalidInput, match="allowed is one or more with runs, at 0 to 0.5"
+    ):
         cheapest_not_worse(drawn, level)
 
 
@@ -88,22 +123,39 @@ def filled(**went: tuple[int, float | None, int | None]) -> EvidenceTable:
     table = EvidenceTable()
     for model, (successes, cost, tokens) in went.items():
         for number in range(100):
-            table.add("query_type/code", model, number < successes, at=NOW, cost=cost, tokens=tokens)
+            table.add(
+                "query_type/code",
+                model,
+                number < successes,
+                at=NOW,
+                cost=cost,
+                tokens=tokens,
+            )
     return table
 
 
-def routed(table: EvidenceTable, models: dict[str, ModelSettings] = MODELS, **changes: Any) -> Decision:
+def routed(
+    table: EvidenceTable, models: dict[str, ModelSettings] = MODELS, **changes: Any
+) -> Decision:
     settings = Settings(models=models, roles=[], **changes)
-    return route("debug this", settings, evidence=table, power=Power(None, False), now=NOW)
+    return route(
+        "debug this", settings, evidence=table, power=Power(None, False), now=NOW
+    )
 
 
 def test_the_reason_says_beside_whom_the_model_is_cheap() -> None:
-    decision = routed(filled(dear=(90, 2.0, None), cheap=(89, 1.0, None), bad=(60, 0.1, None)))
+    decision = routed(
+        filled(dear=(90, 2.0, None), cheap=(89, 1.0, None), bad=(60, 0.1, None))
+    )
     assert decision.model == "cheap"
-    assert decision.reasons[3].endswith("the cheapest of 2 not distinguishably worse than dear for code")
+    assert decision.reasons[3].endswith(
+        "the cheapest of 2 not distinguishably worse than dear for code"
+    )
 
 
-def test_success_alone_decides_where_the_settings_say_so_and_the_level_is_theirs() -> None:
+def test_success_alone_decides_where_the_settings_say_so_and_the_level_is_theirs() -> (
+    None
+):
     table = filled(dear=(90, 2.0, None), cheap=(86, 1.0, None))
     assert routed(table).model == "dear", "4 points of 100 runs are too many at 0.3"
     assert routed(table, route_worse_at=0.1).model == "cheap"
@@ -118,21 +170,45 @@ def test_prices_stand_in_for_costs_that_no_run_stated() -> None:
     }
     table = filled(dear=(90, None, None), cheap=(89, None, None), bad=(90, None, None))
     assert routed(table, priced_models).model == "cheap"
-    assert routed(table).reasons[3].endswith("the most reliable of 3 not distinguishably worse than the best for code")
+    assert (
+        routed(table)
+        .reasons[3]
+        .endswith(
+            "the most reliable of 3 not distinguishably worse than the best for code"
+        )
+    )
     wordy = filled(dear=(90, None, 100), cheap=(89, None, 900))
-    assert routed(wordy, priced_models).model == "dear", "it takes a ninth of the tokens"
-    cells = {cell.model: cell.cost for cell in priced(matrix(wordy.cells()), Settings(models=priced_models))}
+    assert routed(wordy, priced_models).model == "dear", (
+        "it takes a ninth of the tokens"
+    )
+    cells = {
+        cell.model: cell.cost
+        for cell in priced(matrix(wordy.cells()), Settings(models=priced_models))
+    }
     assert cells == {"dear": pytest.approx(5e-4), "cheap": pytest.approx(9e-4)}
     stated = filled(cheap=(89, 0.5, 900))
-    assert priced(matrix(stated.cells()), Settings(models=priced_models))[0].cost == 0.5, "what runs state holds"
+    assert (
+        priced(matrix(stated.cells()), Settings(models=priced_models))[0].cost == 0.5
+    ), "what runs state holds"
 
 
 def test_a_price_that_is_not_set_is_not_free() -> None:
-    settings = Settings(models={"free": ModelSettings(tier="small", cost_per_million_tokens=0.0), **MODELS})
-    assert (settings.price("free"), settings.price("dear"), settings.price("stranger")) == (0.0, None, None)
+    settings = Settings(
+        models={
+            "free": ModelSettings(tier="small", cost_per_million_tokens=0.0),
+            **MODELS,
+        }
+    )
+    assert (
+        settings.price("free"),
+        settings.price("dear"),
+        settings.price("stranger"),
+    ) == (0.0, None, None)
 
 
-def test_recall_takes_the_cheapest_too_unless_its_type_tells_it_is_worse(tmp_path: Path) -> None:
+def test_recall_takes_the_cheapest_too_unless_its_type_tells_it_is_worse(
+    tmp_path: Path,
+) -> None:
     with opened(tmp_path / "home", models=MODELS, roles=[]) as lab:
         for number in range(60):
             good = {"dear": True, "cheap": True, "bad": number >= 30}
@@ -140,7 +216,12 @@ def test_recall_takes_the_cheapest_too_unless_its_type_tells_it_is_worse(tmp_pat
             text = "debug this parser" if number % 2 else f"debug thing {number}"
             start = Start(f"t{number}", "main", NOW, text, "code", "dear")
             runs = tuple(Attempt(name, good[name], cost=costs[name]) for name in good)
-            lab.journal.append([start.event(), End(start.trace_id, NOW, True, "dear", attempts=runs).event(start)])
+            lab.journal.append(
+                [
+                    start.event(),
+                    End(start.trace_id, NOW, True, "dear", attempts=runs).event(start),
+                ]
+            )
         decision = lab.route("debug this parser", power=Power(None, False))
         assert decision.model == "cheap"
         assert decision.reasons[2].startswith("recall: cheap succeeds by")

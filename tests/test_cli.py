@@ -1,4 +1,6 @@
-"""The command line: stable JSON keys, exit codes, options before and after the command's name."""
+"""The command line: stable JSON keys, exit codes, options before and after the
+command's name.
+"""
 
 from __future__ import annotations
 
@@ -40,23 +42,48 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
     assert written.code == 0
     assert written.json.keys() == {"event_id", "concepts"}
     assert written.json["concepts"] == ["ttl invalidation", "cache stampede"]
-    asked = ("search", "cache", "stampede", "--agent", "main", "-k", "2", "--kind", "concept", "--kind", "observation")
+    asked = (
+        "search",
+        "cache",
+        "stampede",
+        "--agent",
+        "main",
+        "-k",
+        "2",
+        "--kind",
+        "concept",
+        "--kind",
+        "observation",
+    )
     hits = run(*asked, "--json").json["hits"]
     assert {"id", "kind", "text", "agent", "score", "about", "at"} == hits[0].keys()
-    assert {hit["text"] for hit in hits} == {"TTL invalidation prevents cache stampedes", "cache stampede"}
+    assert {hit["text"] for hit in hits} == {
+        "TTL invalidation prevents cache stampedes",
+        "cache stampede",
+    }
     status = run("status", "--json").json
     # What was written, and that the agent was given it.
-    assert (status["events"], status["concepts"], status["agents"][0]["agent"]) == (2, 2, "main")
+    assert (status["events"], status["concepts"], status["agents"][0]["agent"]) == (
+        2,
+        2,
+        "main",
+    )
     assert run("scan", "--json").json == {
-        "tiers": {"NEUTRAL": 0, "LESS": 0, "MILD": 0, "ACTIVE": 2, "SLEEPING": 0}, "changed": 2, "slept": 0, "links_dropped": 0,
-    }  # fmt: skip
+        "tiers": {"NEUTRAL": 0, "LESS": 0, "MILD": 0, "ACTIVE": 2, "SLEEPING": 0},
+        "changed": 2,
+        "slept": 0,
+        "links_dropped": 0,
+    }
     assert run("prune", "--json").json == {"pruned": 0}
     file = tmp_path / "context.md"
     injected = run("boot-inject", "--output", str(file), "--json").json
     assert (injected["path"], injected["concepts"]) == (str(file), 2)
     assert "- cache stampedes _(today)_" in file.read_text()
     embedded = run("embed", "--json").json
-    assert (embedded["queued"], embedded["covered"]) == (0, 1), "the text; labels have none"
+    assert (embedded["queued"], embedded["covered"]) == (
+        0,
+        1,
+    ), "the text; labels have none"
     verified = run("verify", "--json").json
     assert verified["ok"] is True
     assert verified["events"] == 3
@@ -94,39 +121,61 @@ def test_the_journey_of_a_text(run: Run, tmp_path: Path) -> None:
         ],
         True,
     )
-    assert run("erase", "--match", "stampedes", "--dry-run", "--json").json["erased"] == []
-    assert run("erase", "--match", "stampedes", "--json").json["erased"] == [written.json["event_id"]]
+    assert (
+        run("erase", "--match", "stampedes", "--dry-run", "--json").json["erased"] == []
+    )
+    assert run("erase", "--match", "stampedes", "--json").json["erased"] == [
+        written.json["event_id"]
+    ]
     assert run("search", "stampede", "--json").json["hits"] == []
 
 
-def test_a_search_prints_a_hit_a_line_and_says_why(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_prints_a_hit_a_line_and_says_why(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
     now = ("--now", "2026-03-01T09:00:00Z")
-    written = run("write", "The lock leaked.\nThe pool gave the connection back too early.", *now, "--json").json[
-        "event_id"
-    ]
+    written = run(
+        "write",
+        "The lock leaked.\nThe pool gave the connection back too early.",
+        *now,
+        "--json",
+    ).json["event_id"]
     run("embed")
     line = run("search", "lock", *now).out
     text = "The lock leaked. The pool gave the connection back too early."
     assert re.fullmatch(
-        rf"0\.\d\d  2026-03-01  main observation  {written}  {re.escape(text)}  \[lock, pool, connection\]\n", line
+        rf"0\.\d\d  2026-03-01  main observation  {written}  {re.escape(text)}  \[lock,"
+        r" pool, connection\]\n",
+        line,
     )
     assert "words +" in run("search", "lock", "--why", *now).out
     (hit,) = run("search", "lock", "--why", "--json", *now).json["hits"]
     assert hit["why"]["words"] > 0
     assert hit["about"] == "lock, pool, connection"
-    (named,) = run("search", "lock", "--kind", "concept", "--why", "--json", *now).json["hits"]
+    (named,) = run("search", "lock", "--kind", "concept", "--why", "--json", *now).json[
+        "hits"
+    ]
     assert (named["about"], next(iter(named["why"]))) == ("The lock leaked.", "words")
     run("write", "--keep-secrets", "The key is sk-ant-api03-" + "Ab3" * 30, *now)
     assert "Ab3Ab3" not in run("search", "key", *now).out
-    monkeypatch.setattr("theorex_lab.home.Home.chosen_embedder", (HashedNgramEmbedder(), "it was handed in"))
+    monkeypatch.setattr(
+        "theorex_lab.home.Home.chosen_embedder",
+        (HashedNgramEmbedder(), "it was handed in"),
+    )
     told = run("embed", "--json").json
     assert (told["embedded"], told["covered"], told["queued"]) == (0, 0, 0)
     assert "knows spelling, not meaning" in told["note"]
     assert "no vectors are made of texts" in run("embed").out
 
 
-def test_a_search_shows_what_of_a_long_text_matched_and_status_what_is_embedded(run: Run) -> None:
-    run("write", f"{'It rained in the valley. ' * 30}The turbine stalled at dawn. {'The sun shone. ' * 40}")
+def test_a_search_shows_what_of_a_long_text_matched_and_status_what_is_embedded(
+    run: Run,
+) -> None:
+    run(
+        "write",
+        f"{'It rained in the valley. ' * 30}The turbine stalled at dawn."
+        f" {'The sun shone. ' * 40}",
+    )
     assert "; 0 of 1 texts embedded\n" in run("status").out
     line = run("search", "stalled turbines").out
     assert "…" in line
@@ -141,19 +190,52 @@ def test_a_search_shows_what_of_a_long_text_matched_and_status_what_is_embedded(
 
 
 def test_several_words_are_one_text_and_no_option_leaks_into_it(run: Run) -> None:
-    run("write", "--type", "decision", "use", "sqlite", "--agent", "sage", "--tag", "storage")
-    hit = run("--json", "search", "sqlite", "--agent", "sage", "--tag", "storage").json["hits"]
-    assert {"use sqlite"} == {each["text"] for each in hit if each["kind"] == "observation"}
+    run(
+        "write",
+        "--type",
+        "decision",
+        "use",
+        "sqlite",
+        "--agent",
+        "sage",
+        "--tag",
+        "storage",
+    )
+    hit = run("--json", "search", "sqlite", "--agent", "sage", "--tag", "storage").json[
+        "hits"
+    ]
+    assert {"use sqlite"} == {
+        each["text"] for each in hit if each["kind"] == "observation"
+    }
     assert run("--json", "write", "--", "-k", "is", "an", "option").code == 0
     assert "-k is an option" in run("search", "option").out
 
 
 @pytest.mark.parametrize("where", ["before", "after"])
-def test_common_options_stand_before_or_after_the_name(run: Run, tmp_path: Path, where: str) -> None:
-    common = ["--json", "--home", str(tmp_path / "elsewhere"), "--now", "2026-01-01T00:00:00Z"]
-    arguments = [*common, "write", "a cache"] if where == "before" else ["write", "a cache", *common]
+def test_common_options_stand_before_or_after_the_name(
+    run: Run, tmp_path: Path, where: str
+) -> None:
+    common = [
+        "--json",
+        "--home",
+        str(tmp_path / "elsewhere"),
+        "--now",
+        "2026-01-01T00:00:00Z",
+    ]
+    arguments = (
+        [*common, "write", "a cache"]
+        if where == "before"
+        else ["write", "a cache", *common]
+    )
     assert run(*arguments).json["concepts"] == ["cache"]
-    later = run("status", "--json", "--home", str(tmp_path / "elsewhere"), "--now", "2026-01-20T00:00:00Z").json
+    later = run(
+        "status",
+        "--json",
+        "--home",
+        str(tmp_path / "elsewhere"),
+        "--now",
+        "2026-01-20T00:00:00Z",
+    ).json
     assert later["agents"][0]["tiers"]["MILD"] == 1
     assert not (tmp_path / "home").exists()
 
@@ -161,9 +243,24 @@ def test_common_options_stand_before_or_after_the_name(run: Run, tmp_path: Path,
 def test_the_same_time_gives_the_same_context(run: Run, tmp_path: Path) -> None:
     for name in ("one", "two"):
         for text in ("a stale cache", "the cache was flushed"):
-            run("write", text, "--home", str(tmp_path / name), "--now", "2026-01-01T00:00:00Z")
-        run("boot-inject", "--home", str(tmp_path / name), "--now", "2026-01-05T00:00:00Z")
-    assert (tmp_path / "one/SHARED_CONTEXT.md").read_bytes() == (tmp_path / "two/SHARED_CONTEXT.md").read_bytes()
+            run(
+                "write",
+                text,
+                "--home",
+                str(tmp_path / name),
+                "--now",
+                "2026-01-01T00:00:00Z",
+            )
+        run(
+            "boot-inject",
+            "--home",
+            str(tmp_path / name),
+            "--now",
+            "2026-01-05T00:00:00Z",
+        )
+    assert (tmp_path / "one/SHARED_CONTEXT.md").read_bytes() == (
+        tmp_path / "two/SHARED_CONTEXT.md"
+    ).read_bytes()
 
 
 def test_failures_end_with_1_and_print_json_too(run: Run, tmp_path: Path) -> None:
@@ -208,11 +305,24 @@ def test_a_broken_config_is_named(run: Run, tmp_path: Path) -> None:
     (home / "config.json").write_text('{"half_life_days": 3}')
     rows = {row["key"]: row for row in run("config", "--json").json["settings"]}
     assert rows["halfLifeDays"]["value"] == 3
-    assert rows["halfLifeDays"].keys() == {"key", "value", "default", "range", "unit", "source", "description"}
-    assert (rows["halfLifeDays"]["source"], rows["activeThreshold"]["source"]) == ("config.json", "default")
+    assert rows["halfLifeDays"].keys() == {
+        "key",
+        "value",
+        "default",
+        "range",
+        "unit",
+        "source",
+        "description",
+    }
+    assert (rows["halfLifeDays"]["source"], rows["activeThreshold"]["source"]) == (
+        "config.json",
+        "default",
+    )
 
 
-def test_a_damaged_journal_is_an_error_of_every_command(run: Run, tmp_path: Path) -> None:
+def test_a_damaged_journal_is_an_error_of_every_command(
+    run: Run, tmp_path: Path
+) -> None:
     run("write", "a cache")
     for file in (tmp_path / "home").glob("theorex.db*"):
         file.write_bytes(b"")
@@ -223,7 +333,9 @@ def test_a_damaged_journal_is_an_error_of_every_command(run: Run, tmp_path: Path
         assert "backup" in ended.json["error"]
 
 
-def test_verify_fails_when_a_row_was_changed_behind_its_back(run: Run, tmp_path: Path) -> None:
+def test_verify_fails_when_a_row_was_changed_behind_its_back(
+    run: Run, tmp_path: Path
+) -> None:
     run("write", "an innocent sentence")
     from theorex_lab.journal.sqlite.connection import connect
 
@@ -239,21 +351,33 @@ def test_verify_fails_when_a_row_was_changed_behind_its_back(run: Run, tmp_path:
 
 # Every name that has been a command; none of them may go.
 OLD_NAMES = (
-    "write search status scan prune scan-agent prune-agent flush graduate promote query-shared flash-inject boot-aware "
-    "boot-inject embed route role-route roles energy-check trace-stats matrix-build matrix-show dispatch trace-show "
-    "trace-review evolve-review confirm policy-snapshot policy-list policy-rollback gate nightly schedule outcome judge "
-    "evolve-status moment drift audit context-monitor a2a-send a2a-tasks a2a-claim a2a-complete a2a-fail mcp-start backup "
-    "restore verify erase config export import archive install-hooks tune eval tour lab"
+    "write search status scan prune scan-agent prune-agent flush graduate promote"
+    " query-shared flash-inject boot-aware boot-inject embed route role-route roles"
+    " energy-check trace-stats matrix-build matrix-show dispatch trace-show"
+    " trace-review evolve-review confirm policy-snapshot policy-list policy-rollback"
+    " gate nightly schedule outcome judge evolve-status moment drift audit"
+    " context-monitor a2a-send a2a-tasks a2a-claim a2a-complete a2a-fail mcp-start"
+    " backup restore verify erase config export import archive install-hooks tune eval"
+    " tour lab"
 ).split()
 
 
 def listed_names() -> set[str]:
-    """The commands of the table; of those that are groups their members instead, but for config, which is both."""
+    """The commands of the table; of those that are groups their members instead, but
+    for config, which is both.
+    """
     found = {name: load(name) for name in COMMANDS}
     inner = {
-        f"{name} {member}" for name, made in found.items() if isinstance(made, click.Group) for member in made.commands
+        f"{name} {member}"
+        for name, made in found.items()
+        if isinstance(made, click.Group)
+        for member in made.commands
     }
-    return {name for name, made in found.items() if not isinstance(made, click.Group) or name == "config"} | inner
+    return {
+        name
+        for name, made in found.items()
+        if not isinstance(made, click.Group) or name == "config"
+    } | inner
 
 
 def test_every_command_is_listed_with_help_and_keys(run: Run) -> None:
@@ -266,13 +390,18 @@ def test_every_command_is_listed_with_help_and_keys(run: Run) -> None:
         assert row["about"].endswith(".")
         assert row["keys"] in text
     usage = {row["name"]: row["usage"] for row in rows}
-    assert usage["trace-review"] == "[--agent AGENT] [--reviewer auto|heuristic|model] [--again]"
+    assert (
+        usage["trace-review"]
+        == "[--agent AGENT] [--reviewer auto|heuristic|model] [--again]"
+    )
     assert usage["a2a-claim"].endswith("[--lease SECONDS]")
     assert "--to TO" in usage["a2a-send"].replace("[--to", "")
 
 
 @pytest.mark.parametrize("name", [*OLD_NAMES, "salvage", "commands"])
-def test_every_command_works_under_its_flat_name_and_in_its_group(run: Run, name: str) -> None:
+def test_every_command_works_under_its_flat_name_and_in_its_group(
+    run: Run, name: str
+) -> None:
     path = COMMANDS[name].path.split()
     for words, own in (([name], name), (path, members(path[0]).get(path[-1], name))):
         ended = run(*words, "--help")
@@ -285,32 +414,94 @@ def test_every_command_works_under_its_flat_name_and_in_its_group(run: Run, name
 @pytest.mark.parametrize("group", GROUPS)
 def test_a_group_lists_its_commands(run: Run, group: str) -> None:
     listed = run(group, "--help").out
-    own = {entry.short: entry.about for entry in COMMANDS.values() if entry.group == group and entry.short}
+    own = {
+        entry.short: entry.about
+        for entry in COMMANDS.values()
+        if entry.group == group and entry.short
+    }
     assert own
     for short in own:
         assert f"  {short} " in listed
     assert run(group, "--help", "--json").code == 0
 
 
-def test_the_keys_that_are_listed_are_those_that_are_printed(run: Run, tmp_path: Path) -> None:
-    listed = {row["name"]: row["keys"] for row in run("commands", "--json").json["commands"]}
+def test_the_keys_that_are_listed_are_those_that_are_printed(
+    run: Run, tmp_path: Path
+) -> None:
+    listed = {
+        row["name"]: row["keys"] for row in run("commands", "--json").json["commands"]
+    }
     for words in (
-        ["write", "a cache"], ["search", "cache"], ["status"], ["scan"], ["prune"], ["flush"], ["graduate"], ["promote"],
-        ["query-shared"], ["flash-inject", "--session", "s"], ["boot-aware"], ["boot-inject"], ["embed"], ["memory-context"], ["memory-show"], ["doctor"], ["audit"], ["drift"],
-        ["moment", "a story of a cache"], ["context-monitor", "--session", "s", "--context", "5"], ["route", "fix it"],
-        ["role-route", "fix it"], ["roles"], ["energy-check"], ["trace-stats"], ["matrix-build"], ["matrix-show"],
-        ["evolve-status"], ["trace-review"], ["evolve-review"], ["policy-snapshot"], ["policy-list"], ["gate"], ["nightly"],
-        ["schedule", "--print", "cron"], ["a2a-send", "--to", "sage", "--type", "review", "x"], ["a2a-tasks"], ["a2a-claim"],
-        ["backup", str(tmp_path / "b")], ["verify"], ["salvage"], ["export", str(tmp_path / "out")], ["config"], ["commands"],
-        ["archive", "--before", "2020-01-01"], ["import", str(tmp_path / "out")], ["judge", "--pending"],
-        ["outcome", "--decision", "d", "--result", "r", "--fail"], ["erase", "--match", "cache"], ["config", "set", "contextTokens", "900"],
-    ):  # fmt: skip
+        ["write", "a cache"],
+        ["search", "cache"],
+        ["status"],
+        ["scan"],
+        ["prune"],
+        ["flush"],
+        ["graduate"],
+        ["promote"],
+        ["query-shared"],
+        ["flash-inject", "--session", "s"],
+        ["boot-aware"],
+        ["boot-inject"],
+        ["embed"],
+        ["memory-context"],
+        ["memory-show"],
+        ["doctor"],
+        ["audit"],
+        ["drift"],
+        ["moment", "a story of a cache"],
+        ["context-monitor", "--session", "s", "--context", "5"],
+        ["route", "fix it"],
+        ["role-route", "fix it"],
+        ["roles"],
+        ["energy-check"],
+        ["trace-stats"],
+        ["matrix-build"],
+        ["matrix-show"],
+        ["evolve-status"],
+        ["trace-review"],
+        ["evolve-review"],
+        ["policy-snapshot"],
+        ["policy-list"],
+        ["gate"],
+        ["nightly"],
+        ["schedule", "--print", "cron"],
+        ["a2a-send", "--to", "sage", "--type", "review", "x"],
+        ["a2a-tasks"],
+        ["a2a-claim"],
+        ["backup", str(tmp_path / "b")],
+        ["verify"],
+        ["salvage"],
+        ["export", str(tmp_path / "out")],
+        ["config"],
+        ["commands"],
+        ["archive", "--before", "2020-01-01"],
+        ["import", str(tmp_path / "out")],
+        ["judge", "--pending"],
+        ["outcome", "--decision", "d", "--result", "r", "--fail"],
+        ["erase", "--match", "cache"],
+        ["config", "set", "contextTokens", "900"],
+    ):
         ended = run(*words, "--json")
         assert ended.code == 0, ended.err
-        keys = listed[" ".join(words[:2] if words[0] == "config" and len(words) > 1 else words[:1])]
-        top_level = re.sub(r": (\[.*?\]|\{.*?\})", "", keys).partition("}")[0].lstrip("{").split(", ")
-        assert {*top_level} - {"…", "heard"} <= {*ended.json}, f"{words[0]} prints {[*ended.json]}"
-        assert "…" in top_level or {*ended.json} <= {*top_level}, f"{words[0]} prints {[*ended.json]}"
+        keys = listed[
+            " ".join(
+                words[:2] if words[0] == "config" and len(words) > 1 else words[:1]
+            )
+        ]
+        top_level = (
+            re.sub(r": (\[.*?\]|\{.*?\})", "", keys)
+            .partition("}")[0]
+            .lstrip("{")
+            .split(", ")
+        )
+        assert {*top_level} - {"…", "heard"} <= {*ended.json}, (
+            f"{words[0]} prints {[*ended.json]}"
+        )
+        assert "…" in top_level or {*ended.json} <= {*top_level}, (
+            f"{words[0]} prints {[*ended.json]}"
+        )
 
 
 def test_the_help_is_short_and_names_what_people_look_for(run: Run) -> None:
@@ -324,11 +515,17 @@ def test_the_help_is_short_and_names_what_people_look_for(run: Run) -> None:
 @pytest.mark.parametrize(
     ("words", "asked"),
     [
-        (["fix", "it"], True), (["--urgent", "roles of a cache"], True), (["--", "roles", "of", "a", "cache"], True),
-        (["--agent", "roles", "fix it"], True), (["roles"], False), (["--now=2026-01-01T00:00:00Z", "roles"], False),
+        (["fix", "it"], True),
+        (["--urgent", "roles of a cache"], True),
+        (["--", "roles", "of", "a", "cache"], True),
+        (["--agent", "roles", "fix it"], True),
+        (["roles"], False),
+        (["--now=2026-01-01T00:00:00Z", "roles"], False),
     ],
-)  # fmt: skip
-def test_route_routes_what_is_no_command_of_its_group(run: Run, words: list[str], asked: bool) -> None:
+)
+def test_route_routes_what_is_no_command_of_its_group(
+    run: Run, words: list[str], asked: bool
+) -> None:
     for before, after in ((["--json"], []), ([], ["--json"])):
         arguments = [*before, "route", *after, *words]
         ended = run(*arguments)
@@ -343,28 +540,56 @@ def test_lab_opens_the_notebooks_unless_a_command_of_its_group_follows(
     from theorex_lab.cli import research
 
     monkeypatch.setattr(research, "_become", lambda _: None)
-    for words in ([], ["open"], ["--no-browser"], ["--", "--allow-root"], ["--port", "8899"]):
+    for words in (
+        [],
+        ["open"],
+        ["--no-browser"],
+        ["--", "--allow-root"],
+        ["--port", "8899"],
+    ):
         ended = run("--json", "lab", *words)
         assert (ended.code, ended.json["command"][1:3]) == (0, ["-m", "jupyterlab"])
-        assert ended.json["command"][4:] == ["--ServerApp.port=8899"] * ("8899" in words) + [
-            each for each in words if each in ("--no-browser", "--allow-root")
-        ]
+        assert ended.json["command"][4:] == ["--ServerApp.port=8899"] * (
+            "8899" in words
+        ) + [each for each in words if each in ("--no-browser", "--allow-root")]
     assert "--log" in run("lab", "tune").err
 
 
 def test_lab_says_what_it_runs_and_has_its_exit_code(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "theorex_lab", "lab", "--json", "--folder", str(tmp_path / "own"), "--"]
-    ended = subprocess.run([*command, "--version"], capture_output=True, text=True, cwd=tmp_path, check=True)
+    command = [
+        sys.executable,
+        "-m",
+        "theorex_lab",
+        "lab",
+        "--json",
+        "--folder",
+        str(tmp_path / "own"),
+        "--",
+    ]
+    ended = subprocess.run(
+        [*command, "--version"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        check=True,
+    )
     said, version = ended.stdout.splitlines()
     assert json.loads(said)["command"][1:3] == ["-m", "jupyterlab"]
     assert version[0].isdecimal()
-    assert subprocess.run([*command, "--no-such=1", "--ServerApp.port=x"], capture_output=True, check=False).returncode
+    assert subprocess.run(
+        [*command, "--no-such=1", "--ServerApp.port=x"],
+        capture_output=True,
+        check=False,
+    ).returncode
 
 
 def test_an_unknown_command_is_refused_with_the_nearest(run: Run) -> None:
     for words, nearest in (
-        (["wrte", "x"], "'write'"), (["memory", "serch"], "'search'"), (["home", "bakup", "f"], "'backup'"), (["hom"], "'home'"),
-    ):  # fmt: skip
+        (["wrte", "x"], "'write'"),
+        (["memory", "serch"], "'search'"),
+        (["home", "bakup", "f"], "'backup'"),
+        (["hom"], "'home'"),
+    ):
         ended = run(*words, "--json")
         assert (ended.code, nearest in ended.json["error"]) == (2, True)
         assert "No such command" in ended.err
@@ -380,9 +605,21 @@ def test_every_option_has_help() -> None:
 def test_a_process_of_its_own_works_from_another_folder(tmp_path: Path) -> None:
     home = str(tmp_path / "home")
     done = subprocess.run(
-        [sys.executable, "-m", "theorex_lab", "--home", home, "write", "a cache", "--json"],
-        cwd=tmp_path, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "theorex_lab",
+            "--home",
+            home,
+            "write",
+            "a cache",
+            "--json",
+        ],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert json.loads(done.stdout)["concepts"] == ["cache"]
 
 
@@ -390,42 +627,59 @@ def test_stored_text_does_not_rule_the_terminal(run: Run, tmp_path: Path) -> Non
     text = "the cache\x1b[2J of \x9b31m Berlin\u202e fell over"
     run("write", text)
     seen = text.replace("\u202e", "")
-    assert seen in [hit["text"] for hit in run("search", "cache", "--json").json["hits"]], (
-        "what is hidden is not taken in"
-    )
+    assert seen in [
+        hit["text"] for hit in run("search", "cache", "--json").json["hits"]
+    ], "what is hidden is not taken in"
     with Lab(tmp_path / "home") as lab:  # as an earlier release kept it
         event, _ = new_observation(Entry(seen, "main"), lab.settings, lab.clock.now())
         lab.journal.append([event._replace(body={**event.body, "text": text})])
-    for command in (["search", "cache"], ["status"], ["boot-aware"], ["flash-inject", "--session", "s"], ["audit"]):
+    for command in (
+        ["search", "cache"],
+        ["status"],
+        ["boot-aware"],
+        ["flash-inject", "--session", "s"],
+        ["audit"],
+    ):
         shown = run(*command)
         assert (shown.code, shown.err) == (0, "")
         assert not set(shown.out) & {"\x1b", "\x9b", "\u202e"}
-    assert run("search", "cache").out.count("the cache [2J of 31m Berlin fell over") == 2, "both, each on one line"
-    assert text in [hit["text"] for hit in run("search", "cache", "--json").json["hits"]], (
-        "programs are given all of it"
-    )
+    assert (
+        run("search", "cache").out.count("the cache [2J of 31m Berlin fell over") == 2
+    ), "both, each on one line"
+    assert text in [
+        hit["text"] for hit in run("search", "cache", "--json").json["hits"]
+    ], "programs are given all of it"
     assert "\x1b" not in run("trace-show", "a\x1b[2J").err
 
 
-def test_the_pictures_of_the_readme_are_small_say_what_they_find_and_name_their_command() -> None:
+def test_the_pictures_of_the_readme_are_small_say_what_they_find_and_name_their_command() -> (
+    None
+):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     pictures = re.findall(r"!\[(.*?)\]\((.*?)\)", readme)
     assert len(pictures) == 3
     for found, path in pictures:
-        assert re.search(r"\.\d\d", found), "the text in place of the picture has its figures"
+        assert re.search(r"\.\d\d", found), (
+            "the text in place of the picture has its figures"
+        )
         content = (ROOT / path).read_bytes()
         assert content.startswith(b"\x89PNG")
         assert len(content) < 60_000
         assert re.search(rf"`theorex [^`]*--picture {re.escape(path)}", readme)
 
 
-def test_the_code_of_the_readme_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_code_of_the_readme_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = [part.partition("```")[0] for part in readme.split("```python\n")[1:]]
     assert len(blocks) == 4
     names: dict[str, Any] = {}
     for block in blocks:
-        exec(compile(block.replace("~/.theorex", str(tmp_path)), "README.md", "exec"), names)
+        exec(
+            compile(block.replace("~/.theorex", str(tmp_path)), "README.md", "exec"),
+            names,
+        )
     shown = capsys.readouterr().out
     assert "ttl invalidation" in shown.lower()
     assert "hyperbolic" in shown, "a law"

@@ -21,24 +21,56 @@ def _on_mains(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def recorded(tmp_path: Path) -> None:
-    """A home with ten calls of one model on code, of which two failed, and three of another."""
+    """A home with ten calls of one model on code, of which two failed, and three of
+    another.
+    """
     with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
-        lab.journal.append([ended_call(number, success=number > 1, model="qwen3-32b") for number in range(10)])
-        lab.journal.append([ended_call(number, model="ministral-3b") for number in range(10, 13)])
+        lab.journal.append(
+            [
+                ended_call(number, success=number > 1, model="qwen3-32b")
+                for number in range(10)
+            ]
+        )
+        lab.journal.append(
+            [ended_call(number, model="ministral-3b") for number in range(10, 13)]
+        )
 
 
 def test_route(run: Run) -> None:
     found = run("route", "debug", "this", "parser", "--json").json
-    assert found.keys() == {"query_type", "tier", "model", "confidence", "reasons", "fallbacks"}
-    assert (found["query_type"], found["tier"], found["model"], found["confidence"]) == (
-        "code", "large", "qwen3-32b", 1.0,
-    )  # fmt: skip
+    assert found.keys() == {
+        "query_type",
+        "tier",
+        "model",
+        "confidence",
+        "reasons",
+        "fallbacks",
+    }
+    assert (
+        found["query_type"],
+        found["tier"],
+        found["model"],
+        found["confidence"],
+    ) == (
+        "code",
+        "large",
+        "qwen3-32b",
+        1.0,
+    )
     assert len(found["reasons"]) == 5
-    assert run("route", "a haiku", "--urgent", "--json").json["tier"] == "medium", "there is no small one"
-    assert run("route", "a haiku", "--context", "50", "--json").json["confidence"] == 0.9
-    assert run("route", "a haiku", "--tokens", "501", "--json").json["confidence"] == 0.85
+    assert run("route", "a haiku", "--urgent", "--json").json["tier"] == "medium", (
+        "there is no small one"
+    )
+    assert (
+        run("route", "a haiku", "--context", "50", "--json").json["confidence"] == 0.9
+    )
+    assert (
+        run("route", "a haiku", "--tokens", "501", "--json").json["confidence"] == 0.85
+    )
     shown = run("route", "debug this").out
-    assert shown.startswith("qwen3-32b  (large, code, confidence 1.00)\n  role preference: ")
+    assert shown.startswith(
+        "qwen3-32b  (large, code, confidence 1.00)\n  role preference: "
+    )
     assert shown.endswith("  then: claude-sonnet, ministral-3b\n")
 
 
@@ -60,8 +92,10 @@ def test_role_route(run: Run, tmp_path: Path) -> None:
         "query_type": "code",
         "reason": "operative that takes code, priority 0",
     }
-    assert run("role-route", "a poem").out == (
-        "main (orchestrator, claude-sonnet): no active operative takes creative; main orchestrates\n"
+    assert (
+        run("role-route", "a poem").out
+        == "main (orchestrator, claude-sonnet): no active operative takes creative;"
+        " main orchestrates\n"
     )
     (tmp_path / "home" / "config.json").write_text('{"roles": []}')
     ended = run("role-route", "a poem", "--json")
@@ -73,11 +107,22 @@ def test_roles(run: Run, tmp_path: Path) -> None:
     rows = run("roles", "--json").json["roles"]
     assert [row["agent_id"] for row in rows] == ["main", "qwen-sage", "secretarius"]
     assert rows[1] == {
-        "agent_id": "qwen-sage", "role": "operative", "capabilities": ["retrieval", "code", "math"],
-        "model_preference": "qwen3-32b", "priority": 0, "active": True,
-    }  # fmt: skip
-    assert "qwen-sage operative [retrieval, code, math] qwen3-32b 0 True" in " ".join(run("roles").out.split())
-    role = {"agentId": "x", "role": "operative", "capabilities": ["code"], "active": False}
+        "agent_id": "qwen-sage",
+        "role": "operative",
+        "capabilities": ["retrieval", "code", "math"],
+        "model_preference": "qwen3-32b",
+        "priority": 0,
+        "active": True,
+    }
+    assert "qwen-sage operative [retrieval, code, math] qwen3-32b 0 True" in " ".join(
+        run("roles").out.split()
+    )
+    role = {
+        "agentId": "x",
+        "role": "operative",
+        "capabilities": ["code"],
+        "active": False,
+    }
     (tmp_path / "home" / "config.json").write_text(json.dumps({"roles": [role]}))
     assert run("roles").out.splitlines()[1].split()[-3:] == ["None", "0", "False"]
     (tmp_path / "home" / "config.json").write_text('{"roles": []}')
@@ -86,15 +131,24 @@ def test_roles(run: Run, tmp_path: Path) -> None:
 
 def test_energy_check(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("energy-check", "--json").json == {
-        "percent": None, "on_battery": False, "source": "given",
-        "allowed": {"small": True, "medium": True, "large": True}, "reason": "mains: every size may run",
-    }  # fmt: skip
+        "percent": None,
+        "on_battery": False,
+        "source": "given",
+        "allowed": {"small": True, "medium": True, "large": True},
+        "reason": "mains: every size may run",
+    }
     monkeypatch.setattr(energy, "read_power", lambda: energy.Power(50.0, True, "pmset"))
     assert run("energy-check", "--json").json["allowed"]["large"] is True
     low = run("energy-check", "--complexity", "low", "--json").json
-    assert (low["allowed"]["large"], low["reason"]) == (False, "on battery, and the query is of low complexity")
+    assert (low["allowed"]["large"], low["reason"]) == (
+        False,
+        "on battery, and the query is of low complexity",
+    )
     monkeypatch.setattr(energy, "read_power", lambda: energy.Power(8.0, True, "pmset"))
-    assert run("energy-check").out == "small, medium  (battery at 8 %, below 20 %; source: pmset)\n"
+    assert (
+        run("energy-check").out
+        == "small, medium  (battery at 8 %, below 20 %; source: pmset)\n"
+    )
     assert run("route", "debug this", "--json").json["model"] == "ministral-3b"
     assert run("energy-check", "--complexity", "some").code == 2
 
@@ -103,17 +157,41 @@ def test_the_matrix(run: Run, recorded: None) -> None:
     assert run("matrix-build", "--json").json == {"records": 13, "cells": 2}
     assert run("matrix-build").out == "13 runs in 2 cells\n"
     starved, usable = run("matrix-show", "--json").json["cells"]
-    keys = {"query_type", "model", "n", "success_rate", "low", "high", "latency_ms", "score", "usable"}
+    keys = {
+        "query_type",
+        "model",
+        "n",
+        "success_rate",
+        "low",
+        "high",
+        "latency_ms",
+        "score",
+        "usable",
+    }
     assert keys <= usable.keys()
-    assert (usable["model"], usable["n"], usable["success_rate"], usable["latency_ms"]) == ("qwen3-32b", 10, 0.8, 200)
+    assert (
+        usable["model"],
+        usable["n"],
+        usable["success_rate"],
+        usable["latency_ms"],
+    ) == ("qwen3-32b", 10, 0.8, 200)
     assert (usable["score"], usable["usable"]) == (pytest.approx(0.8), True)
     assert (starved["score"], starved["usable"]) == (None, False)
     head, first, second = (line.split() for line in run("matrix-show").out.splitlines())
     assert [*zip(head, second, strict=True)][:4] == [
-        ("query_type", "code"), ("model", "qwen3-32b"), ("n", "10"), ("success_rate", "0.8")]  # fmt: skip
+        ("query_type", "code"),
+        ("model", "qwen3-32b"),
+        ("n", "10"),
+        ("success_rate", "0.8"),
+    ]
     assert (first[1], first[head.index("score")]) == ("ministral-3b", "–")
-    assert [row["usable"] for row in run("matrix-show", "--min-samples", "3", "--json").json["cells"]] == [True, True]
-    later = run("matrix-show", "--half-life", "1", "--now", "2026-03-02T09:00:00Z", "--json").json["cells"]
+    assert [
+        row["usable"]
+        for row in run("matrix-show", "--min-samples", "3", "--json").json["cells"]
+    ] == [True, True]
+    later = run(
+        "matrix-show", "--half-life", "1", "--now", "2026-03-02T09:00:00Z", "--json"
+    ).json["cells"]
     assert [row["n"] for row in later] == [1.5, 5.0]
     assert run("matrix-show", "--half-life", "0").code == 2
     assert run("matrix-show", "--min-samples", "0").code == 2
@@ -123,14 +201,22 @@ def test_a_model_named_by_a_file_does_not_rule_the_terminal(tmp_path: Path) -> N
     from click.testing import CliRunner
 
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
-        lab.journal.append([started("trace-1"), ended_call(1, model="evil\x1b[2J\x9b31m\u202e")])
+        lab.journal.append(
+            [started("trace-1"), ended_call(1, model="evil\x1b[2J\x9b31m\u202e")]
+        )
     for name in ("matrix-show", "trace-stats"):
-        shown = CliRunner().invoke(cli.theorex, [name, "--home", str(tmp_path)], color=True).output
+        shown = (
+            CliRunner()
+            .invoke(cli.theorex, [name, "--home", str(tmp_path)], color=True)
+            .output
+        )
         assert "evil?[2J?31m" in shown
         assert not [each for each in ("\x1b[2J", "\x9b", "\u202e") if each in shown]
 
 
-def test_the_matrix_is_kept_for_the_next_start(run: Run, recorded: None, tmp_path: Path) -> None:
+def test_the_matrix_is_kept_for_the_next_start(
+    run: Run, recorded: None, tmp_path: Path
+) -> None:
     run("matrix-build")
     assert list((tmp_path / "home" / "views" / "evidence").glob("*/manifest*"))
 
@@ -144,9 +230,20 @@ def test_without_evidence(run: Run) -> None:
 
 
 def test_a_preset_holds_for_one_command(run: Run, recorded: None) -> None:
-    assert run("matrix-show", "--preset", "document", "--json").json["cells"][1]["score"] == pytest.approx(0.88)
+    assert run("matrix-show", "--preset", "document", "--json").json["cells"][1][
+        "score"
+    ] == pytest.approx(0.88)
     assert run("matrix-show", "--json").json["cells"][1]["score"] == pytest.approx(0.8)
-    sources = {row["key"]: row["source"] for row in run("config", "--preset", "document", "--json").json["settings"]}
-    assert (sources["recallCalls"], sources["maxTextBytes"]) == ("preset document", "default")
+    sources = {
+        row["key"]: row["source"]
+        for row in run("config", "--preset", "document", "--json").json["settings"]
+    }
+    assert (sources["recallCalls"], sources["maxTextBytes"]) == (
+        "preset document",
+        "default",
+    )
     ended = run("route", "x", "--preset", "paper", "--json")
-    assert (ended.code, ended.json["error"]) == (1, "got the preset 'paper'; allowed are none, document")
+    assert (ended.code, ended.json["error"]) == (
+        1,
+        "got the preset 'paper'; allowed are none, document",
+    )

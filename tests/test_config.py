@@ -38,7 +38,14 @@ GIVEN = {
     "halfLifeDays": 7,
     "sourceWeights": {"sage": 0.9},
     "models": {"m": {"tier": "small", "url": "http://localhost:1"}},
-    "roles": [{"agentId": "sage", "role": "operative", "capabilities": ["code"], "modelPreference": "m"}],
+    "roles": [
+        {
+            "agentId": "sage",
+            "role": "operative",
+            "capabilities": ["code"],
+            "modelPreference": "m",
+        }
+    ],
 }
 
 
@@ -70,7 +77,10 @@ def test_short_commands_import_what_they_use(tmp_path: Path, configured: bool) -
     if configured:
         (tmp_path / "config.json").write_text(json.dumps(GIVEN))
     assert loaded_by(tmp_path, "write", "a cache") == set()
-    assert loaded_by(tmp_path, "status") == {"numpy", "Stemmer"}, "it counts the texts that are searched"
+    assert loaded_by(tmp_path, "status") == {
+        "numpy",
+        "Stemmer",
+    }, "it counts the texts that are searched"
 
 
 def test_defaults_are_allowed_themselves() -> None:
@@ -100,7 +110,11 @@ def test_a_record_tells_what_was_given_and_never_changes() -> None:
     assert check_settings(settings.to_dict()) == settings
     assert pickle.loads(pickle.dumps(settings)) == settings
     copy = settings.replaced(mild_threshold=0.1)
-    assert (copy.mild_threshold, copy.is_set("mild_threshold"), settings.mild_threshold) == (0.1, True, 0.3)
+    assert (
+        copy.mild_threshold,
+        copy.is_set("mild_threshold"),
+        settings.mild_threshold,
+    ) == (0.1, True, 0.3)
     with pytest.raises(FrozenInstanceError):
         settings.half_life_days = 3.0  # type: ignore[misc]
     assert repr(Settings(half_life_days=3)) == "Settings(half_life_days=3.0)"
@@ -116,11 +130,23 @@ def test_a_default_that_is_changed_in_place_stays_the_others() -> None:
 @pytest.mark.parametrize(
     ("kind", "values", "message"),
     [
-        (Settings, {"half_life_days": "7"}, "half_life_days is '7'; allowed is above 0 to 36500"),
+        (
+            Settings,
+            {"half_life_days": "7"},
+            "half_life_days is '7'; allowed is above 0 to 36500",
+        ),
         (Settings, {"colour": 1}, "colour is 1, but there is no such setting"),
-        (Settings, {"models": {"m": {"tier": "huge"}}}, "models.m.tier is 'huge'; allowed is small | medium | large"),
+        (
+            Settings,
+            {"models": {"m": {"tier": "huge"}}},
+            "models.m.tier is 'huge'; allowed is small | medium | large",
+        ),
         (ModelSettings, {}, "tier: field required"),
-        (ModelSettings, {"tier": "huge"}, "tier is 'huge'; allowed is small | medium | large"),
+        (
+            ModelSettings,
+            {"tier": "huge"},
+            "tier is 'huge'; allowed is small | medium | large",
+        ),
     ],
 )
 def test_what_is_wrong_with_a_record_is_named(
@@ -136,7 +162,9 @@ def test_another_content_is_read(file: Path) -> None:
     times = file.stat()
     file.write_text(file.read_text().replace("7", "9"))
     os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
-    assert load_settings(file).half_life_days == 9.0, "of the same size and time, yet another"
+    assert load_settings(file).half_life_days == 9.0, (
+        "of the same size and time, yet another"
+    )
     file.write_text('{"halfLifeDays": -1}')
     with pytest.raises(ConfigError, match="halfLifeDays is -1"):
         load_settings(file)
@@ -146,7 +174,10 @@ def test_another_content_is_read(file: Path) -> None:
 
 
 def test_a_record_checks_its_values_when_it_is_made() -> None:
-    with pytest.raises(ConfigError, match=r"half_life_days is '7'; allowed is above 0 to 36500 \(a number\)"):
+    with pytest.raises(
+        ConfigError,
+        match=r"half_life_days is '7'; allowed is above 0 to 36500 \(a number\)",
+    ):
         Settings(half_life_days="7")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="colour"):
         Settings(colour=1)  # type: ignore[call-arg]
@@ -190,15 +221,27 @@ def test_what_depends_on_a_wrong_value_is_not_judged() -> None:
 
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters(codec=None)),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters(codec=None)),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
     max_leaves=6,
 )
-KINDS = [Settings, *(design.settings for design in installed() if design.settings is not None)]
+KINDS = [
+    Settings,
+    *(design.settings for design in installed() if design.settings is not None),
+]
 
 
 @given(st.sampled_from(KINDS), st.data())
-def test_any_value_is_taken_as_it_stands_or_refused(kind: type[SettingsRecord], data: st.DataObject) -> None:
+def test_any_value_is_taken_as_it_stands_or_refused(
+    kind: type[SettingsRecord], data: st.DataObject
+) -> None:
     name = data.draw(st.sampled_from(sorted(rules_of(kind))))
     value = data.draw(JSON)
     key = to_camel(name)
@@ -221,14 +264,18 @@ def test_a_file_may_begin_with_a_byte_order_mark(file: Path) -> None:
 
 
 def test_a_list_of_a_design_is_read(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"designs": {"causal": {"errorTokens": ["oops"]}}}')
+    (tmp_path / "config.json").write_text(
+        '{"designs": {"causal": {"errorTokens": ["oops"]}}}'
+    )
     with Lab(tmp_path) as lab:
         causal = next(design for design in lab.home.designs if design.name == "causal")
         assert lab.home.settings_of(causal).error_tokens == ("oops",)
 
 
 @pytest.mark.parametrize("what", ["a named pipe", "a folder", "a socket"])
-def test_only_a_regular_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+def test_only_a_regular_file_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
     monkeypatch.chdir(tmp_path)  # the path of a socket is short
     file = Path("config.json")
     with socket.socket(socket.AF_UNIX) as listening:
@@ -238,7 +285,9 @@ def test_only_a_regular_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
             file.mkdir()
         else:
             listening.bind(str(file))
-        with pytest.raises(ConfigError, match=f"config.json is {what}; allowed is a regular file"):
+        with pytest.raises(
+            ConfigError, match=f"config.json is {what}; allowed is a regular file"
+        ):
             load_settings(file)
         with pytest.raises(ConfigError, match=what):
             Lab(tmp_path)
@@ -247,31 +296,50 @@ def test_only_a_regular_file_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_text_that_is_no_utf_8_is_named(file: Path) -> None:
     file.write_bytes('{"sharedAxonPath": "é"}'.encode("latin-1"))
-    with pytest.raises(ConfigError, match=r"config.json cannot be read: 'utf-8' codec .*; mend it"):
+    with pytest.raises(
+        ConfigError, match=r"config.json cannot be read: 'utf-8' codec .*; mend it"
+    ):
         load_settings(file)
 
 
-def test_a_preset_is_a_named_set_of_settings_and_explicit_keys_win(tmp_path: Path) -> None:
+def test_a_preset_is_a_named_set_of_settings_and_explicit_keys_win(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "config.json"
     file.write_text('{"preset": "document", "recallCalls": 7}')
     settings = load_settings(file)
-    assert (settings.matrix_success_weight, settings.recall_calls, settings.fusion) == (0.6, 7, "reciprocal_rank")
+    assert (settings.matrix_success_weight, settings.recall_calls, settings.fusion) == (
+        0.6,
+        7,
+        "reciprocal_rank",
+    )
     rows = {row["key"]: row["source"] for row in describe_settings(settings)}
-    assert (rows["recallCalls"], rows["matrixSuccessWeight"]) == ("config.json", "preset document")
+    assert (rows["recallCalls"], rows["matrixSuccessWeight"]) == (
+        "config.json",
+        "preset document",
+    )
     assert rows["maxTextBytes"] == "default"
-    assert not settings.is_set("lm_studio_url"), "a preset is no consent to ask an endpoint"
+    assert not settings.is_set("lm_studio_url"), (
+        "a preset is no consent to ask an endpoint"
+    )
     assert load_settings(file, preset="none").matrix_success_weight == 1.0
 
 
-def test_the_preset_of_the_document_can_be_written_into_a_file_and_names_settings_alone() -> None:
+def test_the_preset_of_the_document_can_be_written_into_a_file_and_names_settings_alone() -> (
+    None
+):
     checked = check_settings(PRESETS["document"])
     assert checked.given == PRESETS["document"].keys() <= rules_of(Settings).keys()
 
 
 @pytest.mark.parametrize("name", ["documents", ""])
-def test_an_unknown_preset_is_refused_with_the_known_ones(tmp_path: Path, name: str) -> None:
+def test_an_unknown_preset_is_refused_with_the_known_ones(
+    tmp_path: Path, name: str
+) -> None:
     (tmp_path / "config.json").write_text(json.dumps({"preset": name}))
     with pytest.raises(ConfigError, match=r"preset is .*none \| document"):
         load_settings(tmp_path / "config.json")
-    with pytest.raises(ConfigError, match=f"got the preset '{name}'; allowed are none, document"):
+    with pytest.raises(
+        ConfigError, match=f"got the preset '{name}'; allowed are none, document"
+    ):
         load_settings(tmp_path / "other.json", preset=name)

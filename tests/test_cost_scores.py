@@ -28,14 +28,21 @@ def test_policies_on_a_small_set_are_as_computed_by_hand() -> None:
     cheap, matrix = scores[costs.CHEAPEST], scores["task matrix"]
     assert cheap.cost < matrix.cost
     mastered = tasks != "task 2"
-    assert cheap.score >= float(np.where(tasks == "task 0", test[:, 0], test[:, 1])[mastered].sum()) / len(tasks)
+    assert cheap.score >= float(
+        np.where(tasks == "task 0", test[:, 0], test[:, 1])[mastered].sum()
+    ) / len(tasks)
     assert scores["best single"].difference == 0.0
-    assert costs.score_costs(found, seed=1).policies == costs.score_costs(found, seed=1).policies
+    assert (
+        costs.score_costs(found, seed=1).policies
+        == costs.score_costs(found, seed=1).policies
+    )
     json.dumps(costs.score_costs(found, seed=1).result(), allow_nan=False)
 
 
 def cascading_set() -> RoutingSet:
-    """Of one task: cheap (cost 1) is right in half, strong (cost 4) nearly always, independently."""
+    """Of one task: cheap (cost 1) is right in half, strong (cost 4) nearly always,
+    independently.
+    """
     found = small_set(400, models=2)
     generator = np.random.default_rng(2)
     for part in (found.train, found.test):
@@ -43,7 +50,9 @@ def cascading_set() -> RoutingSet:
     return RoutingSet(**{**vars(found), "costs": np.array([1.0, 4.0])})
 
 
-def test_a_cascade_pays_the_first_model_always_and_the_second_where_the_check_fails() -> None:
+def test_a_cascade_pays_the_first_model_always_and_the_second_where_the_check_fails() -> (
+    None
+):
     found = cascading_set()
     scores = {each.policy: each for each in costs.score_costs(found, seed=1)}
     first, strong = found.test.scores.T
@@ -54,20 +63,34 @@ def test_a_cascade_pays_the_first_model_always_and_the_second_where_the_check_fa
     assert perfect.difference_low > 0
     assert scores["best single"].score < noisy.score + 0.05 < perfect.score + 0.05
     assert perfect.cost < noisy.cost + 0.5 < 4.5
-    assert scores["cascade, expected success"].cost == 4.0, "half is below what the strong one brings"
+    assert scores["cascade, expected success"].cost == 4.0, (
+        "half is below what the strong one brings"
+    )
 
 
 def test_thompson_sampling_finds_the_better_model() -> None:
     found = cascading_set()
-    assert (costs.thompson(found, {costs.ANY_TASK: []}, seed=3)[-100:] == 1).mean() > 0.9
+    assert (
+        costs.thompson(found, {costs.ANY_TASK: []}, seed=3)[-100:] == 1
+    ).mean() > 0.9
 
 
 def test_an_unknown_task_goes_by_all_of_them_and_an_unknown_set_is_refused() -> None:
     found = small_set()
-    cells = costs.cells_of(found.train.take(np.flatnonzero(np.array(found.train.queries.tasks) == "task 1")), found)
+    cells = costs.cells_of(
+        found.train.take(
+            np.flatnonzero(np.array(found.train.queries.tasks) == "task 1")
+        ),
+        found,
+    )
     assert set(cells) == {"task 1", costs.ANY_TASK}
-    assert costs.cascades(found, cells)["cascade, perfect check"][0].shape == (len(found.test.scores),)
-    with pytest.raises(InvalidInput, match="got the set 'poems'; allowed are llmrouter, routellm, local_runs"):
+    assert costs.cascades(found, cells)["cascade, perfect check"][0].shape == (
+        len(found.test.scores),
+    )
+    with pytest.raises(
+        InvalidInput,
+        match="got the set 'poems'; allowed are llmrouter, routellm, local_runs",
+    ):
         costs.score_costs("poems")
 
 
@@ -88,7 +111,9 @@ def test_a_picture_is_drawn_on_the_axes_given() -> None:
 
 def test_the_command_tells_policies() -> None:
     def told(*arguments: str) -> str:
-        ended = CliRunner().invoke(theorex, ["eval", "costs", "--dataset", "local_runs", *arguments], obj={})
+        ended = CliRunner().invoke(
+            theorex, ["eval", "costs", "--dataset", "local_runs", *arguments], obj={}
+        )
         assert ended.exit_code == 0, ended.output
         return ended.output
 
@@ -97,8 +122,13 @@ def test_the_command_tells_policies() -> None:
 
 
 @needs_data
-def test_on_the_public_set_the_router_is_no_worse_than_the_best_single_model_and_cheaper() -> None:
-    for policies in (score_routing("llmrouter").policies, score_routing("llmrouter").without_repeats):
+def test_on_the_public_set_the_router_is_no_worse_than_the_best_single_model_and_cheaper() -> (
+    None
+):
+    for policies in (
+        score_routing("llmrouter").policies,
+        score_routing("llmrouter").without_repeats,
+    ):
         ours = next(each for each in policies if each.policy == OURS)
         assert ours.difference_high > 0
         assert ours.cost_ratio_high is not None

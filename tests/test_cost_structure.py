@@ -1,4 +1,6 @@
-"""What the figures of the benchmarks rest on, without a clock: syncs, events read, bytes written, views opened, copies."""
+"""What the figures of the benchmarks rest on, without a clock: syncs, events read,
+bytes written, views opened, copies.
+"""
 
 from __future__ import annotations
 
@@ -56,24 +58,37 @@ def lab(tmp_path: Path, clock: FixedClock) -> Any:
 
 
 def _events(count: int) -> list[Event]:
-    return [observation(f"text {n} of caches", labels=[f"concept {n}", "shared"]) for n in range(count)]
+    return [
+        observation(f"text {n} of caches", labels=[f"concept {n}", "shared"])
+        for n in range(count)
+    ]
 
 
 def test_a_durable_write_syncs_exactly_once(tmp_path: Path) -> None:
     compiler = shutil.which("cc")
     if compiler is None or not sys.platform.startswith("linux"):
-        pytest.skip("counting syncs needs a C compiler, and Linux, where a library can be put before the C library")
+        pytest.skip(
+            "counting syncs needs a C compiler, and Linux, where a library can be put"
+            " before the C library"
+        )
     source, library = tmp_path / "count.c", tmp_path / "count.so"
     source.write_text(SYNC_COUNTER)
-    subprocess.run([compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    subprocess.run(
+        [compiler, "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True
+    )
     done = subprocess.run(
         [sys.executable, "-c", WRITES, tmp_path / "home"],
-        env={**os.environ, "LD_PRELOAD": str(library)}, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        env={**os.environ, "LD_PRELOAD": str(library)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout.split() == ["5", "1"], "one a write, and one for a whole batch"
 
 
-def test_a_search_reads_no_more_events_than_it_returns(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_reads_no_more_events_than_it_returns(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lab.journal.append(_events(300))
     lab.searcher.vectors.embed_pending()
     lab.search("caches")
@@ -81,11 +96,15 @@ def test_a_search_reads_no_more_events_than_it_returns(lab: Lab, monkeypatch: py
     selected: list[str] = []
     real_read, real_select = SqliteJournal.read, SqliteJournal._select
 
-    def counted_read(journal: SqliteJournal, *, seqs: Sequence[int] = (), ids: Sequence[str] = ()) -> list[Event]:
+    def counted_read(
+        journal: SqliteJournal, *, seqs: Sequence[int] = (), ids: Sequence[str] = ()
+    ) -> list[Event]:
         read.append(len(seqs) + len(ids))
         return real_read(journal, seqs=seqs, ids=ids)
 
-    def noted_select(journal: SqliteJournal, where: str, parameters: Sequence[object]) -> list[Event]:
+    def noted_select(
+        journal: SqliteJournal, where: str, parameters: Sequence[object]
+    ) -> list[Event]:
         selected.append(where)
         return real_select(journal, where, parameters)
 
@@ -93,15 +112,23 @@ def test_a_search_reads_no_more_events_than_it_returns(lab: Lab, monkeypatch: py
     monkeypatch.setattr(SqliteJournal, "_select", noted_select)
     assert len(lab.search("caches", limit=7)) == 7
     assert read == [7]
-    assert [where for where in selected if "seq >" in where] == [], "nothing is new, so no tail is folded"
+    assert [where for where in selected if "seq >" in where] == [], (
+        "nothing is new, so no tail is folded"
+    )
 
 
-def test_a_view_that_is_current_folds_nothing(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_view_that_is_current_folds_nothing(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lab.journal.append(_events(3))
     lab.views.get(Axon)
     folded: list[int] = []
     real = Axon.fold
-    monkeypatch.setattr(Axon, "fold", lambda view, events: (folded.append(len(events)), real(view, events))[1])
+    monkeypatch.setattr(
+        Axon,
+        "fold",
+        lambda view, events: (folded.append(len(events)), real(view, events))[1],
+    )
     lab.views.get(Axon)
     assert folded == []
     lab.journal.append(_events(2))
@@ -109,7 +136,9 @@ def test_a_view_that_is_current_folds_nothing(lab: Lab, monkeypatch: pytest.Monk
     assert folded == [2]
 
 
-@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="counts written bytes through /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/io").exists(), reason="counts written bytes through /proc"
+)
 def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
     def written() -> int:
         lines = Path("/proc/self/io").read_text().splitlines()
@@ -130,19 +159,47 @@ def test_a_scan_that_changes_nothing_writes_nothing(lab: Lab) -> None:
         (lambda lab: lab.theorex.scan(), {"axon"}),
         (lambda lab: lab.theorex.prune(), {"axon"}),
         (lambda lab: lab.boot_inject(), {"axon", "documents", "outcomes", "marks"}),
-        (lambda lab: lab.status(), {"axon", "facts", "channels", "trajectories", "strategies", "causal_graph", "research_records", "research_theorems", "research_insights", "research_skills"}),
+        (
+            lambda lab: lab.status(),
+            {
+                "axon",
+                "facts",
+                "channels",
+                "trajectories",
+                "strategies",
+                "causal_graph",
+                "research_records",
+                "research_theorems",
+                "research_insights",
+                "research_skills",
+            },
+        ),
         (lambda lab: lab.search("caches"), {"items", "axon"}),
         (lambda lab: lab.agent("main").search("caches"), {"items", "axon"}),
-        (lambda lab: lab.agent("main").search("caches", kinds=["concept"]), {"labels", "axon", "shared"}),
+        (
+            lambda lab: lab.agent("main").search("caches", kinds=["concept"]),
+            {"labels", "axon", "shared"},
+        ),
         (lambda lab: lab.theorex.graduate(), {"short_term"}),
         (lambda lab: lab.theorex.flush("a-session"), {"flash"}),
         (lambda lab: lab.theorex.promote(), {"axon", "shared"}),
         (lambda lab: lab.theorex.boot_aware(), {"axon", "shared", "marks"}),
     ],
-    ids=["write", "scan", "prune", "boot-inject", "status", "search", "search of an agent",
-         "search of concepts", "graduate", "flush",
-         "promote", "boot-aware"],
-)  # fmt: skip
+    ids=[
+        "write",
+        "scan",
+        "prune",
+        "boot-inject",
+        "status",
+        "search",
+        "search of an agent",
+        "search of concepts",
+        "graduate",
+        "flush",
+        "promote",
+        "boot-aware",
+    ],
+)
 def test_an_act_opens_only_the_views_that_it_needs(
     tmp_path: Path, clock: FixedClock, act: Callable[[Lab], object], opened: set[str]
 ) -> None:
@@ -150,7 +207,10 @@ def test_an_act_opens_only_the_views_that_it_needs(
     with Lab(tmp_path, clock=clock, embedder=Meanings(), settings=own) as lab:
         lab.journal.append(_events(3))
         act(lab)
-        assert {view.name for view in (lab.views._open.values() if "views" in vars(lab.home) else ())} == opened
+        assert {
+            view.name
+            for view in (lab.views._open.values() if "views" in vars(lab.home) else ())
+        } == opened
 
 
 def test_a_scan_and_a_promotion_are_one_event_each(lab: Lab) -> None:
@@ -165,13 +225,20 @@ def test_a_scan_and_a_promotion_are_one_event_each(lab: Lab) -> None:
 
 def test_adding_to_the_lexical_index_leaves_its_segments_alone() -> None:
     index = LexicalIndex()
-    index.add([tokenize(f"word{n} of a document about caches and {n % 97}") for n in range(2_000)])
+    index.add(
+        [
+            tokenize(f"word{n} of a document about caches and {n % 97}")
+            for n in range(2_000)
+        ]
+    )
     segments = list(index._segments)
     assert segments
     for n in range(20):
         index.add([tokenize(f"a new document {n} about caches")])
         index.search(tokenize("caches"))
-    assert all(now is before for now, before in zip(index._segments, segments, strict=True))
+    assert all(
+        now is before for now, before in zip(index._segments, segments, strict=True)
+    )
 
 
 def test_opening_a_snapshot_maps_its_files(tmp_path: Path, lab: Lab) -> None:
@@ -179,7 +246,12 @@ def test_opening_a_snapshot_maps_its_files(tmp_path: Path, lab: Lab) -> None:
     for kind in (Axon, lab.home.item_view):
         view = lab.views.get(kind)
         write_snapshot(
-            tmp_path / view.name, view.columns(), code=kind.code, seq=view.seq, event_id="one", kinds=kind.kinds
+            tmp_path / view.name,
+            view.columns(),
+            code=kind.code,
+            seq=view.seq,
+            event_id="one",
+            kinds=kind.kinds,
         )
         columns = next(open_snapshots(tmp_path / view.name, kind.code)).columns
         assert all(isinstance(array.base, np.memmap) for array in columns.values())
@@ -195,27 +267,39 @@ def _arrays(view: Axon | ItemIndex) -> list[np.ndarray[Any, Any]]:
     if isinstance(view, Axon):
         tables = [view.concepts, view.links, view.observations, view.mentions]
         return [array for table in tables for array in table.columns("").values()]
-    return [*view.documents.columns("").values(), *view.lexical._segments[0], view.lexical._documents["length"]]
+    return [
+        *view.documents.columns("").values(),
+        *view.lexical._segments[0],
+        view.lexical._documents["length"],
+    ]
 
 
 def _searched_anew(lab: Lab, limit: int = 5) -> tuple[Lab, list[tuple[str, float]]]:
     """Another process' lab on the same home, and what its first search finds."""
     other = Lab(lab.folder, clock=FixedClock(NOW), embedder=Meanings())
-    return other, [(hit.id, round(hit.score, 6)) for hit in other.search("caches", limit=limit)]
+    return other, [
+        (hit.id, round(hit.score, 6)) for hit in other.search("caches", limit=limit)
+    ]
 
 
-def test_a_search_copies_out_only_vectors_that_may_be_near(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_copies_out_only_vectors_that_may_be_near(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lab.searcher.vectors.embedder = GivenVectors()
     lab.journal.append(_events(6_000))
     lab.searcher.vectors.embed_pending()
     copied: list[int] = []
     real = VectorCache.read
     monkeypatch.setattr(
-        VectorCache, "read", lambda cache, numbers: (copied.append(len(numbers)), real(cache, numbers))[1]
+        VectorCache,
+        "read",
+        lambda cache, numbers: (copied.append(len(numbers)), real(cache, numbers))[1],
     )
     assert len(lab.search("caches")) == 10
     assert copied[0] == 500
-    assert copied[1] <= 3 * 300, "a text and those around it, of as many as each signal names"
+    assert copied[1] <= 3 * 300, (
+        "a text and those around it, of as many as each signal names"
+    )
 
 
 def test_a_damaged_vector_is_seen_by_the_search_that_would_return_it(lab: Lab) -> None:
@@ -236,12 +320,18 @@ def test_a_damaged_vector_is_seen_by_the_search_that_would_return_it(lab: Lab) -
     other.close()
 
 
-def test_embedding_looks_each_document_up_a_bounded_number_of_times(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_embedding_looks_each_document_up_a_bounded_number_of_times(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Batch after batch, without going through the whole queue for each."""
     lab.journal.append(_events(400))
     looked_up: list[int] = []
     real = VectorCache.find
-    monkeypatch.setattr(VectorCache, "find", lambda cache, keys: (looked_up.append(len(keys)), real(cache, keys))[1])
+    monkeypatch.setattr(
+        VectorCache,
+        "find",
+        lambda cache, keys: (looked_up.append(len(keys)), real(cache, keys))[1],
+    )
     embedded = lab.searcher.vectors.embed_pending()
     assert embedded == len(lab.views.get(lab.home.item_view).documents)
     assert sum(looked_up) <= 4 * embedded

@@ -15,25 +15,49 @@ from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.scores.access import COST, LOSS, fitted_thresholds, tune
 from theorex_lab.experiments.scores.access_log import AccessLog, split
 
-# Under this law hardly anything reaches the default thresholds: an importance of .3 needs fifteen mentions on one day.
-STRICT = {"decayLaw": "power", "decayParams": {"exponent": 0.5, "logistic_midpoint": 3.0, "logistic_slope": 1.0}}
+# Under this law hardly anything reaches the default thresholds: an importance of .3
+# needs fifteen mentions on one day.
+STRICT = {
+    "decayLaw": "power",
+    "decayParams": {"exponent": 0.5, "logistic_midpoint": 3.0, "logistic_slope": 1.0},
+}
 
 
 def work(n_days: int = 240, seed: int = 5) -> list[tuple[int, str, str, bool]]:
-    """Days of work on a few of three hundred files each, most of them among those of the days before."""
+    """Days of work on a few of three hundred files each, most of them among those of
+    the days before.
+    """
     random = np.random.default_rng(seed)
     rows = []
     for day in range(n_days):
         for number in (day // 4 + random.geometric(0.12, size=6)) % 300:
-            rows.append((NOW + day * DAY, f"src/module_{number}/implementation.py", f"e{day}", False))
+            rows.append(
+                (
+                    NOW + day * DAY,
+                    f"src/module_{number}/implementation.py",
+                    f"e{day}",
+                    False,
+                )
+            )
     return list(dict.fromkeys(rows))
 
 
 def spent(log: AccessLog, changes: dict[str, Any]) -> dict[str, float]:
-    """What the settings cost on the events before those that a fit is scored on, the others being gone."""
+    """What the settings cost on the events before those that a fit is scored on, the
+    others being gone.
+    """
     earlier = log.event < split(log)[1][0]
-    rows = zip(log.time[earlier].tolist(), log.item[earlier].tolist(), log.event[earlier].tolist(), strict=True)
-    recorded = EventLog.of(AccessLog.of([(time, log.items[item], str(event), False) for time, item, event in rows]))
+    rows = zip(
+        log.time[earlier].tolist(),
+        log.item[earlier].tolist(),
+        log.event[earlier].tolist(),
+        strict=True,
+    )
+    recorded = EventLog.of(
+        AccessLog.of(
+            [(time, log.items[item], str(event), False) for time, item, event in rows]
+        )
+    )
     every = max(1.0, int(np.ptp(log.time[earlier])) / DAY / 60)
     return replay(recorded, check_settings(changes), every_days=every).summary()
 
@@ -41,7 +65,11 @@ def spent(log: AccessLog, changes: dict[str, Any]) -> dict[str, float]:
 def test_the_threshold_forgets_least_at_no_higher_cost_than_the_default() -> None:
     log = AccessLog.of(work())
     found = fitted_thresholds(log, STRICT)
-    default, kept, fitted = spent(log, {}), spent(log, STRICT), spent(log, {**STRICT, **found})
+    default, kept, fitted = (
+        spent(log, {}),
+        spent(log, STRICT),
+        spent(log, {**STRICT, **found}),
+    )
     assert kept[COST] < fitted[COST] <= default[COST]
     assert fitted[LOSS] < kept[LOSS]
     assert found["activeThreshold"] == pytest.approx(2 * found["mildThreshold"])
@@ -67,23 +95,35 @@ def test_a_tuning_adopts_its_thresholds() -> None:
 
 def test_a_log_that_is_too_short_is_refused() -> None:
     with pytest.raises(InvalidInput, match="use a longer log"):
-        fitted_thresholds(AccessLog.of([(NOW, "a", None, False), (NOW + DAY, "a", None, False)]), STRICT)
+        fitted_thresholds(
+            AccessLog.of([(NOW, "a", None, False), (NOW + DAY, "a", None, False)]),
+            STRICT,
+        )
 
 
 def test_what_the_held_back_part_calls_worse_is_not_advised() -> None:
-    """Every advised change is better there with its whole interval; all candidates are told with their figures."""
+    """Every advised change is better there with its whole interval; all candidates are
+    told with their figures.
+    """
     tuning = tune(AccessLog.of(work()))
     advice = tuning.advice
     assert advice["adopt"] == (advice["low"] > 0)
     assert bool(advice["config"]) == advice["adopt"]
-    assert advice["why"].startswith("adopt" if advice["adopt"] else "keep what you have")
+    assert advice["why"].startswith(
+        "adopt" if advice["adopt"] else "keep what you have"
+    )
     assert {"default", "fitted", "budget", "fitted_budget"} == tuning.held_back.keys()
     assert tuning.held_back["default"]["mean"] == 0
     assert tuning.result()["advice"] == advice
 
 
 def test_a_short_history_keeps_what_one_has() -> None:
-    log = AccessLog.of([(NOW + minute * DAY // 1440, f"f{minute % 7}", None, False) for minute in range(300)])
+    log = AccessLog.of(
+        [
+            (NOW + minute * DAY // 1440, f"f{minute % 7}", None, False)
+            for minute in range(300)
+        ]
+    )
     advice = tune(log).advice
     assert not advice["adopt"]
     assert "over 0.2 days; a fit needs 60 over 14 days" in advice["why"]

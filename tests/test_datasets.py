@@ -1,4 +1,6 @@
-"""Public data sets: found in the user's folder, the cache or the net, checked, and read into what experiments need."""
+"""Public data sets: found in the user's folder, the cache or the net, checked, and read
+into what experiments need.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ from theorex_lab.experiments.data.dataset_table import DATASETS, DataFile, Datas
 from theorex_lab.experiments.data.logs import LOGS
 
 needs_data = pytest.mark.skipif(
-    not os.environ.get(sources.DATA_VARIABLE), reason=f"{sources.DATA_VARIABLE} names no folder with the public sets"
+    not os.environ.get(sources.DATA_VARIABLE),
+    reason=f"{sources.DATA_VARIABLE} names no folder with the public sets",
 )
 
 
@@ -44,21 +47,32 @@ def archive(members: dict[str, bytes], mode: str = "w") -> bytes:
 
 TEXT = "straße 1\nstraße 2\n".encode() * 500
 MEMBERS = {"b/2.json": b"[2]", "a/1.json": b"[1]"}
-LISTED = "".join(f"{hashlib.sha256(MEMBERS[name]).hexdigest()}  {name}\n" for name in sorted(MEMBERS))
+LISTED = "".join(
+    f"{hashlib.sha256(MEMBERS[name]).hexdigest()}  {name}\n" for name in sorted(MEMBERS)
+)
 FAKE = DatasetInfo(
     name="fake",
     repository="owner/repo",
     commit="c" * 40,
     licence="none",
     files=(
-        DataFile("plain.txt", "data/A&B/plain text.txt", hashlib.sha256(TEXT).hexdigest()),
-        DataFile("packed.tar", "data/runs", hashlib.sha256(LISTED.encode()).hexdigest(), tuple(MEMBERS)),
+        DataFile(
+            "plain.txt", "data/A&B/plain text.txt", hashlib.sha256(TEXT).hexdigest()
+        ),
+        DataFile(
+            "packed.tar",
+            "data/runs",
+            hashlib.sha256(LISTED.encode()).hexdigest(),
+            tuple(MEMBERS),
+        ),
     ),
 )
 
 
 class Server:
-    """A web server on loopback: `answers` maps a path to (status, body, length announced), `asked` lists requests."""
+    """A web server on loopback: `answers` maps a path to (status, body, length
+    announced), `asked` lists requests.
+    """
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -85,7 +99,9 @@ class Server:
         for name, data in MEMBERS.items():
             self.serve(f"{base}/data/runs/{name}", data)
 
-    def serve(self, path: str, body: bytes, *, status: int = 200, length: int | None = None) -> None:
+    def serve(
+        self, path: str, body: bytes, *, status: int = 200, length: int | None = None
+    ) -> None:
         self.answers[path] = (status, body, len(body) if length is None else length)
 
 
@@ -93,7 +109,9 @@ class Server:
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     served = Server()
-    thread = threading.Thread(target=served.http.serve_forever, kwargs={"poll_interval": 0.01})
+    thread = threading.Thread(
+        target=served.http.serve_forever, kwargs={"poll_interval": 0.01}
+    )
     thread.start()
     yield served
     served.http.shutdown()
@@ -123,21 +141,30 @@ def own(tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_downloads_checks_and_keeps(server: Server, cache: Path) -> None:
     first = read_files(server.info)
     assert first["plain.txt"].data == TEXT
-    assert {name: each.data for name, each in members_of(first["packed.tar"]).items()} == MEMBERS
-    assert sorted(path.name for path in (cache / "fake").iterdir()) == ["packed.tar", "plain.txt"]
+    assert {
+        name: each.data for name, each in members_of(first["packed.tar"]).items()
+    } == MEMBERS
+    assert sorted(path.name for path in (cache / "fake").iterdir()) == [
+        "packed.tar",
+        "plain.txt",
+    ]
     assert len(server.asked) == 3
     assert read_files(server.info) == first
     assert len(server.asked) == 3
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_own_folder_plain_or_gzipped_comes_first(server: Server, own: Path, packed: bool) -> None:
+def test_own_folder_plain_or_gzipped_comes_first(
+    server: Server, own: Path, packed: bool
+) -> None:
     if packed:
         (own / "plain.txt").unlink()
         (own / "plain.txt.gz").write_bytes(gzip.compress(TEXT))
     files = read_files(server.info)
     assert files["plain.txt"].data == TEXT
-    assert files["plain.txt"].place == str(own / ("plain.txt.gz" if packed else "plain.txt"))
+    assert files["plain.txt"].place == str(
+        own / ("plain.txt.gz" if packed else "plain.txt")
+    )
     assert server.asked == []
 
 
@@ -148,9 +175,13 @@ def test_archive_may_be_packed_in_any_way(server: Server, own: Path) -> None:
     assert server.asked == []
 
 
-def test_what_the_own_folder_lacks_comes_from_elsewhere(server: Server, own: Path, cache: Path) -> None:
+def test_what_the_own_folder_lacks_comes_from_elsewhere(
+    server: Server, own: Path, cache: Path
+) -> None:
     (own / "plain.txt").unlink()
-    assert read_files(server.info)["plain.txt"].place == str(cache / "fake" / "plain.txt")
+    assert read_files(server.info)["plain.txt"].place == str(
+        cache / "fake" / "plain.txt"
+    )
     assert len(server.asked) == 1
 
 
@@ -162,8 +193,13 @@ def test_damaged_cache_is_renewed(server: Server, cache: Path) -> None:
 
 
 def test_import_loads_no_downloader_and_no_tables() -> None:
-    code = "import sys, theorex_lab.experiments.data.datasets; print({'pooch', 'requests', 'pandas', 'yaml'} & set(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    code = (
+        "import sys, theorex_lab.experiments.data.datasets; print({'pooch', 'requests',"
+        " 'pandas', 'yaml'} & set(sys.modules))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
     assert done.stdout.strip() == "set()"
 
 
@@ -182,35 +218,56 @@ def test_table_is_complete() -> None:
             assert re.fullmatch(r"[0-9a-f]{64}", file.sha256)
             assert file.path
             assert file.name.endswith(".tar") == bool(file.members)
-    fetched = {name.removeprefix("fetch_") for name in vars(datasets) if name.startswith("fetch_")}
+    fetched = {
+        name.removeprefix("fetch_")
+        for name in vars(datasets)
+        if name.startswith("fetch_")
+    }
     pairs = {"stsb", "sick", "fever_symmetric"}
-    assert fetched | {*LOGS} - {"simulated_team", "simulated_sessions"} | pairs == {*DATASETS}
+    assert fetched | {*LOGS} - {"simulated_team", "simulated_sessions"} | pairs == {
+        *DATASETS
+    }
 
 
 def test_address_of_a_member() -> None:
     info = DATASETS["whoandwhen"]
-    assert info.address(info.files[0], "7.json") == (
-        "https://raw.githubusercontent.com/mingyin1/Agents_Failure_Attribution/"
+    assert (
+        info.address(info.files[0], "7.json")
+        == "https://raw.githubusercontent.com/mingyin1/Agents_Failure_Attribution/"
         "3d9d568840f004b389638f97adf3e0ab8b5a9514/Who%26When/Algorithm-Generated/7.json"
     )
 
 
 def test_load_simulated_team_is_the_packaged_file() -> None:
-    assert datasets.load_simulated_team() == sources.load(sources.packaged("simulated_team.jsonl.gz"))
+    assert datasets.load_simulated_team() == sources.load(
+        sources.packaged("simulated_team.jsonl.gz")
+    )
 
 
 def test_reflections_belong_to_the_trial_they_were_written_after() -> None:
     def trial(*memory: str, success: bool) -> bytes:
-        return f'[{{"name": "env_0", "memory": {list(memory)}, "is_success": {str(success).lower()}}}]'.replace(
-            "'", '"'
-        ).encode()
+        return (
+            f'[{{"name": "env_0", "memory": {list(memory)}, "is_success":'
+            f" {str(success).lower()}}}]".replace("'", '"').encode()
+        )
 
-    names = [f"reflexion_run_logs/env_results_trial_{number}.json" for number in range(3)]
-    texts = [trial("one", success=False), trial("one", "two", success=False), trial("one", "two", success=True)]
-    members = {name: Content(name, text) for name, text in zip(names, texts, strict=True)}
+    names = [
+        f"reflexion_run_logs/env_results_trial_{number}.json" for number in range(3)
+    ]
+    texts = [
+        trial("one", success=False),
+        trial("one", "two", success=False),
+        trial("one", "two", success=True),
+    ]
+    members = {
+        name: Content(name, text) for name, text in zip(names, texts, strict=True)
+    }
     base = "base_run_logs/env_results_trial_0.json"
     found = runs.reflexion(members | {base: Content(base, trial(success=False))}, "L")
-    assert found.reflections == (runs.Reflection(0, 0, "one"), runs.Reflection(0, 1, "two"))
+    assert found.reflections == (
+        runs.Reflection(0, 0, "one"),
+        runs.Reflection(0, 1, "two"),
+    )
     assert found.success.tolist() == [[False], [False], [True]]
 
 
@@ -244,15 +301,24 @@ def counts_of_routellm(table: Any) -> dict[str, float]:
 def counts_of_taubench(found: runs.TauBench) -> dict[str, float]:
     assert found.rewards.mean(axis=0).round(2).tolist() == [0.42, 0.44, 0.40, 0.42]
     assert sum(len(run.actions) for run in found.runs) == 1164
-    assert all(action.result is not None for run in found.runs for action in run.actions)
+    assert all(
+        action.result is not None for run in found.runs for action in run.actions
+    )
     tasks, trials = found.rewards.shape
-    return {"runs": len(found.runs), "tasks": tasks, "trials": trials, "successes": int(found.rewards.sum())}
+    return {
+        "runs": len(found.runs),
+        "tasks": tasks,
+        "trials": trials,
+        "successes": int(found.rewards.sum()),
+    }
 
 
 def counts_of_whoandwhen(found: runs.WhoAndWhen) -> dict[str, float]:
     assert [run.id for run in found.runs] == [str(number) for number in range(1, 127)]
     assert np.mean([len(run.steps) for run in found.runs]).round(1) == 8.7
-    off = sum(run.steps[run.mistake_step].agent != run.mistake_agent for run in found.runs)
+    off = sum(
+        run.steps[run.mistake_step].agent != run.mistake_agent for run in found.runs
+    )
     return {"runs": len(found.runs), "label_not_on_step": off}
 
 
@@ -260,21 +326,56 @@ def test_a_step_without_a_name_is_of_its_role() -> None:
     """A role may also tell to whom it speaks."""
     history = [
         {"role": role, "content": "c"}
-        for role in ("human", "Orchestrator (thought)", "Orchestrator (-> WebSurfer)", "WebSurfer")
+        for role in (
+            "human",
+            "Orchestrator (thought)",
+            "Orchestrator (-> WebSurfer)",
+            "WebSurfer",
+        )
     ]
     labels = {"mistake_agent": "WebSurfer", "mistake_step": "3", "mistake_reason": "r"}
-    run = {"question_ID": "q", "question": "q", "ground_truth": "g", "level": 1, "history": history, **labels}
-    (read,) = runs.whoandwhen({"1.json": Content("p:1.json", json.dumps(run).encode())}, "MIT").runs
-    assert [step.agent for step in read.steps] == ["human", "Orchestrator", "Orchestrator", "WebSurfer"]
+    run = {
+        "question_ID": "q",
+        "question": "q",
+        "ground_truth": "g",
+        "level": 1,
+        "history": history,
+        **labels,
+    }
+    (read,) = runs.whoandwhen(
+        {"1.json": Content("p:1.json", json.dumps(run).encode())}, "MIT"
+    ).runs
+    assert [step.agent for step in read.steps] == [
+        "human",
+        "Orchestrator",
+        "Orchestrator",
+        "WebSurfer",
+    ]
     assert (read.level, read.agents) == ("1", {})
 
 
 def counts_of_reflexion(found: runs.Reflexion) -> dict[str, float]:
     assert found.success.sum(axis=1).tolist() == [
-        84, 103, 111, 113, 117, 118, 123, 126, 128, 129, 130, 130, 131, 133, 134,
-    ]  # fmt: skip
+        84,
+        103,
+        111,
+        113,
+        117,
+        118,
+        123,
+        126,
+        128,
+        129,
+        130,
+        130,
+        131,
+        133,
+        134,
+    ]
     assert found.base_success.sum(axis=1).tolist() == [84, 94, 97, 98, 100, 101, 101]
-    assert not any(found.success[each.after_trial, each.environment] for each in found.reflections)
+    assert not any(
+        found.success[each.after_trial, each.environment] for each in found.reflections
+    )
     return {
         "environments": len(found.environments),
         "trials": len(found.success),
@@ -297,4 +398,6 @@ COUNTS: dict[str, Callable[[Any], dict[str, float]]] = {
 def test_counts_are_those_published(name: str) -> None:
     found = getattr(datasets, f"fetch_{name}")()
     assert COUNTS[name](found) == DATASETS[name].counts
-    assert DATASETS[name].licence == (found.attrs["licence"] if hasattr(found, "attrs") else found.licence)
+    assert DATASETS[name].licence == (
+        found.attrs["licence"] if hasattr(found, "attrs") else found.licence
+    )

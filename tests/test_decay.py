@@ -41,7 +41,9 @@ from theorex_lab.memory.decay import (
         (0, 0, 0.0, Tier.LESS),
     ],
 )
-def test_product_golden_values(day: float, count: int, importance: float, tier: Tier) -> None:
+def test_product_golden_values(
+    day: float, count: int, importance: float, tier: Tier
+) -> None:
     law = make_law("product")
     got = law.importance(law.raw(Items.of([day], count)))
     assert got[0] == pytest.approx(importance, abs=5e-7)
@@ -57,7 +59,9 @@ def test_product_boost_is_at_most_a_quarter() -> None:
 
 def test_weighted_sum_golden_values() -> None:
     raw = make_law("weighted_sum").raw(
-        Items.of([0.0, 14.0, 0.0], count=[100, 1, 1e6], mean_link_strength=[0.0, 0.4, 2.0])
+        Items.of(
+            [0.0, 14.0, 0.0], count=[100, 1, 1e6], mean_link_strength=[0.0, 0.4, 2.0]
+        )
     )
     expected = [0.75, 0.2 + 0.35 * math.log(2) / math.log(101) + 0.1, 1.0]
     assert raw == pytest.approx(np.array(expected))
@@ -66,17 +70,27 @@ def test_weighted_sum_golden_values() -> None:
 def test_recency_and_frequency_golden_values() -> None:
     recency, frequency = make_law("recency", half_life_days=7.0), make_law("frequency")
     items = Items.of([0.0, 7.0, 7e5], count=[1, 100, 1e9])
-    assert recency.importance(recency.raw(items)) == pytest.approx(np.array([1.0, 0.5, 0.0]))
+    assert recency.importance(recency.raw(items)) == pytest.approx(
+        np.array([1.0, 0.5, 0.0])
+    )
     # Very old items still differ in raw, so that they are ordered.
     assert np.diff(recency.raw(Items.of([7e5, 8e5])))[0] < 0
-    assert frequency.importance(frequency.raw(items)) == pytest.approx(np.array([math.log(2) / math.log(101), 1, 1]))
+    assert frequency.importance(frequency.raw(items)) == pytest.approx(
+        np.array([math.log(2) / math.log(101), 1, 1])
+    )
 
 
 def test_half_life_cap_holds_in_every_law_with_time() -> None:
     for name in ("product", "weighted_sum", "recency", "power"):
-        params = {"half_life_days": 30.0} if "half_life_days" in LAWS[name].parameters else {}
+        params = (
+            {"half_life_days": 30.0}
+            if "half_life_days" in LAWS[name].parameters
+            else {}
+        )
         law = make_law(name, **params)
-        capped, free = law.raw(Items.of([60.0, 60.0], 3, half_life_cap_days=[7.0, math.inf]))
+        capped, free = law.raw(
+            Items.of([60.0, 60.0], 3, half_life_cap_days=[7.0, math.inf])
+        )
         assert capped < free, name
 
 
@@ -85,7 +99,9 @@ def test_power_mixture_is_near_the_exact_sum(exponent: float, bound: float) -> N
     random = np.random.default_rng(0)
     law = make_law("power", exponent=exponent)
     for _ in range(50):
-        ages = np.exp(random.uniform(np.log(0.1), np.log(1_000.0), random.integers(1, 40)))
+        ages = np.exp(
+            random.uniform(np.log(0.1), np.log(1_000.0), random.integers(1, 40))
+        )
         counts = np.exp2(-ages[:, None] / np.array(COUNT_HALF_LIVES_DAYS)).sum(axis=0)
         raw = law.raw(Items.of([ages.min()], len(ages), decayed_counts=counts[None]))[0]
         assert math.exp(raw) == pytest.approx((ages**-exponent).sum(), rel=bound)
@@ -108,17 +124,28 @@ def test_power_default_tiers_are_those_of_product() -> None:
 
 ages = st.floats(-100, 5_000, allow_nan=False)
 rows = st.lists(
-    st.tuples(ages, st.floats(0, 2_000), st.floats(0, 1e4), st.floats(0, 1), st.booleans()), min_size=1, max_size=8
+    st.tuples(
+        ages, st.floats(0, 2_000), st.floats(0, 1e4), st.floats(0, 1), st.booleans()
+    ),
+    min_size=1,
+    max_size=8,
 )
 
 
-def items_from(drawn: list[tuple[float, float, float, float, bool]], shift: float = 0.0) -> Items:
-    age, older, count, strength, fix = (np.array(column, dtype=np.float64) for column in zip(*drawn, strict=True))
+def items_from(
+    drawn: list[tuple[float, float, float, float, bool]], shift: float = 0.0
+) -> Items:
+    age, older, count, strength, fix = (
+        np.array(column, dtype=np.float64) for column in zip(*drawn, strict=True)
+    )
     return Items.of(
-        age + shift, count, first_age_days=age + older + shift,
-        link_strength=strength, mean_link_strength=strength,
+        age + shift,
+        count,
+        first_age_days=age + older + shift,
+        link_strength=strength,
+        mean_link_strength=strength,
         half_life_cap_days=np.where(fix > 0, 7.0, np.inf),
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(params=list(LAWS))
@@ -133,7 +160,9 @@ TINY = 1e-9
 @pytest.mark.parametrize("name", list(LAWS))
 @given(drawn=rows)
 @settings(max_examples=SAMPLES, deadline=None)
-def test_scores_are_finite_bounded_and_item_by_item(name: str, drawn: list[tuple[float, ...]]) -> None:
+def test_scores_are_finite_bounded_and_item_by_item(
+    name: str, drawn: list[tuple[float, ...]]
+) -> None:
     law, items = make_law(name), items_from(drawn)  # type: ignore[arg-type]
     raw = law.raw(items)
     importance = law.importance(raw)
@@ -148,7 +177,9 @@ def test_scores_are_finite_bounded_and_item_by_item(name: str, drawn: list[tuple
 @pytest.mark.parametrize("name", list(LAWS))
 @given(drawn=rows, shift=st.floats(0, 3_000))
 @settings(max_examples=SAMPLES, deadline=None)
-def test_never_rises_with_age(name: str, drawn: list[tuple[float, ...]], shift: float) -> None:
+def test_never_rises_with_age(
+    name: str, drawn: list[tuple[float, ...]], shift: float
+) -> None:
     law = make_law(name)
     young, old = items_from(drawn), items_from(drawn, shift)  # type: ignore[arg-type]
     assert (law.raw(old) <= law.raw(young) + TINY).all()
@@ -156,10 +187,14 @@ def test_never_rises_with_age(name: str, drawn: list[tuple[float, ...]], shift: 
 
 
 @pytest.mark.parametrize("name", list(LAWS))
-@pytest.mark.parametrize("column", ["count", "link_strength", "mean_link_strength", "decayed_counts"])
+@pytest.mark.parametrize(
+    "column", ["count", "link_strength", "mean_link_strength", "decayed_counts"]
+)
 @given(drawn=rows, more=st.floats(0, 3))
 @settings(max_examples=15, deadline=None)
-def test_never_falls_with_count_or_link(name: str, column: str, drawn: list[tuple[float, ...]], more: float) -> None:
+def test_never_falls_with_count_or_link(
+    name: str, column: str, drawn: list[tuple[float, ...]], more: float
+) -> None:
     law, items = make_law(name), items_from(drawn)  # type: ignore[arg-type]
     columns = {field: getattr(items, field) for field in items.__dataclass_fields__}
     raised = Items(**(columns | {column: columns[column] + more}))
@@ -172,7 +207,9 @@ def test_future_is_now(law: Law) -> None:
 
 
 def test_unreadable_age_scores_zero_and_ranks_last(law: Law) -> None:
-    items = Items.of([math.nan, 4_000.0, 0.0], [50, 1, 1], link_strength=[1.0, 0.0, 0.0])
+    items = Items.of(
+        [math.nan, 4_000.0, 0.0], [50, 1, 1], link_strength=[1.0, 0.0, 0.0]
+    )
     raw = law.raw(items)
     assert np.isfinite(raw).all()
     assert raw[0] == raw.min()
@@ -192,7 +229,9 @@ def test_importance_keeps_the_order_of_raw(law: Law) -> None:
 def test_params_make_the_same_law_again(law: Law) -> None:
     assert make_law(law.name, **law.params).params == law.params
     assert all(isinstance(value, float) for value in law.params.values())
-    assert all(spec.low <= spec.default <= spec.high for spec in law.parameters.values())
+    assert all(
+        spec.low <= spec.default <= spec.high for spec in law.parameters.values()
+    )
 
 
 # Tiers, order and links.
@@ -202,12 +241,21 @@ def test_tier_bounds_are_inclusive() -> None:
     below = np.nextafter([0.6, 0.3], 0)
     codes = tiers([0.6, below[0], 0.3, below[1], math.nan])
     assert codes.dtype == np.int8
-    assert codes.tolist() == [Tier.ACTIVE, Tier.MILD, Tier.MILD, Tier.LESS, Tier.NEUTRAL]
+    assert codes.tolist() == [
+        Tier.ACTIVE,
+        Tier.MILD,
+        Tier.MILD,
+        Tier.LESS,
+        Tier.NEUTRAL,
+    ]
 
 
 def test_rank_order_breaks_ties_by_count_then_last_seen_then_id() -> None:
     raw, count = [1.0, 1.0, 1.0, 1.0, 2.0], [1, 2, 2, 2, 1]
-    last_seen, ids = np.array([9, 5, 7, 7, 0], dtype=np.int64), ["e", "d", "b", "a", "z"]
+    last_seen, ids = (
+        np.array([9, 5, 7, 7, 0], dtype=np.int64),
+        ["e", "d", "b", "a", "z"],
+    )
     assert rank_order(raw, count, last_seen, ids).tolist() == [4, 3, 2, 1, 0]
 
 

@@ -1,4 +1,6 @@
-"""The door: a design of sixty lines, in a package of its own, takes part in everything with no edit of the toolkit."""
+"""The door: a design of sixty lines, in a package of its own, takes part in everything
+with no edit of the toolkit.
+"""
 
 from __future__ import annotations
 
@@ -44,7 +46,14 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., Lab]]:
 
     def open_lab(name: str = "home", *, days: float = 0.0) -> Lab:
         clock = FixedClock(NOW + int(days * DAY))
-        labs.append(Lab(tmp_path / name, clock=clock, embedder=HashedNgramEmbedder(), designs=[*installed(), NOTES]))
+        labs.append(
+            Lab(
+                tmp_path / name,
+                clock=clock,
+                embedder=HashedNgramEmbedder(),
+                designs=[*installed(), NOTES],
+            )
+        )
         return labs[-1]
 
     yield open_lab
@@ -76,45 +85,77 @@ def test_a_secret_in_a_note_is_masked(opened: Callable[..., Lab]) -> None:
     assert found(lab) == ["password=[masked] opens the cache"]
 
 
-def test_old_notes_sleep_by_night_as_the_designs_own_setting_says(opened: Callable[..., Lab], tmp_path: Path) -> None:
+def test_old_notes_sleep_by_night_as_the_designs_own_setting_says(
+    opened: Callable[..., Lab], tmp_path: Path
+) -> None:
     opened().design("notes").write("cache", "The cache lives for an hour")
     assert "0 notes fell asleep" in str(opened(days=60).nightly().to_dict())
-    (tmp_path / "home" / "config.json").write_text('{"designs": {"notes": {"sleepAfterDays": 30}}}')
+    (tmp_path / "home" / "config.json").write_text(
+        '{"designs": {"notes": {"sleepAfterDays": 30}}}'
+    )
     later = opened(days=60)
     assert "1 notes fell asleep" in str(later.nightly().to_dict())
-    assert (found(later), found(later, cold=True)) == ([], ["The cache lives for an hour"])
+    assert (found(later), found(later, cold=True)) == (
+        [],
+        ["The cache lives for an hour"],
+    )
     assert "0 notes fell asleep" in str(later.nightly().to_dict())
 
 
-def test_a_wrong_setting_of_a_design_is_named(opened: Callable[..., Lab], tmp_path: Path) -> None:
+def test_a_wrong_setting_of_a_design_is_named(
+    opened: Callable[..., Lab], tmp_path: Path
+) -> None:
     (tmp_path / "home").mkdir()
-    (tmp_path / "home" / "config.json").write_text('{"designs": {"notes": {"sleepAfterDay": 3, "sleepAfterDays": 0}}}')
+    (tmp_path / "home" / "config.json").write_text(
+        '{"designs": {"notes": {"sleepAfterDay": 3, "sleepAfterDays": 0}}}'
+    )
     lab = opened()
-    with pytest.raises(ConfigError, match=r"designs\.notes: .*nearest is sleepAfterDays"):
+    with pytest.raises(
+        ConfigError, match=r"designs\.notes: .*nearest is sleepAfterDays"
+    ):
         lab.home.settings_of(NOTES)
     assert opened("other").home.settings_of(NOTES).sleep_after_days == 90.0
 
 
-def test_it_stands_in_the_context_the_status_the_evidence_and_the_audit_log(opened: Callable[..., Lab]) -> None:
+def test_it_stands_in_the_context_the_status_the_evidence_and_the_audit_log(
+    opened: Callable[..., Lab],
+) -> None:
     lab = opened()
     lab.design("notes").write("cache", "The cache lives for an hour")
     context = lab.context().text
     assert "## Notes\n" in context
     assert "The cache lives for an hour" in context
     assert (lab.status()["notes"], lab.status(agent="sage")["notes"]) == (1, 0)
-    assert [each.detail["entity"] for each in audit(lab.home, kinds=["note"])] == ["cache"]
+    assert [each.detail["entity"] for each in audit(lab.home, kinds=["note"])] == [
+        "cache"
+    ]
     evidence = lab.views.get(evidence_view(lab.home)).table.cells("notes/")
-    assert (evidence.keys, evidence.options, evidence.successes.tolist()) == (["notes/entity/cache"], ["main"], [1.0])
+    assert (evidence.keys, evidence.options, evidence.successes.tolist()) == (
+        ["notes/entity/cache"],
+        ["main"],
+        [1.0],
+    )
 
 
 def test_no_room_below_the_designs_names_a_kind_of_theirs() -> None:
-    rooms = "journal text search memory routing dispatch evolution exchange console".split()
-    sources = [file for room in rooms for file in (Path(theorex_lab.__file__).parent / room).rglob("*.py")]
+    rooms = (
+        "journal text search memory routing dispatch evolution exchange console".split()
+    )
+    sources = [
+        file
+        for room in rooms
+        for file in (Path(theorex_lab.__file__).parent / room).rglob("*.py")
+    ]
     kinds = {kind for design in installed() for kind in design.kinds} - {
         "graduated",
         "attempt",
     }  # also a type of observations, and a number of a claim
-    named = {(file.name, kind) for file in sources for kind in kinds if f'"{kind}"' in file.read_text(encoding="utf-8")}
+    named = {
+        (file.name, kind)
+        for file in sources
+        for kind in kinds
+        if f'"{kind}"' in file.read_text(encoding="utf-8")
+    }
     assert named == set()
 
 
@@ -141,48 +182,102 @@ def test_it_knows_the_project_that_it_is_of(opened: Callable[..., Lab]) -> None:
     lab = opened()
     shop = lab.in_project("shop-11111111")
     shop.design("notes").write("cache", "The cache lives for an hour")
-    lab.in_project("mill-22222222").design("notes").write("wheel", "No cache turns the wheel")
+    lab.in_project("mill-22222222").design("notes").write(
+        "wheel", "No cache turns the wheel"
+    )
     assert (found(shop), len(found(lab))) == (["The cache lives for an hour"], 2)
     assert known_projects(lab.home) == ["mill-22222222", "shop-11111111"]
     assert lab.verify().ok
 
 
-def test_an_unknown_design_is_refused_with_the_known(opened: Callable[..., Lab]) -> None:
+def test_an_unknown_design_is_refused_with_the_known(
+    opened: Callable[..., Lab],
+) -> None:
     with pytest.raises(
         InvalidInput,
-        match="got the design 'diaries'; allowed are sessions, theorex, facts, dreams, causal, research, notes",
+        match=(
+            "got the design 'diaries'; allowed are sessions, theorex, facts, dreams,"
+            " causal, research, notes"
+        ),
     ):
         opened().design("diaries")
 
 
 def _noted(entity: str, text: str, day: int) -> Event:
-    return new_event("note", {"entity": entity, "text": text, "source": "agent"}, agent="main", at=NOW + day * DAY)
+    return new_event(
+        "note",
+        {"entity": entity, "text": text, "source": "agent"},
+        agent="main",
+        at=NOW + day * DAY,
+    )
 
 
 def test_it_is_driven_over_a_log() -> None:
     register_kinds(NOTES.kinds)
-    events = [_noted("cache", "The cache lives for an hour", 0), _noted("queue", "The queue holds ten jobs", 1),
-              _noted("cache", "The cache lives for a day", 2), _noted("cache", "No cache any more", 300)]  # fmt: skip
+    events = [
+        _noted("cache", "The cache lives for an hour", 0),
+        _noted("queue", "The queue holds ten jobs", 1),
+        _noted("cache", "The cache lives for a day", 2),
+        _noted("cache", "No cache any more", 300),
+    ]
     ids = [event.id for event in events]
-    probes = [Probe(NOW + DAY // 2, "how long does the cache live", frozenset(ids[:1]), ("hour",)),
-              Probe(NOW + 3 * DAY, "how long does the cache live", frozenset(ids[2:3]), ("day",), frozenset(ids[:1])),
-              Probe(NOW + 200 * DAY, "how long does the cache live")]  # fmt: skip
+    probes = [
+        Probe(
+            NOW + DAY // 2,
+            "how long does the cache live",
+            frozenset(ids[:1]),
+            ("hour",),
+        ),
+        Probe(
+            NOW + 3 * DAY,
+            "how long does the cache live",
+            frozenset(ids[2:3]),
+            ("day",),
+            frozenset(ids[:1]),
+        ),
+        Probe(NOW + 200 * DAY, "how long does the cache live"),
+    ]
     log = Log("notes", events, probes)
-    trial = try_out(log, "notes", lambda: Housed([NOTES], embedder=HashedNgramEmbedder()), Plan((500,)))
+    trial = try_out(
+        log,
+        "notes",
+        lambda: Housed([NOTES], embedder=HashedNgramEmbedder()),
+        Plan((500,)),
+    )
     assert trial.problems == {}
-    recall = {mode: [given.scores["evidence_recall"] for given in trial.given if given.mode == mode][:2]
-              for mode in ("inject", "retrieve")}  # fmt: skip
-    assert recall == {"inject": [1.0, 1.0], "retrieve": [1.0, 1.0]}, "superseded on day 2"
-    words = [given.scores["answer_words"] for given in trial.given if given.mode == "retrieve"][:2]
+    recall = {
+        mode: [
+            given.scores["evidence_recall"]
+            for given in trial.given
+            if given.mode == mode
+        ][:2]
+        for mode in ("inject", "retrieve")
+    }
+    assert recall == {
+        "inject": [1.0, 1.0],
+        "retrieve": [1.0, 1.0],
+    }, "superseded on day 2"
+    words = [
+        given.scores["answer_words"]
+        for given in trial.given
+        if given.mode == "retrieve"
+    ][:2]
     assert words == [1.0, 1.0]
-    assert [given.scores["stale"] for given in trial.given if given.mode == "retrieve"][1] == 0.0
-    last = [given.scores["tokens"] for given in trial.given if given.mode == "retrieve"][2]
+    assert [given.scores["stale"] for given in trial.given if given.mode == "retrieve"][
+        1
+    ] == 0.0
+    last = [
+        given.scores["tokens"] for given in trial.given if given.mode == "retrieve"
+    ][2]
     assert last == 0.0, "asleep after ninety days"
 
 
 def test_a_budget_bounds_what_is_retrieved() -> None:
     register_kinds(NOTES.kinds)
-    events = [_noted(f"cache {n}", f"Cache number {n} lives for an hour", 0) for n in range(20)]
+    events = [
+        _noted(f"cache {n}", f"Cache number {n} lives for an hour", 0)
+        for n in range(20)
+    ]
     with closing(Housed([NOTES], embedder=HashedNgramEmbedder())) as memory:
         memory.observe(events)
         memory.consolidate(NOW + DAY)
@@ -199,13 +294,32 @@ def theorex(tmp_path: Path) -> Callable[..., Any]:
     info = site / "notes_design-1.0.dist-info"
     info.mkdir(parents=True)
     shutil.copy(SOURCE, site)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: notes-design\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[theorex_lab.designs]\nnotes = notes_design:NOTES\n")
+    (info / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: notes-design\nVersion: 1.0\n"
+    )
+    (info / "entry_points.txt").write_text(
+        "[theorex_lab.designs]\nnotes = notes_design:NOTES\n"
+    )
     environment = {**os.environ, "PYTHONPATH": str(site), "THEOREX_HOME": str(home)}
 
     def run(*words: str) -> Any:
-        command = [sys.executable, "-m", "theorex_lab", "--json", "--now", to_iso(NOW), *words]
-        done = subprocess.run(command, env=environment, cwd=tmp_path, capture_output=True, text=True, check=False)
+        command = [
+            sys.executable,
+            "-m",
+            "theorex_lab",
+            "--json",
+            "--now",
+            to_iso(NOW),
+            *words,
+        ]
+        done = subprocess.run(
+            command,
+            env=environment,
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout) if done.stdout.startswith("{") else done.stdout
 
@@ -213,17 +327,34 @@ def theorex(tmp_path: Path) -> Callable[..., Any]:
     return run
 
 
-def test_the_command_line_finds_its_entry_point(theorex: Callable[..., Any], tmp_path: Path) -> None:
-    with Lab(tmp_path / "home", clock=FixedClock(NOW), designs=[*installed(), NOTES]) as lab:
+def test_the_command_line_finds_its_entry_point(
+    theorex: Callable[..., Any], tmp_path: Path
+) -> None:
+    with Lab(
+        tmp_path / "home", clock=FixedClock(NOW), designs=[*installed(), NOTES]
+    ) as lab:
         lab.design("notes").write("cache", "The cache lives for an hour")
     assert "Commands of the design notes." in theorex("--help")
-    assert theorex("notes", "list") == {"notes": {"cache": "The cache lives for an hour"}}
-    assert [hit["kind"] for hit in theorex("search", "--kind", "note", "cache")["hits"]] == ["note"]
+    assert theorex("notes", "list") == {
+        "notes": {"cache": "The cache lives for an hour"}
+    }
+    assert [
+        hit["kind"] for hit in theorex("search", "--kind", "note", "cache")["hits"]
+    ] == ["note"]
     assert theorex("status")["notes"] == 1
-    assert theorex("config", "set", "notes.sleepAfterDays", "5")["setting"]["value"] == 5.0
-    assert {"notes.sleepAfterDays"} <= {row["key"] for row in theorex("config")["settings"]}
-    assert theorex("config", "unset", "notes.sleepAfterDays")["setting"]["source"] == "default"
-    assert theorex("audit", "--kind", "note")["entries"][0]["detail"]["entity"] == "cache"
+    assert (
+        theorex("config", "set", "notes.sleepAfterDays", "5")["setting"]["value"] == 5.0
+    )
+    assert {"notes.sleepAfterDays"} <= {
+        row["key"] for row in theorex("config")["settings"]
+    }
+    assert (
+        theorex("config", "unset", "notes.sleepAfterDays")["setting"]["source"]
+        == "default"
+    )
+    assert (
+        theorex("audit", "--kind", "note")["entries"][0]["detail"]["entity"] == "cache"
+    )
 
 
 def test_agents_call_its_tool_over_mcp(theorex: Callable[..., Any]) -> None:
@@ -238,7 +369,9 @@ def test_agents_call_its_tool_over_mcp(theorex: Callable[..., Any]) -> None:
 
     async def call() -> tuple[list[str], str]:
         async with Client(stdio_client(server)) as client:
-            await client.call_tool("note", {"entity": "cache", "text": "The cache lives for an hour"})
+            await client.call_tool(
+                "note", {"entity": "cache", "text": "The cache lives for an hour"}
+            )
             hits = await client.call_tool("search", {"query": "cache"})
             tools = [tool.name for tool in (await client.list_tools()).tools]
             return tools, str(hits.structured_content)

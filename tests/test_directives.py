@@ -1,4 +1,6 @@
-"""What a person told an agent to do: rules, corrections, things to remember; what repeats and what reverses them."""
+"""What a person told an agent to do: rules, corrections, things to remember; what
+repeats and what reverses them.
+"""
 
 import pytest
 
@@ -88,17 +90,36 @@ def test_questions_reports_descriptions_and_quotes_are_none(text):
 )
 def test_what_is_for_now_does_not_stand(text):
     assert not any(found.stands for found in directives(text))
-    assert all(found.standing < one("Always run all tests before you commit.").standing for found in directives(text))
+    assert all(
+        found.standing < one("Always run all tests before you commit.").standing
+        for found in directives(text)
+    )
 
 
 @pytest.mark.parametrize(
     ("a", "b", "same"),
     [
-        ("Always run the tests before committing.", "Please always run the test before you commit.", True),
-        ("Never commit secrets to the repository.", "Do not ever commit a secret to the repository.", True),
-        ("Always run the tests before committing.", "Never run the tests before committing.", False),
+        (
+            "Always run the tests before committing.",
+            "Please always run the test before you commit.",
+            True,
+        ),
+        (
+            "Never commit secrets to the repository.",
+            "Do not ever commit a secret to the repository.",
+            True,
+        ),
+        (
+            "Always run the tests before committing.",
+            "Never run the tests before committing.",
+            False,
+        ),
         ("Always use tabs for indentation.", "Always use pnpm for installing.", False),
-        ("Всегда запускай тесты перед коммитом.", "Запускай всегда тест перед коммитами!", True),
+        (
+            "Всегда запускай тесты перед коммитом.",
+            "Запускай всегда тест перед коммитами!",
+            True,
+        ),
     ],
 )
 def test_a_repeated_rule_is_recognised(a, b, same):
@@ -110,20 +131,56 @@ def test_a_repeated_rule_is_recognised(a, b, same):
     ("old", "new", "reversed_"),
     [
         ("Always use tabs for indentation.", "Never use tabs for indentation.", True),
-        ("Always use tabs for indentation.", "From now on use spaces instead of tabs.", True),
-        ("Always prefer tabs over spaces.", "From now on prefer spaces over tabs.", True),
-        ("Always run the tests with pytest.", "From now on run the tests with tox.", True),
-        ("Always run the tests with pytest.", "From now on run the tests with pytest.", False),
-        ("Always use tabs for indentation.", "Never commit secrets to the repository.", False),
-        ("Всегда используй табы для отступов.", "Отныне используй пробелы вместо табов.", True),
+        (
+            "Always use tabs for indentation.",
+            "From now on use spaces instead of tabs.",
+            True,
+        ),
+        (
+            "Always prefer tabs over spaces.",
+            "From now on prefer spaces over tabs.",
+            True,
+        ),
+        (
+            "Always run the tests with pytest.",
+            "From now on run the tests with tox.",
+            True,
+        ),
+        (
+            "Always run the tests with pytest.",
+            "From now on run the tests with pytest.",
+            False,
+        ),
+        (
+            "Always use tabs for indentation.",
+            "Never commit secrets to the repository.",
+            False,
+        ),
+        (
+            "Всегда используй табы для отступов.",
+            "Отныне используй пробелы вместо табов.",
+            True,
+        ),
         (
             "Always run the tests before committing.",
             "From now on use fakes instead of test doubles we had in CI.",
             False,
         ),
-        ("Always use `pip` for installing.", "From now on use `uv` instead of `pip` for installing.", True),
-        ("Always run the linter on every file.", "Stop running the linter on every file.", True),
-        ("Never push to main without a review.", "From now on always push to main without a review.", True),
+        (
+            "Always use `pip` for installing.",
+            "From now on use `uv` instead of `pip` for installing.",
+            True,
+        ),
+        (
+            "Always run the linter on every file.",
+            "Stop running the linter on every file.",
+            True,
+        ),
+        (
+            "Never push to main without a review.",
+            "From now on always push to main without a review.",
+            True,
+        ),
     ],
 )
 def test_a_reversal_is_seen(old, new, reversed_):
@@ -134,11 +191,23 @@ def test_a_reversal_is_seen(old, new, reversed_):
     ("sentence", "kind"),
     [
         (
-            "I recommend `Option B`: it keeps the parser small, so we should go with it rather than the cache.",
+            (
+                "I recommend `Option B`: it keeps the parser small, so we should go"
+                " with it rather than the cache."
+            ),
             "decision",
         ),
-        ("The root cause is that `readLines` never closes the file, because the handle is shared.", "discovery"),
-        ("Added `--debug-dir` to the sync command and removed the old default.", "change"),
+        (
+            (
+                "The root cause is that `readLines` never closes the file, because the"
+                " handle is shared."
+            ),
+            "discovery",
+        ),
+        (
+            "Added `--debug-dir` to the sync command and removed the old default.",
+            "change",
+        ),
         ("All tests pass and the linter is clean.", "none"),
         ("Want me to implement it now?", "none"),
         ("", "none"),

@@ -1,4 +1,6 @@
-"""`theorex doctor`: a sound home, and homes that are broken in each way that it looks at."""
+"""`theorex doctor`: a sound home, and homes that are broken in each way that it looks
+at.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,17 @@ def hooks(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def look(run: Run, hooks: Path) -> Look:
-    """What the doctor finds: by what it is about, the level, what is said and what to do."""
+    """What the doctor finds: by what it is about, the level, what is said and what to
+    do.
+    """
 
     def look(*options: str, code: int = 0) -> dict[str, tuple[str, str, str]]:
         ended = run("doctor", "--settings", str(hooks), "--json", *options)
         assert (ended.code, ended.json["ok"]) == (code, code == 0), ended.out
-        return {row["what"]: (row["level"], row["said"], row["do"]) for row in ended.json["findings"]}
+        return {
+            row["what"]: (row["level"], row["said"], row["do"])
+            for row in ended.json["findings"]
+        }
 
     return look
 
@@ -79,14 +86,22 @@ class TestHooks:
         settings = json.loads(hooks.read_text())
         del settings["hooks"]["PreCompact"]
         hooks.write_text(json.dumps(settings))
-        assert look()["hooks"][:2] == ("warning", f"7 of 8 are in {hooks}; missing: PreCompact")
+        assert look()["hooks"][:2] == (
+            "warning",
+            f"7 of 8 are in {hooks}; missing: PreCompact",
+        )
 
     def test_the_program_is_gone(self, look: Look, tmp_path: Path) -> None:
         (tmp_path / "theorex-hook").unlink()
-        assert look(code=1)["hooks"][1] == f"the program {tmp_path / 'theorex-hook'} is not there, or may not be run"
+        assert (
+            look(code=1)["hooks"][1]
+            == f"the program {tmp_path / 'theorex-hook'} is not there, or may not be run"
+        )
 
     @pytest.mark.parametrize("text", ["{", "[]", '{"hooks": 1}'])
-    def test_the_file_is_broken_and_the_rest_is_looked_at(self, look: Look, hooks: Path, text: str) -> None:
+    def test_the_file_is_broken_and_the_rest_is_looked_at(
+        self, look: Look, hooks: Path, text: str
+    ) -> None:
         hooks.write_text(text)
         found = look(code=1)
         assert (found["hooks"][0], found["journal"][0]) == ("problem", "ok")
@@ -105,9 +120,14 @@ class TestFiles:
         lived.chmod(0o755)
         assert look(code=1)["permissions"][0] == "problem"
 
-    @pytest.mark.parametrize(("free", "level"), [(50 << 20, "problem"), (500 << 20, "warning"), (5 << 30, "ok")])
+    @pytest.mark.parametrize(
+        ("free", "level"),
+        [(50 << 20, "problem"), (500 << 20, "warning"), (5 << 30, "ok")],
+    )
     @pytest.mark.usefixtures("lived")
-    def test_little_room(self, look: Look, monkeypatch: pytest.MonkeyPatch, free: int, level: str) -> None:
+    def test_little_room(
+        self, look: Look, monkeypatch: pytest.MonkeyPatch, free: int, level: str
+    ) -> None:
         monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=free))
         assert look(code=int(level == "problem"))["disk"][0] == level
 
@@ -116,12 +136,16 @@ class TestFiles:
         level, said, _ = look(code=1)["home"]
         assert (level, "salvage" in said) == ("problem", True)
 
-    def test_an_event_that_was_changed_behind_its_back(self, look: Look, lived: Path) -> None:
+    def test_an_event_that_was_changed_behind_its_back(
+        self, look: Look, lived: Path
+    ) -> None:
         from theorex_lab.journal.sqlite.connection import connect
 
         connection = connect(lived / "theorex.db")
         connection.execute("DROP TRIGGER events_are_not_changed")
-        connection.execute("UPDATE events SET body = replace(body, 'harbour', 'castle!')")
+        connection.execute(
+            "UPDATE events SET body = replace(body, 'harbour', 'castle!')"
+        )
         connection.close()
         assert "problem" in {level for level, _, _ in look(code=1).values()}
 
@@ -131,9 +155,15 @@ class TestFiles:
 
 
 class TestNight:
-    def nights(self, home: Path, *, at: int, ok: bool = True, later: bool = True) -> None:
+    def nights(
+        self, home: Path, *, at: int, ok: bool = True, later: bool = True
+    ) -> None:
         with Lab(home) as lab:
-            body = {"steps": [{"name": "scan", "ok": ok, "seconds": 0.1, "detail": ""}], "fixes": 0, "gate": []}
+            body = {
+                "steps": [{"name": "scan", "ok": ok, "seconds": 0.1, "detail": ""}],
+                "fixes": 0,
+                "gate": [],
+            }
             lab.journal.append([new_event("nightly", body, agent="scanner", at=at)])
             if later:
                 lab.agent("main").write("something happened since")
@@ -141,11 +171,19 @@ class TestNight:
     def test_none_yet(self, look: Look, tmp_path: Path) -> None:
         with Lab(tmp_path / "home") as lab:
             lab.agent("main").write("a first sentence")
-        assert look()["night"] == ("warning", "none was ever run", "theorex schedule --print cron")
+        assert look()["night"] == (
+            "warning",
+            "none was ever run",
+            "theorex schedule --print cron",
+        )
 
     def test_long_ago(self, look: Look, tmp_path: Path) -> None:
         self.nights(tmp_path / "home", at=SystemClock().now() - 5 * DAY)
-        assert look()["night"] == ("warning", "the last one was 5.0 days ago", "theorex schedule --print cron")
+        assert look()["night"] == (
+            "warning",
+            "the last one was 5.0 days ago",
+            "theorex schedule --print cron",
+        )
 
     def test_long_ago_and_nothing_since(self, look: Look, tmp_path: Path) -> None:
         self.nights(tmp_path / "home", at=SystemClock().now() - 5 * DAY, later=False)
@@ -153,13 +191,23 @@ class TestNight:
 
     def test_failed(self, look: Look, tmp_path: Path) -> None:
         self.nights(tmp_path / "home", at=SystemClock().now(), ok=False)
-        assert look()["night"] == ("warning", "the last one was 0.0 days ago; failed: scan", "theorex nightly")
+        assert look()["night"] == (
+            "warning",
+            "the last one was 0.0 days ago; failed: scan",
+            "theorex nightly",
+        )
 
 
 class TestModels:
     def url(self, home: Path, port: int) -> None:
         (home / "config.json").write_text(
-            json.dumps({"models": {"own": {"tier": "small", "url": f"http://127.0.0.1:{port}"}}})
+            json.dumps(
+                {
+                    "models": {
+                        "own": {"tier": "small", "url": f"http://127.0.0.1:{port}"}
+                    }
+                }
+            )
         )
 
     def test_asked_only_online(self, look: Look, lived: Path) -> None:

@@ -1,4 +1,6 @@
-"""What strategies are scored by: actions foretold, files and commands named, what survives."""
+"""What strategies are scored by: actions foretold, files and commands named, what
+survives.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,16 @@ import matplotlib.pyplot as plt
 import pytest
 from conftest import Run
 from lab_page import ERRORS, until
-from test_browser import STATUS, _no_error, _outputs, _picture, _shown, browser, jupyterlab, notebook
+from test_browser import (
+    STATUS,
+    _no_error,
+    _outputs,
+    _picture,
+    _shown,
+    browser,
+    jupyterlab,
+    notebook,
+)
 
 from theorex_lab.design import Log
 from theorex_lab.errors import InvalidInput
@@ -31,9 +42,18 @@ from theorex_lab.journal.event import new_event
 
 __all__ = ["browser", "jupyterlab"]  # fixtures
 pytestmark = pytest.mark.xdist_group("browser")
-needs_data = pytest.mark.skipif(not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder")
-CONTEXTS = ["implement JWT tokens", "add decode and verify the signature", "now bake the sourdough bread"]
-GOLD = ['get_user({"id": "ann"})', 'book({"flights": [{"date": "2024-05-20"}], "nights": 2})']
+needs_data = pytest.mark.skipif(
+    not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder"
+)
+CONTEXTS = [
+    "implement JWT tokens",
+    "add decode and verify the signature",
+    "now bake the sourdough bread",
+]
+GOLD = [
+    'get_user({"id": "ann"})',
+    'book({"flights": [{"date": "2024-05-20"}], "nights": 2})',
+]
 
 
 @pytest.mark.parametrize(
@@ -45,8 +65,16 @@ GOLD = ['get_user({"id": "ann"})', 'book({"flights": [{"date": "2024-05-20"}], "
         (GOLD, GOLD, [1.0, 1.0, 1.0]),
         (GOLD[::-1], GOLD, [1.0, 1.0, 0.5]),
         (['get_user({"id":"ben"})'], GOLD, [2 / 3, 0.0, 0.5]),
-        (['book({"nights":2,"flights":[{"date":"2024-05-20"}]})', "think"], GOLD, [0.5, 0.8, 0.5]),
-        (['book({"flights":[{"date":"2024-05-20"}],"summary":"cut in the mid…)'], GOLD, [2 / 3, 0.5, 0.5]),
+        (
+            ['book({"nights":2,"flights":[{"date":"2024-05-20"}]})', "think"],
+            GOLD,
+            [0.5, 0.8, 0.5],
+        ),
+        (
+            ['book({"flights":[{"date":"2024-05-20"}],"summary":"cut in the mid…)'],
+            GOLD,
+            [2 / 3, 0.5, 0.5],
+        ),
     ],
 )
 def test_actions_are_scored_by_names_arguments_and_order(
@@ -56,18 +84,28 @@ def test_actions_are_scored_by_names_arguments_and_order(
 
 
 def test_commands_are_programs_with_their_verbs() -> None:
-    command = "cd app && GOFLAGS=-x go test ./... 2>&1 | tail -5; git commit -m 'a; b'\nls"
+    command = (
+        "cd app && GOFLAGS=-x go test ./... 2>&1 | tail -5; git commit -m 'a; b'\nls"
+    )
     told = [
-        new_event(kind, {"tool": "Bash", "command": command}, agent="main", at=1) for kind in ("tool_used", "prompt")
+        new_event(kind, {"tool": "Bash", "command": command}, agent="main", at=1)
+        for kind in ("tool_used", "prompt")
     ]
     assert commands_of(told[:1]) >= {"cd app", "go test", "tail", "git commit", "ls"}
     assert commands_of(told[1:]) == set()
 
 
 def test_gains_are_paired_and_intervals_drawn_by_group() -> None:
-    rows = {"strategies": [[1.0, 0.5, 9.0], [0.0, 0.5, 9.0]], "peer": [[0.5, 0.5, 9.0], [0.0, 0.0, 9.0]]}
+    rows = {
+        "strategies": [[1.0, 0.5, 9.0], [0.0, 0.5, 9.0]],
+        "peer": [[0.5, 0.5, 9.0], [0.0, 0.0, 9.0]],
+    }
     found = beside_peers(rows, ["name", "order", "tokens"], ["a", "b"], 0, 2)
-    assert (found["n"], found["metrics"]["name"], found["metrics"]["gain"]) == (2, 0.5, 0.0)
+    assert (found["n"], found["metrics"]["name"], found["metrics"]["gain"]) == (
+        2,
+        0.5,
+        0.0,
+    )
     peer = found["baselines"]["peer"]
     assert (peer["gain"], peer["gain_low"], peer["gain_high"]) == (0.25, 0.25, 0.25)
 
@@ -120,9 +158,11 @@ def test_dreams_are_compared_by_name() -> None:
     (whole,) = load_logs("simulated_sessions")
     until_day = whole.events[0].at + 14 * 86_400_000_000
     early = Log(
-        "two weeks", [event for event in whole.events if event.at < until_day], (),
+        "two weeks",
+        [event for event in whole.events if event.at < until_day],
+        (),
         [line for line in whole.lines if line.at < until_day],
-    )  # fmt: skip
+    )
     compared = compare([early], ["dreams", "nothing"], budgets=(500,), every_days=7)
     ours = compared.value("dreams", "retrieve", 500, "mean").value
     assert ours > compared.value("nothing", "retrieve", 500, "mean").value == 0
@@ -138,9 +178,16 @@ def test_the_command_tells_the_scores_of_a_log(run: Run) -> None:
 
 
 def test_sliders_change_what_is_merged_and_where_it_drifts() -> None:
-    traces = {name: made_up()[name] for name in ("jwt", "bread", "review", "review again")}
-    _, merge, drift, status, picture = plots.dream_explorer({"four": traces}, CONTEXTS).children
-    assert "4 traces became 3 strategies; memory_traversal, memory_traversal, context_jump" in status.value
+    traces = {
+        name: made_up()[name] for name in ("jwt", "bread", "review", "review again")
+    }
+    _, merge, drift, status, picture = plots.dream_explorer(
+        {"four": traces}, CONTEXTS
+    ).children
+    assert (
+        "4 traces became 3 strategies; memory_traversal, memory_traversal, context_jump"
+        in status.value
+    )
     before = picture.value
     merge.value = 1.0
     assert "4 traces became 4 strategies" in status.value
@@ -157,7 +204,9 @@ def test_sliders_change_what_is_merged_and_where_it_drifts() -> None:
 def test_the_sliders_of_the_dreams_notebook_move_by_keyboard(
     browser: Any, jupyterlab: tuple[str, Path], tmp_path: Path
 ) -> None:
-    with notebook(browser, jupyterlab, "05_dream_cycles.ipynb", tmp_path / "dreams.png") as (page, file):
+    with notebook(
+        browser, jupyterlab, "05_dream_cycles.ipynb", tmp_path / "dreams.png"
+    ) as (page, file):
         _no_error(_outputs(file))
         status = page.locator(STATUS).first
         status.scroll_into_view_if_needed()
@@ -166,7 +215,9 @@ def test_the_sliders_of_the_dreams_notebook_move_by_keyboard(
         handle.focus()
         for _ in range(3):
             handle.press("ArrowRight")
-        until(page, lambda: status.inner_text() != before, f"another line than {before}")
+        until(
+            page, lambda: status.inner_text() != before, f"another line than {before}"
+        )
         assert "12 traces became 12 strategies" in status.inner_text()
         until(page, lambda: _picture(page) not in (picture, b""), "another picture")
         assert page.locator(ERRORS).count() == 0

@@ -1,4 +1,6 @@
-"""Embedders: the bundled model on real pairs, an endpoint that misbehaves in every way, hashing, and the choice."""
+"""Embedders: the bundled model on real pairs, an endpoint that misbehaves in every way,
+hashing, and the choice.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ from theorex_lab.search.embed import (
 )
 
 BUNDLED = bundled_embedder()
-needs_model = pytest.mark.skipif(BUNDLED is None, reason="the embeddings extra is not installed")
+needs_model = pytest.mark.skipif(
+    BUNDLED is None, reason="the embeddings extra is not installed"
+)
 STSB = Path(os.environ.get("THEOREX_DATA", "."), "stsb", "stsb-en-dev.csv")
 
 
@@ -45,11 +49,17 @@ def test_the_bundled_model_puts_a_paraphrase_above_an_unrelated_sentence() -> No
     text = "The cache was flooded when all the keys expired together."
     paraphrase = "Simultaneous expiry of entries overwhelmed the caching layer."
     unrelated = "She planted tomatoes behind the garden shed."
-    assert similarity(BUNDLED, text, paraphrase) > 0.5 > similarity(BUNDLED, text, unrelated) + 0.2
+    assert (
+        similarity(BUNDLED, text, paraphrase)
+        > 0.5
+        > similarity(BUNDLED, text, unrelated) + 0.2
+    )
 
 
 @needs_model
-@pytest.mark.skipif(not STSB.is_file(), reason="THEOREX_DATA has no stsb/stsb-en-dev.csv")
+@pytest.mark.skipif(
+    not STSB.is_file(), reason="THEOREX_DATA has no stsb/stsb-en-dev.csv"
+)
 def test_the_bundled_model_agrees_with_people_on_sentence_similarity() -> None:
     assert BUNDLED is not None
     with STSB.open(encoding="utf-8", newline="") as file:
@@ -62,7 +72,13 @@ def test_the_bundled_model_agrees_with_people_on_sentence_similarity() -> None:
 @needs_model
 def test_a_vector_depends_on_its_text_alone() -> None:
     assert BUNDLED is not None
-    texts = ["short", "a much longer sentence about retries with jitter and their back-off", "", "東京", "\ud800"] * 3
+    texts = [
+        "short",
+        "a much longer sentence about retries with jitter and their back-off",
+        "",
+        "東京",
+        "\ud800",
+    ] * 3
     together = BUNDLED.embed(texts)
     assert together.shape == (15, BUNDLED.dimensions)
     assert together.dtype == np.float32
@@ -72,7 +88,10 @@ def test_a_vector_depends_on_its_text_alone() -> None:
 
 
 @needs_model
-@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted as Linux lists them")
+@pytest.mark.skipif(
+    not Path("/proc/self/task").exists(),
+    reason="threads are counted as Linux lists them",
+)
 def test_the_model_takes_one_thread_unless_told_otherwise(tmp_path: Path) -> None:
     code = """
 import os, sys
@@ -101,7 +120,9 @@ def test_threads_outside_the_range_are_refused(threads: float) -> None:
 @needs_model
 def test_only_the_first_256_tokens_count() -> None:
     assert BUNDLED is not None
-    vectors = BUNDLED.embed(["word " * 300, "word " * 300 + "and an end that nobody reads"])
+    vectors = BUNDLED.embed(
+        ["word " * 300, "word " * 300 + "and an end that nobody reads"]
+    )
     np.testing.assert_allclose(vectors[0], vectors[1], atol=1e-6)
 
 
@@ -118,13 +139,17 @@ def test_a_model_file_that_was_changed_is_refused(tmp_path: Path) -> None:
 @needs_model
 @pytest.mark.parametrize("broken", ["model", "tokenizer"])
 @pytest.mark.parametrize("content", [None, b"", b'{"not": "it"}', b"\xff\xfe\x00"])
-def test_files_that_are_missing_or_something_else_are_named(tmp_path: Path, broken: str, content: bytes | None) -> None:
+def test_files_that_are_missing_or_something_else_are_named(
+    tmp_path: Path, broken: str, content: bytes | None
+) -> None:
     assert BUNDLED is not None
     bad = tmp_path / "bad-file"
     if content is not None:
         bad.write_bytes(content)
     model, tokenizer = BUNDLED._paths
-    embedder = OnnxEmbedder(bad, tokenizer) if broken == "model" else OnnxEmbedder(model, bad)
+    embedder = (
+        OnnxEmbedder(bad, tokenizer) if broken == "model" else OnnxEmbedder(model, bad)
+    )
     with pytest.raises(ModelUnavailable, match="bad-file"):
         embedder.embed(["text"])
 
@@ -135,7 +160,9 @@ GOLDEN_GO = {39: -0.57735, 58: 0.57735, 177: -0.57735}
 
 def test_hashed_ngrams_are_the_same_on_every_machine() -> None:
     vector = HashedNgramEmbedder().embed(["go"])[0]
-    assert {int(place): round(float(vector[place]), 6) for place in np.flatnonzero(vector)} == GOLDEN_GO
+    assert {
+        int(place): round(float(vector[place]), 6) for place in np.flatnonzero(vector)
+    } == GOLDEN_GO
 
 
 @given(st.text(max_size=30), st.integers(8, 64))
@@ -151,7 +178,11 @@ def test_hashed_ngrams_see_spelling_and_ignore_case_and_order() -> None:
     assert similarity(embedder, "database migration", "databases migrated") > 0.5
     assert abs(similarity(embedder, "database migration", "purple giraffe")) < 0.3
     assert similarity(embedder, "Cold START", "start cold") == pytest.approx(1)
-    assert (embedder.kind, embedder.id, embedder.dimensions) == ("lexical", "lexical-ngram-v1-256", 256)
+    assert (embedder.kind, embedder.id, embedder.dimensions) == (
+        "lexical",
+        "lexical-ngram-v1-256",
+        256,
+    )
 
 
 def test_the_choice_loads_and_calls_nothing() -> None:
@@ -160,7 +191,9 @@ def test_the_choice_loads_and_calls_nothing() -> None:
     assert reason == "configured endpoint http://127.0.0.1:9/v1/embeddings"
 
 
-def test_what_is_not_configured_is_the_bundled_model_or_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_configured_is_the_bundled_model_or_says_what_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     embedder, reason = choose_embedder()
     expected = ("semantic", "bundled") if BUNDLED else ("lexical", "not installed")
     assert embedder.kind == expected[0]
@@ -186,7 +219,9 @@ assert not loaded, loaded
 Reply = Callable[[BaseHTTPRequestHandler, dict[str, object]], None]
 
 
-def send(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, location: str = "") -> None:
+def send(
+    handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, location: str = ""
+) -> None:
     handler.send_response(status)
     if location:
         handler.send_header("Location", location)
@@ -198,21 +233,30 @@ def send(handler: BaseHTTPRequestHandler, body: bytes, status: int = 200, locati
 def vectors_of(request: dict[str, object]) -> list[dict[str, object]]:
     texts = request["input"]
     assert isinstance(texts, list)
-    return [{"index": place, "embedding": [float(len(text)), 1.0, 0.0]} for place, text in enumerate(texts)]
+    return [
+        {"index": place, "embedding": [float(len(text)), 1.0, 0.0]}
+        for place, text in enumerate(texts)
+    ]
 
 
 class Endpoint:
-    """An HTTP server on loopback that answers each POST by `reply` and keeps the requests."""
+    """An HTTP server on loopback that answers each POST by `reply` and keeps the
+    requests.
+    """
 
     def __init__(self) -> None:
         endpoint = self
-        self.reply: Reply = lambda handler, request: send(handler, json.dumps({"data": vectors_of(request)}).encode())
+        self.reply: Reply = lambda handler, request: send(
+            handler, json.dumps({"data": vectors_of(request)}).encode()
+        )
         self.requests: list[tuple[str, dict[str, object]]] = []
         self.closing = threading.Event()
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self) -> None:
-                request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                request = json.loads(
+                    self.rfile.read(int(self.headers["Content-Length"]))
+                )
                 endpoint.requests.append((self.path, request))
                 endpoint.reply(self, request)
 
@@ -230,7 +274,9 @@ class Endpoint:
 @pytest.fixture
 def endpoint() -> Iterator[Endpoint]:
     running = Endpoint()
-    thread = threading.Thread(target=running.server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread = threading.Thread(
+        target=running.server.serve_forever, kwargs={"poll_interval": 0.01}
+    )
     thread.start()
     yield running
     running.closing.set()
@@ -239,7 +285,9 @@ def endpoint() -> Iterator[Endpoint]:
     thread.join()
 
 
-def test_an_endpoint_gives_normalised_vectors_in_the_order_of_the_texts(endpoint: Endpoint) -> None:
+def test_an_endpoint_gives_normalised_vectors_in_the_order_of_the_texts(
+    endpoint: Endpoint,
+) -> None:
     endpoint.reply = lambda handler, request: send(
         handler, json.dumps({"data": list(reversed(vectors_of(request)))}).encode()
     )
@@ -247,7 +295,9 @@ def test_an_endpoint_gives_normalised_vectors_in_the_order_of_the_texts(endpoint
     texts = [f"{'x' * number}" for number in range(150)]
     matrix = embedder.embed(texts)
     expected = np.array([[number, 1.0, 0.0] for number in range(150)])
-    np.testing.assert_allclose(matrix, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6)
+    np.testing.assert_allclose(
+        matrix, expected / np.linalg.norm(expected, axis=1, keepdims=True), atol=1e-6
+    )
     assert matrix.dtype == np.float32
     assert embedder.dimensions == 3
     assert [path for path, _ in endpoint.requests] == ["/v1/embeddings"] * 3
@@ -256,14 +306,21 @@ def test_an_endpoint_gives_normalised_vectors_in_the_order_of_the_texts(endpoint
 
 
 @pytest.mark.parametrize("ending", ["", "/", "/v1", "/v1/", "/v1/embeddings"])
-def test_an_address_may_stop_anywhere_before_the_route(endpoint: Endpoint, ending: str) -> None:
+def test_an_address_may_stop_anywhere_before_the_route(
+    endpoint: Endpoint, ending: str
+) -> None:
     assert HttpEmbedder(endpoint.url + ending, "model").dimensions == 3
     assert endpoint.requests[0][0] == "/v1/embeddings"
 
 
 def body(*vectors: object) -> bytes:
     return json.dumps(
-        {"data": [{"index": place, "embedding": vector} for place, vector in enumerate(vectors)]}
+        {
+            "data": [
+                {"index": place, "embedding": vector}
+                for place, vector in enumerate(vectors)
+            ]
+        }
     ).encode()
 
 
@@ -281,8 +338,14 @@ def body(*vectors: object) -> bytes:
         (b"\xff\xfe\xfd", "other than"),
         (body([1.0, 0.0]), "1 vectors for 2 texts"),
         (body([1.0], [1.0], [1.0]), "3 vectors for 2 texts"),
-        (body([1.0], [1.0]).replace(b'"index": 1', b'"index": 0'), "indexes other than"),
-        (body([1.0], [1.0]).replace(b'"index": 1', b'"index": 7'), "indexes other than"),
+        (
+            body([1.0], [1.0]).replace(b'"index": 1', b'"index": 0'),
+            "indexes other than",
+        ),
+        (
+            body([1.0], [1.0]).replace(b'"index": 1', b'"index": 7'),
+            "indexes other than",
+        ),
         (body([1.0, 2.0], [1.0]), "other than"),
         (body([], []), "shape"),
         (body(1.0, 2.0), "shape"),
@@ -294,20 +357,26 @@ def body(*vectors: object) -> bytes:
         (body([0.0, 0.0], [1.0, 0.0]), "zeros"),
     ],
 )
-def test_a_reply_that_is_not_one_vector_a_text_is_refused(endpoint: Endpoint, content: bytes, named: str) -> None:
+def test_a_reply_that_is_not_one_vector_a_text_is_refused(
+    endpoint: Endpoint, content: bytes, named: str
+) -> None:
     endpoint.answers(content)
     with pytest.raises(ModelUnavailable, match=named):
         HttpEmbedder(endpoint.url, "model").embed(["one", "two"])
 
 
 @pytest.mark.parametrize("status", [204, 400, 401, 404, 429, 500, 503])
-def test_an_error_status_is_named_with_what_was_said(endpoint: Endpoint, status: int) -> None:
+def test_an_error_status_is_named_with_what_was_said(
+    endpoint: Endpoint, status: int
+) -> None:
     endpoint.answers(b"" if status == 204 else b"model is loading", status)
     with pytest.raises(ModelUnavailable, match=str(status)):
         HttpEmbedder(endpoint.url, "model").embed(["text"])
 
 
-def test_the_key_of_an_endpoint_is_sent_and_never_shown(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_of_an_endpoint_is_sent_and_never_shown(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
     heard: list[str | None] = []
 
     def refuse(handler: BaseHTTPRequestHandler, _request: dict[str, object]) -> None:
@@ -315,15 +384,21 @@ def test_the_key_of_an_endpoint_is_sent_and_never_shown(endpoint: Endpoint, monk
         send(handler, b"no such key: a.b.c", 401)
 
     endpoint.reply = refuse
-    embedder, _ = choose_embedder(url=endpoint.url, model="model", api_key_env="SOME_KEY")
+    embedder, _ = choose_embedder(
+        url=endpoint.url, model="model", api_key_env="SOME_KEY"
+    )
     monkeypatch.setenv("SOME_KEY", " a.b.c\n")
     with pytest.raises(ModelUnavailable, match=r"401: 'no such key: \*\*\*'"):
         embedder.embed(["text"])
     monkeypatch.delenv("SOME_KEY")
-    with pytest.raises(ModelUnavailable, match=r"model takes its key from \$SOME_KEY, which is not set"):
+    with pytest.raises(
+        ModelUnavailable, match=r"model takes its key from \$SOME_KEY, which is not set"
+    ):
         embedder.embed(["text"])
     monkeypatch.setenv("SOME_KEY", "two words")
-    with pytest.raises(ModelUnavailable, match=r"\$SOME_KEY, which holds more than visible ASCII"):
+    with pytest.raises(
+        ModelUnavailable, match=r"\$SOME_KEY, which holds more than visible ASCII"
+    ):
         embedder.embed(["text"])
     assert heard == ["Bearer a.b.c"]
 
@@ -343,7 +418,9 @@ def test_a_reply_past_the_limit_is_given_up(endpoint: Endpoint) -> None:
 
 
 def test_a_silent_endpoint_is_given_up(endpoint: Endpoint) -> None:
-    def keep_silent(_handler: BaseHTTPRequestHandler, _request: dict[str, object]) -> None:
+    def keep_silent(
+        _handler: BaseHTTPRequestHandler, _request: dict[str, object]
+    ) -> None:
         endpoint.closing.wait(10)
 
     endpoint.reply = keep_silent
@@ -387,7 +464,9 @@ def test_an_endpoint_that_changes_its_dimensions_is_refused(endpoint: Endpoint) 
         embedder.embed(["text"])
 
 
-def test_proxies_of_the_environment_are_not_used(endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxies_of_the_environment_are_not_used(
+    endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     assert HttpEmbedder(endpoint.url, "model").embed(["text"]).shape == (1, 3)

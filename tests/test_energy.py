@@ -35,15 +35,25 @@ def test_when_a_large_model_may_run(power: Power, complexity: str, large: bool) 
 
 
 def test_the_threshold_is_a_setting() -> None:
-    assert not allows("large", Power(49.0, True), "high", Settings(battery_threshold=0.5))
+    assert not allows(
+        "large", Power(49.0, True), "high", Settings(battery_threshold=0.5)
+    )
     assert allows("large", Power(1.0, True), "high", Settings(battery_threshold=0.0))
-    assert veto(Power(8.5, True), "high", Settings(battery_threshold=0.15)) == "battery at 8.5 %, below 15 %"
+    assert (
+        veto(Power(8.5, True), "high", Settings(battery_threshold=0.15))
+        == "battery at 8.5 %, below 15 %"
+    )
 
 
 def test_power_in_words() -> None:
-    assert [describe_power(each) for each in (Power(None, False), Power(None, True), Power(55.0, True))] == [
-        "mains", "battery of unknown charge", "battery at 55 %",
-    ]  # fmt: skip
+    assert [
+        describe_power(each)
+        for each in (Power(None, False), Power(None, True), Power(55.0, True))
+    ] == [
+        "mains",
+        "battery of unknown charge",
+        "battery at 55 %",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -58,16 +68,24 @@ def test_power_in_words() -> None:
     ],
 )
 def test_what_psutil_says_of_the_battery(
-    monkeypatch: pytest.MonkeyPatch, battery: tuple[float | None, int, bool | None] | None, expected: Power
+    monkeypatch: pytest.MonkeyPatch,
+    battery: tuple[float | None, int, bool | None] | None,
+    expected: Power,
 ) -> None:
     told = (
-        None if battery is None else SimpleNamespace(percent=battery[0], secsleft=battery[1], power_plugged=battery[2])
+        None
+        if battery is None
+        else SimpleNamespace(
+            percent=battery[0], secsleft=battery[1], power_plugged=battery[2]
+        )
     )
     monkeypatch.setattr(psutil, "sensors_battery", lambda: told, raising=False)
     assert read_power() == expected
 
 
-def test_a_system_that_says_nothing_is_on_mains(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_system_that_says_nothing_is_on_mains(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     def refuse() -> None:
         raise PermissionError("no")
 

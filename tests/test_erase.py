@@ -1,4 +1,6 @@
-"""Erasure: nothing of what was erased stays or comes back, whoever else is at work, and nothing else is thrown away."""
+"""Erasure: nothing of what was erased stays or comes back, whoever else is at work, and
+nothing else is thrown away.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import DAY, NOW, Meanings, erase, observation
-from faults import VIEWS, boundaries, fill, holding, killed_at, opened, quick_folder, tool_event
+from faults import (
+    VIEWS,
+    boundaries,
+    fill,
+    holding,
+    killed_at,
+    opened,
+    quick_folder,
+    tool_event,
+)
 
 from theorex_lab import Lab, StorageError
 from theorex_lab.designs.theorex import lifecycle
@@ -50,7 +61,9 @@ def secret(text: str = f"the {SECRET} vault", **options: object) -> Event:
 def raw_rows(home: Path) -> list[tuple[str, str]]:
     """(session, body) of each event, as the file holds them."""
     connection = sqlite3.connect(home / "theorex.db")
-    rows = connection.execute("SELECT session, body FROM events ORDER BY seq").fetchall()
+    rows = connection.execute(
+        "SELECT session, body FROM events ORDER BY seq"
+    ).fetchall()
     connection.close()
     return rows
 
@@ -76,7 +89,9 @@ def test_the_hash_of_an_erased_body_cannot_be_tried_out(tmp_path: Path) -> None:
 def test_no_hash_of_an_archived_body_or_of_its_segment_is_left(tmp_path: Path) -> None:
     with opened(tmp_path) as lab:
         lab.journal.append([tool_event("the pin is 4711"), tool_event("make test")])
-        lab.journal.append([new_event("flushed", {"upto": 2}, agent="main", session="s1", at=NOW)])
+        lab.journal.append(
+            [new_event("flushed", {"upto": 2}, agent="main", session="s1", at=NOW)]
+        )
         lab.archive(NOW + 1)
         stub = json.loads(raw_rows(tmp_path)[0][1])
         (segment,) = (tmp_path / "archive").iterdir()
@@ -91,10 +106,16 @@ def test_a_session_is_matched_and_goes_with_its_events(tmp_path: Path) -> None:
     session = f"s-{SECRET}"
     with opened(tmp_path) as lab, opened(tmp_path) as other:
         fill(lab)
-        lab.journal.append([tool_event("the upload worker met a wall", session=session)])
+        lab.journal.append(
+            [tool_event("the upload worker met a wall", session=session)]
+        )
         assert lab.theorex.flush(session).kept == 1
-        lab.journal.append([tool_event("the upload worker met a door", session=session)])
-        lab.journal.append([new_event("session_ended", {}, agent="main", session=session, at=NOW)])
+        lab.journal.append(
+            [tool_event("the upload worker met a door", session=session)]
+        )
+        lab.journal.append(
+            [new_event("session_ended", {}, agent="main", session=session, at=NOW)]
+        )
         for kind in VIEWS:
             assert lab.views.snapshot(lab.views.get(kind))
             other.views.get(kind)
@@ -111,10 +132,14 @@ def test_a_session_is_matched_and_goes_with_its_events(tmp_path: Path) -> None:
     assert [row[0] for row in raw_rows(tmp_path)[-6:-1]] == [""] * 5
 
 
-def test_what_was_erased_does_not_end_the_session_without_a_name(tmp_path: Path) -> None:
+def test_what_was_erased_does_not_end_the_session_without_a_name(
+    tmp_path: Path,
+) -> None:
     with opened(tmp_path) as lab:
         lab.journal.append([tool_event("make test", session="", at=NOW - DAY)])
-        lab.journal.append([new_event("session_ended", {}, agent="main", session="s9", at=NOW - DAY)])
+        lab.journal.append(
+            [new_event("session_ended", {}, agent="main", session="s9", at=NOW - DAY)]
+        )
         lab.erase(match="s9")
         assert lab.archive(NOW).events == 0
 
@@ -122,18 +147,25 @@ def test_what_was_erased_does_not_end_the_session_without_a_name(tmp_path: Path)
 def test_a_session_changes_only_with_an_erasure(tmp_path: Path) -> None:
     with opened(tmp_path) as lab:
         lab.journal.append([tool_event("x")])
-        for session, body in (("", encode({"v": 1})), ("s2", encode({"erased": 1})), ("", "body")):
+        for session, body in (
+            ("", encode({"v": 1})),
+            ("s2", encode({"erased": 1})),
+            ("", "body"),
+        ):
             value = "body" if body == "body" else "?"
             with pytest.raises(sqlite3.IntegrityError, match="never changed"):
                 lab.journal.connection().execute(
-                    f"UPDATE events SET session = ?, body = {value}", [session, *([] if body == "body" else [body])]
+                    f"UPDATE events SET session = ?, body = {value}",
+                    [session, *([] if body == "body" else [body])],
                 )
 
 
 def test_hexadecimal_digits_are_not_found_in_a_hash(tmp_path: Path) -> None:
     with opened(tmp_path) as lab:
         first = observation("x", event_id="first")
-        lab.journal.append([first, observation("y", lineage=["first"], event_id="second")])
+        lab.journal.append(
+            [first, observation("y", lineage=["first"], event_id="second")]
+        )
         erase(lab.journal, ["first"], agent="main", at=NOW)
         digest = json.loads(raw_rows(tmp_path)[0][1])["hmac_sha256"]
         assert select(lab.journal, match=digest[:2]) == []
@@ -141,7 +173,9 @@ def test_hexadecimal_digits_are_not_found_in_a_hash(tmp_path: Path) -> None:
 
 def test_choosing_takes_no_more_memory_for_a_longer_journal(tmp_path: Path) -> None:
     with opened(tmp_path) as lab:
-        lab.journal.append([observation("long " * 1_000) for _ in range(4_000)] + [secret()])
+        lab.journal.append(
+            [observation("long " * 1_000) for _ in range(4_000)] + [secret()]
+        )
         tracemalloc.start()
         assert len(select(lab.journal, match=SECRET)) == 1
         peak = tracemalloc.get_traced_memory()[1]
@@ -172,7 +206,9 @@ class Erasing:
             self.reached = lab.erase(match=SECRET)
 
     def until_committed(self) -> None:
-        """Let it run up to where the bodies are gone from the journal; it may be waiting for a lock then."""
+        """Let it run up to where the bodies are gone from the journal; it may be
+        waiting for a lock then.
+        """
         if self.thread.ident is None:
             self.thread.start()
             assert self.committed.wait(PATIENCE_SECONDS)
@@ -189,9 +225,13 @@ def _with_secret(home: Path) -> None:
         lab.journal.append([secret()])
 
 
-@pytest.mark.parametrize("moment", ["before the lock", "before it is written", "after it was written"])
+@pytest.mark.parametrize(
+    "moment", ["before the lock", "before it is written", "after it was written"]
+)
 @pytest.mark.parametrize("locks", [True, False])
-def test_no_snapshot_is_written_past_an_erasure(tmp_path: Path, monkeypatch, moment: str, locks: bool) -> None:
+def test_no_snapshot_is_written_past_an_erasure(
+    tmp_path: Path, monkeypatch, moment: str, locks: bool
+) -> None:
     """Also where the system has no locks: then what was written is taken back."""
     _with_secret(tmp_path)
     erasing = Erasing(tmp_path, monkeypatch)
@@ -225,7 +265,9 @@ def test_no_snapshot_is_written_past_an_erasure(tmp_path: Path, monkeypatch, mom
         monkeypatch.setattr(snapshot, "exclusive", locking)
     with opened(tmp_path) as lab:
         assert not lab.views.snapshot(lab.views.get(Axon))
-        assert len(writes) == (moment != "before the lock"), "what is known to be erased is not even written"
+        assert len(writes) == (moment != "before the lock"), (
+            "what is known to be erased is not even written"
+        )
         erasing.end()
         assert holding(tmp_path, SECRET) == []
         assert lab.views.snapshot(lab.views.get(Axon)), "the next look has forgotten it"
@@ -233,7 +275,9 @@ def test_no_snapshot_is_written_past_an_erasure(tmp_path: Path, monkeypatch, mom
         assert lab.verify().ok
 
 
-def test_an_erasure_waits_for_whoever_writes_a_snapshot(tmp_path: Path, monkeypatch) -> None:
+def test_an_erasure_waits_for_whoever_writes_a_snapshot(
+    tmp_path: Path, monkeypatch
+) -> None:
     """One that is killed after it has written takes nothing back."""
     exclusive, waited = snapshot.exclusive, []
 
@@ -267,7 +311,9 @@ def test_a_snapshot_that_was_killed_anywhere_is_reached(tmp_path: Path) -> None:
         assert holding(home, SECRET) == [], passed[number - 1]
 
 
-def test_an_erasure_killed_before_it_had_removed_snapshots_is_noticed_by_the_next_reader(tmp_path: Path) -> None:
+def test_an_erasure_killed_before_it_had_removed_snapshots_is_noticed_by_the_next_reader(
+    tmp_path: Path,
+) -> None:
     with opened(tmp_path) as lab, opened(tmp_path) as other:
         fill(lab)
         lab.journal.append([secret(event_id="it")])
@@ -279,14 +325,21 @@ def test_an_erasure_killed_before_it_had_removed_snapshots_is_noticed_by_the_nex
         assert holding(tmp_path, SECRET) == []
 
 
-def test_a_context_rendered_before_an_erasure_is_not_left_after_it(tmp_path: Path, monkeypatch) -> None:
+def test_a_context_rendered_before_an_erasure_is_not_left_after_it(
+    tmp_path: Path, monkeypatch
+) -> None:
     _with_secret(tmp_path)
     erasing = Erasing(tmp_path, monkeypatch)
     write = context_file.write_atomically
 
     def writing(path: Path, data: bytes) -> None:
-        # The context of no project is rendered after that of all, and the erasure may come in between.
-        assert SECRET.encode() in data.lower() or path.name.endswith(".items.json") or path.name == "none.md"
+        # The context of no project is rendered after that of all, and the erasure may
+        # come in between.
+        assert (
+            SECRET.encode() in data.lower()
+            or path.name.endswith(".items.json")
+            or path.name == "none.md"
+        )
         erasing.until_committed()
         # Without a lock it would be done by now, and what follows would stay.
         erasing.thread.join(HEAD_START_SECONDS)
@@ -299,7 +352,9 @@ def test_a_context_rendered_before_an_erasure_is_not_left_after_it(tmp_path: Pat
     assert holding(tmp_path, SECRET) == []
 
 
-def test_what_is_erased_while_it_is_flushed_is_not_kept(tmp_path: Path, monkeypatch) -> None:
+def test_what_is_erased_while_it_is_flushed_is_not_kept(
+    tmp_path: Path, monkeypatch
+) -> None:
     append = lifecycle.append_once
 
     def late(journal: object, events: Sequence[Event]) -> bool:
@@ -308,7 +363,12 @@ def test_what_is_erased_while_it_is_flushed_is_not_kept(tmp_path: Path, monkeypa
         return append(journal, events)
 
     with opened(tmp_path) as lab:
-        lab.journal.append([tool_event(f"the {SECRET} gateway"), tool_event("the upload worker met a wall")])
+        lab.journal.append(
+            [
+                tool_event(f"the {SECRET} gateway"),
+                tool_event("the upload worker met a wall"),
+            ]
+        )
         with monkeypatch.context() as patch:
             patch.setattr(lifecycle, "append_once", late)
             assert lab.theorex.flush("s1") == (0, 0)
@@ -316,12 +376,16 @@ def test_what_is_erased_while_it_is_flushed_is_not_kept(tmp_path: Path, monkeypa
         assert lab.theorex.flush("s1") == (1, 0), "the rest is kept by the next"
 
 
-def test_what_is_derived_between_choosing_and_erasing_cannot_be(tmp_path: Path, monkeypatch) -> None:
+def test_what_is_derived_between_choosing_and_erasing_cannot_be(
+    tmp_path: Path, monkeypatch
+) -> None:
     """Others cannot write from the moment that is chosen until all of it is erased."""
     tried = []
     one = erasing._erase_one
 
-    def trying(connection: sqlite3.Connection, event_id: str, key: bytes) -> tuple[str, int] | None:
+    def trying(
+        connection: sqlite3.Connection, event_id: str, key: bytes
+    ) -> tuple[str, int] | None:
         other = sqlite3.connect(tmp_path / "theorex.db", timeout=0)
         with pytest.raises(sqlite3.OperationalError, match="locked"):
             other.execute("BEGIN IMMEDIATE")
@@ -370,7 +434,9 @@ DOINGS: dict[str, tuple[Callable[[Lab], object], str]] = {
 
 @pytest.mark.parametrize("doing", DOINGS)
 @pytest.mark.parametrize("number", [1, 2])
-def test_a_checkpoint_that_waited_in_vain_is_told(tmp_path: Path, monkeypatch, doing: str, number: int) -> None:
+def test_a_checkpoint_that_waited_in_vain_is_told(
+    tmp_path: Path, monkeypatch, doing: str, number: int
+) -> None:
     checkpoint, calls = erasing._checkpoint, []
     do, done = DOINGS[doing]
 
@@ -391,32 +457,45 @@ def test_a_checkpoint_that_waited_in_vain_is_told(tmp_path: Path, monkeypatch, d
         with monkeypatch.context() as patch:
             patch.setattr(connection_module, "BUSY_TIMEOUT_SECONDS", 0.0)
             patch.setattr(erasing, "_checkpoint", checking)
-            with pytest.raises(StorageError, match=f"{done}.* write-ahead log .*repeat"):
+            with pytest.raises(
+                StorageError, match=f"{done}.* write-ahead log .*repeat"
+            ):
                 do(lab)
-        assert len(calls) == number, "where the log cannot be emptied the file is not rewritten into it"
+        assert len(calls) == number, (
+            "where the log cannot be emptied the file is not rewritten into it"
+        )
         do(lab)
         if doing == "erase":
             assert holding(tmp_path, SECRET) == []
 
 
 @pytest.mark.parametrize("doing", DOINGS)
-def test_a_file_that_could_not_be_rewritten_is_told(tmp_path: Path, monkeypatch, doing: str) -> None:
+def test_a_file_that_could_not_be_rewritten_is_told(
+    tmp_path: Path, monkeypatch, doing: str
+) -> None:
     checkpoint = erasing._checkpoint
     do, done = DOINGS[doing]
     with opened(tmp_path) as lab:
         fill(lab)
         lab.journal.append([secret()])
         lab.views.snapshot(lab.views.get(Axon))
-        with writing_meanwhile_after(checkpoint, tmp_path, monkeypatch), pytest.raises(StorageError, match=f"{done}, but old bytes.*repeat"):  # fmt: skip
+        with (
+            writing_meanwhile_after(checkpoint, tmp_path, monkeypatch),
+            pytest.raises(StorageError, match=f"{done}, but old bytes.*repeat"),
+        ):
             do(lab)
         if doing == "erase":
-            assert not any(name.startswith("views") for name in holding(tmp_path, SECRET)), "all else is done"
+            assert not any(
+                name.startswith("views") for name in holding(tmp_path, SECRET)
+            ), "all else is done"
         do(lab)
 
 
 @contextmanager
 def writing_meanwhile_after(
-    checkpoint: Callable[[sqlite3.Connection], bool], home: Path, monkeypatch: pytest.MonkeyPatch
+    checkpoint: Callable[[sqlite3.Connection], bool],
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> Iterator[None]:
     """Another process begins to write after the first checkpoint, and does not end."""
     other = sqlite3.connect(home / "theorex.db", isolation_level=None)
@@ -444,7 +523,12 @@ def folded(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
     seqs: dict[str, list[int]] = {kind.name: [] for kind in VIEWS}
     for kind in VIEWS:
 
-        def counting(self: view.View, events: Sequence[Event], kind: type = kind, fold: object = kind.fold) -> None:
+        def counting(
+            self: view.View,
+            events: Sequence[Event],
+            kind: type = kind,
+            fold: object = kind.fold,
+        ) -> None:
             seqs[kind.name] += [event.seq for event in events]
             fold(self, events)  # type: ignore[operator]
 
@@ -452,7 +536,9 @@ def folded(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[int]]:
     return seqs
 
 
-def test_a_view_whose_kinds_are_not_reached_goes_on(tmp_path: Path, folded: dict[str, list[int]]) -> None:
+def test_a_view_whose_kinds_are_not_reached_goes_on(
+    tmp_path: Path, folded: dict[str, list[int]]
+) -> None:
     with opened(tmp_path) as lab, opened(tmp_path) as other:
         fill(lab)
         lab.journal.append([tool_event(f"the {SECRET} gateway", session="s7")])
@@ -465,18 +551,28 @@ def test_a_view_whose_kinds_are_not_reached_goes_on(tmp_path: Path, folded: dict
             seqs.clear()
         for kind in VIEWS:
             other.views.get(kind)
-            assert any(snapshot.open_snapshots(tmp_path / "views" / kind.name, kind.code)) == (
-                kind.name not in ("flash", "traces")
-            )
-        assert {name for name, seqs in folded.items() if any(seq <= last for seq in seqs)} == {"flash", "traces"}
+            assert any(
+                snapshot.open_snapshots(tmp_path / "views" / kind.name, kind.code)
+            ) == (kind.name not in ("flash", "traces"))
+        assert {
+            name for name, seqs in folded.items() if any(seq <= last for seq in seqs)
+        } == {"flash", "traces"}
         assert other.verify().ok
 
 
-def test_a_view_goes_back_to_the_snapshot_before_what_was_erased(tmp_path: Path, folded: dict[str, list[int]]) -> None:
+def test_a_view_goes_back_to_the_snapshot_before_what_was_erased(
+    tmp_path: Path, folded: dict[str, list[int]]
+) -> None:
     with opened(tmp_path) as lab:
         lab.journal.append([observation(f"{n}", labels=[f"c{n}"]) for n in range(10)])
         lab.views.snapshot(lab.views.get(Axon))
-        lab.journal.append([observation("y", labels=["cache"]), secret(), observation("z", labels=["ttl"])])
+        lab.journal.append(
+            [
+                observation("y", labels=["cache"]),
+                secret(),
+                observation("z", labels=["ttl"]),
+            ]
+        )
         lab.views.snapshot(lab.views.get(Axon))
         lab.erase(match=SECRET)
         folded["axon"].clear()
@@ -498,17 +594,33 @@ def test_an_erasure_of_an_earlier_release_or_one_that_was_erased_reaches_everyth
             lab.views.snapshot(lab.views.get(Axon))
             folded["axon"].clear()
             if number:
-                lab.erase(ids=[lab.journal.append([tool_event("x")]) and lab.journal.read(seqs=[3])[0].id])
+                lab.erase(
+                    ids=[
+                        lab.journal.append([tool_event("x")])
+                        and lab.journal.read(seqs=[3])[0].id
+                    ]
+                )
                 lab.erase(agent="theorex")
             else:
-                old = Event(0, "old-erasure", NOW, "theorex", "", "erasure", (), {"v": 1, "ids": []})
+                old = Event(
+                    0,
+                    "old-erasure",
+                    NOW,
+                    "theorex",
+                    "",
+                    "erasure",
+                    (),
+                    {"v": 1, "ids": []},
+                )
                 lab.journal.append([old])
             lab.views.get(Axon)
             assert folded["axon"] == [1]
         assert lab.verify().ok
 
 
-def test_an_erasure_during_a_verification_is_no_difference(tmp_path: Path, monkeypatch) -> None:
+def test_an_erasure_during_a_verification_is_no_difference(
+    tmp_path: Path, monkeypatch
+) -> None:
     fold_into, erased = view.fold_into, []
 
     def late(each: view.View, journal: SqliteJournal, upto: int) -> int:
@@ -542,7 +654,9 @@ class Counting(Meanings):
 
 
 def held(home: Path, embedder: Meanings, *texts: str) -> list[bool]:
-    """Whether the cache holds a vector of each text: by a look at every record of the file, and by asking it."""
+    """Whether the cache holds a vector of each text: by a look at every record of the
+    file, and by asking it.
+    """
     cache = VectorCache(home / "vectors", embedder.id, embedder.dimensions)
     content = cache.path.read_bytes()
     found = [text_key(text) in content for text in texts]
@@ -550,21 +664,34 @@ def held(home: Path, embedder: Meanings, *texts: str) -> list[bool]:
     return found
 
 
-def test_only_the_vectors_of_erased_texts_go_and_the_others_are_not_computed_anew(tmp_path: Path) -> None:
+def test_only_the_vectors_of_erased_texts_go_and_the_others_are_not_computed_anew(
+    tmp_path: Path,
+) -> None:
     embedder = Counting()
     with Lab(tmp_path, embedder=embedder) as lab:
-        lab.journal.append([observation(f"text {n}", labels=["cache", f"c{n}"]) for n in range(5)])
+        lab.journal.append(
+            [observation(f"text {n}", labels=["cache", f"c{n}"]) for n in range(5)]
+        )
         lab.journal.append([secret(), observation("the end", labels=["cache"])])
         lab.searcher.vectors.embed_pending()
         foreign = VectorCache(tmp_path / "vectors", "another embedder", 3)
-        foreign.add([text_key(text) for text in ("text 1", f"the {SECRET} vault")], np.eye(2, 3, dtype=np.float32))
+        foreign.add(
+            [text_key(text) for text in ("text 1", f"the {SECRET} vault")],
+            np.eye(2, 3, dtype=np.float32),
+        )
         texts = ["text 0", "the end", f"the {SECRET} vault"]
         assert held(tmp_path, embedder, *texts) == [True] * 3
-        assert held(tmp_path, embedder, "cache", f"{SECRET} vault") == [False] * 2, "labels have no vectors"
-        (tmp_path / "vectors" / f".{foreign.path.name}.999").write_bytes(text_key(f"the {SECRET} vault"))
+        assert held(tmp_path, embedder, "cache", f"{SECRET} vault") == [False] * 2, (
+            "labels have no vectors"
+        )
+        (tmp_path / "vectors" / f".{foreign.path.name}.999").write_bytes(
+            text_key(f"the {SECRET} vault")
+        )
         lab.erase(match=SECRET)
         assert held(tmp_path, embedder, *texts) == [True, True, False]
-        assert foreign.get([text_key(text) for text in ("text 1", f"the {SECRET} vault")])[0].tolist() == [True, False]
+        assert foreign.get(
+            [text_key(text) for text in ("text 1", f"the {SECRET} vault")]
+        )[0].tolist() == [True, False]
         assert not list((tmp_path / "vectors").glob(".*"))
         embedder.asked.clear()
         assert lab.searcher.vectors.embed_pending() == 0
@@ -572,12 +699,18 @@ def test_only_the_vectors_of_erased_texts_go_and_the_others_are_not_computed_ane
         assert embedder.asked == ["text 3"], "the query alone"
         inode = foreign.path.stat().st_ino
         lab.erase(match="nothing of the kind")
-        assert foreign.path.stat().st_ino == inode, "a file that holds nothing erased is left alone"
+        assert foreign.path.stat().st_ino == inode, (
+            "a file that holds nothing erased is left alone"
+        )
 
 
 @pytest.mark.parametrize("moment", ["before it is kept", "while it is kept"])
-def test_a_vector_made_of_a_text_that_is_erased_meanwhile_is_not_kept(tmp_path: Path, monkeypatch, moment: str) -> None:
-    """Between the reading of the texts and the lock, or after the look under the lock: then the erasure waits for it."""
+def test_a_vector_made_of_a_text_that_is_erased_meanwhile_is_not_kept(
+    tmp_path: Path, monkeypatch, moment: str
+) -> None:
+    """Between the reading of the texts and the lock, or after the look under the lock:
+    then the erasure waits for it.
+    """
     embedder = Counting()
     with Lab(tmp_path, embedder=embedder) as lab:
         lab.journal.append([observation("y", labels=["cache"]), secret(at=NOW)])
@@ -605,8 +738,13 @@ def test_a_vector_made_of_a_text_that_is_erased_meanwhile_is_not_kept(tmp_path: 
 
 
 def test_who_searches_follows_a_file_that_was_swept(tmp_path: Path) -> None:
-    with Lab(tmp_path, embedder=Meanings()) as lab, Lab(tmp_path, embedder=Meanings()) as other:
-        lab.journal.append([secret(), *(observation(f"text {n}", labels=[f"c{n}"]) for n in range(5))])
+    with (
+        Lab(tmp_path, embedder=Meanings()) as lab,
+        Lab(tmp_path, embedder=Meanings()) as other,
+    ):
+        lab.journal.append(
+            [secret(), *(observation(f"text {n}", labels=[f"c{n}"]) for n in range(5))]
+        )
         other.searcher.vectors.embed_pending()
         for text in ("text 2", "text 4"):
             assert other.search(text).hits[0].text == text
@@ -616,10 +754,17 @@ def test_who_searches_follows_a_file_that_was_swept(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("call", [0, 1, 2])
-def test_a_file_may_be_swept_between_any_two_looks_into_it(tmp_path: Path, monkeypatch, call: int) -> None:
-    with Lab(tmp_path, embedder=Meanings()) as lab, Lab(tmp_path, embedder=Meanings()) as other:
+def test_a_file_may_be_swept_between_any_two_looks_into_it(
+    tmp_path: Path, monkeypatch, call: int
+) -> None:
+    with (
+        Lab(tmp_path, embedder=Meanings()) as lab,
+        Lab(tmp_path, embedder=Meanings()) as other,
+    ):
         # The newest is embedded first: without it all the others have other numbers.
-        lab.journal.append([*(observation(f"text {n}", labels=[f"c{n}"]) for n in range(5)), secret()])
+        lab.journal.append(
+            [*(observation(f"text {n}", labels=[f"c{n}"]) for n in range(5)), secret()]
+        )
         other.searcher.vectors.embed_pending()
         lab.journal.append([observation("text late", labels=["late"])])
         with monkeypatch.context() as patch:
@@ -654,6 +799,8 @@ def test_a_name_that_only_the_shared_web_keeps_is_numbers(tmp_path: Path) -> Non
     with opened(tmp_path) as lab:
         lab.journal.append([secret()])
         lab.theorex.promote()
-        assert lab.views.get(SharedWeb).contributed("main").keys() == {concept_id(f"{SECRET} vault")}
+        assert lab.views.get(SharedWeb).contributed("main").keys() == {
+            concept_id(f"{SECRET} vault")
+        }
         lab.erase(match=SECRET)
         assert lab.theorex.query_shared(SECRET) == []

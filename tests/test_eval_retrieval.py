@@ -32,14 +32,20 @@ from theorex_lab.search.blend import WEIGHTS, WORD_WEIGHTS
 from theorex_lab.search.embed import HashedNgramEmbedder
 
 WORDS = HashedNgramEmbedder()
-SUBJECTS = "anvil bellows cistern drawbridge engine ferry granary harbour icehouse jetty kiln lantern mill".split()
+SUBJECTS = (
+    "anvil bellows cistern drawbridge engine ferry granary harbour icehouse jetty kiln"
+    " lantern mill".split()
+)
 MATTERS = (
-    "painted copper varnish repaired Tuesday inspector leaking timber merchant ledger granite winter supply".split()
+    "painted copper varnish repaired Tuesday inspector leaking timber merchant ledger"
+    " granite winter supply".split()
 )
 
 
 class Counted:
-    """An embedder that counts the texts that it is given, and knows one direction a word."""
+    """An embedder that counts the texts that it is given, and knows one direction a
+    word.
+    """
 
     id, dimensions = "counted", 16
     kind: Any = "semantic"
@@ -58,31 +64,59 @@ class Counted:
 
 def said(text: str, number: int, session: str = "s1") -> Event:
     body = {"text": text, "source": "user", "project": ""}
-    return new_event("prompt", body, agent="main", at=NOW + number, session=session, event_id=f"e{number}")
+    return new_event(
+        "prompt",
+        body,
+        agent="main",
+        at=NOW + number,
+        session=session,
+        event_id=f"e{number}",
+    )
 
 
 @pytest.fixture
 def log() -> Log:
     """Thirteen texts of different words, and a question to each."""
     texts = [
-        f"The {subject} was {MATTERS[number]} and {MATTERS[number - 1]} beside {MATTERS[number - 2]} {MATTERS[number - 3]}."
+        f"The {subject} was {MATTERS[number]} and {MATTERS[number - 1]} beside"
+        f" {MATTERS[number - 2]} {MATTERS[number - 3]}."
         for number, subject in enumerate(SUBJECTS)
     ]
     events = [said(text, number) for number, text in enumerate(texts)]
     return Log(
-        "shop", events, [Probe(NOW + 99, f"the {name}?", frozenset({f"e{n}"})) for n, name in enumerate(SUBJECTS)]
+        "shop",
+        events,
+        [
+            Probe(NOW + 99, f"the {name}?", frozenset({f"e{n}"}))
+            for n, name in enumerate(SUBJECTS)
+        ],
     )
 
 
 def hits(*events: str) -> Hits:
-    return Hits("q", tuple(Hit(event, "text", "four", "main", 1.0, "", NOW) for event in events), (), events)
+    return Hits(
+        "q",
+        tuple(Hit(event, "text", "four", "main", 1.0, "", NOW) for event in events),
+        (),
+        events,
+    )
 
 
 def test_scores_are_those_computed_by_hand() -> None:
     found = hits("x", "a", *"klmnopqrs", "b")  # the right ones are second and twelfth
-    scores = dict(zip(METRICS, question_scores(found, frozenset({"a", "b", "absent"})), strict=True))
-    assert [scores[f"recall@{depth}"] for depth in (5, 10, 25, 50)] == pytest.approx([1 / 3, 1 / 3, 2 / 3, 2 / 3])
-    assert scores["ndcg@10"] == pytest.approx((1 / math.log2(3)) / (1 + 1 / math.log2(3) + 1 / 2))
+    scores = dict(
+        zip(
+            METRICS,
+            question_scores(found, frozenset({"a", "b", "absent"})),
+            strict=True,
+        )
+    )
+    assert [scores[f"recall@{depth}"] for depth in (5, 10, 25, 50)] == pytest.approx(
+        [1 / 3, 1 / 3, 2 / 3, 2 / 3]
+    )
+    assert scores["ndcg@10"] == pytest.approx(
+        (1 / math.log2(3)) / (1 + 1 / math.log2(3) + 1 / 2)
+    )
     assert (scores["hit@5"], scores["hit@10"], scores["tokens"]) == (1.0, 1.0, 10.0)
     assert scores["precision"] == 0.1
     nothing = dict(zip(METRICS, question_scores(hits(), frozenset({"a"})), strict=True))
@@ -91,33 +125,58 @@ def test_scores_are_those_computed_by_hand() -> None:
 
 def test_every_method_finds_what_holds_the_words_and_tells_so_as_json(log: Log) -> None:
     score = score_retrieval([log], embedder=WORDS)
-    assert (score.n, list(score.scores)) == (13, ["lexical", "vector", "fused", "default_words", "default"])
-    assert score.value("lexical", "recall@5") == score.value("default", "ndcg@10") == 1.0
+    assert (score.n, list(score.scores)) == (
+        13,
+        ["lexical", "vector", "fused", "default_words", "default"],
+    )
+    assert (
+        score.value("lexical", "recall@5") == score.value("default", "ndcg@10") == 1.0
+    )
     told = json.loads(json.dumps(score.result()))
-    assert set(told["default"]) == {"recall_at", "hit_at", "ndcg_at_10", "tokens", "precision"}
+    assert set(told["default"]) == {
+        "recall_at",
+        "hit_at",
+        "ndcg_at_10",
+        "tokens",
+        "precision",
+    }
     assert list(told["default"]["recall_at"]) == ["5", "10", "25", "50"]
     assert list(score.frame.columns) == list(METRICS)
 
 
-def test_methods_go_through_search_and_leave_the_settings_as_they_were(log: Log) -> None:
+def test_methods_go_through_search_and_leave_the_settings_as_they_were(
+    log: Log,
+) -> None:
     with remembering(log, Counted(), search_floor=0.4) as lab:
         before = lab.settings
         shipped = lab.search("the mill?", limit=50)
         assert found_by(lab, "the mill?").events == shipped.events
-        assert len(found_by(lab, "the mill?", "vector")) > len(shipped)  # without the floor
+        assert len(found_by(lab, "the mill?", "vector")) > len(
+            shipped
+        )  # without the floor
         assert lab.settings == before
 
 
-def test_a_question_without_an_answer_is_not_counted_and_a_log_without_any_is_refused(log: Log) -> None:
+def test_a_question_without_an_answer_is_not_counted_and_a_log_without_any_is_refused(
+    log: Log,
+) -> None:
     odd = [Probe(NOW, "who?"), Probe(NOW, " ", frozenset({"e1"}))]
-    assert score_retrieval([Log("shop", log.events, [*log.probes, *odd])], embedder=WORDS).n == 13
+    assert (
+        score_retrieval(
+            [Log("shop", log.events, [*log.probes, *odd])], embedder=WORDS
+        ).n
+        == 13
+    )
     with pytest.raises(InvalidInput, match="got no question that a text answers"):
         score_retrieval([Log("shop", log.events, odd)], embedder=WORDS)
 
 
 def test_a_vector_is_computed_once_for_all_runs(log: Log, tmp_path: Path) -> None:
     first, second = Counted(), Counted()
-    scores = [score_retrieval([log], embedder=KeptEmbedder(counted, tmp_path)) for counted in (first, second)]
+    scores = [
+        score_retrieval([log], embedder=KeptEmbedder(counted, tmp_path))
+        for counted in (first, second)
+    ]
     assert (first.given, second.given) == (26, 0)
     assert scores[0].result() == scores[1].result()
 
@@ -125,7 +184,10 @@ def test_a_vector_is_computed_once_for_all_runs(log: Log, tmp_path: Path) -> Non
 def test_weights_of_the_settings_decide(log: Log) -> None:
     query = "drawbridge kiln kiln"
     with remembering(
-        log, Counted(), search_weights={**dict.fromkeys(WEIGHTS, 0.0), "length": 1.0}, search_floor=0.0
+        log,
+        Counted(),
+        search_weights={**dict.fromkeys(WEIGHTS, 0.0), "length": 1.0},
+        search_floor=0.0,
     ) as lab:
         lengths = {event.id: len(event.body["text"].split()) for event in log.events}
         found = [lengths[event] for event in lab.search(query, limit=50).events]
@@ -135,9 +197,15 @@ def test_weights_of_the_settings_decide(log: Log) -> None:
 
 
 @pytest.mark.parametrize("given", [{"wrods": 1.0}, {"words": 5.1}, {"words": -0.1}])
-def test_weights_of_other_signals_or_outside_their_range_are_refused(given: dict[str, float]) -> None:
+def test_weights_of_other_signals_or_outside_their_range_are_refused(
+    given: dict[str, float],
+) -> None:
     with pytest.raises(
-        ConfigError, match=f"searchWeights.{next(iter(given))} is .*; allowed is 0 to 5 for each of words"
+        ConfigError,
+        match=(
+            f"searchWeights.{next(iter(given))} is .*; allowed is 0 to 5 for each of"
+            " words"
+        ),
     ):
         check_settings({"searchWeights": given})
 
@@ -163,16 +231,30 @@ class TestCommand:
         assert "allowed is it with retrieval" in ended.err
 
     def test_what_is_no_set_is_refused(self, run: Run) -> None:
-        for arguments in (("--dataset", "coding_sessions"), ("--dataset", "beam"), ("--path", "x")):
+        for arguments in (
+            ("--dataset", "coding_sessions"),
+            ("--dataset", "beam"),
+            ("--path", "x"),
+        ):
             ended = run("eval", "retrieval", *arguments)
             assert ended.code != 0
-            assert "allowed are locomo, qmsum, fact_updates, precisionmembench" in ended.err
+            assert (
+                "allowed are locomo, qmsum, fact_updates, precisionmembench"
+                in ended.err
+            )
 
 
 def test_settings_take_the_place_of_those_that_ship(log: Log) -> None:
-    found = {floor: score_retrieval([log], embedder=Counted(), search_floor=floor) for floor in (0.0, 0.9)}
-    assert found[0.0].value("default", "precision") < found[0.9].value("default", "precision")
-    assert found[0.0].value("vector", "precision") == found[0.9].value("vector", "precision"), "it has no floor"
+    found = {
+        floor: score_retrieval([log], embedder=Counted(), search_floor=floor)
+        for floor in (0.0, 0.9)
+    }
+    assert found[0.0].value("default", "precision") < found[0.9].value(
+        "default", "precision"
+    )
+    assert found[0.0].value("vector", "precision") == found[0.9].value(
+        "vector", "precision"
+    ), "it has no floor"
     lengths = {**dict.fromkeys(WEIGHTS, 0.0), "length": 1.0}
     more = {"search_weights": lengths, "search_floor": 0.0}
     alone = score_retrieval([log], embedder=Counted(), methods=("default",), **more)

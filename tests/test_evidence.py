@@ -1,4 +1,6 @@
-"""Evidence: sums that are the same however they came in, ageing on reading, intervals with golden values."""
+"""Evidence: sums that are the same however they came in, ageing on reading, intervals
+with golden values.
+"""
 
 from __future__ import annotations
 
@@ -38,15 +40,28 @@ Run = tuple[str, str, bool, int, float | None, float | None, float | None]
 def one_by_one(given_runs: Sequence[Run]) -> EvidenceTable:
     table = EvidenceTable()
     for key, option, success, at, latency_ms, tokens, cost in given_runs:
-        table.add(key, option, success, at=at, latency_ms=latency_ms, tokens=tokens, cost=cost)
+        table.add(
+            key, option, success, at=at, latency_ms=latency_ms, tokens=tokens, cost=cost
+        )
     return table
 
 
 def content(table: EvidenceTable, **how: float) -> dict[tuple[str, str], list[float]]:
     cells = table.cells(**how)
     names = zip(cells.keys, cells.options, strict=True)
-    columns = (cells.n, cells.successes, cells.latency_ms, cells.tokens, cells.cost, cells.last)
-    return dict(zip(names, np.column_stack(columns).tolist(), strict=True)) if len(cells) else {}
+    columns = (
+        cells.n,
+        cells.successes,
+        cells.latency_ms,
+        cells.tokens,
+        cells.cost,
+        cells.last,
+    )
+    return (
+        dict(zip(names, np.column_stack(columns).tolist(), strict=True))
+        if len(cells)
+        else {}
+    )
 
 
 @settings(max_examples=40, deadline=None)
@@ -56,7 +71,9 @@ def test_a_table_goes_on_from_its_columns(before: list[Run], after: list[Run]) -
     opened = EvidenceTable()
     opened.load(table.columns())
     for key, option, success, at, latency_ms, tokens, cost in after:
-        opened.add(key, option, success, at=at, latency_ms=latency_ms, tokens=tokens, cost=cost)
+        opened.add(
+            key, option, success, at=at, latency_ms=latency_ms, tokens=tokens, cost=cost
+        )
     np.testing.assert_equal(content(opened), content(one_by_one([*before, *after])))
 
 
@@ -66,7 +83,11 @@ def test_an_amount_that_was_not_stated_is_not_nought() -> None:
     table.add("k", "m", True, at=NOW, latency_ms=0.0, tokens=math.nan)
     table.add("k", "m", True, at=NOW, latency_ms=300.0, cost=0.5)
     cells = table.cells()
-    assert (cells.latency_ms.tolist(), cells.cost.tolist(), cells.n.tolist()) == ([150.0], [0.5], [3.0])
+    assert (cells.latency_ms.tolist(), cells.cost.tolist(), cells.n.tolist()) == (
+        [150.0],
+        [0.5],
+        [3.0],
+    )
     assert np.isnan(cells.tokens).all()
 
 
@@ -77,7 +98,9 @@ def test_evidence_halves_with_each_half_life_since_the_last_run() -> None:
     for success in (True, False, False):
         table.add("new", "m", success, at=NOW + DAY)
     aged = table.cells(now=NOW, half_life_days=10)
-    assert aged.n.tolist() == [0.5, 3.0], "two runs after two half-lives; a run of the future has no age"
+    assert aged.n.tolist() == [0.5, 3.0], (
+        "two runs after two half-lives; a run of the future has no age"
+    )
     assert aged.successes.tolist() == [0.5, 1.0]
     assert aged.latency_ms[0] == 10
     assert (aged.successes / aged.n).tolist() == [1.0, 1 / 3]
@@ -115,12 +138,18 @@ def test_only_keys_of_the_prefix() -> None:
         (0.25, 0.5, (0.02967, 0.97033)),
     ],
 )
-def test_wilson_golden_values(successes: float, n: float, expected: tuple[float, float]) -> None:
-    assert [float(bound) for bound in wilson(successes, n)] == pytest.approx(expected, abs=1e-5)
+def test_wilson_golden_values(
+    successes: float, n: float, expected: tuple[float, float]
+) -> None:
+    assert [float(bound) for bound in wilson(successes, n)] == pytest.approx(
+        expected, abs=1e-5
+    )
 
 
 @given(st.floats(0, 1), st.floats(0, 1e9), st.floats(0.01, 8))
-def test_wilson_bounds_hold_the_rate_and_are_the_roots_of_its_equation(share: float, n: float, z: float) -> None:
+def test_wilson_bounds_hold_the_rate_and_are_the_roots_of_its_equation(
+    share: float, n: float, z: float
+) -> None:
     successes = min(share * n, n)
     low, high = (float(bound) for bound in wilson(successes, n, z))
     assert 0 <= low <= high <= 1
@@ -129,7 +158,9 @@ def test_wilson_bounds_hold_the_rate_and_are_the_roots_of_its_equation(share: fl
         assert low <= rate + 1e-9
         assert rate <= high + 1e-9
         for bound in (low, high):
-            assert (rate - bound) ** 2 == pytest.approx(z * z * bound * (1 - bound) / n, abs=1e-6)
+            assert (rate - bound) ** 2 == pytest.approx(
+                z * z * bound * (1 - bound) / n, abs=1e-6
+            )
 
 
 def ended(
@@ -143,13 +174,36 @@ def ended(
 ) -> Event:
     """A trace's END after `other` failed without answering."""
     attempts = [
-        {"model": "other", "success": False, "latency_ms": None, "tokens": None, "cost": None, "error": "timed out"},
-        {"model": model, "success": success, "latency_ms": 120.5, "tokens": 30, "cost": 0.01, "error": None},
+        {
+            "model": "other",
+            "success": False,
+            "latency_ms": None,
+            "tokens": None,
+            "cost": None,
+            "error": "timed out",
+        },
+        {
+            "model": model,
+            "success": success,
+            "latency_ms": 120.5,
+            "tokens": 30,
+            "cost": 0.01,
+            "error": None,
+        },
     ]
     body = {
-        "trace_id": "t", "query_type": query_type, "outcome_id": outcome_id, "success": success, "lost": lost,
-        "model": model, "tokens": 30, "latency_ms": 120.5, "error": None, "response": "", "attempts": [] if lost else attempts,
-    }  # fmt: skip
+        "trace_id": "t",
+        "query_type": query_type,
+        "outcome_id": outcome_id,
+        "success": success,
+        "lost": lost,
+        "model": model,
+        "tokens": 30,
+        "latency_ms": 120.5,
+        "error": None,
+        "response": "",
+        "attempts": [] if lost else attempts,
+    }
     return new_event("trace_ended", body, agent="main", at=at)
 
 
@@ -165,12 +219,20 @@ ends = st.builds(
 
 
 def outcome(outcome_id: str, success: bool, at: int = NOW + 1, **more: Any) -> Event:
-    return new_event("outcome", {"success": success, **more}, agent="main", at=at, event_id=outcome_id)
+    return new_event(
+        "outcome",
+        {"success": success, **more},
+        agent="main",
+        at=at,
+        event_id=outcome_id,
+    )
 
 
 def of_call(model: str, success: bool) -> Event:
     """An outcome that was recorded of a call after its END."""
-    return outcome("o9", success, answer={"query_type": "code", "model": model, "at": NOW})
+    return outcome(
+        "o9", success, answer={"query_type": "code", "model": model, "at": NOW}
+    )
 
 
 def correction(outcome_id: str, success: bool | None, at: int = NOW + 2) -> Event:
@@ -179,7 +241,10 @@ def correction(outcome_id: str, success: bool | None, at: int = NOW + 2) -> Even
     return new_event("outcome_scored", body, agent="main", at=at)
 
 
-outcome_ids, times = st.sampled_from(["o1", "o2", "o3"]), st.integers(NOW - 30 * DAY, NOW + DAY)
+outcome_ids, times = (
+    st.sampled_from(["o1", "o2", "o3"]),
+    st.integers(NOW - 30 * DAY, NOW + DAY),
+)
 spoken = st.builds(outcome, outcome_ids, st.booleans(), times) | st.builds(
     correction, outcome_ids, st.sampled_from([True, False, None]), times
 )
@@ -187,11 +252,18 @@ recorded_afterwards = st.builds(of_call, st.sampled_from(["a", "b"]), st.boolean
 
 
 @settings(max_examples=80, deadline=None)
-@given(stream=st.lists(ends | spoken | recorded_afterwards, max_size=20), cuts=st.lists(st.integers(0, 20), max_size=4))
-def test_the_view_does_not_depend_on_the_cuts(stream: list[Event], cuts: list[int]) -> None:
+@given(
+    stream=st.lists(ends | spoken | recorded_afterwards, max_size=20),
+    cuts=st.lists(st.integers(0, 20), max_size=4),
+)
+def test_the_view_does_not_depend_on_the_cuts(
+    stream: list[Event], cuts: list[int]
+) -> None:
     whole, cut = EvidenceView(), EvidenceView()
     whole.fold(stream)
-    for start, end in pairwise(sorted({0, len(stream), *(each for each in cuts if each < len(stream))})):
+    for start, end in pairwise(
+        sorted({0, len(stream), *(each for each in cuts if each < len(stream))})
+    ):
         cut.fold(stream[start:end])
         reopened = EvidenceView()
         reopened.load(cut.columns())
@@ -202,22 +274,36 @@ def test_the_view_does_not_depend_on_the_cuts(stream: list[Event], cuts: list[in
 def counted(stream: Sequence[Event]) -> dict[tuple[str, str], tuple[float, float]]:
     view = EvidenceView()
     view.fold(stream)
-    return {cell: (values[0], values[1]) for cell, values in content(view.table).items()}
+    return {
+        cell: (values[0], values[1]) for cell, values in content(view.table).items()
+    }
 
 
 @settings(max_examples=80, deadline=None)
-@given(calls=st.lists(ends, max_size=12), verdicts=st.lists(spoken, max_size=8), order=st.randoms())
+@given(
+    calls=st.lists(ends, max_size=12),
+    verdicts=st.lists(spoken, max_size=8),
+    order=st.randoms(),
+)
 def test_it_does_not_matter_whether_call_or_outcome_arrives_first(
     calls: list[Event], verdicts: list[Event], order: Random
 ) -> None:
     expected: dict[tuple[str, str], list[int]] = {}
     for call in calls:
         of = call.body["outcome_id"]
-        said = [each for each in verdicts if of in (each.id, each.body.get("outcome_id")) and of is not None]
-        last = next((each for each in reversed(said) if each.body["success"] is not None), None)
+        said = [
+            each
+            for each in verdicts
+            if of in (each.id, each.body.get("outcome_id")) and of is not None
+        ]
+        last = next(
+            (each for each in reversed(said) if each.body["success"] is not None), None
+        )
         wrong = last is not None and last.at > call.at and not last.body["success"]
         for attempt in call.body["attempts"]:
-            cell = expected.setdefault((f"query_type/{call.body['query_type']}", attempt["model"]), [0, 0])
+            cell = expected.setdefault(
+                (f"query_type/{call.body['query_type']}", attempt["model"]), [0, 0]
+            )
             cell[0] += 1
             cell[1] += attempt["success"] and not wrong
     waiting, mixed = {True: list(calls), False: list(verdicts)}, []
@@ -234,19 +320,32 @@ def test_an_outcome_says_afterwards_whether_the_answer_was_any_good() -> None:
     assert counted([call, outcome("o1", True)])[code] == (1, 1)
     assert counted([call, outcome("o1", False), correction("o1", True)])[code] == (1, 1)
     assert counted([call, outcome("o1", True), correction("o1", False)])[code] == (1, 0)
-    assert counted([call, outcome("o1", False), correction("o1", None)])[code] == (1, 0), "a score is no verdict"
+    assert counted([call, outcome("o1", False), correction("o1", None)])[code] == (
+        1,
+        0,
+    ), "a score is no verdict"
     assert counted([call, outcome("o2", False)])[code] == (1, 1), "it is another's"
-    assert counted([ended("a", True), outcome("o1", False)])[code] == (1, 1), "nobody linked them"
+    assert counted([ended("a", True), outcome("o1", False)])[code] == (1, 1), (
+        "nobody linked them"
+    )
     again = ended("a", True, outcome_id="o1", at=NOW + DAY)
-    assert counted([call, again, outcome("o1", False)])[code] == (2, 1), "the second answer was not there yet"
+    assert counted([call, again, outcome("o1", False)])[code] == (2, 1), (
+        "the second answer was not there yet"
+    )
 
 
 def test_an_outcome_may_be_recorded_of_a_call_that_was_made_for_none() -> None:
     code, call = ("query_type/code", "a"), ended("a", True)
     assert counted([call, call, of_call("a", False)])[code] == (2, 1)
     assert counted([call, call, of_call("a", True)])[code] == (2, 2)
-    assert counted([call, call, of_call("a", False), correction("o9", True)])[code] == (2, 2)
-    assert counted([call, call, of_call("a", True), correction("o9", False)])[code] == (2, 1)
+    assert counted([call, call, of_call("a", False), correction("o9", True)])[code] == (
+        2,
+        2,
+    )
+    assert counted([call, call, of_call("a", True), correction("o9", False)])[code] == (
+        2,
+        1,
+    )
     assert counted([call, of_call("b", False)])[code] == (1, 1), "that call was erased"
 
 
@@ -254,16 +353,21 @@ def test_a_failure_that_was_there_before_the_call_is_not_the_models() -> None:
     before = outcome("o1", False, at=NOW - 1)
     asked_why = ended("a", True, outcome_id="o1")
     assert counted([before, asked_why])["query_type/code", "a"] == (1, 1)
-    assert counted([before, asked_why, correction("o1", False)])["query_type/code", "a"] == (1, 0)
+    assert counted([before, asked_why, correction("o1", False)])[
+        "query_type/code", "a"
+    ] == (1, 0)
 
 
 def test_no_outcome_makes_a_model_answer_that_did_not() -> None:
     silent = ended("a", False, outcome_id="o1")
     assert counted([silent, outcome("o1", True)]) == {
-        ("query_type/code", "other"): (1, 0), ("query_type/code", "a"): (1, 0),
-    }  # fmt: skip
+        ("query_type/code", "other"): (1, 0),
+        ("query_type/code", "a"): (1, 0),
+    }
     answered_second = ended("a", True, outcome_id="o1")
-    assert counted([answered_second, outcome("o1", False), correction("o1", True)])["query_type/code", "other"] == (
+    assert counted([answered_second, outcome("o1", False), correction("o1", True)])[
+        "query_type/code", "other"
+    ] == (
         1,
         0,
     )
@@ -283,15 +387,24 @@ def test_an_erased_verdict_is_taken_back(tmp_path: Path) -> None:
 
 def test_every_attempt_of_a_trace_counts_and_lost_ones_do_not(tmp_path: Path) -> None:
     journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW))
-    stream = [ended("a", True), ended("a", False), ended("a", False, lost=True), ended("b", True, query_type="math")]
+    stream = [
+        ended("a", True),
+        ended("a", False),
+        ended("a", False, lost=True),
+        ended("b", True, query_type="math"),
+    ]
     journal.append(stream)
     views = Views(journal, tmp_path / "views")
     assert views.snapshot(views.get(EvidenceView))
     found = content(views.get(EvidenceView).table)
     assert found == {
-        ("query_type/code", "other"): pytest.approx([2, 0, *[math.nan] * 3, NOW], nan_ok=True),
+        ("query_type/code", "other"): pytest.approx(
+            [2, 0, *[math.nan] * 3, NOW], nan_ok=True
+        ),
         ("query_type/code", "a"): pytest.approx([2, 1, 120.5, 30, 0.01, NOW]),
-        ("query_type/math", "other"): pytest.approx([1, 0, *[math.nan] * 3, NOW], nan_ok=True),
+        ("query_type/math", "other"): pytest.approx(
+            [1, 0, *[math.nan] * 3, NOW], nan_ok=True
+        ),
         ("query_type/math", "b"): pytest.approx([1, 1, 120.5, 30, 0.01, NOW]),
     }
     erase(journal, [stream[3].id], agent="main", at=NOW)

@@ -1,4 +1,6 @@
-"""Export and import: what was exported comes back the same, whoever wrote the files and whatever interrupts."""
+"""Export and import: what was exported comes back the same, whoever wrote the files and
+whatever interrupts.
+"""
 
 from __future__ import annotations
 
@@ -42,7 +44,9 @@ WITHOUT_SOURCE = ("trust", "said", "source")
 
 @contextmanager
 def home(folder: Path) -> Iterator[Lab]:
-    own = Settings(context_designs=["theorex"])  # what other designs show comes back with a file of events
+    own = Settings(
+        context_designs=["theorex"]
+    )  # what other designs show comes back with a file of events
     with Lab(folder, clock=FixedClock(NOW), embedder=Meanings(16), settings=own) as lab:
         yield lab
 
@@ -56,16 +60,34 @@ def take(lab: Lab, path: Path, **options: Any) -> list[FileReport]:
 
 
 def contents(folder: Path) -> dict[str, str]:
-    """Every file below the folder; of the context, whose sections of equal rank may change places, the sorted lines."""
-    files = {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
-    return {name: "\n".join(sorted(text.split("\n"))) if name == CONTEXT else text for name, text in files.items()}
+    """Every file below the folder; of the context, whose sections of equal rank may
+    change places, the sorted lines.
+    """
+    files = {
+        str(path.relative_to(folder)): path.read_text()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    return {
+        name: "\n".join(sorted(text.split("\n"))) if name == CONTEXT else text
+        for name, text in files.items()
+    }
 
 
 def state(lab: Lab) -> dict[str, Any]:
     """What the views know, by name instead of by row, and without seqs."""
     axon, shared, short = (lab.views.get(kind) for kind in (Axon, SharedWeb, ShortTerm))
     table, links = axon.concepts, axon.links
-    columns = ("count", "fix_count", "first_seen", "last_seen", "source_weight", "sentiment_sum", "trust", "tier")
+    columns = (
+        "count",
+        "fix_count",
+        "first_seen",
+        "last_seen",
+        "source_weight",
+        "sentiment_sum",
+        "trust",
+        "tier",
+    )
 
     def name(row: int) -> tuple[str, int]:
         return axon.agents[table["agent"][row]], int(table["concept_id"][row])
@@ -79,58 +101,91 @@ def state(lab: Lab) -> dict[str, Any]:
     return {
         "concepts": {
             name(row): [
-                axon.labels[row], axon.surfaces[row], axon.types[table["type"][row]],
-                *(table[column][row].item() for column in columns), *table["decayed"][row].tolist(),
+                axon.labels[row],
+                axon.surfaces[row],
+                axon.types[table["type"][row]],
+                *(table[column][row].item() for column in columns),
+                *table["decayed"][row].tolist(),
             ]
             for row in axon.rows_of().tolist()
         },
         "links": {
-            (*name(links["a"][row]), name(links["b"][row])[1]): (links["count"][row].item(), links["last_seen"][row].item())
+            (*name(links["a"][row]), name(links["b"][row])[1]): (
+                links["count"][row].item(),
+                links["last_seen"][row].item(),
+            )
             for row in np.flatnonzero(links["count"] > 0).tolist()
         },
         "observations": {
             ids[facts["seq"][row]]: (
-                facts["at"][row].item(), axon.agents[facts["agent"][row]], axon.types[facts["type"][row]],
+                facts["at"][row].item(),
+                axon.agents[facts["agent"][row]],
+                axon.types[facts["type"][row]],
                 facts["trust"][row].item(),
             )
             for row in range(len(facts))
         },
         "asleep": {ids[facts["seq"][row]] for row in asleep.tolist()},
-        "shared": {agent: given for agent in shared.agents if any(given := contributed(agent))},
+        "shared": {
+            agent: given for agent in shared.agents if any(given := contributed(agent))
+        },
         "short_term": sorted(
             (
-                records["at"][row].item(), ids[records["seq"][row]], short.agents[records["agent"][row]],
-                short.sessions[records["session"][row]], short.labels[records["label"][row]],
-                records["count"][row].item(), records["score"][row].item(), records["trust"][row].item(),
+                records["at"][row].item(),
+                ids[records["seq"][row]],
+                short.agents[records["agent"][row]],
+                short.sessions[records["session"][row]],
+                short.labels[records["label"][row]],
+                records["count"][row].item(),
+                records["score"][row].item(),
+                records["trust"][row].item(),
             )
             for row in range(len(records))
         ),
         "runs": runs(lab),
-    }  # fmt: skip
+    }
 
 
 def heard(found: dict[str, Any]) -> dict[str, Any]:
-    """Runs with all their evidence as it is after an import without trust, under keys of its own."""
-    cells = {(f"heard/{key.removeprefix('heard/')}", *more) for key, *more in found["cells"]}
+    """Runs with all their evidence as it is after an import without trust, under keys
+    of its own.
+    """
+    cells = {
+        (f"heard/{key.removeprefix('heard/')}", *more) for key, *more in found["cells"]
+    }
     return {**found, "cells": sorted(cells)}
 
 
 def runs(lab: Lab) -> dict[str, Any]:
     """Traces, outcomes but for their reviews, and the cells of the matrix."""
     cells = lab.views.get(EvidenceView).table.cells()
-    columns = (cells.n, cells.successes, cells.latency_ms, cells.tokens, cells.cost, cells.last)
+    columns = (
+        cells.n,
+        cells.successes,
+        cells.latency_ms,
+        cells.tokens,
+        cells.cost,
+        cells.last,
+    )
     return {
         "traces": {name: trace(lab.views, name) for name in lab.views.get(Traces).ids},
-        "outcomes": {each.outcome_id: replace(each, reviewed=False) for each in OutcomeLog(lab.home).outcomes()},
+        "outcomes": {
+            each.outcome_id: replace(each, reviewed=False)
+            for each in OutcomeLog(lab.home).outcomes()
+        },
         "cells": sorted(
             (key, option, *(repr(column[row].item()) for column in columns))
-            for row, (key, option) in enumerate(zip(cells.keys, cells.options, strict=True))
+            for row, (key, option) in enumerate(
+                zip(cells.keys, cells.options, strict=True)
+            )
         ),
     }
 
 
 def recorded(stream: list[Event]) -> list[Event]:
-    """The stream as a home records it: ids of its own, a START and an END a trace, no latency where nobody answered."""
+    """The stream as a home records it: ids of its own, a START and an END a trace, no
+    latency where nobody answered.
+    """
     started: dict[str, Event] = {}
     ended: set[str] = set()
     found = []
@@ -141,22 +196,37 @@ def recorded(stream: list[Event]) -> list[Event]:
         if event.kind == "outcome":
             event = event._replace(id=derived_event_id("outcome", event.id))
         elif event.kind == "reviewed":
-            body = {"v": 1, "outcome_id": derived_event_id("outcome", body["outcome_id"]), "trace_id": None, "score": 0.5,
-                    "fix_description": "Retry.", "decisive_step": None, "failure_class": "other", "model_used": "small",
-                    "observation_id": derived_event_id("fix", event.id)}  # fmt: skip
+            body = {
+                "v": 1,
+                "outcome_id": derived_event_id("outcome", body["outcome_id"]),
+                "trace_id": None,
+                "score": 0.5,
+                "fix_description": "Retry.",
+                "decisive_step": None,
+                "failure_class": "other",
+                "model_used": "small",
+                "observation_id": derived_event_id("fix", event.id),
+            }
         elif event.kind == "trace_started":
             if body["trace_id"] in started:
                 continue
-            event = started[body["trace_id"]] = event._replace(id=derived_event_id("trace started", body["trace_id"]))
+            event = started[body["trace_id"]] = event._replace(
+                id=derived_event_id("trace started", body["trace_id"])
+            )
         elif event.kind == "trace_ended":
             if body["trace_id"] not in started or body["trace_id"] in ended:
                 continue
             ended.add(body["trace_id"])
-            agent, made = started[body["trace_id"]].agent, derived_event_id("trace ended", body["trace_id"])
+            agent, made = (
+                started[body["trace_id"]].agent,
+                derived_event_id("trace ended", body["trace_id"]),
+            )
             event = event._replace(id=made, agent=agent)
             if not body["success"]:
                 body["latency_ms"] = None
-                body["attempts"] = [{**each, "latency_ms": None} for each in body["attempts"]]
+                body["attempts"] = [
+                    {**each, "latency_ms": None} for each in body["attempts"]
+                ]
         found.append(event._replace(body=body))
     return found
 
@@ -164,30 +234,61 @@ def recorded(stream: list[Event]) -> list[Event]:
 def kept(labels: list[str], agent: str, day: int, score: float, source: str) -> Event:
     body = {
         "concepts": [[concept_id(label), label, label.title(), 2] for label in labels],
-        "score": score, "source": source, "weight": 0.7,
-    }  # fmt: skip
+        "score": score,
+        "source": source,
+        "weight": 0.7,
+    }
     return new_event("short_term", body, agent=agent, session="s-1", at=NOW - day * DAY)
 
 
 def graduation(label: str, agent: str, source: str) -> Event:
     body = {
-        "concept_id": concept_id(label), "label": label, "surface": label, "times": [NOW - 8 * DAY, NOW - 3 * DAY],
-        "counts": [2, 1], "days": [1], "upto": NOW - 3 * DAY, "source": source, "weight": 0.6,
-    }  # fmt: skip
+        "concept_id": concept_id(label),
+        "label": label,
+        "surface": label,
+        "times": [NOW - 8 * DAY, NOW - 3 * DAY],
+        "counts": [2, 1],
+        "days": [1],
+        "upto": NOW - 3 * DAY,
+        "source": source,
+        "weight": 0.6,
+    }
     return new_event("graduated", body, agent=agent, at=NOW)
 
 
 labels = st.lists(st.sampled_from(LABELS), min_size=1, max_size=3, unique=True)
 sources = st.sampled_from(["user", "agent", "tool", "import"])
-kepts = st.builds(kept, labels, st.sampled_from(AGENTS), st.integers(0, 30), st.sampled_from([0.0, 0.25, 1.0]), sources)
-graduations = st.builds(graduation, st.sampled_from(LABELS), st.sampled_from(AGENTS), sources)
+kepts = st.builds(
+    kept,
+    labels,
+    st.sampled_from(AGENTS),
+    st.integers(0, 30),
+    st.sampled_from([0.0, 0.25, 1.0]),
+    sources,
+)
+graduations = st.builds(
+    graduation, st.sampled_from(LABELS), st.sampled_from(AGENTS), sources
+)
 extras = st.lists(st.one_of(kepts, graduations), max_size=10)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(stream=streams, extra=extras, promoting=st.lists(st.sampled_from(AGENTS), unique=True), own=st.booleans())
+@settings(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    stream=streams,
+    extra=extras,
+    promoting=st.lists(st.sampled_from(AGENTS), unique=True),
+    own=st.booleans(),
+)
 def test_what_was_exported_comes_back_the_same(
-    tmp_path_factory, stream: list[Event], extra: list[Event], promoting: list[str], own: bool
+    tmp_path_factory,
+    stream: list[Event],
+    extra: list[Event],
+    promoting: list[str],
+    own: bool,
 ) -> None:
     root, stream = tmp_path_factory.mktemp("exchange"), recorded(stream)
     with home(root / "first") as lab:
@@ -201,11 +302,15 @@ def test_what_was_exported_comes_back_the_same(
     with home(root / "second") as lab:
         reports = take(lab, root / "out", trust_own=own)
         problems = [problem for report in reports for problem in report.problems]
-        assert [problem for problem in problems if own or "--trust-own alone" not in problem] == []
+        assert [
+            problem for problem in problems if own or "--trust-own alone" not in problem
+        ] == []
         after = state(lab)
         repeated = take(lab, root / "out", trust_own=own)
         assert sum(report.imported for report in repeated) == 0
-        assert [each.skipped for each in repeated] == [each.imported + each.skipped for each in reports]
+        assert [each.skipped for each in repeated] == [
+            each.imported + each.skipped for each in reports
+        ]
         assert state(lab) == after
         export(lab, root / "again")
         assert lab.verify().ok
@@ -215,14 +320,22 @@ def test_what_was_exported_comes_back_the_same(
     else:
         assert without_sources(root / "again") == without_sources(root / "out")
         assert heard(after["runs"]) == heard(before["runs"])
-        assert {row[TRUSTED] for row in after["concepts"].values()} <= {0}, "nothing is trusted"
-        assert {row[-1] for row in [*after["observations"].values(), *after["short_term"]]} <= {0}
+        assert {row[TRUSTED] for row in after["concepts"].values()} <= {0}, (
+            "nothing is trusted"
+        )
+        assert {
+            row[-1] for row in [*after["observations"].values(), *after["short_term"]]
+        } <= {0}
 
 
 def without_sources(folder: Path) -> dict[str, Any]:
     def strip(value: Any) -> Any:
         if isinstance(value, dict):
-            return {key: strip(each) for key, each in value.items() if key not in WITHOUT_SOURCE}
+            return {
+                key: strip(each)
+                for key, each in value.items()
+                if key not in WITHOUT_SOURCE
+            }
         return [strip(each) for each in value] if isinstance(value, list) else value
 
     files = {name: text for name, text in contents(folder).items() if name != CONTEXT}
@@ -238,12 +351,26 @@ def without_sources(folder: Path) -> dict[str, Any]:
 def team(tmp_path: Path) -> Path:
     """The exported memory of two agents, in the folder `out`."""
     with home(tmp_path / "home") as lab:
-        lab.agent("main").write("TTL invalidation prevents cache stampedes", observation_type="decision", tags=["x"])
-        lab.agent("main").write("trace_fix: Postgres needs a longer lease", observation_type="trace_fix")
-        lab.agent("sage").write(
-            "Postgres in Berlin crashed", source="user", at="2026-02-01T00:00:00Z", session="s 1"[:1]
+        lab.agent("main").write(
+            "TTL invalidation prevents cache stampedes",
+            observation_type="decision",
+            tags=["x"],
         )
-        lab.journal.append([kept(["cache stampede", "lease"], "sage", day, 0.75, "tool") for day in (1, 1, 14, 15)])
+        lab.agent("main").write(
+            "trace_fix: Postgres needs a longer lease", observation_type="trace_fix"
+        )
+        lab.agent("sage").write(
+            "Postgres in Berlin crashed",
+            source="user",
+            at="2026-02-01T00:00:00Z",
+            session="s 1"[:1],
+        )
+        lab.journal.append(
+            [
+                kept(["cache stampede", "lease"], "sage", day, 0.75, "tool")
+                for day in (1, 1, 14, 15)
+            ]
+        )
         lab.theorex.promote(agent="main")
         export(lab, tmp_path / "out")
     return tmp_path / "out"
@@ -255,28 +382,64 @@ def records(path: Path) -> list[dict[str, Any]]:
 
 def test_the_layout_and_the_fields(team: Path) -> None:
     assert sorted(contents(team)) == [
-        CONTEXT, "agents/main/axon.json", "agents/sage/axon.json",
-        "observations.jsonl", "shared-axon.json", "short-term/2026-02-14.jsonl",
-        "short-term/2026-02-15.jsonl", "short-term/2026-02-28.jsonl", "stm.jsonl",
-    ]  # fmt: skip
+        CONTEXT,
+        "agents/main/axon.json",
+        "agents/sage/axon.json",
+        "observations.jsonl",
+        "shared-axon.json",
+        "short-term/2026-02-14.jsonl",
+        "short-term/2026-02-15.jsonl",
+        "short-term/2026-02-28.jsonl",
+        "stm.jsonl",
+    ]
     axon = json.loads((team / "agents/main/axon.json").read_text())
-    assert axon["options"] == {"type": "undirected", "multi": False, "allowSelfLoops": False}
-    node = next(node for node in axon["nodes"] if node["attributes"]["canonical_form"] == "ttl invalidation")
+    assert axon["options"] == {
+        "type": "undirected",
+        "multi": False,
+        "allowSelfLoops": False,
+    }
+    node = next(
+        node
+        for node in axon["nodes"]
+        if node["attributes"]["canonical_form"] == "ttl invalidation"
+    )
     assert node["key"] == str(concept_id("ttl invalidation"))
     stated = {
-        "surface_form": "TTL invalidation", "concept_id": concept_id("ttl invalidation"), "node_type": "concept",
-        "observation_type": "decision", "importance_weight": 1.0, "relevance_tier": "ACTIVE", "frequency_count": 1,
-        "last_seen": "2026-03-01T09:00:00.000000Z", "agent_id": "main", "source_weight": 0.7, "trust": "agent",
-    }  # fmt: skip
+        "surface_form": "TTL invalidation",
+        "concept_id": concept_id("ttl invalidation"),
+        "node_type": "concept",
+        "observation_type": "decision",
+        "importance_weight": 1.0,
+        "relevance_tier": "ACTIVE",
+        "frequency_count": 1,
+        "last_seen": "2026-03-01T09:00:00.000000Z",
+        "agent_id": "main",
+        "source_weight": 0.7,
+        "trust": "agent",
+    }
     assert stated.items() <= node["attributes"].items()
     edge = axon["edges"][0]["attributes"]
     assert (edge["strength"], edge["co_occurrence_count"]) == (0.1, 1)
-    assert len(records(team / "stm.jsonl")) == 6, "exactly fourteen days stay, and nothing older"
+    assert len(records(team / "stm.jsonl")) == 6, (
+        "exactly fourteen days stay, and nothing older"
+    )
     assert set(records(team / "stm.jsonl")[0]) == {
-        "id", "concept_id", "surface_form", "canonical_form", "composite_score", "source_weight", "timestamp", "date",
-        "agent_id", "session_id", "frequency_count", "source",
-    }  # fmt: skip
-    assert [each["text"] for each in records(team / "observations.jsonl")][1].startswith("trace_fix: ")
+        "id",
+        "concept_id",
+        "surface_form",
+        "canonical_form",
+        "composite_score",
+        "source_weight",
+        "timestamp",
+        "date",
+        "agent_id",
+        "session_id",
+        "frequency_count",
+        "source",
+    }
+    assert [each["text"] for each in records(team / "observations.jsonl")][
+        1
+    ].startswith("trace_fix: ")
 
 
 def test_one_agent_is_exported_without_the_others(team: Path, tmp_path: Path) -> None:
@@ -292,47 +455,79 @@ def test_one_agent_is_exported_without_the_others(team: Path, tmp_path: Path) ->
     assert "main" not in texts
 
 
-def test_sentences_alone_count_as_when_they_were_written(team: Path, tmp_path: Path) -> None:
+def test_sentences_alone_count_as_when_they_were_written(
+    team: Path, tmp_path: Path
+) -> None:
     with home(tmp_path / "home") as lab:
         expected = state(lab)["concepts"]
     with home(tmp_path / "other") as lab:
         take(lab, team / "observations.jsonl", trust_own=True)
         assert state(lab)["concepts"] == expected
         take(lab, team, trust_own=True)
-        assert state(lab)["concepts"] == expected, "the axon states numbers, it does not add"
+        assert state(lab)["concepts"] == expected, (
+            "the axon states numbers, it does not add"
+        )
 
 
 def test_a_file_never_lowers_what_is_known(team: Path, tmp_path: Path) -> None:
     with home(tmp_path / "home") as lab:
         for _ in range(3):
-            lab.agent("main").write("TTL invalidation prevents cache stampedes", source="user")
+            lab.agent("main").write(
+                "TTL invalidation prevents cache stampedes", source="user"
+            )
         lab.theorex.promote(agent="main")
         before = state(lab)
         take(lab, team)
         assert state(lab) == before
 
 
-def test_a_sleeping_concept_stays_asleep_and_wakes_when_it_was_seen_since(team: Path, tmp_path: Path) -> None:
+def test_a_sleeping_concept_stays_asleep_and_wakes_when_it_was_seen_since(
+    team: Path, tmp_path: Path
+) -> None:
     path = team / "agents/main/axon.json"
-    path.write_text(path.read_text().replace('"scanned_tier":"NEUTRAL"', '"scanned_tier":"SLEEPING"'))
+    path.write_text(
+        path.read_text().replace(
+            '"scanned_tier":"NEUTRAL"', '"scanned_tier":"SLEEPING"'
+        )
+    )
     with home(tmp_path / "other") as lab:
         take(lab, team)
-        assert {row[TIER] for row in state(lab)["concepts"].values() if row[2] == "decision"} == {Tier.SLEEPING}
+        assert {
+            row[TIER] for row in state(lab)["concepts"].values() if row[2] == "decision"
+        } == {Tier.SLEEPING}
         assert lab.search("stampedes", agents=["main"]).hits == ()
-        path.write_text(path.read_text().replace("SLEEPING", "MILD").replace("2026-03-01", "2026-03-02"))
+        path.write_text(
+            path.read_text()
+            .replace("SLEEPING", "MILD")
+            .replace("2026-03-01", "2026-03-02")
+        )
         take(lab, path)
-        assert {row[TIER] for row in state(lab)["concepts"].values() if row[2] == "decision"} == {Tier.MILD}
+        assert {
+            row[TIER] for row in state(lab)["concepts"].values() if row[2] == "decision"
+        } == {Tier.MILD}
 
 
 def original(tmp_path: Path) -> Path:
-    """Files as the original system writes them: no canonical form, ids of its own, words for sentiments."""
+    """Files as the original system writes them: no canonical form, ids of its own,
+    words for sentiments.
+    """
 
     def node(surface: str, **attributes: Any) -> dict[str, Any]:
         number = sum(map(ord, surface)) * 7_919
-        fields = {"concept_id": number, "surface_form": surface, "importance_weight": 1, "relevance_tier": "ACTIVE",
-                  "sentiment_tier": "neutral", "last_seen": "2026-02-20T10:00:00.000Z", "frequency_count": 1,
-                  "source_weight": 0.8, "agent_id": "main", "node_type": "concept", "observation_type": "decision",
-                  "archive_id": None}  # fmt: skip
+        fields = {
+            "concept_id": number,
+            "surface_form": surface,
+            "importance_weight": 1,
+            "relevance_tier": "ACTIVE",
+            "sentiment_tier": "neutral",
+            "last_seen": "2026-02-20T10:00:00.000Z",
+            "frequency_count": 1,
+            "source_weight": 0.8,
+            "agent_id": "main",
+            "node_type": "concept",
+            "observation_type": "decision",
+            "archive_id": None,
+        }
         return {"key": str(number), "attributes": fields | attributes}
 
     nodes = [
@@ -341,14 +536,33 @@ def original(tmp_path: Path) -> Path:
         node("timeline", last_seen="yesterday, I think"),
         node("???", frequency_count="many"),
     ]
-    edge = {"key": "e", "source": nodes[0]["key"], "target": nodes[1]["key"],
-            "attributes": {"strength": 0.35, "last_co_occurrence": "2026-02-20T10:00:00.000Z"}}  # fmt: skip
-    graph = {"options": {"type": "undirected"}, "attributes": {}, "nodes": nodes, "edges": [edge]}
+    edge = {
+        "key": "e",
+        "source": nodes[0]["key"],
+        "target": nodes[1]["key"],
+        "attributes": {
+            "strength": 0.35,
+            "last_co_occurrence": "2026-02-20T10:00:00.000Z",
+        },
+    }
+    graph = {
+        "options": {"type": "undirected"},
+        "attributes": {},
+        "nodes": nodes,
+        "edges": [edge],
+    }
     folder = tmp_path / "agents" / "sage" / "theorex"
     folder.mkdir(parents=True)
     (folder / "axon.json").write_text(json.dumps(graph, indent=2))
-    stm = {"id": "d2c", "concept_id": 12, "surface_form": "cache stampedes", "composite_score": 0.9,
-           "source_weight": 0.7, "timestamp": "2026-02-27T10:00:00.000Z", "date": "2026-02-27"}  # fmt: skip
+    stm = {
+        "id": "d2c",
+        "concept_id": 12,
+        "surface_form": "cache stampedes",
+        "composite_score": 0.9,
+        "source_weight": 0.7,
+        "timestamp": "2026-02-27T10:00:00.000Z",
+        "date": "2026-02-27",
+    }
     (tmp_path / "stm.jsonl").write_text(json.dumps(stm) + "\n")
     return tmp_path
 
@@ -359,27 +573,50 @@ def test_files_of_the_original_system(tmp_path: Path) -> None:
         axon, stm = take(lab, folder, agent="scout")
         concepts, links = state(lab)["concepts"], state(lab)["links"]
         short_term = state(lab)["short_term"]
-    assert (axon.file, axon.imported, stm.imported) == ("agents/sage/theorex/axon.json", 4, 1)
-    stampede, postgres = ("sage", concept_id("cache stampede")), ("sage", concept_id("postgres"))
-    assert concepts[stampede][:5] == ["cache stampede", "cache stampedes", "decision", 7, 0]
+    assert (axon.file, axon.imported, stm.imported) == (
+        "agents/sage/theorex/axon.json",
+        4,
+        1,
+    )
+    stampede, postgres = (
+        ("sage", concept_id("cache stampede")),
+        ("sage", concept_id("postgres")),
+    )
+    assert concepts[stampede][:5] == [
+        "cache stampede",
+        "cache stampedes",
+        "decision",
+        7,
+        0,
+    ]
     assert (concepts[stampede][7], concepts[stampede][8]) == (0.8, -3.5)
     assert concepts[postgres][8:11] == [0.5, 0, Tier.SLEEPING]
     at = to_microseconds("2026-02-20T10:00:00Z")
     assert list(links.values()) == [(6, at)]
     assert len(axon.problems) == 2
-    assert axon.problems[0].startswith("agents/sage/theorex/axon.json: node 2: the time of 'timeline' cannot be read")
+    assert axon.problems[0].startswith(
+        "agents/sage/theorex/axon.json: node 2: the time of 'timeline' cannot be read"
+    )
     assert "node 3: frequency_count is 'many'" in axon.problems[1]
     assert short_term[0][2:5] == ("scout", "", "cache stampede")
 
 
-def test_an_unreadable_time_scores_zero_until_the_concept_is_seen_again(tmp_path: Path) -> None:
+def test_an_unreadable_time_scores_zero_until_the_concept_is_seen_again(
+    tmp_path: Path,
+) -> None:
     folder = original(tmp_path / "theirs")
     with home(tmp_path / "home") as lab:
         take(lab, folder)
         frame = lab.theorex.axon().frame().set_index("canonical_form")
         assert frame.loc["timeline", "importance_weight"] == 0
         lab.journal.append([observation("seen", labels=["timeline"], agent="sage")])
-        assert lab.theorex.axon().frame().set_index("canonical_form").loc["timeline", "importance_weight"] == 1
+        assert (
+            lab.theorex.axon()
+            .frame()
+            .set_index("canonical_form")
+            .loc["timeline", "importance_weight"]
+            == 1
+        )
 
 
 def test_a_shared_axon_of_the_original_system_can_be_asked(tmp_path: Path) -> None:
@@ -391,13 +628,20 @@ def test_a_shared_axon_of_the_original_system_can_be_asked(tmp_path: Path) -> No
     with home(tmp_path / "home") as lab:
         (report,) = take(lab, file)
         axon, shared = lab.views.get(Axon), lab.views.get(SharedWeb)
-        found = {each.text: each for each in shared_concepts(axon, shared, NOW, lab.settings)}
-        assert (found["cache stampedes"].count, found["cache stampedes"].agent) == (7, "main")
+        found = {
+            each.text: each for each in shared_concepts(axon, shared, NOW, lab.settings)
+        }
+        assert (found["cache stampedes"].count, found["cache stampedes"].agent) == (
+            7,
+            "main",
+        )
         assert report.imported == 4
         assert take(lab, file)[0].imported == 0
 
 
-def test_a_file_under_another_name_is_known_by_what_is_in_it(team: Path, tmp_path: Path) -> None:
+def test_a_file_under_another_name_is_known_by_what_is_in_it(
+    team: Path, tmp_path: Path
+) -> None:
     for name, imported in (("observations", 3), ("stm", 6)):
         moved = (team / f"{name}.jsonl").rename(tmp_path / f"backup-{name}.jsonl")
         with home(tmp_path / f"home-{name}") as lab:
@@ -426,12 +670,25 @@ with home(Path(sys.argv[1])) as lab:
 """
 
 
-@pytest.mark.parametrize(("step", "calls"), [("insert", 0), ("insert", 5), ("insert", 16), ("open_file", 2)])
+@pytest.mark.parametrize(
+    ("step", "calls"), [("insert", 0), ("insert", 5), ("insert", 16), ("open_file", 2)]
+)
 def test_an_import_that_is_killed_is_completed_by_repeating_it(
     team: Path, tmp_path: Path, step: str, calls: int
 ) -> None:
-    arguments = [str(tmp_path / "other"), str(team), step, str(Path(__file__).parent), str(calls)]
-    assert subprocess.run([sys.executable, "-c", _KILLED, *arguments], check=False).returncode == -signal.SIGKILL
+    arguments = [
+        str(tmp_path / "other"),
+        str(team),
+        step,
+        str(Path(__file__).parent),
+        str(calls),
+    ]
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", _KILLED, *arguments], check=False
+        ).returncode
+        == -signal.SIGKILL
+    )
     with home(tmp_path / "undisturbed") as lab:
         take(lab, team, trust_own=True)
         expected, whole = state(lab), written(lab)
@@ -447,13 +704,18 @@ def test_an_import_that_is_killed_is_completed_by_repeating_it(
 
 
 def written(lab: Lab) -> Counter[tuple[str, str, int]]:
-    """How many events came from each file: no two files have the same kind, agent and day."""
+    """How many events came from each file: no two files have the same kind, agent and
+    day.
+    """
     return Counter(
-        (event.kind, event.agent, event.at // DAY * (event.kind == "short_term")) for event in lab.journal.tail(0)
+        (event.kind, event.agent, event.at // DAY * (event.kind == "short_term"))
+        for event in lab.journal.tail(0)
     )
 
 
-def test_a_failing_import_leaves_nothing_of_its_file(team: Path, tmp_path: Path, monkeypatch) -> None:
+def test_a_failing_import_leaves_nothing_of_its_file(
+    team: Path, tmp_path: Path, monkeypatch
+) -> None:
     genuine = store.insert
     monkeypatch.setattr(store, "insert", _failing(genuine, after=2))
     with home(tmp_path / "other") as lab:
@@ -474,16 +736,22 @@ def _failing(genuine: Callable[..., Any], after: int) -> Callable[..., Any]:
 
 
 @pytest.mark.parametrize("after", [0, 1, 4])
-def test_a_full_disk_leaves_the_old_files_whole(team: Path, tmp_path: Path, monkeypatch, after: int) -> None:
+def test_a_full_disk_leaves_the_old_files_whole(
+    team: Path, tmp_path: Path, monkeypatch, after: int
+) -> None:
     before = contents(team)
     with home(tmp_path / "home") as lab:
         lab.agent("main").write("one more decision about leases")
         with monkeypatch.context() as patch:
             patch.setattr(os, "fsync", _failing(os.fsync, after))
-            with pytest.raises(StorageError, match=r"cannot be written: No space.*make room"):
+            with pytest.raises(
+                StorageError, match=r"cannot be written: No space.*make room"
+            ):
                 export(lab, team)
         disturbed = contents(team)
-        assert not [name for name in disturbed if name.rpartition("/")[2].startswith(".")], "no draft is left"
+        assert not [
+            name for name in disturbed if name.rpartition("/")[2].startswith(".")
+        ], "no draft is left"
         changed = {name for name in before if disturbed[name] != before[name]}
         assert changed <= {"agents/main/axon.json", "shared-axon.json"}
         export(lab, team)
@@ -493,9 +761,20 @@ def test_a_full_disk_leaves_the_old_files_whole(team: Path, tmp_path: Path, monk
 def run(tmp_path: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     """Exit code and JSON of one command in a process of its own."""
     done = subprocess.run(
-        [sys.executable, "-m", "theorex_lab", "--json", "--now", "2026-03-01T09:00:00Z", *arguments],
-        env={**os.environ, "THEOREX_HOME": str(tmp_path / "home")}, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "theorex_lab",
+            "--json",
+            "--now",
+            "2026-03-01T09:00:00Z",
+            *arguments,
+        ],
+        env={**os.environ, "THEOREX_HOME": str(tmp_path / "home")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     return done.returncode, json.loads(done.stdout)
 
 
@@ -503,7 +782,11 @@ def test_the_commands(team: Path, tmp_path: Path) -> None:
     code, result = run(tmp_path, "export", str(tmp_path / "cli"), "--agent", "sage")
     assert (code, result["files"]["observations.jsonl"]) == (0, 1)
     code, result = run(tmp_path, "import", str(team))
-    assert (code, result["files"][2]["file"], result["files"][2]["skipped"]) == (0, "observations.jsonl", 3)
+    assert (code, result["files"][2]["file"], result["files"][2]["skipped"]) == (
+        0,
+        "observations.jsonl",
+        3,
+    )
     records_read = result["imported"] + result["skipped"]
     code, result = run(tmp_path, "import", str(team))
     assert (code, result["imported"], result["skipped"]) == (0, 0, records_read)
@@ -511,9 +794,14 @@ def test_the_commands(team: Path, tmp_path: Path) -> None:
     code, result = run(tmp_path, "import", str(team), "--strict")
     assert code == 1
     assert result["error"].startswith("stm.jsonl:1: not JSON")
-    problems = {each["file"]: each["problems"] for each in result["files"] if each["problems"]}
+    problems = {
+        each["file"]: each["problems"] for each in result["files"] if each["problems"]
+    }
     assert problems["stm.jsonl"] == [result["error"].partition("; ")[0]]
-    assert run(tmp_path, "archive", "--before", "2026-02-01") == (0, {"events": 0, "segments": []})
+    assert run(tmp_path, "archive", "--before", "2026-02-01") == (
+        0,
+        {"events": 0, "segments": []},
+    )
     assert run(tmp_path, "archive", "--before", "soon")[0] == 1
 
 
@@ -521,7 +809,10 @@ def test_a_node_keeps_the_types_that_its_file_states(tmp_path: Path) -> None:
     folder = original(tmp_path / "theirs")
     file = folder / "agents" / "sage" / "theorex" / "axon.json"
     graph = json.loads(file.read_text())
-    graph["nodes"][0]["attributes"] |= {"node_type": "code_function", "observation_type": "trace_fix"}
+    graph["nodes"][0]["attributes"] |= {
+        "node_type": "code_function",
+        "observation_type": "trace_fix",
+    }
     file.write_text(json.dumps(graph))
     with home(tmp_path / "home") as lab:
         take(lab, folder)
@@ -539,8 +830,13 @@ def test_a_node_keeps_the_types_that_its_file_states(tmp_path: Path) -> None:
         take(lab, tmp_path / "out", trust_own=True)
         export(lab, tmp_path / "again")
     assert contents(tmp_path / "again") == contents(tmp_path / "out")
-    nodes = json.loads((tmp_path / "out" / "agents" / "sage" / "axon.json").read_text())["nodes"]
-    stated = {node["attributes"]["canonical_form"]: node["attributes"]["node_type"] for node in nodes}
+    nodes = json.loads(
+        (tmp_path / "out" / "agents" / "sage" / "axon.json").read_text()
+    )["nodes"]
+    stated = {
+        node["attributes"]["canonical_form"]: node["attributes"]["node_type"]
+        for node in nodes
+    }
     assert stated["cache stampede"] == "code_function"
     shared = json.loads((tmp_path / "out" / "shared-axon.json").read_text())["nodes"]
     assert "code_function" in [node["attributes"]["node_type"] for node in shared]

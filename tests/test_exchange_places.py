@@ -1,4 +1,6 @@
-"""Export and import without a folder: the places where the original system keeps its files, as the settings name them."""
+"""Export and import without a folder: the places where the original system keeps its
+files, as the settings name them.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +30,18 @@ Open = Callable[[str], Lab]
 def home(tmp_path: Path) -> Open:
     """Opens a home by its name; all of them have their places in the folder `places`."""
     places = tmp_path / "places"
-    named = {"agentAxonDir": "agents", "sharedAxonPath": "shared.json", "outcomesDir": "went"}
+    named = {
+        "agentAxonDir": "agents",
+        "sharedAxonPath": "shared.json",
+        "outcomesDir": "went",
+    }
 
     def opened(name: str) -> Lab:
         folder = tmp_path / name
         folder.mkdir(exist_ok=True)
-        (folder / "config.json").write_text(json.dumps({key: str(places / each) for key, each in named.items()}))
+        (folder / "config.json").write_text(
+            json.dumps({key: str(places / each) for key, each in named.items()})
+        )
         return Lab(folder, clock=FixedClock(NOW), embedder=Meanings(16))
 
     return opened
@@ -51,7 +59,10 @@ def tiers(lab: Lab) -> dict[tuple[str, str], tuple[int, str]]:
     axon = lab.views.get(Axon)
     table = axon.concepts
     return {
-        (axon.agents[table["agent"][row]], axon.labels[row]): (int(table["count"][row]), Tier(table["tier"][row]).name)
+        (axon.agents[table["agent"][row]], axon.labels[row]): (
+            int(table["count"][row]),
+            Tier(table["tier"][row]).name,
+        )
         for row in axon.rows_of().tolist()
     }
 
@@ -63,11 +74,17 @@ def filled(lab: Lab) -> Lab:
         observation("a lock", labels=["lock"], at=NOW - 301 * DAY),
     ]
     lab.journal.append(
-        [*old, observation("a queue", labels=["queue"]), observation("a ttl", labels=["ttl"], agent="sage")]
+        [
+            *old,
+            observation("a queue", labels=["queue"]),
+            observation("a ttl", labels=["ttl"], agent="sage"),
+        ]
     )
     lab.theorex.scan()
     lab.theorex.promote()
-    OutcomeLog(lab.home).record(agent="main", decision="retry", result="timeout", success=False)
+    OutcomeLog(lab.home).record(
+        agent="main", decision="retry", result="timeout", success=False
+    )
     return lab
 
 
@@ -75,35 +92,57 @@ def test_what_was_exported_there_is_found_there(home: Open, tmp_path: Path) -> N
     with filled(home("mine")) as lab:
         done, expected = export(lab), tiers(lab)
         assert expected[("main", "lock")] == (2, "SLEEPING")
-    names = {str(path.relative_to(tmp_path / "places")) for path in (tmp_path / "places").rglob("*") if path.is_file()}
-    assert {"agents/main/theorex/axon.json", "agents/sage/theorex/axon.json", "shared.json"} < names
-    assert {str(tmp_path / "places" / name) for name in names if "went" not in name} < set(done.files)
+    names = {
+        str(path.relative_to(tmp_path / "places"))
+        for path in (tmp_path / "places").rglob("*")
+        if path.is_file()
+    }
+    assert {
+        "agents/main/theorex/axon.json",
+        "agents/sage/theorex/axon.json",
+        "shared.json",
+    } < names
+    assert {
+        str(tmp_path / "places" / name) for name in names if "went" not in name
+    } < set(done.files)
     with home("other") as lab:
         assert [report.problems for report in take(lab)] == [[]] * 4
         assert tiers(lab) == expected
         assert [each.decision for each in OutcomeLog(lab.home).outcomes()] == ["retry"]
         assert {each.text for each in lab.theorex.query_shared("queue")} == {"Queue"}
-        assert sum(report.imported for report in take(lab)) == 0, "importing twice imports once"
+        assert sum(report.imported for report in take(lab)) == 0, (
+            "importing twice imports once"
+        )
 
 
-def test_files_that_are_there_are_replaced_only_when_asked(home: Open, tmp_path: Path) -> None:
+def test_files_that_are_there_are_replaced_only_when_asked(
+    home: Open, tmp_path: Path
+) -> None:
     theirs = tmp_path / "places" / "agents" / "main" / "theorex" / "axon.json"
     theirs.parent.mkdir(parents=True)
     theirs.write_text('{"nodes": []}')
     with filled(home("mine")) as lab:
         with pytest.raises(InvalidInput, match=r"axon\.json; import them first"):
             export(lab)
-        assert [path for path in (tmp_path / "places").rglob("*") if path.is_file()] == [theirs]
+        assert [
+            path for path in (tmp_path / "places").rglob("*") if path.is_file()
+        ] == [theirs]
         export(lab, agent="sage")
         assert theirs.read_text() == '{"nodes": []}'
         export(lab, replace=True)
         (outcome,) = (tmp_path / "places").glob("went/*.json")
-        for path in (*(tmp_path / "places").rglob("axon.json"), tmp_path / "places" / "shared.json"):
+        for path in (
+            *(tmp_path / "places").rglob("axon.json"),
+            tmp_path / "places" / "shared.json",
+        ):
             path.unlink()
         outcome.write_text("theirs")
         with pytest.raises(FilesThere, match=outcome.name):
             export(lab)
-        assert (outcome.read_text(), list((tmp_path / "places").rglob("axon.json"))) == ("theirs", [])
+        assert (
+            outcome.read_text(),
+            list((tmp_path / "places").rglob("axon.json")),
+        ) == ("theirs", [])
         export(lab, replace=True)
     assert "queue" in theirs.read_text()
 
@@ -116,7 +155,10 @@ def test_a_folder_that_is_not_empty_is_asked_about(
     folder.mkdir()
     export = ["export", str(folder), "--home", str(tmp_path / "mine")]
     first = run(*export)
-    assert (first.code, "no backup: `theorex backup FILE` makes one" in first.out) == (0, True)
+    assert (first.code, "no backup: `theorex backup FILE` makes one" in first.out) == (
+        0,
+        True,
+    )
     (folder / "shared-axon.json").unlink()
     (folder / "mine.txt").write_text("mine")
     refused = run(*export, "--json")
@@ -136,7 +178,9 @@ def test_a_folder_that_is_not_empty_is_asked_about(
 
 def test_where_nothing_is_or_nothing_can_be_written(home: Open, tmp_path: Path) -> None:
     with home("mine") as lab:
-        with pytest.raises(InvalidInput, match=r"got no path, and nothing is in .*shared\.json.*went"):
+        with pytest.raises(
+            InvalidInput, match=r"got no path, and nothing is in .*shared\.json.*went"
+        ):
             take(lab)
         (tmp_path / "places").write_text("a file where the folder should be")
         with pytest.raises(StorageError, match="cannot be written"):
@@ -150,7 +194,9 @@ def test_the_commands(run: Run, home: Open, tmp_path: Path) -> None:
     again = run("export", "--home", str(tmp_path / "mine"), "--json")
     assert (again.code, "are there already" in again.json["error"]) == (1, True)
     assert run("export", "--home", str(tmp_path / "mine"), "--replace").code == 0
-    assert run("import", "--home", str(tmp_path / "other"), "--json").json["imported"] > 3
+    assert (
+        run("import", "--home", str(tmp_path / "other"), "--json").json["imported"] > 3
+    )
 
 
 def test_an_export_does_without_pydantic(tmp_path: Path) -> None:
@@ -164,4 +210,7 @@ with Lab(sys.argv[1]) as lab:
 print(sorted({"pydantic"} & set(sys.modules)))
 """
     command = [sys.executable, "-c", code, str(tmp_path / "home")]
-    assert subprocess.run(command, check=True, capture_output=True, text=True).stdout == "[]\n"
+    assert (
+        subprocess.run(command, check=True, capture_output=True, text=True).stdout
+        == "[]\n"
+    )

@@ -21,11 +21,22 @@ GOLDEN = {
     "Fix race in WAL checkpoint": ["race", "wal checkpoint"],
     "Add retry to upload worker": ["retry", "upload worker"],
     "Bump numpy from 1.26 to 2.0": ["numpy"],
-    "feat(memory): add concept extraction and decay": ["memory", "concept extraction", "decay"],
-    "fix: handle empty responses in the OpenAI client": ["empty response", "openai client"],
+    "feat(memory): add concept extraction and decay": [
+        "memory",
+        "concept extraction",
+        "decay",
+    ],
+    "fix: handle empty responses in the OpenAI client": [
+        "empty response",
+        "openai client",
+    ],
     "Refactor query planner, drop unused index": ["query planner", "index"],
     'Revert "Switch default cache to Redis"': ["default cache", "redis"],
-    "Rename extract_names to find_names in src/names.py": ["extract_names", "find_names", "src/names.py"],
+    "Rename extract_names to find_names in src/names.py": [
+        "extract_names",
+        "find_names",
+        "src/names.py",
+    ],
     "Update README and document the release process": ["readme", "release process"],
     "Remove dead code from RetryPolicy.backoff": ["dead code", "retrypolicy.backoff"],
     "Test WAL recovery after power loss": ["wal recovery", "power loss"],
@@ -37,36 +48,76 @@ GOLDEN = {
     "Write tests for the decay law": ["test", "decay law"],
     "Increase timeout for S3 uploads to 30s": ["timeout", "s3 upload"],
     "Speed up tokenizer by caching regex objects": ["tokenizer", "regex object"],
-    "Merge pull request #42 from alice/fix-login": ["pull request", "alice", "fix-login"],
+    "Merge pull request #42 from alice/fix-login": [
+        "pull request",
+        "alice",
+        "fix-login",
+    ],
     "Replace requests with httpx in HTTP client": ["request", "httpx", "http client"],
     # Bug notes and trace fixes.
     "Build fails on ARM because numpy has no wheel": ["build", "arm", "numpy", "wheel"],
     "Query planner ignores the partial index": ["query planner", "partial index"],
     "The worker logs errors to stdout": ["worker", "error", "stdout"],
-    "Deadlock between journal writer and snapshot thread": ["deadlock", "journal writer", "snapshot thread"],
-    "Connection pool exhaustion caused the outage in production": ["connection pool exhaustion", "outage", "production"],
-    "trace_fix: retry with jitter when the embedding endpoint times out": ["trace_fix", "jitter", "embedding endpoint"],
-    "Memory leak in image decoder after 10k requests": ["memory leak", "image decoder", "request"],
+    "Deadlock between journal writer and snapshot thread": [
+        "deadlock",
+        "journal writer",
+        "snapshot thread",
+    ],
+    "Connection pool exhaustion caused the outage in production": [
+        "connection pool exhaustion",
+        "outage",
+        "production",
+    ],
+    "trace_fix: retry with jitter when the embedding endpoint times out": [
+        "trace_fix",
+        "jitter",
+        "embedding endpoint",
+    ],
+    "Memory leak in image decoder after 10k requests": [
+        "memory leak",
+        "image decoder",
+        "request",
+    ],
     "The API returns 500 errors when the JWT expires": ["api", "error", "jwt"],
-    "The flaky test in tests/test_sync.py depends on wall-clock time": ["flaky test", "tests/test_sync.py", "wall-clock"],
+    "The flaky test in tests/test_sync.py depends on wall-clock time": [
+        "flaky test",
+        "tests/test_sync.py",
+        "wall-clock",
+    ],
     # Decisions.
-    "We decided to cache embeddings in SQLite instead of Redis": ["embedding", "sqlite", "redis"],
+    "We decided to cache embeddings in SQLite instead of Redis": [
+        "embedding",
+        "sqlite",
+        "redis",
+    ],
     "Redis caches user sessions for thirty minutes": ["redis", "user session"],
     "Use exponential backoff for failed uploads": ["exponential backoff", "upload"],
     "We need to test the upload queue before the release": ["upload queue", "release"],
     "Users query Postgres through a read replica": ["user", "postgres", "read replica"],
     "User prefers dark mode and short answers": ["user", "dark mode", "answer"],
     "Don't use global state in tests": ["global state", "test"],
-    "GitHub Actions runs unit tests on every push": ["github action", "unit test", "push"],
+    "GitHub Actions runs unit tests on every push": [
+        "github action",
+        "unit test",
+        "push",
+    ],
     # People and places, and the world outside of software.
     "Bob met Carol at the Paris office on Monday": ["bob", "carol", "paris office"],
     "James Brown moved from London to New York": ["james brown", "london", "new york"],
-    "Marie Curie won the Nobel Prize in Physics": ["marie curie", "nobel prize", "physics"],
-    "Dr. Chen prescribed antibiotics for the ear infection": ["chen", "antibiotic", "ear infection"],
+    "Marie Curie won the Nobel Prize in Physics": [
+        "marie curie",
+        "nobel prize",
+        "physics",
+    ],
+    "Dr. Chen prescribed antibiotics for the ear infection": [
+        "chen",
+        "antibiotic",
+        "ear infection",
+    ],
     "My daughter plays violin and loves hiking": ["daughter", "violin", "hiking"],
     "Alice's laptop runs Ubuntu 22.04": ["alice", "laptop", "ubuntu"],
     "The cache is stale": ["cache"],
-}  # fmt: skip
+}
 
 
 def labels(text: str) -> list[str]:
@@ -74,18 +125,23 @@ def labels(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize(("text", "expected"), GOLDEN.items())
-def test_a_sentence_gives_the_concepts_that_a_careful_reader_names(text: str, expected: list[str]):
+def test_a_sentence_gives_the_concepts_that_a_careful_reader_names(
+    text: str, expected: list[str]
+):
     assert labels(text) == expected
 
 
 def test_mention_holds_id_label_first_spelling_and_count():
-    assert extract("Cache stampedes hurt; a cache stampede is the worst. cache\nstampede") == [
-        Mention(concept_id("cache stampede"), "cache stampede", "Cache stampedes", 3)
-    ]
+    assert extract(
+        "Cache stampedes hurt; a cache stampede is the worst. cache\nstampede"
+    ) == [Mention(concept_id("cache stampede"), "cache stampede", "Cache stampedes", 3)]
 
 
 def test_names_keep_their_spelling_on_the_surface():
-    assert [mention.surface for mention in extract("Alice Smith deployed Postgres in Berlin")] == [
+    assert [
+        mention.surface
+        for mention in extract("Alice Smith deployed Postgres in Berlin")
+    ] == [
         "Alice Smith",
         "Postgres",
         "Berlin",
@@ -94,7 +150,8 @@ def test_names_keep_their_spelling_on_the_surface():
 
 def test_count_includes_places_inside_longer_phrases_and_verbs():
     counts = {
-        mention.label: mention.count for mention in extract("The cache is cold. We cache rows; cache keys expire")
+        mention.label: mention.count
+        for mention in extract("The cache is cold. We cache rows; cache keys expire")
     }
     assert counts["cache"] == 3
 
@@ -138,7 +195,9 @@ def test_there_are_54_stop_nouns():
         ("Cache new results", ["result"]),
     ],
 )
-def test_words_that_are_noun_or_verb_follow_their_neighbours(text: str, expected: list[str]):
+def test_words_that_are_noun_or_verb_follow_their_neighbours(
+    text: str, expected: list[str]
+):
     assert labels(text) == expected
 
 
@@ -152,11 +211,20 @@ def test_words_that_are_noun_or_verb_follow_their_neighbours(text: str, expected
         ("# Release notes\n\n- **Faster** `parse()`\n", ["release note", "parse"]),
         ('<div class="box">rendering</div>', ["rendering"]),
         ("const x = foo(bar); return x + 1;", []),
-        ("call client.chat.create() in C:\\work\\run.py", ["client.chat.create", "c:\\work\\run.py"]),
-        ("GH-42 breaks utf-8 and TCP/IP but not input/output", ["gh-42", "utf-8", "tcp/ip", "input", "output"]),
-        ('File "/app/worker.py", line 42, in run_job\n    self.queue.get(timeout=5)', ["file", "/app/worker.py", "run_job", "queue.get", "timeout"]),
+        (
+            "call client.chat.create() in C:\\work\\run.py",
+            ["client.chat.create", "c:\\work\\run.py"],
+        ),
+        (
+            "GH-42 breaks utf-8 and TCP/IP but not input/output",
+            ["gh-42", "utf-8", "tcp/ip", "input", "output"],
+        ),
+        (
+            'File "/app/worker.py", line 42, in run_job\n    self.queue.get(timeout=5)',
+            ["file", "/app/worker.py", "run_job", "queue.get", "timeout"],
+        ),
     ],
-)  # fmt: skip
+)
 def test_code_and_markup_do_not_become_garbage(text: str, expected: list[str]):
     assert labels(text) == expected
 
@@ -172,7 +240,10 @@ def test_code_and_markup_do_not_become_garbage(text: str, expected: list[str]):
         ("แคชเก่า", ["แคชเก่า"]),
         ("कैश पुराना है", ["कैश", "पुराना"]),
         ("猫", ["猫"]),
-        ("分布式系统设计方案", ["分布", "布式", "式系", "系统", "统设", "设计", "计方", "方案"]),
+        (
+            "分布式系统设计方案",
+            ["分布", "布式", "式系", "系统", "统设", "设计", "计方", "方案"],
+        ),
         ("Café Zürich opens", ["café zürich open"]),
     ],
 )
@@ -180,7 +251,10 @@ def test_other_scripts_are_not_lost(text: str, expected: list[str]):
     assert labels(text) == expected
 
 
-@pytest.mark.parametrize("text", ["", " \n\t", "🎉🔥👍🏽", "!!! ... ---", "1.2 3,4 10ms v1.2.3", "```", "___"])
+@pytest.mark.parametrize(
+    "text",
+    ["", " \n\t", "🎉🔥👍🏽", "!!! ... ---", "1.2 3,4 10ms v1.2.3", "```", "___"],
+)
 def test_nothing_to_name_gives_nothing(text: str):
     assert extract(text) == []
 
@@ -191,28 +265,55 @@ def test_compatibility_forms_share_one_concept():
 
 def test_beyond_the_limit_the_most_frequent_then_the_earliest_stay():
     text = "zebra, giraffe, walrus, zebra, otter, walrus"
-    assert [mention.label for mention in extract(text, limit=3)] == ["zebra", "giraffe", "walrus"]
+    assert [mention.label for mention in extract(text, limit=3)] == [
+        "zebra",
+        "giraffe",
+        "walrus",
+    ]
     assert len(extract(" , ".join(f"name{i}x" for i in range(100)))) == 64
 
 
 @pytest.mark.parametrize(
     ("plural", "expected"),
     [
-        ("caches", "cache"), ("queries", "query"), ("indices", "index"), ("classes", "class"), ("boxes", "box"),
-        ("batches", "batch"), ("databases", "database"), ("analyses", "analysis"), ("archives", "archive"),
-        ("keys", "key"), ("buses", "bus"), ("aliases", "alias"), ("shoes", "shoe"), ("ties", "tie"), ("apis", "api"),
-        *((word, word) for word in ("redis", "kubernetes", "postgres", "status", "bus", "analysis", "class", "dns")),
+        ("caches", "cache"),
+        ("queries", "query"),
+        ("indices", "index"),
+        ("classes", "class"),
+        ("boxes", "box"),
+        ("batches", "batch"),
+        ("databases", "database"),
+        ("analyses", "analysis"),
+        ("archives", "archive"),
+        ("keys", "key"),
+        ("buses", "bus"),
+        ("aliases", "alias"),
+        ("shoes", "shoe"),
+        ("ties", "tie"),
+        ("apis", "api"),
+        *(
+            (word, word)
+            for word in (
+                "redis",
+                "kubernetes",
+                "postgres",
+                "status",
+                "bus",
+                "analysis",
+                "class",
+                "dns",
+            )
+        ),
     ],
-)  # fmt: skip
+)
 def test_singular(plural: str, expected: str):
     assert singular(plural) == expected
 
 
 WORDS = st.sampled_from(
-    "the a to and in cache caches test new stale Alice Smith deployed fix queries ML machine learning time thing "
-    "src/cache.py get_user HTTP . , ; : - ( ) \n `x` 42 's don't кэш 缓存 を キャッシュ e.g. Vec::new() ``` https://x.org/a".split(
-        " "
-    )
+    "the a to and in cache caches test new stale Alice Smith deployed fix queries ML"
+    " machine learning time thing src/cache.py get_user HTTP . , ; : - ( ) \n `x` 42 's"
+    " don't кэш 缓存 を キャッシュ e.g. Vec::new() ``` https://x.org/a".split(" ")
 )
 TEXTS = st.one_of(
     st.text("aA. /_-'@:#0\n`é\u0301缓ー’<>"),
@@ -241,7 +342,9 @@ def test_white_space_around_a_text_changes_nothing(text: str, before: str, after
 
 
 def test_labels_of_several_words_are_found_again_in_themselves():
-    phrases = [label for expected in GOLDEN.values() for label in expected if " " in label]
+    phrases = [
+        label for expected in GOLDEN.values() for label in expected if " " in label
+    ]
     again = [phrase for phrase in phrases if labels(phrase) == [phrase]]
     assert len(again) >= 0.9 * len(phrases)
 
@@ -254,7 +357,15 @@ def test_sentiment_lies_between_its_bounds(text: str):
 
 @pytest.mark.parametrize(
     "text",
-    ["The cache is stale", "flaky test", "a timeout in CI", "memory leak", "a regression", "Deadlock!", "total outage"],
+    [
+        "The cache is stale",
+        "flaky test",
+        "a timeout in CI",
+        "memory leak",
+        "a regression",
+        "Deadlock!",
+        "total outage",
+    ],
 )
 def test_technical_failure_sounds_bad(text: str):
     assert sentiment(text) < -0.2
@@ -262,13 +373,16 @@ def test_technical_failure_sounds_bad(text: str):
 
 def test_sentiment_of_neutral_good_and_long_texts():
     assert sentiment("") == sentiment("the table has rows") == 0
-    assert sentiment("all tests are green, the crash is fixed and the service recovered") > 0
+    assert (
+        sentiment("all tests are green, the crash is fixed and the service recovered")
+        > 0
+    )
     assert sentiment("row " * 2000 + "crash") == 0
 
 
 def test_importing_the_extractor_loads_no_heavy_library():
     code = (
-        "import sys, theorex_lab.text.extract; "
-        "sys.exit(any(name in sys.modules for name in ('numpy', 'vaderSentiment', 'pandas')))"
+        "import sys, theorex_lab.text.extract; sys.exit(any(name in sys.modules for"
+        " name in ('numpy', 'vaderSentiment', 'pandas')))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

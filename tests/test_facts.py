@@ -1,4 +1,6 @@
-"""Facts: written once, replaced in chains, listed as of a time, trusted by who said them; channels keep to themselves."""
+"""Facts: written once, replaced in chains, listed as of a time, trusted by who said
+them; channels keep to themselves.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,12 @@ def lab(tmp_path: Path):
 
 
 def test_an_exact_duplicate_is_not_written_again_within_an_entity(lab: Lab) -> None:
-    first = lab.facts.write("people/ann", "Prefers Bun over Node.js", category="preference")
-    again = lab.facts.write("people/ann", "prefers bun over  NodeJS!", category="preference")
+    first = lab.facts.write(
+        "people/ann", "Prefers Bun over Node.js", category="preference"
+    )
+    again = lab.facts.write(
+        "people/ann", "prefers bun over  NodeJS!", category="preference"
+    )
     other = lab.facts.write("people/bob", "Prefers Bun over Node.js")
     assert (first.id, first.action) == ("ann-001", "written")
     assert (again.id, again.action) == ("ann-001", "duplicate")
@@ -36,18 +42,32 @@ def test_an_exact_duplicate_is_not_written_again_within_an_entity(lab: Lab) -> N
 
 
 @pytest.mark.parametrize(
-    ("one", "other"), [("Writes C++", "Writes C"), ("Runs v1.2", "Runs v12"), ("It is at -5", "It is at 5")]
+    ("one", "other"),
+    [
+        ("Writes C++", "Writes C"),
+        ("Runs v1.2", "Runs v12"),
+        ("It is at -5", "It is at 5"),
+    ],
 )
-def test_signs_that_carry_meaning_make_another_fact(lab: Lab, one: str, other: str) -> None:
+def test_signs_that_carry_meaning_make_another_fact(
+    lab: Lab, one: str, other: str
+) -> None:
     lab.facts.write("projects/shop", one)
-    assert lab.facts.write("projects/shop", other).action not in ("duplicate", "near_duplicate")
+    assert lab.facts.write("projects/shop", other).action not in (
+        "duplicate",
+        "near_duplicate",
+    )
 
 
-def test_a_reversal_replaces_what_it_reverses_and_is_never_a_near_duplicate(lab: Lab) -> None:
+def test_a_reversal_replaces_what_it_reverses_and_is_never_a_near_duplicate(
+    lab: Lab,
+) -> None:
     lab.facts.write("people/ann", "Uses Bun")
     found = lab.facts.write("people/ann", "No longer uses Bun")
     assert (found.action, found.of) == ("superseded", ("ann-001",))
-    assert [fact.text for fact in lab.facts.list("people/ann")] == ["No longer uses Bun"]
+    assert [fact.text for fact in lab.facts.list("people/ann")] == [
+        "No longer uses Bun"
+    ]
 
 
 def test_chains_are_complete_and_only_the_last_holds(lab: Lab) -> None:
@@ -56,8 +76,10 @@ def test_chains_are_complete_and_only_the_last_holds(lab: Lab) -> None:
     assert [fact.text for fact in lab.facts.list()] == ["Lives in Leeds"]
     chain = lab.facts.chain("ann-002")
     assert [(fact.id, fact.superseded_by, fact.active) for fact in chain] == [
-        ("ann-001", "ann-002", False), ("ann-002", "ann-003", False), ("ann-003", "", True),
-    ]  # fmt: skip
+        ("ann-001", "ann-002", False),
+        ("ann-002", "ann-003", False),
+        ("ann-003", "", True),
+    ]
     assert chain[2].supersedes == ("ann-002",)
 
 
@@ -73,18 +95,24 @@ def test_what_was_believed_then(lab: Lab) -> None:
     lab.facts.write("people/ann", "Lives in York")
     then = lab.facts.list(as_of=NOW + 5 * DAY)
     assert [(fact.text, fact.active) for fact in then] == [("Lives in Bath", True)]
-    assert [fact.text for fact in lab.facts.list(as_of=NOW + 10 * DAY)] == ["Lives in York"]
+    assert [fact.text for fact in lab.facts.list(as_of=NOW + 10 * DAY)] == [
+        "Lives in York"
+    ]
     assert lab.facts.list(as_of=NOW - DAY) == []
 
 
 def test_a_time_of_truth_is_kept_through_supersede(lab: Lab) -> None:
-    lab.facts.write("people/ann", "Works at Acme", valid_from="2026-01-01", valid_to="2026-06-01")
+    lab.facts.write(
+        "people/ann", "Works at Acme", valid_from="2026-01-01", valid_to="2026-06-01"
+    )
     lab.facts.write("people/ann", "Works at Initech", valid_from="2026-06-01")
     old, new = lab.facts.chain("ann-001")
     assert old.to_dict()["validTo"].startswith("2026-06-01")
     assert new.to_dict()["validFrom"].startswith("2026-06-01")
     with pytest.raises(InvalidInput, match="before the end"):
-        lab.facts.write("people/ann", "x y", valid_from="2026-06-01", valid_to="2026-01-01")
+        lab.facts.write(
+            "people/ann", "x y", valid_from="2026-06-01", valid_to="2026-01-01"
+        )
 
 
 def test_a_tool_never_replaces_what_a_user_said(lab: Lab) -> None:
@@ -95,7 +123,9 @@ def test_a_tool_never_replaces_what_a_user_said(lab: Lab) -> None:
     assert lab.facts.show("ann-001").active
     with pytest.raises(InvalidInput, match="source tool, against ann-001"):
         lab.facts.supersede("ann-001", poison.id)
-    again = lab.facts.write("people/ann", "Lives in Rome", source="tool", supersedes=["ann-001"])
+    again = lab.facts.write(
+        "people/ann", "Lives in Rome", source="tool", supersedes=["ann-001"]
+    )
     assert again.action == "tension"
     assert lab.facts.show("ann-001").active
 
@@ -103,7 +133,9 @@ def test_a_tool_never_replaces_what_a_user_said(lab: Lab) -> None:
 def test_superseded_facts_sleep_in_search_and_wake_when_it_is_undone(lab: Lab) -> None:
     lab.facts.write("people/ann", "Lives in Bath", agent="sage")
     lab.facts.write("people/ann", "Lives in York", agent="main")
-    found = lambda: {hit.id for hit in lab.search("where does ann live", kinds=["fact"])}  # noqa: E731
+    found = lambda: {
+        hit.id for hit in lab.search("where does ann live", kinds=["fact"])
+    }  # noqa: E731
     assert found() == {"ann-002"}
     lab.facts.undo_supersede("ann-001")
     assert found() == {"ann-001", "ann-002"}
@@ -113,7 +145,11 @@ def test_supersede_by_hand_keeps_chains_without_circles(lab: Lab) -> None:
     for text in ("Likes tea", "Owns a dog", "Plays chess"):
         lab.facts.write("people/ann", text)
     lab.facts.supersede("ann-001", "ann-002", why="taste")
-    for old, new in (("ann-001", "ann-003"), ("ann-002", "ann-002"), ("ann-002", "ann-001")):
+    for old, new in (
+        ("ann-001", "ann-003"),
+        ("ann-002", "ann-002"),
+        ("ann-002", "ann-001"),
+    ):
         with pytest.raises(InvalidInput, match="allowed is"):
             lab.facts.supersede(old, new)
     lab.facts.supersede("ann-003")
@@ -129,10 +165,21 @@ def test_archived_entities_keep_their_facts_and_ids(lab: Lab) -> None:
 
 @pytest.mark.parametrize(
     ("days", "confidence", "accesses", "expected"),
-    [(7, 0.8, 0, "hot"), (8, 0.8, 0, "warm"), (30, 0.8, 0, "warm"), (31, 0.8, 0, "cold"), (14, 0.4, 0, "warm"),
-     (15, 0.4, 0, "cold"), (200, 0.8, 10, "warm"), (200, 0.4, 9, "cold"), (-3, 0.8, 0, "hot")],
-)  # fmt: skip
-def test_tiers(lab: Lab, days: int, confidence: float, accesses: int, expected: str) -> None:
+    [
+        (7, 0.8, 0, "hot"),
+        (8, 0.8, 0, "warm"),
+        (30, 0.8, 0, "warm"),
+        (31, 0.8, 0, "cold"),
+        (14, 0.4, 0, "warm"),
+        (15, 0.4, 0, "cold"),
+        (200, 0.8, 10, "warm"),
+        (200, 0.4, 9, "cold"),
+        (-3, 0.8, 0, "hot"),
+    ],
+)
+def test_tiers(
+    lab: Lab, days: int, confidence: float, accesses: int, expected: str
+) -> None:
     lab.facts.write("people/ann", "Likes tea", confidence=confidence)
     fact = lab.facts.show("ann-001")._replace(access_count=accesses)
     assert tier(fact, NOW + days * DAY, FactSettings()) == expected
@@ -144,16 +191,31 @@ def test_a_page_holds_what_is_hot_and_warm_and_the_principles(lab: Lab) -> None:
     lab.clock.microseconds += 40 * DAY
     lab.facts.write("people/ann", "Lives in York")
     page = lab.facts.summary("people/ann")
-    assert page.index("Current (Hot)") < page.index("Lives in York (") < page.index("Enduring (Principles)")
+    assert (
+        page.index("Current (Hot)")
+        < page.index("Lives in York (")
+        < page.index("Enduring (Principles)")
+    )
     assert "Never deploys on Friday (" in page
     assert "fair" not in page
     assert "1 hot, 0 warm, 2 cold" in page
 
 
 @pytest.mark.parametrize(
-    "entity", ["people/../x", "../../etc", "people/", "things/x", "people/-x", "people/a/b", "C:\\people\\ann"]
+    "entity",
+    [
+        "people/../x",
+        "../../etc",
+        "people/",
+        "things/x",
+        "people/-x",
+        "people/a/b",
+        "C:\\people\\ann",
+    ],
 )
-def test_an_entity_outside_the_rule_is_refused_and_nothing_is_written(lab: Lab, entity: str) -> None:
+def test_an_entity_outside_the_rule_is_refused_and_nothing_is_written(
+    lab: Lab, entity: str
+) -> None:
     with pytest.raises(InvalidInput, match="people/NAME"):
         lab.facts.write(entity, "x y")
     assert lab.journal.last_seq() == 0
@@ -170,7 +232,9 @@ def test_an_entity_outside_the_rule_is_refused_and_nothing_is_written(lab: Lab, 
         {"supersedes": ["ann-009"]},
     ],
 )
-def test_what_is_outside_the_rules_is_refused(lab: Lab, wrong: dict[str, object]) -> None:
+def test_what_is_outside_the_rules_is_refused(
+    lab: Lab, wrong: dict[str, object]
+) -> None:
     with pytest.raises(InvalidInput, match="allowed"):
         lab.facts.write("people/ann", "Likes tea", **wrong)
     with pytest.raises(InvalidInput, match="up to 500"):
@@ -178,7 +242,9 @@ def test_what_is_outside_the_rules_is_refused(lab: Lab, wrong: dict[str, object]
     assert lab.facts.list() == []
 
 
-def test_days_are_of_the_time_zone_that_is_set(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_days_are_of_the_time_zone_that_is_set(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lab.facts.write("people/ann", "Lives in Bath")  # at 09:00 UTC
     monkeypatch.setenv("ENGRAM_TZ", "Europe/Moscow")
     assert len(lab.facts.list(as_of="2026-03-01T12:00:00")) == 1
@@ -192,12 +258,19 @@ def test_days_are_of_the_time_zone_that_is_set(lab: Lab, monkeypatch: pytest.Mon
 def _write_many(home: str, name: str) -> None:
     with Lab(home, clock=FixedClock(NOW)) as lab:
         for number in range(10):
-            lab.facts.write("people/ann", f"Owns the {name} boat number {number * 7919}")
+            lab.facts.write(
+                "people/ann", f"Owns the {name} boat number {number * 7919}"
+            )
 
 
-def test_processes_that_write_at_once_give_each_fact_an_id_of_its_own(tmp_path: Path) -> None:
+def test_processes_that_write_at_once_give_each_fact_an_id_of_its_own(
+    tmp_path: Path,
+) -> None:
     context = multiprocessing.get_context("spawn")
-    jobs = [context.Process(target=_write_many, args=(str(tmp_path), name)) for name in ("red", "blue", "green")]
+    jobs = [
+        context.Process(target=_write_many, args=(str(tmp_path), name))
+        for name in ("red", "blue", "green")
+    ]
     for job in jobs:
         job.start()
     for job in jobs:
@@ -239,22 +312,37 @@ def test_sound_after_a_snapshot(lab: Lab, tmp_path: Path) -> None:
         assert other.facts.show("ann-002").access_count == 1
 
 
-_SAID = ["I prefer tabs over spaces.", "We decided to use Postgres for orders.", "My name is Zoe Quine.", "Always run the gherkin tests before lunch.",
-         "The walrus cache broke again today.", "I love Kyrgyz felt carpets."]  # fmt: skip
+_SAID = [
+    "I prefer tabs over spaces.",
+    "We decided to use Postgres for orders.",
+    "My name is Zoe Quine.",
+    "Always run the gherkin tests before lunch.",
+    "The walrus cache broke again today.",
+    "I love Kyrgyz felt carpets.",
+]
 
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["telegram-1", "discord-2", "telegram-3"]), st.sampled_from(_SAID)),
+        st.tuples(
+            st.sampled_from(["telegram-1", "discord-2", "telegram-3"]),
+            st.sampled_from(_SAID),
+        ),
         min_size=1,
         max_size=6,
     )
 )
 @settings(max_examples=15)
-def test_what_is_said_in_one_channel_reaches_another_only_as_a_fact(said: list[tuple[str, str]]) -> None:
+def test_what_is_said_in_one_channel_reaches_another_only_as_a_fact(
+    said: list[tuple[str, str]],
+) -> None:
     """telegram-3 is a group: not even facts leave it."""
     with Lab.temporary(clock=FixedClock(NOW)) as lab:
-        for platform, number, group in (("telegram", "1", False), ("discord", "2", False), ("telegram", "3", True)):
+        for platform, number, group in (
+            ("telegram", "1", False),
+            ("discord", "2", False),
+            ("telegram", "3", True),
+        ):
             lab.facts.add_channel(platform, number, group=group)
         for channel, text in said:
             lab.in_project(channel).agent("main").write(text, source="user")
@@ -263,36 +351,70 @@ def test_what_is_said_in_one_channel_reaches_another_only_as_a_fact(said: list[t
         for own in ("telegram-1", "discord-2", "telegram-3", "shop"):
             inside = lab.in_project(own)
             words = {text for channel, text in said if channel == own}
-            allowed = words | {fact.text for fact in lab.facts.list() if fact.project in ("", own)}
-            notes = inside.search("tabs Postgres Zoe gherkin walrus felt carpets", limit=100, all_projects=True)
-            assert {hit.text.partition(": ")[2] if hit.kind == "fact" else hit.text for hit in notes} <= allowed
+            allowed = words | {
+                fact.text for fact in lab.facts.list() if fact.project in ("", own)
+            }
+            notes = inside.search(
+                "tabs Postgres Zoe gherkin walrus felt carpets",
+                limit=100,
+                all_projects=True,
+            )
+            assert {
+                hit.text.partition(": ")[2] if hit.kind == "fact" else hit.text
+                for hit in notes
+            } <= allowed
             foreign = {text for channel, text in said if channel != own} - words
             context = inside.context(tokens=4_000).text + str(
-                [hit.text for hit in inside.search("tabs postgres felt", kinds=["concept"], limit=50)]
+                [
+                    hit.text
+                    for hit in inside.search(
+                        "tabs postgres felt", kinds=["concept"], limit=50
+                    )
+                ]
             )
             assert not [text for text in foreign if text in context]
             lab.in_project(own)
-        assert not [fact for fact in lab.facts.list() if fact.project not in ("", "telegram-3")]
+        assert not [
+            fact for fact in lab.facts.list() if fact.project not in ("", "telegram-3")
+        ]
 
 
 def test_the_command_line(run: Run) -> None:
-    assert run("fact", "signal", "--text", "Actually, I prefer tabs", "--json").json["categories"] == [
+    assert run("fact", "signal", "--text", "Actually, I prefer tabs", "--json").json[
+        "categories"
+    ] == [
         "correction",
         "preference",
     ]
-    first = run("fact", "write", "--entity", "people/ann", "--fact", "Lives in Bath", "--json").json
+    first = run(
+        "fact", "write", "--entity", "people/ann", "--fact", "Lives in Bath", "--json"
+    ).json
     assert (first["id"], first["action"]) == ("ann-001", "written")
     second = run(
-        "fact", "write", "--entity", "people/ann", "--fact", "Now lives in York", "--category", "correction", "--json"
+        "fact",
+        "write",
+        "--entity",
+        "people/ann",
+        "--fact",
+        "Now lives in York",
+        "--category",
+        "correction",
+        "--json",
     ).json
     assert (second["action"], second["of"]) == ("superseded", ["ann-001"])
     listed = run("fact", "list", "--json").json["facts"]
-    assert [(fact["id"], fact["status"], fact["tier"]) for fact in listed] == [("ann-002", "active", "hot")]
+    assert [(fact["id"], fact["status"], fact["tier"]) for fact in listed] == [
+        ("ann-002", "active", "hot")
+    ]
     assert run("fact", "list", "--as-of", "1999-01-01", "--json").json == {"facts": []}
-    assert [link["id"] for link in run("fact", "show", "ann-001", "--json").json["chain"]] == ["ann-001", "ann-002"]
+    assert [
+        link["id"] for link in run("fact", "show", "ann-001", "--json").json["chain"]
+    ] == ["ann-001", "ann-002"]
     undone = run("fact", "supersede", "ann-001", "--undo", "--json").json
     assert undone == {"id": "ann-001", "status": "active", "supersededBy": None}
-    added = run("fact", "session", "add", "--platform", "telegram", "--id", "123", "--json").json
+    added = run(
+        "fact", "session", "add", "--platform", "telegram", "--id", "123", "--json"
+    ).json
     assert (added["channel"], added["added"]) == ("telegram-123", True)
     wrong = run("fact", "show", "ann-01")
     assert wrong.code == 1
@@ -302,8 +424,17 @@ def test_the_command_line(run: Run) -> None:
 def test_status_audit_and_the_context_tell_of_facts(run: Run) -> None:
     run("fact", "write", "--entity", "people/ann", "--fact", "Lives in Bath")
     run("fact", "write", "--entity", "people/ann", "--fact", "Lives in York")
-    assert run("status", "--json").json["facts"] == {"active": 1, "superseded": 1, "entities": 1, "channels": 0}
-    (entry,) = [row for row in run("audit", "--json").json["entries"] if row["kind"] == "fact_superseded"]
+    assert run("status", "--json").json["facts"] == {
+        "active": 1,
+        "superseded": 1,
+        "entities": 1,
+        "channels": 0,
+    }
+    (entry,) = [
+        row
+        for row in run("audit", "--json").json["entries"]
+        if row["kind"] == "fact_superseded"
+    ]
     assert entry["detail"]["by"] == "ann-002"
     run("config", "set", "contextDesigns", '["facts"]')
     shown = run("memory", "context").out
@@ -323,8 +454,15 @@ def test_a_tension_that_a_person_accepts_lets_the_newer_word_stand(lab: Lab) -> 
 
 
 def test_a_directive_ends_nothing(lab: Lab) -> None:
-    for text in ("Never use floats for money.", "Always use a ring buffer instead of a list.", "Let's use a list now."):
-        assert lab.facts.write("people/user", text, category="preference").action == "written"
+    for text in (
+        "Never use floats for money.",
+        "Always use a ring buffer instead of a list.",
+        "Let's use a list now.",
+    ):
+        assert (
+            lab.facts.write("people/user", text, category="preference").action
+            == "written"
+        )
 
 
 def test_what_a_group_says_means_nothing_for_what_others_know(lab: Lab) -> None:
@@ -333,7 +471,9 @@ def test_what_a_group_says_means_nothing_for_what_others_know(lab: Lab) -> None:
     first = group.facts.write("people/ann", "Prefers tea")
     shop.facts.write("people/ann", "Lives in Bath")
     assert group.facts.write("people/ann", "Now lives in Rome").action == "written"
-    assert lab.facts.write("people/ann", "prefers tea").action == "written", "elsewhere nobody has heard it"
+    assert lab.facts.write("people/ann", "prefers tea").action == "written", (
+        "elsewhere nobody has heard it"
+    )
     assert [fact.text for fact in shop.facts.list()] == ["Lives in Bath", "prefers tea"]
     assert {fact.project for fact in group.facts.list()} == {"telegram-9", ""}
     assert lab.facts.show(first.id).project == "telegram-9"

@@ -20,7 +20,13 @@ from theorex_lab import FixedClock, Lab
 from theorex_lab.clock import to_iso
 from theorex_lab.core.settings import check_settings
 from theorex_lab.designs.facts import commands, heartbeat
-from theorex_lab.designs.facts.heartbeat import Beat, Extracted, Phase, keep_watermark, watermark
+from theorex_lab.designs.facts.heartbeat import (
+    Beat,
+    Extracted,
+    Phase,
+    keep_watermark,
+    watermark,
+)
 from theorex_lab.errors import StorageError
 from theorex_lab.evolution.lease import Lease, LeaseLost, lease_holder, leased
 from theorex_lab.experiments.data.logs import load_logs
@@ -38,7 +44,9 @@ SAID = [
     "working on the parser",
     "Remember to run the linter.",
 ]
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+needs_fork = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs processes that are forked"
+)
 
 
 @pytest.fixture
@@ -79,16 +87,26 @@ def _events(lab: Lab, *kinds: str) -> list[Event]:
 
 
 def _known(lab: Lab) -> tuple[list[str], list[str], bool]:
-    """The facts, the weeks' summaries, and whether nothing waits: what must not depend on who was killed when."""
+    """The facts, the weeks' summaries, and whether nothing waits: what must not depend
+    on who was killed when.
+    """
     summed = [event.body["entity"] for event in _events(lab, "summarized")]
     waits = list(lab.journal.tail(watermark(lab.home), kinds=["observation"]))
-    return sorted(f"{fact.entity} {fact.text}" for fact in lab.facts.list(active=None)), sorted(summed), not waits
+    return (
+        sorted(f"{fact.entity} {fact.text}" for fact in lab.facts.list(active=None)),
+        sorted(summed),
+        not waits,
+    )
 
 
 def test_a_heartbeat_does_each_phase_and_reports(lab: Lab) -> None:
     done = lab.facts.beat()
     assert (_status(done), done.word) == (dict.fromkeys(ALL, "ok"), "HEARTBEAT_OK")
-    assert _phase(done, "state").stats == {"waiting": {"main": 5}, "today": 5, "plan": "working on the parser"}
+    assert _phase(done, "state").stats == {
+        "waiting": {"main": 5},
+        "today": 5,
+        "plan": "working on the parser",
+    }
     assert _phase(done, "extract").stats["facts_written"] == 3
     assert watermark(lab.home) == _phase(done, "extract").stats["new_watermark"]
     assert _events(lab, "heartbeat")[0].body["phases"] == done.to_dict()["phases"]
@@ -100,7 +118,11 @@ def test_a_second_heartbeat_writes_nothing_twice(lab: Lab) -> None:
     lab.facts.beat()
     known = _known(lab)
     done = lab.facts.beat()
-    assert _status(done) == {**dict.fromkeys(ALL, "ok"), "extract": "idle", "synthesis": "idle"}
+    assert _status(done) == {
+        **dict.fromkeys(ALL, "ok"),
+        "extract": "idle",
+        "synthesis": "idle",
+    }
     assert _known(lab) == known
     assert len(_events(lab, "extracted")) == 1
     assert len(_events(lab, "heartbeat")) == 2
@@ -115,21 +137,34 @@ def test_synthesis_is_on_mondays_once_a_week(lab: Lab) -> None:
     assert [day for day, was in enumerate(due) if was] == [0, 7, 14]
     weeks = [event.body["week"] for event in _events(lab, "summarized")]
     assert sorted(set(weeks)) == ["2026-03-02", "2026-03-09", "2026-03-16"]
-    assert all(event.body["tokens"] > 0 and event.body["facts"] > 0 for event in _events(lab, "summarized"))
+    assert all(
+        event.body["tokens"] > 0 and event.body["facts"] > 0
+        for event in _events(lab, "summarized")
+    )
 
 
-@pytest.mark.parametrize(("zone", "due"), [("Asia/Tokyo", "ok"), ("UTC", "idle"), ("America/New_York", "idle")])
+@pytest.mark.parametrize(
+    ("zone", "due"),
+    [("Asia/Tokyo", "ok"), ("UTC", "idle"), ("America/New_York", "idle")],
+)
 def test_monday_is_that_of_the_time_zone(tmp_path: Path, zone: str, due: str) -> None:
     sunday = FixedClock.at("2026-03-01T20:00:00Z")
     settings = check_settings({"designs": {"facts": {"timezone": zone}}})
-    with Lab(tmp_path / "home", clock=sunday, settings=settings, embedder=HashedNgramEmbedder()) as lab:
+    with Lab(
+        tmp_path / "home",
+        clock=sunday,
+        settings=settings,
+        embedder=HashedNgramEmbedder(),
+    ) as lab:
         lab.agent("main").write("I prefer tabs over spaces.", source="user")
         assert _phase(lab.facts.beat(), "synthesis").status == due
 
 
 def test_what_needs_someone_is_an_alert(lab: Lab) -> None:
     for number in range(21):
-        lab.facts.observe(f"trouble {number} with tool{number} on host{number}", "friction")
+        lab.facts.observe(
+            f"trouble {number} with tool{number} on host{number}", "friction"
+        )
     done = lab.facts.beat()
     assert (done.ok, done.word) == (True, "HEARTBEAT_ALERT")
     assert any("21" in alert for alert in done.alerts)
@@ -148,7 +183,9 @@ def test_a_night_beats_too_and_a_second_one_at_once_changes_nothing(lab: Lab) ->
 # Faults
 
 
-def _around(phase: str, before: Callable[[], object], after: Callable[[], object]) -> Callable[..., Any]:
+def _around(
+    phase: str, before: Callable[[], object], after: Callable[[], object]
+) -> Callable[..., Any]:
     """A phase of the heartbeat with something done before it, and after it."""
     own = getattr(heartbeat, f"_{phase}")
 
@@ -169,7 +206,9 @@ def test_a_watermark_goes_forwards_alone(lab: Lab) -> None:
     assert watermark(lab.home) == upto
 
 
-def test_a_phase_that_fails_stops_no_other(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_phase_that_fails_stops_no_other(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fails(*_: object) -> None:
         raise StorageError("the disk is full")
 
@@ -182,11 +221,19 @@ def test_a_phase_that_fails_stops_no_other(lab: Lab, monkeypatch: pytest.MonkeyP
         assert [phase.name for phase in done.phases] == ALL
         assert _events(lab, "heartbeat")[-1].body["phases"] == done.to_dict()["phases"]
     assert lab.facts.beat().ok
-    weeks = [event.body["week"] for event in _events(lab, "summarized") if event.body["entity"] == "people/user"]
-    assert weeks == ["2026-03-02", "2026-03-09", "2026-03-23"], "what failed on a Monday would be done later that day"
+    weeks = [
+        event.body["week"]
+        for event in _events(lab, "summarized")
+        if event.body["entity"] == "people/user"
+    ]
+    assert weeks == ["2026-03-02", "2026-03-09", "2026-03-23"], (
+        "what failed on a Monday would be done later that day"
+    )
 
 
-def test_of_two_heartbeats_at_once_one_runs(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_two_heartbeats_at_once_one_runs(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+) -> None:
     others: list[Beat] = []
 
     def meanwhile() -> None:
@@ -199,7 +246,10 @@ def test_of_two_heartbeats_at_once_one_runs(lab: Lab, monkeypatch: pytest.Monkey
         monkeypatch.setattr(heartbeat, f"_{phase}", _around(phase, meanwhile, int))
     assert lab.facts.beat().ok
     assert [other.word for other in others] == ["HEARTBEAT_SKIPPED"] * 3
-    assert all(other.holder is not None and other.holder.what == "heartbeat" for other in others)
+    assert all(
+        other.holder is not None and other.holder.what == "heartbeat"
+        for other in others
+    )
     assert len(_events(lab, "heartbeat")) == 1
     with leased(lab.home, "nightly"):
         assert lab.facts.beat().to_dict()["held_by"].startswith("nightly/")
@@ -219,7 +269,9 @@ def test_who_lost_the_lease_stops_and_appends_nothing_more(
     with monkeypatch.context() as patched:
         if phase == "extract":  # what it read is kept by who still has the lease
             read = heartbeat.extract_facts
-            patched.setattr(heartbeat, "extract_facts", lambda home: (read(home), lose())[0])
+            patched.setattr(
+                heartbeat, "extract_facts", lambda home: (read(home), lose())[0]
+            )
         else:
             patched.setattr(heartbeat, f"_{phase}", _around(phase, int, lose))
         with pytest.raises(LeaseLost, match="appends nothing more"):
@@ -241,7 +293,9 @@ def test_a_clock_that_was_set_back_stops_no_heartbeat(lab: Lab) -> None:
 @needs_fork
 @pytest.mark.parametrize("phase", [*PHASES, "report"])
 @pytest.mark.parametrize("when", ["before", "after"])
-def test_a_heartbeat_killed_in_a_phase_is_made_good_by_the_next(tmp_path: Path, phase: str, when: str) -> None:
+def test_a_heartbeat_killed_in_a_phase_is_made_good_by_the_next(
+    tmp_path: Path, phase: str, when: str
+) -> None:
     folder, other = tmp_path / "home", tmp_path / "undisturbed"
     with _said(folder), _said(other) as undisturbed:
         undisturbed.facts.beat()
@@ -254,7 +308,9 @@ def test_a_heartbeat_killed_in_a_phase_is_made_good_by_the_next(tmp_path: Path, 
         with opened(folder, at=MONDAY) as lab:
             report, append = heartbeat._report, Lease.append
             if phase == "report":
-                heartbeat._report = lambda *given: kill() if when == "before" else report(*given)  # type: ignore[func-returns-value,assignment,return-value]
+                heartbeat._report = lambda *given: (
+                    kill() if when == "before" else report(*given)
+                )  # type: ignore[func-returns-value,assignment,return-value]
                 Lease.append = lambda self, events: (append(self, events), kill())  # type: ignore[method-assign,assignment,return-value,func-returns-value]
             else:
                 ends = (kill, int) if when == "before" else (int, kill)
@@ -281,13 +337,23 @@ def test_the_command(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     at = ("--now", to_iso(NOW))
     run("write", "I prefer tabs over spaces.", "--source", "user", *at)
     done = run("fact", "heartbeat", "--once", "--json", *at)
-    assert (done.code, done.json["heartbeat"], done.json["ran"], done.json["ok"]) == (0, "HEARTBEAT_OK", True, True)
+    assert (done.code, done.json["heartbeat"], done.json["ran"], done.json["ok"]) == (
+        0,
+        "HEARTBEAT_OK",
+        True,
+        True,
+    )
     assert [phase["name"] for phase in done.json["phases"]] == ALL
     text = run("heartbeat", *at).out.splitlines()
     assert text[-1] == "HEARTBEAT_OK"
-    assert [line.split()[:2] for line in text[:2]] == [["ok", "state"], ["-", "extract"]]
+    assert [line.split()[:2] for line in text[:2]] == [
+        ["ok", "state"],
+        ["-", "extract"],
+    ]
     several = run("heartbeat", "--every", "45m", "--limit-beats", "3", "--json", *at)
-    assert [json.loads(line)["heartbeat"] for line in several.out.splitlines()] == ["HEARTBEAT_OK"] * 3
+    assert [json.loads(line)["heartbeat"] for line in several.out.splitlines()] == [
+        "HEARTBEAT_OK"
+    ] * 3
     assert waits == [2_700, 2_700]
     run("heartbeat", "--every", "--limit-beats", "2", *at)
     assert waits[2:] == [1_800]
@@ -314,7 +380,11 @@ def test_the_command_says_who_holds_the_lease(run: Run, tmp_path: Path) -> None:
         told = run("heartbeat", "--now", to_iso(NOW))
         assert (told.code, "a nightly is under way, held by" in told.out) == (0, True)
         held = run("heartbeat", "--json", "--now", to_iso(NOW)).json
-        assert (held["ran"], held["heartbeat"], held["held_by"]) == (False, "HEARTBEAT_SKIPPED", lease.owner)
+        assert (held["ran"], held["heartbeat"], held["held_by"]) == (
+            False,
+            "HEARTBEAT_SKIPPED",
+            lease.owner,
+        )
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs signals")
@@ -331,7 +401,9 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, sign: signal.Signals) -> None
         "30m",
         "--json",
     ]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         first = json.loads(process.stdout.readline())
         assert first["heartbeat"] == "HEARTBEAT_OK"
@@ -347,9 +419,13 @@ def test_a_signal_ends_it_in_order(tmp_path: Path, sign: signal.Signals) -> None
 
 
 @needs_fork
-@pytest.mark.skipif(not os.environ.get("THEOREX_DATA"), reason="needs the data sets of THEOREX_DATA")
+@pytest.mark.skipif(
+    not os.environ.get("THEOREX_DATA"), reason="needs the data sets of THEOREX_DATA"
+)
 def test_meetings_come_in_once_although_heartbeats_are_killed(tmp_path: Path) -> None:
-    """35 meetings as daily notes, the first 60 turns of each, five a heartbeat, of which every second one is killed after extract."""
+    """35 meetings as daily notes, the first 60 turns of each, five a heartbeat, of
+    which every second one is killed after extract.
+    """
     meetings = load_logs("qmsum")[:35]
     assert len(meetings) == 35
     folder = tmp_path / "home"
@@ -373,10 +449,15 @@ def test_meetings_come_in_once_although_heartbeats_are_killed(tmp_path: Path) ->
         with opened(folder, at=at) as lab:
             assert lab.facts.beat().ok
     with opened(folder, at=at) as lab:
-        assert sum(event.body["captures"] for event in _events(lab, "extracted")) == captures
+        assert (
+            sum(event.body["captures"] for event in _events(lab, "extracted"))
+            == captures
+        )
         facts = _events(lab, "fact")
         assert len(facts) == len({event.id for event in facts}) > 30
         sources = [event.lineage[0] for event in facts]
-        assert set(sources) <= {event.id for meeting in meetings for event in meeting.events}
+        assert set(sources) <= {
+            event.id for meeting in meetings for event in meeting.events
+        }
         assert lab.facts.beat().ok
         assert len(_events(lab, "fact")) == len(facts)

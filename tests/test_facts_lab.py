@@ -1,4 +1,6 @@
-"""Facts in the lab: no evidence is lost beside notes alone, and what a session's start costs day by day."""
+"""Facts in the lab: no evidence is lost beside notes alone, and what a session's start
+costs day by day.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,15 @@ from theorex_lab.text.line import BYTES_PER_TOKEN
 DAY = MICROSECONDS_PER_DAY
 NOTES = Design(name="notes", items=(OBSERVATION,))
 SAID = [
-    "Ann prefers the green tram to work", "We decided to move the tram depot", "The tram was late again", "Ann prefers tea",
-    "Remember: the depot closes at noon", "Ben repaired the depot's door", "The green line is closed", "Tea is in the depot",
-]  # fmt: skip
+    "Ann prefers the green tram to work",
+    "We decided to move the tram depot",
+    "The tram was late again",
+    "Ann prefers tea",
+    "Remember: the depot closes at noon",
+    "Ben repaired the depot's door",
+    "The green line is closed",
+    "Tea is in the depot",
+]
 
 
 def _written(lab: Lab) -> None:
@@ -31,15 +39,25 @@ def _written(lab: Lab) -> None:
 
 def _said(text: str, day: int) -> Event:
     return new_event(
-        "prompt", {"text": text, "source": "user", "project": ""}, agent="main", session=f"s{day}", at=day * DAY
+        "prompt",
+        {"text": text, "source": "user", "project": ""},
+        agent="main",
+        session=f"s{day}",
+        at=day * DAY,
     )
 
 
-@pytest.mark.parametrize("query", ["Who prefers the green tram?", "When does the depot close?", "tea"])
-def test_facts_beside_their_notes_change_nothing_of_what_is_found(tmp_path: Path, query: str) -> None:
+@pytest.mark.parametrize(
+    "query", ["Who prefers the green tram?", "When does the depot close?", "tea"]
+)
+def test_facts_beside_their_notes_change_nothing_of_what_is_found(
+    tmp_path: Path, query: str
+) -> None:
     found = []
     for design in (NOTES, DESIGN):
-        with Lab(tmp_path / design.name, clock=FixedClock(DAY), designs=[design]) as lab:
+        with Lab(
+            tmp_path / design.name, clock=FixedClock(DAY), designs=[design]
+        ) as lab:
             _written(lab)
             for step in design.steps:
                 step.run(lab.home, None)
@@ -66,7 +84,13 @@ def test_a_fact_is_found_where_its_note_is_not(tmp_path: Path) -> None:
 def test_a_query_fills_its_room_and_never_more() -> None:
     with closing(Housed([DESIGN])) as memory:
         memory.observe(
-            [_said("Remember: always " + "run the tests of the parser " * 6 + str(day), day) for day in range(1, 30)]
+            [
+                _said(
+                    "Remember: always " + "run the tests of the parser " * 6 + str(day),
+                    day,
+                )
+                for day in range(1, 30)
+            ]
         )
         memory.observe([_said("Remember: never push the parser on Fridays", 30)])
         memory.consolidate(31 * DAY)
@@ -74,7 +98,7 @@ def test_a_query_fills_its_room_and_never_more() -> None:
             given = memory.retrieve("tests of the parser", 31 * DAY, tokens)
             size = sum(len(item.text.encode()) + 1 for item in given)
             assert size <= BYTES_PER_TOKEN * tokens + 1
-        assert [item.text for item in memory.retrieve("nothing like it", 31 * DAY, 600)], (
-            "what is known anyway fills the room"
-        )
+        assert [
+            item.text for item in memory.retrieve("nothing like it", 31 * DAY, 600)
+        ], "what is known anyway fills the room"
         memory.close()

@@ -21,7 +21,9 @@ def facts() -> Iterator[Any]:
         lab.facts.write("people/ann", "Ann lives in Bath", source="user", at=10 * DAY)
         lab.facts.write("people/ann", "Ann moved to York", source="user", at=90 * DAY)
         lab.facts.write("projects/parser", "The parser reads big files", at=95 * DAY)
-        lab.facts.write("projects/parser", "The parser does not read big files", at=99 * DAY)
+        lab.facts.write(
+            "projects/parser", "The parser does not read big files", at=99 * DAY
+        )
         yield lab.facts
     plt.close("all")
 

@@ -34,18 +34,35 @@ def texts(lab: Lab) -> list[str]:
 
 
 def test_a_note_is_kept_once_and_a_repetition_names_the_first(lab: Lab) -> None:
-    first = notes.observe(lab.home, "The extraction missed facts of the meeting", "friction")
-    again = notes.observe(lab.home, "The extraction missed some facts of the meeting", "surprise")
+    first = notes.observe(
+        lab.home, "The extraction missed facts of the meeting", "friction"
+    )
+    again = notes.observe(
+        lab.home, "The extraction missed some facts of the meeting", "surprise"
+    )
     other = notes.observe(lab.home, "Reviews were quick today", "quality")
-    assert (first, again, other) == (("obs-0001", ""), ("", "obs-0001"), ("obs-0002", ""))
-    assert [note.category for note in notes.notes_of(lab.home, "pending")] == ["friction", "quality"]
+    assert (first, again, other) == (
+        ("obs-0001", ""),
+        ("", "obs-0001"),
+        ("obs-0002", ""),
+    )
+    assert [note.category for note in notes.notes_of(lab.home, "pending")] == [
+        "friction",
+        "quality",
+    ]
 
 
-def test_novelty_is_above_seven_tenths_of_the_words_of_the_last_twenty_open_notes(lab: Lab) -> None:
+def test_novelty_is_above_seven_tenths_of_the_words_of_the_last_twenty_open_notes(
+    lab: Lab,
+) -> None:
     words = "one two three four five six seven eight nine ten".split()
     notes.observe(lab.home, " ".join(words))
-    assert notes.observe(lab.home, " ".join(words[:7])).repeats == ""  # 7 of 10 is not above .7
-    assert notes.observe(lab.home, " ".join(words[:8])).repeats == "obs-0001"  # 8 of 10 is
+    assert (
+        notes.observe(lab.home, " ".join(words[:7])).repeats == ""
+    )  # 7 of 10 is not above .7
+    assert (
+        notes.observe(lab.home, " ".join(words[:8])).repeats == "obs-0001"
+    )  # 8 of 10 is
     for number in range(20):
         notes.observe(lab.home, f"alpha{number} beta{number} gamma{number}")
     assert notes.observe(lab.home, " ".join(words)).repeats == ""
@@ -55,10 +72,16 @@ def test_novelty_is_above_seven_tenths_of_the_words_of_the_last_twenty_open_note
 
 @pytest.mark.parametrize(
     ("text", "category", "source", "said"),
-    [("x" * 501, "friction", "agent", "501 characters"), ("a note", "joy", "agent", "friction, surprise, quality"),
-     ("", "friction", "agent", "empty"), ("a note", "friction", "nobody", "source")],
-)  # fmt: skip
-def test_a_note_outside_the_rules_is_refused(lab: Lab, text: str, category: str, source: str, said: str) -> None:
+    [
+        ("x" * 501, "friction", "agent", "501 characters"),
+        ("a note", "joy", "agent", "friction, surprise, quality"),
+        ("", "friction", "agent", "empty"),
+        ("a note", "friction", "nobody", "source"),
+    ],
+)
+def test_a_note_outside_the_rules_is_refused(
+    lab: Lab, text: str, category: str, source: str, said: str
+) -> None:
     with pytest.raises(InvalidInput, match=said):
         notes.observe(lab.home, text, category, source=source)
     assert notes.notes_of(lab.home) == []
@@ -69,19 +92,36 @@ def test_a_secret_in_a_note_is_masked(lab: Lab) -> None:
     assert "hunter2" not in notes.note_by_id(lab.home, "obs-0001").text
 
 
-def test_a_promoted_note_becomes_a_fact_with_lineage_and_undoing_takes_it_back(lab: Lab) -> None:
+def test_a_promoted_note_becomes_a_fact_with_lineage_and_undoing_takes_it_back(
+    lab: Lab,
+) -> None:
     notes.observe(lab.home, "Reviews find more before lunch", "quality", source="model")
-    found = notes.review(lab.home, "obs-0001", "promote", entity="projects/parser", abstraction="principle")
+    found = notes.review(
+        lab.home,
+        "obs-0001",
+        "promote",
+        entity="projects/parser",
+        abstraction="principle",
+    )
     fact = lab.facts.show(found.fact)
     assert (found.status, fact.text, fact.abstraction, fact.source) == (
-        "promoted", "Reviews find more before lunch", "principle", "model",
-    )  # fmt: skip
+        "promoted",
+        "Reviews find more before lunch",
+        "principle",
+        "model",
+    )
     (event,) = lab.journal.read(ids=[fact.event_id])
     assert event.lineage == (found.event_id,)
     with pytest.raises(InvalidInput, match=r"promoted, .*allowed: undo"):
         notes.review(lab.home, "obs-0001", "archive")
-    assert (notes.review(lab.home, "obs-0001", "undo").status, texts(lab)) == ("pending", [])
-    assert notes.review(lab.home, "obs-0001", "promote", entity="projects/parser").status == "promoted"
+    assert (notes.review(lab.home, "obs-0001", "undo").status, texts(lab)) == (
+        "pending",
+        [],
+    )
+    assert (
+        notes.review(lab.home, "obs-0001", "promote", entity="projects/parser").status
+        == "promoted"
+    )
     assert texts(lab) == ["Reviews find more before lunch"]
 
 
@@ -90,7 +130,13 @@ def test_promoting_needs_an_entity_and_an_unknown_note_is_named(lab: Lab) -> Non
     with pytest.raises(InvalidInput, match="people/NAME"):
         notes.review(lab.home, "obs-0001", "promote")
     with pytest.raises(InvalidInput, match="pattern, principle"):
-        notes.review(lab.home, "obs-0001", "promote", entity="projects/parser", abstraction="episode")
+        notes.review(
+            lab.home,
+            "obs-0001",
+            "promote",
+            entity="projects/parser",
+            abstraction="episode",
+        )
     with pytest.raises(InvalidInput, match="obs-0009"):
         notes.review(lab.home, "obs-0009", "archive")
     with pytest.raises(InvalidInput, match="promote, resolve, archive"):
@@ -98,12 +144,17 @@ def test_promoting_needs_an_entity_and_an_unknown_note_is_named(lab: Lab) -> Non
     assert notes.note_by_id(lab.home, "obs-0001").status == "pending"
 
 
-def test_an_accepted_tension_leaves_the_newer_fact_and_a_rejected_one_both(lab: Lab) -> None:
+def test_an_accepted_tension_leaves_the_newer_fact_and_a_rejected_one_both(
+    lab: Lab,
+) -> None:
     for text in ("Tea is served at four", "Lunch is at noon", "The office has a cat"):
         lab.facts.write("projects/office", text)
         later(lab, seconds=60)
     assert notes.note_tension(lab.home, "office-002", "office-001").id == "tension-0001"
-    assert notes.note_tension(lab.home, "office-001", "office-002").repeats == "tension-0001"
+    assert (
+        notes.note_tension(lab.home, "office-001", "office-002").repeats
+        == "tension-0001"
+    )
     notes.review(lab.home, "tension-0001", "accept")
     assert texts(lab) == ["Lunch is at noon", "The office has a cat"]
     assert lab.facts.show("office-001").superseded_by == "office-002"
@@ -111,7 +162,10 @@ def test_an_accepted_tension_leaves_the_newer_fact_and_a_rejected_one_both(lab: 
     assert len(texts(lab)) == 3
     assert notes.review(lab.home, "tension-0001", "reject").status == "resolved"
     notes.review(lab.home, "tension-0001", "undo")
-    assert (len(texts(lab)), notes.note_by_id(lab.home, "tension-0001").status) == (3, "pending")
+    assert (len(texts(lab)), notes.note_by_id(lab.home, "tension-0001").status) == (
+        3,
+        "pending",
+    )
 
 
 def test_a_tension_is_of_two_facts_that_are_there(lab: Lab) -> None:
@@ -127,7 +181,9 @@ def test_too_many_pending_notes_or_tensions_give_an_alert(lab: Lab) -> None:
         notes.observe(lab.home, f"alpha{number} beta{number} gamma{number}")
     assert notes.alerts(lab.home) == []
     notes.observe(lab.home, "one more of them")
-    assert notes.alerts(lab.home) == ["21 observations are pending, more than 20: review them"]
+    assert notes.alerts(lab.home) == [
+        "21 observations are pending, more than 20: review them"
+    ]
 
 
 def test_a_note_of_another_project_is_not_shown(tmp_path: Path) -> None:
@@ -137,27 +193,37 @@ def test_a_note_of_another_project_is_not_shown(tmp_path: Path) -> None:
             notes.observe(lab.home, f"The build of {project} is slow")
             assert [note.project for note in notes.notes_of(lab.home)] == [project]
     with Lab(tmp_path / "home", clock=FixedClock(NOW)) as lab:
-        assert [note.id for note in notes.notes_of(lab.facts.home)] == ["obs-0001", "obs-0002"]
+        assert [note.id for note in notes.notes_of(lab.facts.home)] == [
+            "obs-0001",
+            "obs-0002",
+        ]
         assert lab.verify().ok
 
 
 def _observe(folder: str, worker: int) -> None:
     with Lab(folder) as lab:
         for number in range(5):
-            notes.observe(lab.facts.home, f"word{worker}x{number} term{worker}y{number}")
+            notes.observe(
+                lab.facts.home, f"word{worker}x{number} term{worker}y{number}"
+            )
 
 
 def test_two_processes_never_give_two_notes_one_id(tmp_path: Path) -> None:
     with Lab(tmp_path / "home") as lab:
         _ = lab.facts
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_observe, args=(str(tmp_path / "home"), worker)) for worker in range(2)]
+    workers = [
+        context.Process(target=_observe, args=(str(tmp_path / "home"), worker))
+        for worker in range(2)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join(60)
     with Lab(tmp_path / "home") as lab:
-        assert [note.id for note in notes.notes_of(lab.facts.home)] == [f"obs-{n:04d}" for n in range(1, 11)]
+        assert [note.id for note in notes.notes_of(lab.facts.home)] == [
+            f"obs-{n:04d}" for n in range(1, 11)
+        ]
 
 
 # MEMORY.md and SOUL.md
@@ -168,7 +234,10 @@ def test_lines_are_added_promoted_and_taken_out(lab: Lab) -> None:
     notes.add_line(lab.home, "MEMORY", "Tests run with uv")
     promoted = notes.add_line(lab.home, "MEMORY", fact=fact.id)
     assert promoted.lineage == (fact.event_id,)
-    assert notes.document(lab.home, "MEMORY") == "# MEMORY\n\n- Tests run with uv\n- ann: Lives in York\n"
+    assert (
+        notes.document(lab.home, "MEMORY")
+        == "# MEMORY\n\n- Tests run with uv\n- ann: Lives in York\n"
+    )
     notes.add_line(lab.home, "MEMORY", "Tests run with uv", undo=True)
     assert notes.self_lines(lab.home, "MEMORY") == ["ann: Lives in York"]
     assert notes.document(lab.home, "SOUL") == ""
@@ -177,7 +246,11 @@ def test_lines_are_added_promoted_and_taken_out(lab: Lab) -> None:
 def test_content_flows_one_way(lab: Lab) -> None:
     own = notes.add_line(lab.home, "SOUL", "Be brief")
     fact = lab.facts.write("people/ann", "Lives in York")
-    for lineage, into in (([own.id], "notes"), ([own.id], "ops"), ([fact.event_id], "ops")):
+    for lineage, into in (
+        ([own.id], "notes"),
+        ([own.id], "ops"),
+        ([fact.event_id], "ops"),
+    ):
         with pytest.raises(InvalidInput, match="ops → notes → self"):
             check_flow(lab.home, lineage, into)
     with pytest.raises(InvalidInput, match="ops → notes → self"):
@@ -186,8 +259,14 @@ def test_content_flows_one_way(lab: Lab) -> None:
 
 
 @pytest.mark.parametrize(
-    "given", [{"text": "", "fact": ""}, {"text": "a", "fact": "ann-001"}, {"fact": "ann-009"}, {"text": "a", "undo": True}]
-)  # fmt: skip
+    "given",
+    [
+        {"text": "", "fact": ""},
+        {"text": "a", "fact": "ann-001"},
+        {"fact": "ann-009"},
+        {"text": "a", "undo": True},
+    ],
+)
 def test_a_line_outside_the_rules_is_refused(lab: Lab, given: dict[str, str]) -> None:
     lab.facts.write("people/ann", "Lives in York")
     with pytest.raises(InvalidInput):
@@ -201,19 +280,40 @@ def test_a_line_outside_the_rules_is_refused(lab: Lab, given: dict[str, str]) ->
 
 
 def test_the_commands_of_notes(run: Run) -> None:
-    assert run("fact", "observe", "--text", "The build is slow", "--category", "friction", "--json").json == {
+    assert run(
+        "fact",
+        "observe",
+        "--text",
+        "The build is slow",
+        "--category",
+        "friction",
+        "--json",
+    ).json == {
         "id": "obs-0001",
         "repeats": "",
     }
-    assert run("fact", "observe", "--text", "The build is slow").out == "not kept: it repeats obs-0001\n"
-    assert run("fact", "notes", "--json").json["notes"][0]["observation"] == "The build is slow"
     assert (
-        run("fact", "review", "obs-0001", "promote", "--entity", "projects/shop").out == "obs-0001 promoted: shop-001\n"
+        run("fact", "observe", "--text", "The build is slow").out
+        == "not kept: it repeats obs-0001\n"
+    )
+    assert (
+        run("fact", "notes", "--json").json["notes"][0]["observation"]
+        == "The build is slow"
+    )
+    assert (
+        run("fact", "review", "obs-0001", "promote", "--entity", "projects/shop").out
+        == "obs-0001 promoted: shop-001\n"
     )
     run("fact", "write", "--entity", "projects/shop", "--fact", "Lunch is at noon")
-    assert run("memory-tension", "--fact1", "shop-001", "--fact2", "shop-002").out == "tension-0001\n"
+    assert (
+        run("memory-tension", "--fact1", "shop-001", "--fact2", "shop-002").out
+        == "tension-0001\n"
+    )
     assert "tension-0001  pending" in run("fact", "tension").out
-    assert run("fact", "review", "tension-0001", "accept", "--json").json["fact"] == "shop-002"
+    assert (
+        run("fact", "review", "tension-0001", "accept", "--json").json["fact"]
+        == "shop-002"
+    )
     refused = run("fact", "review", "obs-0009", "archive")
     assert (refused.code, "obs-0009" in refused.err) == (1, True)
 

@@ -1,4 +1,6 @@
-"""What a statement says of its subject, and which earlier ones it replaces, ends, repeats or adds to."""
+"""What a statement says of its subject, and which earlier ones it replaces, ends,
+repeats or adds to.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +10,21 @@ import time
 
 import pytest
 
-from theorex_lab.designs.facts.pairs import fact_hash, normal_form, same_fact, signed_tokens
+from theorex_lab.designs.facts.pairs import (
+    fact_hash,
+    normal_form,
+    same_fact,
+    signed_tokens,
+)
 from theorex_lab.designs.facts.statements import cue_of, read_statement
 from theorex_lab.designs.facts.superseding import Superseding
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.scores.labelled import score_fact_updates
 from theorex_lab.experiments.scores.retrieval import kept_embedder
 
-needs_data = pytest.mark.skipif(not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder")
+needs_data = pytest.mark.skipif(
+    not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder"
+)
 
 
 @pytest.mark.parametrize(
@@ -23,7 +32,11 @@ needs_data = pytest.mark.skipif(not os.environ.get("THEOREX_DATA"), reason="THEO
     [
         ("The author of Misery is Stephen King.", "misery", "stephen king"),
         ("Stephen King wrote Misery.", "misery", "stephen king"),
-        ("Ellie Kemper is a citizen of United States of America.", "ellie kemper", "united states of america"),
+        (
+            "Ellie Kemper is a citizen of United States of America.",
+            "ellie kemper",
+            "united states of america",
+        ),
         ("The university where Bob Dylan was educated is Yale.", "bob dylan", "yale"),
         ("The type of music that Pink Floyd plays is jazz.", "pink floyd", "jazz"),
         ("Tom Brady plays the position of midfielder.", "tom brady", "midfielder"),
@@ -46,7 +59,10 @@ def test_cues_end_replace_and_add() -> None:
     assert cue_of("Ann speaks Welsh") == ("", "Ann speaks Welsh")
 
 
-@pytest.mark.parametrize("text", ["", "   ", "...", "?!", "42", "один", "a" * 10_000, "the the the", "is", "'s 's"])
+@pytest.mark.parametrize(
+    "text",
+    ["", "   ", "...", "?!", "42", "один", "a" * 10_000, "the the the", "is", "'s 's"],
+)
 def test_what_states_nothing_is_read_without_an_error(text: str) -> None:
     facts = Superseding()
     facts.add("1", text)
@@ -56,7 +72,9 @@ def test_what_states_nothing_is_read_without_an_error(text: str) -> None:
 
 def test_relations_that_hold_many_values_are_added_to() -> None:
     facts = Superseding()
-    for id, text in enumerate(["Ann speaks Welsh.", "Ann is fluent in Greek.", "Ann no longer speaks Welsh."]):
+    for id, text in enumerate(
+        ["Ann speaks Welsh.", "Ann is fluent in Greek.", "Ann no longer speaks Welsh."]
+    ):
         judged = facts.add(str(id), text)
     assert judged.ends == ("0",)
     assert facts.active() == ["1"]
@@ -72,7 +90,11 @@ def test_an_end_is_kept_while_nothing_else_holds() -> None:
 def test_look_alike_subjects_are_kept_apart() -> None:
     facts = Superseding()
     for id, text in enumerate(
-        ["cache-api runs version 1.2.3.", "cache-api-v2 runs version 2.0.0.", "Ann Lee lives in Bath."]
+        [
+            "cache-api runs version 1.2.3.",
+            "cache-api-v2 runs version 2.0.0.",
+            "Ann Lee lives in Bath.",
+        ]
     ):
         facts.add(str(id), text)
     assert not facts.judge("Bob Lee lives in York.").replaced
@@ -113,13 +135,38 @@ def test_judging_changes_nothing() -> None:
 # Wordings of our own, other than any set's: (one value?, the wordings).
 WORDINGS = {
     "doctor": (True, ["{s}'s dentist is {o}.", "The dentist of {s} is {o}."]),
-    "home": (True, ["{s} has moved to {o}.", "{s} is now living in {o}.", "The current address of {s} is {o}."]),
-    "wife": (True, ["{s} is married to {o}.", "{s}'s spouse is {o}.", "The husband of {s} is {o}."]),
-    "boss": (True, ["{o} manages {s}.", "{s} is headed by {o}.", "The director of {s} is {o}.", "{o} is the president of {s}."]),
-    "author": (True, ["{o} wrote {s}.", "{s} was written by {o}.", "The author of {s} is {o}."]),
+    "home": (
+        True,
+        [
+            "{s} has moved to {o}.",
+            "{s} is now living in {o}.",
+            "The current address of {s} is {o}.",
+        ],
+    ),
+    "wife": (
+        True,
+        [
+            "{s} is married to {o}.",
+            "{s}'s spouse is {o}.",
+            "The husband of {s} is {o}.",
+        ],
+    ),
+    "boss": (
+        True,
+        [
+            "{o} manages {s}.",
+            "{s} is headed by {o}.",
+            "The director of {s} is {o}.",
+            "{o} is the president of {s}.",
+        ],
+    ),
+    "author": (
+        True,
+        ["{o} wrote {s}.", "{s} was written by {o}.", "The author of {s} is {o}."],
+    ),
     "friend": (False, ["{s} is a friend of {o}.", "{s} knows {o}."]),
     "club": (False, ["{s} is a member of {o}.", "{s} joined {o}."]),
-}  # fmt: skip
+}
 
 
 def carried_over(statements: int, seed: int) -> tuple[float, float]:
@@ -157,7 +204,9 @@ def test_other_wordings_carry_over() -> None:
 def test_a_statement_costs_the_same_among_many() -> None:
     facts = Superseding()
     for number in range(20_000):
-        facts.add(str(number), f"User {'likes' if number % 2 else 'finished'} thing-{number}.")
+        facts.add(
+            str(number), f"User {'likes' if number % 2 else 'finished'} thing-{number}."
+        )
     start = time.perf_counter()
     for number in range(100):
         facts.judge(f"Team-{number} lives in Bath.")
@@ -166,22 +215,39 @@ def test_a_statement_costs_the_same_among_many() -> None:
 
 def test_golden_hash_of_the_normal_form() -> None:
     assert normal_form("Prefers Bun over Node.js") == "prefers bun over nodejs"
-    assert fact_hash("Prefers Bun over Node.js") == "5c0358310212f74509d237555eff74935c804f6cb6424728570e09f5f58564d7"
+    assert (
+        fact_hash("Prefers Bun over Node.js")
+        == "5c0358310212f74509d237555eff74935c804f6cb6424728570e09f5f58564d7"
+    )
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("Writes C++", "Writes C"), ("Runs v1.2", "Runs v12"), ("It is -5 outside", "It is 5 outside"), ("Knows C#", "Knows C"),
-     ("At 1.5 GB", "At 15 GB"), ("Grew 50%", "Grew 50"), ("!!!", "???"), ("Costs −5", "Costs 5")],
-)  # fmt: skip
+    [
+        ("Writes C++", "Writes C"),
+        ("Runs v1.2", "Runs v12"),
+        ("It is -5 outside", "It is 5 outside"),
+        ("Knows C#", "Knows C"),
+        ("At 1.5 GB", "At 15 GB"),
+        ("Grew 50%", "Grew 50"),
+        ("!!!", "???"),
+        ("Costs −5", "Costs 5"),
+    ],
+)
 def test_signs_that_carry_meaning_keep_facts_apart(one: str, other: str) -> None:
     assert not same_fact(one, other)
 
 
 @pytest.mark.parametrize(
     ("one", "other"),
-    [("Likes tea.", "likes  TEA!"), ("Prefers Node.js", "prefers nodejs"), ("Uses v1.2.", "uses v1.2"), ("???", "???"), ("At -5", "at −5")],
-)  # fmt: skip
+    [
+        ("Likes tea.", "likes  TEA!"),
+        ("Prefers Node.js", "prefers nodejs"),
+        ("Uses v1.2.", "uses v1.2"),
+        ("???", "???"),
+        ("At -5", "at −5"),
+    ],
+)
 def test_the_same_fact_in_other_signs_is_a_duplicate(one: str, other: str) -> None:
     assert same_fact(one, other)
     assert signed_tokens(one) == signed_tokens(other)

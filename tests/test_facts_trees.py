@@ -1,4 +1,6 @@
-"""The folders life/, memory/ and ops/, which are written alone; and the chains of facts, checked."""
+"""The folders life/, memory/ and ops/, which are written alone; and the chains of
+facts, checked.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,17 @@ def opened(folder: Path, **given: Any) -> Lab:
 
 def files_in(folder: Path) -> dict[str, str]:
     """The files of the facts design below a folder, without those of other layouts."""
-    found = {file.relative_to(folder).as_posix(): file for file in sorted(folder.rglob("*")) if file.is_file()}
+    found = {
+        file.relative_to(folder).as_posix(): file
+        for file in sorted(folder.rglob("*"))
+        if file.is_file()
+    }
     kept = ("life/", "memory/", "ops/", "MEMORY", "SOUL")
-    return {name: file.read_text(encoding="utf-8") for name, file in found.items() if name.startswith(kept)}
+    return {
+        name: file.read_text(encoding="utf-8")
+        for name, file in found.items()
+        if name.startswith(kept)
+    }
 
 
 def lived(folder: Path) -> Lab:
@@ -39,10 +49,13 @@ def lived(folder: Path) -> Lab:
     lab.facts.access("ann-002")
     lab.facts.write("projects/shop", "Opens at nine", valid_from="2026-01-01T00:00:00Z")
     lab.facts.add_channel("telegram", "77")
-    lab.write_all([
-        Entry("We decided to use uv", "main", observation_type="decision"), Entry("The cat sleeps", "sage"),
-        Entry("Only here", "main", project="telegram-77"),
-    ])  # fmt: skip
+    lab.write_all(
+        [
+            Entry("We decided to use uv", "main", observation_type="decision"),
+            Entry("The cat sleeps", "sage"),
+            Entry("Only here", "main", project="telegram-77"),
+        ]
+    )
     notes.observe(lab.home, "The till is slow")
     notes.observe(lab.home, "Reviews were quick", "quality")
     notes.review(lab.home, "obs-0002", "archive")
@@ -55,18 +68,32 @@ def lived(folder: Path) -> Lab:
 def test_the_tree_has_its_layout_and_what_is_known_stands_in_it(tmp_path: Path) -> None:
     with lived(tmp_path / "one") as lab:
         lab.export_files(tmp_path / "a")
-        first, known = files_in(tmp_path / "a"), [fact.to_dict() for fact in lab.facts.list("people/ann", active=None)]
+        first, known = (
+            files_in(tmp_path / "a"),
+            [fact.to_dict() for fact in lab.facts.list("people/ann", active=None)],
+        )
     assert sorted(first) == [
-        "MEMORY.md", "SOUL.md", "life/people/ann/items.json", "life/people/ann/summary.md", "life/projects/shop/items.json",
-        "life/projects/shop/summary.md", "memory/main/2026-03-01.md",
-        "memory/telegram-77/2026-03-01.md", "ops/observations/index.json", "ops/observations/obs-0001.json",
-        "ops/observations/obs-0002.json", "ops/tensions/index.json", "ops/tensions/tension-0001.json",
-    ]  # fmt: skip
+        "MEMORY.md",
+        "SOUL.md",
+        "life/people/ann/items.json",
+        "life/people/ann/summary.md",
+        "life/projects/shop/items.json",
+        "life/projects/shop/summary.md",
+        "memory/main/2026-03-01.md",
+        "memory/telegram-77/2026-03-01.md",
+        "ops/observations/index.json",
+        "ops/observations/obs-0001.json",
+        "ops/observations/obs-0002.json",
+        "ops/tensions/index.json",
+        "ops/tensions/tension-0001.json",
+    ]
     document = json.loads(first["life/people/ann/items.json"])
     assert document == {"schemaVersion": 2, "entity": "people/ann", "facts": known}
     assert [fact["accessCount"] for fact in document["facts"]] == [0, 2, 0]
-    assert first["memory/main/2026-03-01.md"] == (
-        "# 2026-03-01\n\n## Events\n\n- 09:04 sage: The cat sleeps\n\n## Decisions\n\n- 09:04 main: We decided to use uv\n"
+    assert (
+        first["memory/main/2026-03-01.md"]
+        == "# 2026-03-01\n\n## Events\n\n- 09:04 sage: The cat sleeps\n\n##"
+        " Decisions\n\n- 09:04 main: We decided to use uv\n"
     )
 
 
@@ -85,24 +112,38 @@ def test_the_homes_own_chains_are_checked(tmp_path: Path) -> None:
         assert check_home(lab.home).problems == []
         body = {"facts": ["ann-002"], "by": "ann-001", "why": "", "undo": False}
         lab.facts.append("fact_superseded", body)
-        assert check_home(lab.home).problems == ["ann-001: the chain ann-001 → ann-002 → ann-001 is a circle"]
+        assert check_home(lab.home).problems == [
+            "ann-001: the chain ann-001 → ann-002 → ann-001 is a circle"
+        ]
 
 
-def test_in_a_project_no_files_are_written_since_they_hold_what_is_of_all(tmp_path: Path) -> None:
-    told = pytest.raises(InvalidInput, match="telegram-77; allowed is a lab without one")
-    with lived(tmp_path / "home"), opened(tmp_path / "home", project="telegram-77") as chat, told:
+def test_in_a_project_no_files_are_written_since_they_hold_what_is_of_all(
+    tmp_path: Path,
+) -> None:
+    told = pytest.raises(
+        InvalidInput, match="telegram-77; allowed is a lab without one"
+    )
+    with (
+        lived(tmp_path / "home"),
+        opened(tmp_path / "home", project="telegram-77") as chat,
+        told,
+    ):
         chat.export_files(tmp_path / "a")
     assert not (tmp_path / "a").exists()
 
 
-def test_of_the_folders_alone_nothing_is_taken_in_and_that_is_said(tmp_path: Path) -> None:
+def test_of_the_folders_alone_nothing_is_taken_in_and_that_is_said(
+    tmp_path: Path,
+) -> None:
     with lived(tmp_path / "one") as lab:
         documents = list(files.documents(lab.home))
     files.write_documents(tmp_path / "a", documents)
     with opened(tmp_path / "two") as other:
         with pytest.raises(InvalidInput, match="where nothing can be taken in"):
             other.import_files(tmp_path / "a", trust_own=True)
-        (report,) = other.import_files(tmp_path / "a" / "life" / "people" / "ann" / "items.json")
+        (report,) = other.import_files(
+            tmp_path / "a" / "life" / "people" / "ann" / "items.json"
+        )
         assert (report.imported, len(report.problems)) == (0, 1)
         assert other.journal.last_seq() == 0
 

@@ -15,34 +15,72 @@ from theorex_lab.dispatch.bus import Start, ToolUse
 from theorex_lab.dispatch.llm import Attempt, ChainAnswer, Completion
 from theorex_lab.dispatch.worker import Dispatcher, DispatchTask
 from theorex_lab.evolution.failures import HeuristicReviewer
-from theorex_lab.experiments.data.datasets import failed_cases, load_local_runs, local_failures, prompts
+from theorex_lab.experiments.data.datasets import (
+    failed_cases,
+    load_local_runs,
+    local_failures,
+    prompts,
+)
 from theorex_lab.experiments.draw.comparison_plots import plot_failure
 from theorex_lab.routing.energy import Power
 
 
 @pytest.fixture
 def lab(tmp_path: Path, clock: FixedClock) -> Iterator[Lab]:
-    """A home with three failures: of `main` one with a trace and one without, of `sage` one; and a success."""
-    settings = check_settings({"models": {"m": {"tier": "small", "url": "http://localhost:1"}}, "roles": []})
+    """A home with three failures: of `main` one with a trace and one without, of `sage`
+    one; and a success.
+    """
+    settings = check_settings(
+        {"models": {"m": {"tier": "small", "url": "http://localhost:1"}}, "roles": []}
+    )
     with Lab(tmp_path / "home", clock=clock, settings=settings) as lab:
-        first = lab.outcomes.record("main", "publish the handbook", "it is not online", success=False)
-        lab.outcomes.record("sage", "sum the <orders>", "the sum is wrong", success=False)
+        first = lab.outcomes.record(
+            "main", "publish the handbook", "it is not online", success=False
+        )
+        lab.outcomes.record(
+            "sage", "sum the <orders>", "the sum is wrong", success=False
+        )
         lab.outcomes.record("main", "count the tickets", "done", success=True)
-        lab.outcomes.record("main", "translate the manual", "nothing came", success=False)
+        lab.outcomes.record(
+            "main", "translate the manual", "nothing came", success=False
+        )
         _run(lab, first.outcome_id)
         yield lab
 
 
 def _run(lab: Lab, outcome_id: str) -> None:
     def ask(names: Any, *_: Any) -> ChainAnswer:
-        tool = ToolUse("run", lab.clock.now(), "Bash", "make publish", "bash: make: command not found")
-        lab.journal.append([tool.event(Start("run", "main", lab.clock.now(), "publish the handbook", "general"))])
+        tool = ToolUse(
+            "run",
+            lab.clock.now(),
+            "Bash",
+            "make publish",
+            "bash: make: command not found",
+        )
+        lab.journal.append(
+            [
+                tool.event(
+                    Start(
+                        "run",
+                        "main",
+                        lab.clock.now(),
+                        "publish the handbook",
+                        "general",
+                    )
+                )
+            ]
+        )
         return ChainAnswer(
-            Completion("It is published.", names[0], None, None, latency_ms=1.0), [Attempt(names[0], True, 1.0)]
+            Completion("It is published.", names[0], None, None, latency_ms=1.0),
+            [Attempt(names[0], True, 1.0)],
         )
 
     dispatcher = Dispatcher(lab.home, power=Power(None, False), ask=ask)
-    dispatcher.dispatch(DispatchTask("1", "main", "publish the handbook", outcome_id=outcome_id, trace_id="run"))
+    dispatcher.dispatch(
+        DispatchTask(
+            "1", "main", "publish the handbook", outcome_id=outcome_id, trace_id="run"
+        )
+    )
     dispatcher.close()
 
 
@@ -82,13 +120,21 @@ def test_the_picture_shows_the_ring_and_names_the_class(lab: Lab) -> None:
     case = failed_cases(lab)[0]
     ax = plot_failure(case, HeuristicReviewer().review(case), ax=own_axes())
     assert ax.get_title() == "main: publish the handbook\nfound: wrong_code at step 1"
-    assert [text.get_text() for text in ax.get_legend().get_texts()][-1] == "decisive, found"
+    assert [text.get_text() for text in ax.get_legend().get_texts()][
+        -1
+    ] == "decisive, found"
 
 
 def test_recorded_answers_that_were_refused_are_failures() -> None:
     frame = load_local_runs().frame
-    failed = frame[(frame["model"] == "smollm2-135m greedy") & ~frame["success"]].iloc[::20]
+    failed = frame[(frame["model"] == "smollm2-135m greedy") & ~frame["success"]].iloc[
+        ::20
+    ]
     with Lab.temporary() as lab:
-        steps = [[step.text for step in case.steps] for case in local_failures(lab, every=20)]
-    assert [step[0] for step in steps] == [prompts()[task] for task in failed["task_id"]]
+        steps = [
+            [step.text for step in case.steps] for case in local_failures(lab, every=20)
+        ]
+    assert [step[0] for step in steps] == [
+        prompts()[task] for task in failed["task_id"]
+    ]
     assert [step[1] for step in steps] == failed["response"].tolist()

@@ -1,4 +1,6 @@
-"""Pictures of failures: pure, the same twice, true to their numbers, and in words where there is nothing to draw."""
+"""Pictures of failures: pure, the same twice, true to their numbers, and in words where
+there is nothing to draw.
+"""
 
 from __future__ import annotations
 
@@ -19,20 +21,30 @@ LATIN = st.characters(max_codepoint=0x24F)  # what the font has; and control cha
 STEPS = [
     RunStep(0, "main", "Sum the orders of May"),
     RunStep(1, "main", "```\nrows = load('may')\n```"),
-    RunStep(2, "Python", "Traceback (most recent call last):\nKeyError: 'total'", tool="Python", is_error=True),
+    RunStep(
+        2,
+        "Python",
+        "Traceback (most recent call last):\nKeyError: 'total'",
+        tool="Python",
+        is_error=True,
+    ),
     RunStep(3, "qwen3-32b", "The orders sum to $48,211 and {50 %} more_or_less."),
 ]
 
 DRAWINGS: dict[str, Callable[..., Axes]] = {
     "timeline": lambda **to: plots.plot_timeline(STEPS, found=1, labelled=3, **to)
 }
-EMPTY: dict[str, Callable[..., Axes]] = {"timeline": lambda **to: plots.plot_timeline([], **to)}
+EMPTY: dict[str, Callable[..., Axes]] = {
+    "timeline": lambda **to: plots.plot_timeline([], **to)
+}
 
 
 def rings(ax: Axes) -> dict[str, float]:
     """Row of each ring by its colour."""
     found = [line for line in ax.lines if line.get_markerfacecolor() == "none"]
-    return {str(line.get_markeredgecolor()): float(line.get_ydata()[0]) for line in found}
+    return {
+        str(line.get_markeredgecolor()): float(line.get_ydata()[0]) for line in found
+    }
 
 
 class TestEveryPlot(PictureContract):
@@ -44,13 +56,27 @@ class TestTimeline:
         ax = plots.plot_timeline(STEPS, found=1, labelled=3, ax=own_axes())
         assert rings(ax) == {plots.FOUND_COLOUR: 1.0, plots.LABEL_COLOUR: 3.0}
         bold = [text.get_text() for text in ax.texts if text.get_weight() == "bold"]
-        assert bold == ["rows = load('may')", "The orders sum to $48,211 and {50 %} more_or_less."]
+        assert bold == [
+            "rows = load('may')",
+            "The orders sum to $48,211 and {50 %} more_or_less.",
+        ]
 
-    def test_a_step_stands_in_the_column_of_its_agent_and_looks_like_what_it_is(self) -> None:
+    def test_a_step_stands_in_the_column_of_its_agent_and_looks_like_what_it_is(
+        self,
+    ) -> None:
         ax = plots.plot_timeline(STEPS, ax=own_axes())
         steps = [line for line in ax.lines if line.get_marker() in ("o", "s", "X")]
-        assert [(line.get_xdata()[0], line.get_marker()) for line in steps] == [(0, "o"), (0, "o"), (1, "X"), (2, "o")]
-        assert [label.get_text() for label in ax.get_xticklabels()] == ["main", "Python", "qwen3-32b"]
+        assert [(line.get_xdata()[0], line.get_marker()) for line in steps] == [
+            (0, "o"),
+            (0, "o"),
+            (1, "X"),
+            (2, "o"),
+        ]
+        assert [label.get_text() for label in ax.get_xticklabels()] == [
+            "main",
+            "Python",
+            "qwen3-32b",
+        ]
         assert ax.get_title() == "The run"
 
     def test_of_a_long_run_the_ends_and_the_marks_are_drawn(self) -> None:
@@ -65,12 +91,16 @@ class TestTimeline:
 
     def test_indices_need_not_be_positions(self) -> None:
         steps = [RunStep(k + 10, "main", f"text {k}") for k in range(3)]
-        assert rings(plots.plot_timeline(steps, found=12, ax=own_axes())) == {plots.FOUND_COLOUR: 2.0}
+        assert rings(plots.plot_timeline(steps, found=12, ax=own_axes())) == {
+            plots.FOUND_COLOUR: 2.0
+        }
 
     @pytest.mark.parametrize("mark", [-1, 4])
     def test_a_mark_that_is_no_step_is_refused(self, mark: int) -> None:
         for marks in ({"found": mark}, {"found": 0, "labelled": mark}):
-            with pytest.raises(InvalidInput, match=rf"decisive step {mark} of a run of 4 steps"):
+            with pytest.raises(
+                InvalidInput, match=rf"decisive step {mark} of a run of 4 steps"
+            ):
                 plots.plot_timeline(STEPS, **marks)
         assert plt.get_fignums() == []
 

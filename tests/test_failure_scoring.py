@@ -1,4 +1,6 @@
-"""Measures of failure review on small samples, its experiments on small sets, and the figures on the public ones."""
+"""Measures of failure review on small samples, its experiments on small sets, and the
+figures on the public ones.
+"""
 
 from __future__ import annotations
 
@@ -24,19 +26,37 @@ from theorex_lab.evolution.decisive import LAST_CALL_SHARE, WEIGHTS, find_decisi
 from theorex_lab.evolution.failures import UNMENDED_SHARE, _first_unmended
 from theorex_lab.experiments.data.datasets import fetch_whoandwhen, load_failed_runs
 from theorex_lab.experiments.data.parsing import FailedRun, LabelledStep, Reflexion
-from theorex_lab.experiments.scores.failures import effect_of_fixes, half_of, mcnemar, run_steps, score_failures
+from theorex_lab.experiments.scores.failures import (
+    effect_of_fixes,
+    half_of,
+    mcnemar,
+    run_steps,
+    score_failures,
+)
 from theorex_lab.experiments.scores.fitting import fit_logistic
 from theorex_lab.memory.intervals import bootstrap_mean
 
 PUBLIC = pytest.mark.skipif(
-    not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA is not set: the recorded runs are not part of the project"
+    not os.environ.get("THEOREX_DATA"),
+    reason="THEOREX_DATA is not set: the recorded runs are not part of the project",
 )
 
 
 def failed(name: str, step: int, *texts: str) -> FailedRun:
-    steps = tuple(LabelledStep(f"agent{k % 3}", "user", text) for k, text in enumerate(texts))
+    steps = tuple(
+        LabelledStep(f"agent{k % 3}", "user", text) for k, text in enumerate(texts)
+    )
     return FailedRun(
-        name, name, "How long is the bridge over the river?", "7", "1", {}, steps, f"agent{step % 3}", step, ""
+        name,
+        name,
+        "How long is the bridge over the river?",
+        "7",
+        "1",
+        {},
+        steps,
+        f"agent{step % 3}",
+        step,
+        "",
     )
 
 
@@ -49,7 +69,10 @@ def few_runs() -> list[FailedRun]:
     where = [1 + k % 3 for k in range(20)]
     asked = "How long is the bridge over the river? " * 10
     return [
-        failed(f"q{k}", at, asked, *[invented if n == at else plain for n in range(1, 5)]) for k, at in enumerate(where)
+        failed(
+            f"q{k}", at, asked, *[invented if n == at else plain for n in range(1, 5)]
+        )
+        for k, at in enumerate(where)
     ]
 
 
@@ -60,9 +83,15 @@ def test_interval_holds_the_mean_and_narrows_with_more_values() -> None:
     few, many = bootstrap_mean([0, 1] * 10), bootstrap_mean([0, 1] * 1000)
     assert few.low < few.mean == many.mean == 0.5 < few.high
     assert many.high - many.low < (few.high - few.low) / 5
-    assert few.high - few.low == pytest.approx(2 * 1.96 * math.sqrt(0.25 / 20), rel=0.15)
+    assert few.high - few.low == pytest.approx(
+        2 * 1.96 * math.sqrt(0.25 / 20), rel=0.15
+    )
     uneven = np.random.default_rng(2).normal(size=50)
-    assert bootstrap_mean(uneven) == bootstrap_mean(uneven) != bootstrap_mean(uneven, seed=1)
+    assert (
+        bootstrap_mean(uneven)
+        == bootstrap_mean(uneven)
+        != bootstrap_mean(uneven, seed=1)
+    )
 
 
 def test_groups_are_drawn_whole() -> None:
@@ -73,7 +102,10 @@ def test_groups_are_drawn_whole() -> None:
     assert grouped.high - grouped.low > 1.5 * (alone.high - alone.low)
 
 
-@pytest.mark.parametrize(("one", "other", "p"), [(0, 0, 1.0), (3, 3, 1.0), (1, 7, 0.0703125), (0, 10, 0.001953125)])
+@pytest.mark.parametrize(
+    ("one", "other", "p"),
+    [(0, 0, 1.0), (3, 3, 1.0), (1, 7, 0.0703125), (0, 10, 0.001953125)],
+)
 def test_mcnemar(one: int, other: int, p: float) -> None:
     assert mcnemar(one, other) == mcnemar(other, one) == p
 
@@ -83,17 +115,23 @@ def test_choice_weights_find_what_was_chosen_by() -> None:
     options = [random.normal(size=(6, 2)) for _ in range(600)]
     true = np.array([1.5, -0.5])
     chosen = [int(np.argmax(each @ true + random.gumbel(size=6))) for each in options]
-    assert fit_choice(options, chosen, 0.1).tolist() == pytest.approx(true.tolist(), abs=0.2)
+    assert fit_choice(options, chosen, 0.1).tolist() == pytest.approx(
+        true.tolist(), abs=0.2
+    )
     assert np.abs(fit_choice(options, chosen, 1e6)).max() < 1e-3
 
 
 def test_logistic() -> None:
     random = np.random.default_rng(0)
     features = random.normal(size=(3000, 2))
-    outcomes = (random.random(3000) < 1 / (1 + np.exp(-(0.5 + features @ [1.0, 0.0])))).astype(float)
+    outcomes = (
+        random.random(3000) < 1 / (1 + np.exp(-(0.5 + features @ [1.0, 0.0])))
+    ).astype(float)
     intercept, weights = fit_logistic(features, outcomes, 0.1)
     assert [intercept, *weights.tolist()] == pytest.approx([0.5, 1.0, 0.0], abs=0.15)
-    assert np.isfinite(fit_logistic(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), 1.0)[1]).all()
+    assert np.isfinite(
+        fit_logistic(np.array([[0.0], [1.0]]), np.array([0.0, 1.0]), 1.0)[1]
+    ).all()
 
 
 @pytest.mark.parametrize(
@@ -106,9 +144,15 @@ def test_logistic() -> None:
         lambda: fit_logistic(np.ones((2, 1)), np.ones(3), 1.0),
         lambda: fit_logistic(np.ones((2, 1)), np.ones(2), -1.0),
         lambda: score_failures([]),
-        lambda: score_failures([each for each in few_runs() if half_of(each.question_id) == "development"]),
-        lambda: effect_of_fixes(Reflexion(("a",), np.array([[True]]), np.array([[False]]), (), "none")),
-        lambda: effect_of_fixes(Reflexion(("a",), np.array([[True]]), np.array([[True]]), (), "none")),
+        lambda: score_failures(
+            [each for each in few_runs() if half_of(each.question_id) == "development"]
+        ),
+        lambda: effect_of_fixes(
+            Reflexion(("a",), np.array([[True]]), np.array([[False]]), (), "none")
+        ),
+        lambda: effect_of_fixes(
+            Reflexion(("a",), np.array([[True]]), np.array([[True]]), (), "none")
+        ),
         lambda: report("qmsum"),
     ],
 )
@@ -143,7 +187,13 @@ def test_effect_counts_only_shared_failures() -> None:
     plain = np.array([[1, 0, 0, 0], [1, 0, 1, 0]], dtype=bool)
     effect = effect_of_fixes(Reflexion(("a", "b", "c", "d"), solved, plain, (), "none"))
     row = effect.frame.iloc[0]
-    assert (row["trial"], row["solved_with"], row["solved_without"], row["only_with"], row["only_without"]) == (
+    assert (
+        row["trial"],
+        row["solved_with"],
+        row["solved_without"],
+        row["only_with"],
+        row["only_without"],
+    ) == (
         1,
         2,
         1,
@@ -158,11 +208,21 @@ def test_effect_counts_only_shared_failures() -> None:
 def test_results_are_shown() -> None:
     results = [
         score_failures(few_runs(), half="all"),
-        effect_of_fixes(Reflexion(("a", "b"), np.array([[0, 0], [1, 0]], bool), np.zeros((2, 2), bool), (), "none")),
+        effect_of_fixes(
+            Reflexion(
+                ("a", "b"),
+                np.array([[0, 0], [1, 0]], bool),
+                np.zeros((2, 2), bool),
+                (),
+                "none",
+            )
+        ),
     ]
     for result in results:
         assert "<table" in result._repr_html_()
-        assert repr(result) in result._repr_html_().replace("&#x27;", "'").replace("&lt;", "<").replace("&gt;", ">")
+        assert repr(result) in result._repr_html_().replace("&#x27;", "'").replace(
+            "&lt;", "<"
+        ).replace("&gt;", ">")
 
 
 def test_halves_are_by_question() -> None:
@@ -184,7 +244,15 @@ def test_weights_are_those_that_the_development_half_gives() -> None:
     ("dataset", "n", "bounds"),
     [
         ("whoandwhen", 59, {"step_accuracy": (0.36, 1), "agent_accuracy": (0.58, 1)}),
-        ("reflexion_alfworld", 50, {"difference": (0.3, 0.6), "difference_low": (0.2, 0.5), "p_value": (0, 1e-4)}),
+        (
+            "reflexion_alfworld",
+            50,
+            {
+                "difference": (0.3, 0.6),
+                "difference_low": (0.2, 0.5),
+                "p_value": (0, 1e-4),
+            },
+        ),
     ],
 )
 def test_reports(dataset: str, n: int, bounds: dict[str, tuple[float, float]]) -> None:
@@ -204,14 +272,28 @@ def test_reports(dataset: str, n: int, bounds: dict[str, tuple[float, float]]) -
 def test_the_last_call_decides_where_signs_do_not_carry_over() -> None:
     runs = [run for run in airline_failures() if any(step.tool for step in run[1])]
     found = [find_decisive(steps, task=task) for task, steps, _ in runs]
-    right = bootstrap_mean([float(each.step == label) for each, (_, _, label) in zip(found, runs, strict=True)])
-    spoken = [[step.index for step in steps if step.tool is None and step.agent != "user"] for _, steps, _ in runs]
-    last = np.mean([said[-1] == label for said, (_, _, label) in zip(spoken, runs, strict=True)])
+    right = bootstrap_mean(
+        [
+            float(each.step == label)
+            for each, (_, _, label) in zip(found, runs, strict=True)
+        ]
+    )
+    spoken = [
+        [step.index for step in steps if step.tool is None and step.agent != "user"]
+        for _, steps, _ in runs
+    ]
+    last = np.mean(
+        [said[-1] == label for said, (_, _, label) in zip(spoken, runs, strict=True)]
+    )
     assert len(runs) == 102
     assert right.mean == pytest.approx(LAST_CALL_SHARE, abs=0.005)
     assert right.low > np.mean([1 / len(said) for said in spoken])
     assert right.mean > last
-    assert {each.confidence for each, said in zip(found, spoken, strict=True) if len(said) > 3} == {LAST_CALL_SHARE}
+    assert {
+        each.confidence
+        for each, said in zip(found, spoken, strict=True)
+        if len(said) > 3
+    } == {LAST_CALL_SHARE}
 
 
 @PUBLIC
@@ -224,9 +306,16 @@ def test_the_first_unmended_call_is_as_often_right_as_it_says() -> None:
 
 @PUBLIC
 def test_confidence_in_runs_of_the_known_kind_is_calibrated() -> None:
-    runs = [run for run in fetch_whoandwhen().runs if half_of(run.question_id) == "report"]
+    runs = [
+        run for run in fetch_whoandwhen().runs if half_of(run.question_id) == "report"
+    ]
     found = [find_decisive(run_steps(run), task=run.question) for run in runs]
-    right = bootstrap_mean([float(each.step == run.mistake_step) for each, run in zip(found, runs, strict=True)])
+    right = bootstrap_mean(
+        [
+            float(each.step == run.mistake_step)
+            for each, run in zip(found, runs, strict=True)
+        ]
+    )
     assert right.low < np.mean([each.confidence for each in found]) < right.high
 
 
@@ -234,18 +323,38 @@ def test_confidence_in_runs_of_the_known_kind_is_calibrated() -> None:
 
 
 def orchestrated(**changed: Any) -> str:
-    said = [("human", "How long is it?"), ("Orchestrator (thought)", "Plan"), ("Orchestrator (-> Surfer)", None)]
-    history = [{"role": role, "content": text} for role, text in [*said, ("Surfer", "It is 7 m.")]]
-    run = {"history": history, "question": "How long is it?", "ground_truth": 9, "mistake_reason": ""}
-    return json.dumps(run | {"mistake_agent": "Orchestrator (thought)", "mistake_step": "1"} | changed)
+    said = [
+        ("human", "How long is it?"),
+        ("Orchestrator (thought)", "Plan"),
+        ("Orchestrator (-> Surfer)", None),
+    ]
+    history = [
+        {"role": role, "content": text}
+        for role, text in [*said, ("Surfer", "It is 7 m.")]
+    ]
+    run = {
+        "history": history,
+        "question": "How long is it?",
+        "ground_truth": 9,
+        "mistake_reason": "",
+    }
+    return json.dumps(
+        run | {"mistake_agent": "Orchestrator (thought)", "mistake_step": "1"} | changed
+    )
 
 
 def test_runs_of_a_file_or_folder_are_all_scored(tmp_path: Path) -> None:
     (tmp_path / "1.json").write_text(orchestrated())
-    (tmp_path / "2.json").write_text(orchestrated(mistake_agent="Surfer", mistake_step=3))
+    (tmp_path / "2.json").write_text(
+        orchestrated(mistake_agent="Surfer", mistake_step=3)
+    )
     for place, n, right in ((tmp_path, 2, 0.5), (tmp_path / "2.json", 1, 1.0)):
         result, text = report("whoandwhen", str(place))
-        assert (result["n"], result["metrics"]["agent_accuracy"], result["metrics"]["step_accuracy"]) == (
+        assert (
+            result["n"],
+            result["metrics"]["agent_accuracy"],
+            result["metrics"]["step_accuracy"],
+        ) == (
             n,
             right,
             right,
@@ -260,7 +369,14 @@ def test_runs_of_a_file_or_folder_are_all_scored(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "[]", '{"history": 3}', orchestrated(mistake_step=9), orchestrated(mistake_step="x")]
+    "text",
+    [
+        "",
+        "[]",
+        '{"history": 3}',
+        orchestrated(mistake_step=9),
+        orchestrated(mistake_step="x"),
+    ],
 )
 def test_a_broken_run_is_named(tmp_path: Path, text: str) -> None:
     (tmp_path / "7.json").write_text(text)

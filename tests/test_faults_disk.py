@@ -1,4 +1,6 @@
-"""A full disk, once and lasting, at every write: a clear error, nothing lost, and on it goes when there is room."""
+"""A full disk, once and lasting, at every write: a clear error, nothing lost, and on it
+goes when there is room.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +15,24 @@ from pathlib import Path
 
 import pytest
 from conftest import NOW, Meanings
-from faults import STEPS, VIEWS, checkpoint, documented, forked, homes_before_each_step, quick_folder, state
+from faults import (
+    STEPS,
+    VIEWS,
+    checkpoint,
+    documented,
+    forked,
+    homes_before_each_step,
+    quick_folder,
+    state,
+)
 
 from theorex_lab import FixedClock, Lab, StorageError
 from theorex_lab.designs.theorex.axon import Axon
 from theorex_lab.journal.snapshot import open_snapshots
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs processes that are forked"
+)
 WRITES: dict[str, Callable[[Lab], object]] = {
     "write": lambda lab: lab.agent("main").write("the vault was sealed", at=NOW),
     **{name: step for name, step in STEPS.items() if name != "snapshot"},
@@ -45,7 +58,9 @@ def homes() -> Iterator[dict[str, Path]]:
 
 @contextmanager
 def files_of_at_most(size: int) -> Iterator[None]:
-    """No file of this process may grow beyond `size` bytes: writing fails as it does on a full disk."""
+    """No file of this process may grow beyond `size` bytes: writing fails as it does on
+    a full disk.
+    """
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
@@ -65,7 +80,9 @@ def _done(home: Path, step: Callable[[Lab], object]) -> Path:
 def test_without_room_a_step_is_refused_and_does_the_same_when_there_is_room(
     name: str, homes: dict[str, Path], tmp_path: Path
 ) -> None:
-    """At every size of file that the step cannot do with: nothing at all, the journal's log, the context file."""
+    """At every size of file that the step cannot do with: nothing at all, the journal's
+    log, the context file.
+    """
     template, step = homes[TEMPLATES.get(name, name)], WRITES[name]
     before = state(template)
     expected = state(_done(shutil.copytree(template, tmp_path / "expected"), step))
@@ -84,7 +101,9 @@ def test_without_room_a_step_is_refused_and_does_the_same_when_there_is_room(
                             return
                         except StorageError as error:
                             text = str(error)
-                            assert "make room" in text or "old file is untouched" in text, text
+                            assert (
+                                "make room" in text or "old file is untouched" in text
+                            ), text
                     (tmp_path / f"refused-{size}").touch()
                     assert lab.journal.last_seq() == len(before["events"])
                     assert lab.context_file.read_bytes() == before["context"]
@@ -98,13 +117,21 @@ def test_without_room_a_step_is_refused_and_does_the_same_when_there_is_room(
 
 
 @pytest.mark.parametrize("name", WRITES)
-def test_a_home_opened_without_room_says_so(name: str, homes: dict[str, Path], tmp_path: Path) -> None:
-    """Also the first thing that a process does, or a thread: to open the journal is to write beside it."""
+def test_a_home_opened_without_room_says_so(
+    name: str, homes: dict[str, Path], tmp_path: Path
+) -> None:
+    """Also the first thing that a process does, or a thread: to open the journal is to
+    write beside it.
+    """
     home = shutil.copytree(homes[TEMPLATES.get(name, name)], tmp_path / "home")
     expected = state(_done(shutil.copytree(home, tmp_path / "expected"), WRITES[name]))
 
     def full() -> None:
-        with files_of_at_most(0), pytest.raises(StorageError, match="make room"), documented(home) as lab:
+        with (
+            files_of_at_most(0),
+            pytest.raises(StorageError, match="make room"),
+            documented(home) as lab,
+        ):
             WRITES[name](lab)
         with documented(home) as lab:
             lab.journal.close()
@@ -116,7 +143,9 @@ def test_a_home_opened_without_room_says_so(name: str, homes: dict[str, Path], t
     assert state(home) == expected
 
 
-def test_a_snapshot_without_room_is_left_out_and_written_later(homes: dict[str, Path], tmp_path: Path) -> None:
+def test_a_snapshot_without_room_is_left_out_and_written_later(
+    homes: dict[str, Path], tmp_path: Path
+) -> None:
     for size in (0, 100, 140, 300, 1_000):
         home = shutil.copytree(homes["end"], tmp_path / f"home-{size}")
 
@@ -130,13 +159,17 @@ def test_a_snapshot_without_room_is_left_out_and_written_later(homes: dict[str, 
                 assert not list(home.glob("views/axon/[.0-9]*"))
             with documented(home, snapshotAfterEvents=1) as lab:
                 lab.views.get(Axon)
-                assert len(list(open_snapshots(home / "views" / "axon", Axon.code))) == 1
+                assert (
+                    len(list(open_snapshots(home / "views" / "axon", Axon.code))) == 1
+                )
 
         assert forked(full) == 0
         assert state(home) == state(homes["end"])
 
 
-def test_vectors_without_room_are_done_without_and_kept_later(homes: dict[str, Path], tmp_path: Path) -> None:
+def test_vectors_without_room_are_done_without_and_kept_later(
+    homes: dict[str, Path], tmp_path: Path
+) -> None:
     for size in (0, 2_000, 5_000):
         home = shutil.copytree(homes["end"], tmp_path / f"home-{size}")
 
@@ -146,8 +179,14 @@ def test_vectors_without_room_are_done_without_and_kept_later(homes: dict[str, P
                 queued = lab.searcher.vectors.coverage()["queued"]
                 with files_of_at_most(size):
                     for _ in ("once", "lasting"):
-                        assert [hit for hit in lab.search("cache", kinds=["concept"]) if hit.text == "cache"]
-                        assert lab.search("cache").notes == (f"0 of {queued} texts have vectors",)
+                        assert [
+                            hit
+                            for hit in lab.search("cache", kinds=["concept"])
+                            if hit.text == "cache"
+                        ]
+                        assert lab.search("cache").notes == (
+                            f"0 of {queued} texts have vectors",
+                        )
                     with pytest.raises(StorageError, match="check space"):
                         lab.searcher.vectors.embed_pending()
                     assert lab.searcher.vectors.coverage()["covered"] == 0
@@ -162,15 +201,25 @@ def test_vectors_without_room_are_done_without_and_kept_later(homes: dict[str, P
 
 
 def _small_disk(folder: Path, size: str) -> bool:
-    """Mount a file system in memory that only this process sees; False where the system does not let it."""
+    """Mount a file system in memory that only this process sees; False where the system
+    does not let it.
+    """
     system = ctypes.CDLL(None, use_errno=True)
-    if system.unshare(_CLONE_NEWNS) or system.mount(b"none", b"/", None, _MS_PRIVATE_REC, None):
+    if system.unshare(_CLONE_NEWNS) or system.mount(
+        b"none", b"/", None, _MS_PRIVATE_REC, None
+    ):
         return False
-    return not system.mount(b"tmpfs", bytes(folder), b"tmpfs", _MS_NOSUID, f"size={size}".encode())
+    return not system.mount(
+        b"tmpfs", bytes(folder), b"tmpfs", _MS_NOSUID, f"size={size}".encode()
+    )
 
 
-@pytest.mark.skipif(not Path("/proc/self/mounts").exists(), reason="needs the mounts of Linux")
-def test_every_step_on_a_disk_that_is_full_and_then_is_not(homes: dict[str, Path], tmp_path: Path) -> None:
+@pytest.mark.skipif(
+    not Path("/proc/self/mounts").exists(), reason="needs the mounts of Linux"
+)
+def test_every_step_on_a_disk_that_is_full_and_then_is_not(
+    homes: dict[str, Path], tmp_path: Path
+) -> None:
     """Where nothing can be mounted, the same with a limit on the size of files."""
     disk = tmp_path / "disk"
     disk.mkdir()
@@ -184,7 +233,10 @@ def test_every_step_on_a_disk_that_is_full_and_then_is_not(homes: dict[str, Path
             context = (home / "SHARED_CONTEXT.md").read_bytes()
             with documented(home) as lab:
                 for _ in ("once", "lasting"):
-                    with _full(disk) if mounted else files_of_at_most(0), pytest.raises(StorageError):
+                    with (
+                        _full(disk) if mounted else files_of_at_most(0),
+                        pytest.raises(StorageError),
+                    ):
                         step(lab)
                     assert (home / "SHARED_CONTEXT.md").read_bytes() == context
                 step(lab)

@@ -1,4 +1,6 @@
-"""A dream that is killed at any change to the disk, and two at once: a trajectory is untouched or wholly consolidated."""
+"""A dream that is killed at any change to the disk, and two at once: a trajectory is
+untouched or wholly consolidated.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +20,21 @@ from theorex_lab.designs.dreams import engine
 from theorex_lab.designs.dreams.engine import HeuristicDreamer, dream
 from theorex_lab.designs.dreams.strategies import Strategy
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
-GOALS = ["deploy the site", "bake a loaf of bread", "deploy the site", "read the meter in the cellar"]
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs processes that are forked"
+)
+GOALS = [
+    "deploy the site",
+    "bake a loaf of bread",
+    "deploy the site",
+    "read the meter in the cellar",
+]
 
 
 class Thorough(HeuristicDreamer):
-    """Rules that also link and tell shorter, so that every phase has something to write."""
+    """Rules that also link and tell shorter, so that every phase has something to
+    write.
+    """
 
     def links(self, new: Strategy, near: Any) -> list[tuple[str, str, str]]:
         return [(new.id, one.id, "causal") for one in near]
@@ -50,33 +61,68 @@ def template(tmp_path: Path) -> Path:
 
 def _opened(home: Path) -> Lab:
     return documented(
-        home, designs={"dreams": {"compaction": True, "compactionMinCharacters": 11, "linkSimilarity": 0.0}}
+        home,
+        designs={
+            "dreams": {
+                "compaction": True,
+                "compactionMinCharacters": 11,
+                "linkSimilarity": 0.0,
+            }
+        },
     )
 
 
 def _capture(lab: Lab, goal: str) -> None:
-    failed = {"action": "upload(place='ftp')", "ok": False, "result": "550 Permission denied"}
+    failed = {
+        "action": "upload(place='ftp')",
+        "ok": False,
+        "result": "550 Permission denied",
+    }
     lab.dreams.capture(
-        goal, [{"action": f"begin(what='{goal}')"}, failed, {"action": "upload(place='web')", "ok": True}]
+        goal,
+        [
+            {"action": f"begin(what='{goal}')"},
+            failed,
+            {"action": "upload(place='web')", "ok": True},
+        ],
     )
 
 
 def _night(lab: Lab) -> None:
-    settings = {"compaction": True, "compactionMinCharacters": 11, "linkSimilarity": 0.0}
+    settings = {
+        "compaction": True,
+        "compactionMinCharacters": 11,
+        "linkSimilarity": 0.0,
+    }
     lab.settings = lab.settings.replaced(designs={"dreams": settings})
     lab.home.settings = lab.settings
     dream(lab.home, Thorough())
 
 
 def _known(home: Path) -> tuple[Any, ...]:
-    """What the dreams came to, without the ids that chance drew; each trajectory was taken in once or not at all."""
+    """What the dreams came to, without the ids that chance drew; each trajectory was
+    taken in once or not at all.
+    """
     with documented(home) as lab:
         assert lab.verify().ok
-        events = list(lab.journal.tail(0, kinds=["strategy", "strategy_merged", "constraint", "strategy_linked"]))
-        taken = [event.body["trajectory"] for event in events if event.kind in ("strategy", "strategy_merged")]
+        events = list(
+            lab.journal.tail(
+                0,
+                kinds=["strategy", "strategy_merged", "constraint", "strategy_linked"],
+            )
+        )
+        taken = [
+            event.body["trajectory"]
+            for event in events
+            if event.kind in ("strategy", "strategy_merged")
+        ]
         assert len(taken) == len(set(taken))
-        warned = {event.body["trajectory"] for event in events if event.kind == "constraint"}
-        assert warned <= set(taken), "no constraint of a trajectory that was not taken in"
+        warned = {
+            event.body["trajectory"] for event in events if event.kind == "constraint"
+        }
+        assert warned <= set(taken), (
+            "no constraint of a trajectory that was not taken in"
+        )
         made = [
             (
                 one.goal,
@@ -107,17 +153,23 @@ def test_a_dream_that_was_killed_anywhere_is_made_good_by_the_next(
     expected, passed = _known(whole), boundaries(template, tmp_path, _night)
     assert passed.count("COMMIT") >= len(GOALS) + 3
     for number in range(1, len(passed) + 1):
-        if passed[number - 1] in ("fsync", "COMMIT", "end") or passed[number - 1].startswith("INSERT"):
+        if passed[number - 1] in ("fsync", "COMMIT", "end") or passed[
+            number - 1
+        ].startswith("INSERT"):
             killed = killed_at(number, template, tmp_path, _night)
             _known(killed)
             for _ in range(2):
                 with documented(killed) as lab:
                     _night(lab)
-            assert _known(killed) == expected, f"killed at {number}: {passed[number - 1]}"
+            assert _known(killed) == expected, (
+                f"killed at {number}: {passed[number - 1]}"
+            )
             shutil.rmtree(killed)
 
 
-def test_two_processes_that_dream_at_once_take_nothing_twice(template: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_processes_that_dream_at_once_take_nothing_twice(
+    template: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with documented(template) as lab:
         for number in range(20):
             _capture(lab, f"task {number}")

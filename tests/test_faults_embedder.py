@@ -1,4 +1,6 @@
-"""Embedders that fail, each in its way: a search goes on by words and says why, and nothing wrong is kept."""
+"""Embedders that fail, each in its way: a search goes on by words and says why, and
+nothing wrong is kept.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ TEXTS = 200
 
 
 class Failing(GivenVectors):
-    """Given vectors, until so many texts were asked; then `failure` is what it does with those it would have given."""
+    """Given vectors, until so many texts were asked; then `failure` is what it does
+    with those it would have given.
+    """
 
     def __init__(self, after: int = 0) -> None:
         super().__init__("failing")
@@ -37,7 +41,9 @@ class Failing(GivenVectors):
         if self.failure == "slow":
             self.woken.wait(60)
             return matrix
-        matrix[-1, 0] = {"not a number": np.nan, "infinite": np.inf, "long": 3.0}.get(self.failure, matrix[-1, 0])
+        matrix[-1, 0] = {"not a number": np.nan, "infinite": np.inf, "long": 3.0}.get(
+            self.failure, matrix[-1, 0]
+        )
         wrong = {
             "too few": matrix[:-1],
             "too many": np.concatenate([matrix, matrix]),
@@ -54,16 +60,27 @@ def embedder() -> Failing:
 @pytest.fixture
 def lab(tmp_path: Path, embedder: Failing) -> Iterator[Lab]:
     settings: Settings = check_settings({"searchTimeoutSeconds": 0.5})
-    with Lab(tmp_path / "home", clock=FixedClock(NOW), embedder=embedder, settings=settings) as lab:
-        lab.journal.append([observation(f"text {number} of a cache", labels=["cache"]) for number in range(TEXTS)])
+    with Lab(
+        tmp_path / "home", clock=FixedClock(NOW), embedder=embedder, settings=settings
+    ) as lab:
+        lab.journal.append(
+            [
+                observation(f"text {number} of a cache", labels=["cache"])
+                for number in range(TEXTS)
+            ]
+        )
         yield lab
 
 
 def counted(lab: Lab) -> tuple[int, int]:
-    return lab.searcher.vectors.coverage()["covered"], lab.searcher.vectors.coverage()["queued"]
+    return lab.searcher.vectors.coverage()["covered"], lab.searcher.vectors.coverage()[
+        "queued"
+    ]
 
 
-def test_what_was_computed_before_a_death_is_kept_and_the_rest_is_queued(lab: Lab, embedder: Failing) -> None:
+def test_what_was_computed_before_a_death_is_kept_and_the_rest_is_queued(
+    lab: Lab, embedder: Failing
+) -> None:
     embedder.left, embedder.failure = 100, "dies"
     with pytest.raises(ModelUnavailable, match="died"):
         lab.searcher.vectors.embed_pending()
@@ -74,8 +91,13 @@ def test_what_was_computed_before_a_death_is_kept_and_the_rest_is_queued(lab: La
     assert len(lab.searcher.vectors.cache) == TEXTS, "each text once"
 
 
-@pytest.mark.parametrize("failure", ["not a number", "infinite", "long", "too few", "too many", "other dimensions"])
-def test_what_is_not_a_vector_is_named_and_not_kept(lab: Lab, embedder: Failing, failure: str) -> None:
+@pytest.mark.parametrize(
+    "failure",
+    ["not a number", "infinite", "long", "too few", "too many", "other dimensions"],
+)
+def test_what_is_not_a_vector_is_named_and_not_kept(
+    lab: Lab, embedder: Failing, failure: str
+) -> None:
     assert lab.searcher.vectors.embed_pending(50) == 50
     embedder.failure, embedder.left = failure, 0
     with pytest.raises(ModelUnavailable, match=r"failing gave .* allowed is"):
@@ -88,7 +110,9 @@ def test_what_is_not_a_vector_is_named_and_not_kept(lab: Lab, embedder: Failing,
     assert "vector" not in hits.why[0]
 
 
-def test_a_search_waits_no_longer_than_the_settings_say(lab: Lab, embedder: Failing) -> None:
+def test_a_search_waits_no_longer_than_the_settings_say(
+    lab: Lab, embedder: Failing
+) -> None:
     lab.searcher.vectors.embed_pending()
     embedder.failure, embedder.left = "slow", 0
     started = time.monotonic()
@@ -100,7 +124,9 @@ def test_a_search_waits_no_longer_than_the_settings_say(lab: Lab, embedder: Fail
 
 
 @pytest.mark.parametrize("fault", ["cut", "flipped"])
-def test_a_damaged_file_costs_only_what_was_damaged(lab: Lab, tmp_path: Path, fault: str) -> None:
+def test_a_damaged_file_costs_only_what_was_damaged(
+    lab: Lab, tmp_path: Path, fault: str
+) -> None:
     lab.searcher.vectors.embed_pending()
     file = lab.searcher.vectors.cache.path
     record = 16 + 4 * DIMENSIONS + 4
@@ -118,9 +144,16 @@ def test_a_damaged_file_costs_only_what_was_damaged(lab: Lab, tmp_path: Path, fa
     assert len(file.read_bytes()) == (TEXTS if fault == "cut" else TEXTS + 1) * record
 
 
-def test_two_that_embed_one_backlog_keep_each_text_once(lab: Lab, tmp_path: Path) -> None:
-    with Lab(tmp_path / "home", clock=FixedClock(NOW), embedder=Failing()) as other, ThreadPoolExecutor(2) as both:
+def test_two_that_embed_one_backlog_keep_each_text_once(
+    lab: Lab, tmp_path: Path
+) -> None:
+    with (
+        Lab(tmp_path / "home", clock=FixedClock(NOW), embedder=Failing()) as other,
+        ThreadPoolExecutor(2) as both,
+    ):
         done = [both.submit(one.searcher.vectors.embed_pending) for one in (lab, other)]
-        assert sum(each.result() for each in done) >= TEXTS, "the slower one may find nothing left"
+        assert sum(each.result() for each in done) >= TEXTS, (
+            "the slower one may find nothing left"
+        )
         assert counted(lab) == counted(other) == (TEXTS, 0)
         assert len(other.searcher.vectors.cache) == TEXTS

@@ -1,4 +1,6 @@
-"""The hook under hostile input, many at once, killed, and in homes that cannot be written: always 0, nothing half written."""
+"""The hook under hostile input, many at once, killed, and in homes that cannot be
+written: always 0, nothing half written.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +27,18 @@ from theorex_lab.journal.sqlite.check import check_rows
 from theorex_lab.memory.captured import BODIES
 
 CANARY = "c4n4ry-7f3a"
-DEEP = b'{"hook_event_name":"PostToolUse","tool_input":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
-MIDDLING = b'{"hook_event_name":"PostToolUse","tool_input":' + b'{"a":[' * 100 + b"]}" * 100 + b"}"
+DEEP = (
+    b'{"hook_event_name":"PostToolUse","tool_input":'
+    + b"[" * 100_000
+    + b"]" * 100_000
+    + b"}"
+)
+MIDDLING = (
+    b'{"hook_event_name":"PostToolUse","tool_input":'
+    + b'{"a":[' * 100
+    + b"]}" * 100
+    + b"}"
+)
 
 
 @pytest.fixture
@@ -50,12 +62,27 @@ def log(home: Path) -> list[str]:
 @pytest.mark.parametrize(
     "data",
     [
-        b"", b" ", b"{", b"null", b"[]", b'"text"', b"\x00\xff\xfe\x80" * 50, b"\xef\xbb\xbf", DEEP, b'{"hook_event_name":' + b"9" * 5_000 + b"}",
-        b"{}", b'{"hook_event_name":null}', b'{"hook_event_name":["Stop"]}', b'{"hook_event_name":"PreToolUse"}',
-        f'{{"hook_event_name":"{CANARY}","prompt":"{CANARY}"}}'.encode(), f"{CANARY} is no JSON".encode(),
+        b"",
+        b" ",
+        b"{",
+        b"null",
+        b"[]",
+        b'"text"',
+        b"\x00\xff\xfe\x80" * 50,
+        b"\xef\xbb\xbf",
+        DEEP,
+        b'{"hook_event_name":' + b"9" * 5_000 + b"}",
+        b"{}",
+        b'{"hook_event_name":null}',
+        b'{"hook_event_name":["Stop"]}',
+        b'{"hook_event_name":"PreToolUse"}',
+        f'{{"hook_event_name":"{CANARY}","prompt":"{CANARY}"}}'.encode(),
+        f"{CANARY} is no JSON".encode(),
     ],
-)  # fmt: skip
-def test_what_is_no_event_is_refused_and_noted(data: bytes, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+)
+def test_what_is_no_event_is_refused_and_noted(
+    data: bytes, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     feed(data, monkeypatch)
     (line,) = log(home)
     assert "refused" in line or "ignored" in line
@@ -64,25 +91,73 @@ def test_what_is_no_event_is_refused_and_noted(data: bytes, home: Path, monkeypa
 
 
 FIELDS = (
-    "session_id", "cwd", "tool_name", "tool_input", "tool_response", "prompt", "source", "reason", "error", "trigger",
-    "last_assistant_message", "transcript_path",
-)  # fmt: skip
+    "session_id",
+    "cwd",
+    "tool_name",
+    "tool_input",
+    "tool_response",
+    "prompt",
+    "source",
+    "reason",
+    "error",
+    "trigger",
+    "last_assistant_message",
+    "transcript_path",
+)
 
 
 @pytest.mark.parametrize(
-    "value", [7, 1.5, True, [], {}, [None], "x", "\ud800", "\u0000", {"\ud800": "\udfff"}, float("nan"), float("inf")]
+    "value",
+    [
+        7,
+        1.5,
+        True,
+        [],
+        {},
+        [None],
+        "x",
+        "\ud800",
+        "\u0000",
+        {"\ud800": "\udfff"},
+        float("nan"),
+        float("inf"),
+    ],
 )
-def test_wrong_types_are_taken_as_far_as_they_go(value: object, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("PostToolUse", "UserPromptSubmit", "Stop", "SessionEnd", "SessionStart"):
-        feed(json.dumps({"hook_event_name": name, **dict.fromkeys(FIELDS, value)}).encode(), monkeypatch)
-    assert [event.kind for event in events(home)] == ["tool_used", "prompt", "turn_ended", "session_ended"]
+def test_wrong_types_are_taken_as_far_as_they_go(
+    value: object, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in (
+        "PostToolUse",
+        "UserPromptSubmit",
+        "Stop",
+        "SessionEnd",
+        "SessionStart",
+    ):
+        feed(
+            json.dumps(
+                {"hook_event_name": name, **dict.fromkeys(FIELDS, value)}
+            ).encode(),
+            monkeypatch,
+        )
+    assert [event.kind for event in events(home)] == [
+        "tool_used",
+        "prompt",
+        "turn_ended",
+        "session_ended",
+    ]
     others = {"v": int, "ok": bool | None, "paths": dict, "subagent": bool}
-    assert all(isinstance(part, others.get(key, str)) for event in events(home) for key, part in event.body.items())
+    assert all(
+        isinstance(part, others.get(key, str))
+        for event in events(home)
+        for key, part in event.body.items()
+    )
     assert log(home) == []
     assert check_rows(home / "theorex.db")[0] == []
 
 
-def test_a_nested_event_is_shown_to_a_depth(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_nested_event_is_shown_to_a_depth(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     feed(MIDDLING, monkeypatch)
     (event,) = events(home)
     assert event.body["input"] == '{"a":[' * 16 + '{"a":"…"}' + "]}" * 16
@@ -93,8 +168,13 @@ def _seconds_of_children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def test_an_event_of_ten_megabytes_is_taken_and_a_larger_one_refused(tmp_path: Path) -> None:
-    response = {"stdout": "a" * 5_000_000, "list": [{"n": number} for number in range(400_000)]}
+def test_an_event_of_ten_megabytes_is_taken_and_a_larger_one_refused(
+    tmp_path: Path,
+) -> None:
+    response = {
+        "stdout": "a" * 5_000_000,
+        "list": [{"n": number} for number in range(400_000)],
+    }
     begin = _seconds_of_children()
     done = start({**TOOL, "tool_response": response}, tmp_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -109,10 +189,15 @@ def test_an_event_of_ten_megabytes_is_taken_and_a_larger_one_refused(tmp_path: P
 NAMES = st.sampled_from([*BODIES, "SessionStart", "Other", ""])
 ANYTHING: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(max_size=12), inner, max_size=4)
+    ),
     max_leaves=12,
 )
-EVENTS = st.fixed_dictionaries({"hook_event_name": NAMES | ANYTHING}, optional=dict.fromkeys(FIELDS, ANYTHING))
+EVENTS = st.fixed_dictionaries(
+    {"hook_event_name": NAMES | ANYTHING}, optional=dict.fromkeys(FIELDS, ANYTHING)
+)
 
 
 @pytest.fixture(scope="module")
@@ -120,9 +205,18 @@ def shared_home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("hostile")
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(st.binary(max_size=300) | st.builds(lambda value: json.dumps(value).encode(), EVENTS | ANYTHING))
-def test_random_input_raises_nothing_and_leaves_the_journal_whole(shared_home: Path, data: bytes) -> None:
+@settings(
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    st.binary(max_size=300)
+    | st.builds(lambda value: json.dumps(value).encode(), EVENTS | ANYTHING)
+)
+def test_random_input_raises_nothing_and_leaves_the_journal_whole(
+    shared_home: Path, data: bytes
+) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("THEOREX_HOME", str(shared_home))
         patch.setattr(hook, "start_flush", lambda *_: None)
@@ -131,13 +225,23 @@ def test_random_input_raises_nothing_and_leaves_the_journal_whole(shared_home: P
         feed(data, patch)
         try:
             event = json.loads(data)
-            shown = isinstance(event, dict) and event.get("hook_event_name") == "SessionStart"
+            shown = (
+                isinstance(event, dict)
+                and event.get("hook_event_name") == "SessionStart"
+            )
         except ValueError:
             shown = False
-        problems, counts = check_rows(shared_home / "theorex.db") if (shared_home / "theorex.db").exists() else ([], {})
+        problems, counts = (
+            check_rows(shared_home / "theorex.db")
+            if (shared_home / "theorex.db").exists()
+            else ([], {})
+        )
         assert problems == []
-        # Every input is an event in the journal, a line in the log, or the question for the context; never two of them.
-        assert sum(counts.values()) - before + len(log(shared_home)) - noted + shown == 1
+        # Every input is an event in the journal, a line in the log, or the question for
+        # the context; never two of them.
+        assert (
+            sum(counts.values()) - before + len(log(shared_home)) - noted + shown == 1
+        )
 
 
 def _begin(home: Path, payload: object) -> subprocess.Popen[bytes]:
@@ -154,13 +258,17 @@ def _begin(home: Path, payload: object) -> subprocess.Popen[bytes]:
 
 
 def test_twenty_hooks_at_once_lose_nothing(tmp_path: Path) -> None:
-    processes = [_begin(tmp_path, {**TOOL, "session_id": f"s{number}"}) for number in range(20)]
+    processes = [
+        _begin(tmp_path, {**TOOL, "session_id": f"s{number}"}) for number in range(20)
+    ]
     for process in processes:
         assert process.stderr is not None
         assert process.stderr.read() == b""
         process.stderr.close()
         assert process.wait() == 0
-    assert sorted(event.session for event in events(tmp_path)) == sorted(f"s{number}" for number in range(20))
+    assert sorted(event.session for event in events(tmp_path)) == sorted(
+        f"s{number}" for number in range(20)
+    )
     assert log(tmp_path) == []
     assert check_rows(tmp_path / "theorex.db")[0] == []
 
@@ -190,7 +298,9 @@ def test_a_hook_killed_at_any_moment_leaves_the_journal_whole(tmp_path: Path) ->
     assert len(events(tmp_path)) == len(stored) + 1
 
 
-def test_a_damaged_journal_is_noted_and_left_alone(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_damaged_journal_is_noted_and_left_alone(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     home.mkdir()
     (home / "theorex.db").write_bytes(b"no database " * 1_000)
     feed(json.dumps(TOOL).encode(), monkeypatch)
@@ -199,7 +309,9 @@ def test_a_damaged_journal_is_noted_and_left_alone(home: Path, monkeypatch: pyte
     assert (home / "theorex.db").read_bytes() == b"no database " * 1_000
 
 
-def test_an_agent_outside_the_rule_is_noted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_outside_the_rule_is_noted(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("THEOREX_AGENT", "../Root")
     feed(json.dumps(TOOL).encode(), monkeypatch)
     (line,) = log(home)
@@ -208,7 +320,14 @@ def test_an_agent_outside_the_rule_is_noted(home: Path, monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    "error", [KeyboardInterrupt(), SystemExit(3), MemoryError(), RuntimeError(CANARY), RecursionError()]
+    "error",
+    [
+        KeyboardInterrupt(),
+        SystemExit(3),
+        MemoryError(),
+        RuntimeError(CANARY),
+        RecursionError(),
+    ],
 )
 def test_whatever_breaks_is_noted_without_its_text(
     error: BaseException, home: Path, monkeypatch: pytest.MonkeyPatch
@@ -224,7 +343,9 @@ def test_whatever_breaks_is_noted_without_its_text(
     assert CANARY not in line
 
 
-def test_a_closed_standard_input_is_noted(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_standard_input_is_noted(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(sys, "stdin", None)
     hook.run()
     assert len(log(home)) == 1
@@ -278,7 +399,13 @@ def test_no_secret_reaches_the_home(tmp_path: Path) -> None:
     }
     start(event, tmp_path)
     start({"hook_event_name": secret, "prompt": CANARY}, tmp_path)
-    start({"hook_event_name": "UserPromptSubmit", "prompt": f"my token: '{CANARY}', {secret}"}, tmp_path)
+    start(
+        {
+            "hook_event_name": "UserPromptSubmit",
+            "prompt": f"my token: '{CANARY}', {secret}",
+        },
+        tmp_path,
+    )
     assert len(events(tmp_path)) == 2
     contents = b"".join(path.read_bytes() for path in tmp_path.iterdir())
     assert secret.encode() not in contents

@@ -1,4 +1,6 @@
-"""Files that are broken, too large, hostile or no files; a disk that fills, a process that dies, two runs at once."""
+"""Files that are broken, too large, hostile or no files; a disk that fills, a process
+that dies, two runs at once.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,9 @@ from theorex_lab import InvalidInput, Lab, StorageError
 from theorex_lab.ingest import apart
 from theorex_lab.memory.documents import Documents
 
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+needs_fork = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs processes that are forked"
+)
 
 
 @pytest.fixture
@@ -48,11 +52,15 @@ def afresh(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def zeros(size: int, block: int = 1 << 24) -> bytes:
-    """What unpacks to as many zeros as this, a multiple of the block, packed without packing more than a block."""
+    """What unpacks to as many zeros as this, a multiple of the block, packed without
+    packing more than a block.
+    """
     packer = zlib.compressobj(9, zlib.DEFLATED, -15)
     packed = packer.compress(bytes(block)) + packer.flush(zlib.Z_FULL_FLUSH)
     check = (size % 65_521) << 16 | 1
-    return b"\x78\xda" + packed * (size // block) + b"\x03\x00" + check.to_bytes(4, "big")
+    return (
+        b"\x78\xda" + packed * (size // block) + b"\x03\x00" + check.to_bytes(4, "big")
+    )
 
 
 def bombed() -> bytes:
@@ -60,23 +68,33 @@ def bombed() -> bytes:
     stream = zeros(1 << 32)
     head = b"<< /Length %d /Filter /FlateDecode >>" % len(stream)
     objects = [
-        b"<< /Type /Catalog /Pages 2 0 R >>", b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-        b"<< /Type /Page /Parent 2 0 R /Resources << >> /MediaBox [0 0 9 9] /Contents 4 0 R >>",
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+        (
+            b"<< /Type /Page /Parent 2 0 R /Resources << >> /MediaBox [0 0 9 9]"
+            b" /Contents 4 0 R >>"
+        ),
         head + b"\nstream\n" + stream + b"\nendstream",
-    ]  # fmt: skip
+    ]
     written, places = b"%PDF-1.4\n", list[int]()
     for number, content in enumerate(objects, start=1):
         places.append(len(written))
         written += b"%d 0 obj\n%s\nendobj\n" % (number, content)
     table = b"".join(b"%010d 00000 n \n" % place for place in places)
-    end = b"xref\n0 5\n0000000000 65535 f \n%strailer\n<< /Size 5 /Root 1 0 R >>\nstartxref\n%d\n%%%%EOF"
+    end = (
+        b"xref\n0 5\n0000000000 65535 f \n%strailer\n<< /Size 5 /Root 1 0 R"
+        b" >>\nstartxref\n%d\n%%%%EOF"
+    )
     return written + end % (table, len(written))
 
 
 def locked() -> bytes:
     from pypdf import PdfReader, PdfWriter
 
-    writer, written = PdfWriter(PdfReader(io.BytesIO(pdf(page("private"))))), io.BytesIO()
+    writer, written = (
+        PdfWriter(PdfReader(io.BytesIO(pdf(page("private"))))),
+        io.BytesIO(),
+    )
     writer.encrypt("word", algorithm="RC4-128")
     writer.write(written)
     return written.getvalue()
@@ -99,18 +117,48 @@ REFUSED: dict[str, tuple[str, Any, str]] = {
         lambda: bytes(range(256)) * 50,
         "it holds bytes that no text has; is it another kind of file?",
     ),
-    "a NUL far behind": ("a.txt", lambda: b"x" * 99_999 + b"\0", "it holds bytes that no text has"),
-    "another coding": ("a.rst", lambda: "Zürich".encode("latin-1"), "it is no text in UTF-8 (byte 1); convert it"),
-    "a packed file": ("a.html", zipped, "it holds bytes that no text has; is it another kind of file?"),
-    "a deep notebook": ("a.ipynb", lambda: b'{"cells":' * 100_000, "it is no notebook of nbformat 4"),
-    "a notebook of old": ("a.ipynb", lambda: b'{"worksheets": []}', "it is no notebook of nbformat 4"),
-    "cells that are none": ("a.ipynb", lambda: b'{"cells": [1, null]}', "it is no notebook of nbformat 4"),
-    "a source that is none": ("a.ipynb", lambda: notebook(("code", 1)).encode(), "it is no notebook of nbformat 4"),
+    "a NUL far behind": (
+        "a.txt",
+        lambda: b"x" * 99_999 + b"\0",
+        "it holds bytes that no text has",
+    ),
+    "another coding": (
+        "a.rst",
+        lambda: "Zürich".encode("latin-1"),
+        "it is no text in UTF-8 (byte 1); convert it",
+    ),
+    "a packed file": (
+        "a.html",
+        zipped,
+        "it holds bytes that no text has; is it another kind of file?",
+    ),
+    "a deep notebook": (
+        "a.ipynb",
+        lambda: b'{"cells":' * 100_000,
+        "it is no notebook of nbformat 4",
+    ),
+    "a notebook of old": (
+        "a.ipynb",
+        lambda: b'{"worksheets": []}',
+        "it is no notebook of nbformat 4",
+    ),
+    "cells that are none": (
+        "a.ipynb",
+        lambda: b'{"cells": [1, null]}',
+        "it is no notebook of nbformat 4",
+    ),
+    "a source that is none": (
+        "a.ipynb",
+        lambda: notebook(("code", 1)).encode(),
+        "it is no notebook of nbformat 4",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_read_is_told_and_the_others_come_in(name: str, lab: Lab, tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_told_and_the_others_come_in(
+    name: str, lab: Lab, tmp_path: Path
+) -> None:
     file, content, why = REFUSED[name]
     given = folder(tmp_path / "docs", {file: "", "b.md": "lamp", "c.html": "<p>door"})
     (given / file).unlink()
@@ -126,7 +174,9 @@ def test_what_cannot_be_read_is_told_and_the_others_come_in(name: str, lab: Lab,
     assert lab.verify().ok
 
 
-def test_a_file_that_breaks_later_keeps_what_was_read_of_it(lab: Lab, tmp_path: Path) -> None:
+def test_a_file_that_breaks_later_keeps_what_was_read_of_it(
+    lab: Lab, tmp_path: Path
+) -> None:
     given = folder(tmp_path / "docs", {"a.md": "lamp"})
     lab.ingest(given)
     folder(given, {"a.md": b"door\0"})
@@ -147,7 +197,9 @@ def test_a_file_that_breaks_later_keeps_what_was_read_of_it(lab: Lab, tmp_path: 
     ],
     ids=lambda value: value[:5],
 )
-def test_deep_and_odd_texts_are_read_all_the_same(name: str, content: str, lab: Lab, tmp_path: Path) -> None:
+def test_deep_and_odd_texts_are_read_all_the_same(
+    name: str, content: str, lab: Lab, tmp_path: Path
+) -> None:
     report = lab.ingest(folder(tmp_path / "docs", {name: content}))
     assert (report.new, report.problems) == (1, [])
     assert found(lab, "lamp")
@@ -156,7 +208,13 @@ def test_deep_and_odd_texts_are_read_all_the_same(name: str, content: str, lab: 
 
 def test_a_file_is_refused_by_its_size_before_it_is_read(tmp_path: Path) -> None:
     given = folder(
-        tmp_path / "docs", {"a.md": "x" * 2_000, "b.md": "lamp" + "x" * 2_044, "huge.md": "", "huge.pdf": ""}
+        tmp_path / "docs",
+        {
+            "a.md": "x" * 2_000,
+            "b.md": "lamp" + "x" * 2_044,
+            "huge.md": "",
+            "huge.pdf": "",
+        },
     )
     for name in ("huge.md", "huge.pdf"):
         with (given / name).open("r+b") as file:
@@ -166,7 +224,11 @@ def test_a_file_is_refused_by_its_size_before_it_is_read(tmp_path: Path) -> None
         assert report.new == 1
         assert [problem.partition("/")[2] for problem in report.problems] == [
             f"{name}: it has {size} bytes; allowed are 2,047 (setting ingestMaxBytes)"
-            for name, size in (("b.md", "2,048"), ("huge.md", "1,073,741,824"), ("huge.pdf", "1,073,741,824"))
+            for name, size in (
+                ("b.md", "2,048"),
+                ("huge.md", "1,073,741,824"),
+                ("huge.pdf", "1,073,741,824"),
+            )
         ]
 
 
@@ -204,9 +266,13 @@ def beside(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("afresh", "beside")
-def test_a_parser_that_talks_does_not_block_and_one_that_dies_is_started_again() -> None:
+def test_a_parser_that_talks_does_not_block_and_one_that_dies_is_started_again() -> (
+    None
+):
     assert apart.call_apart(chatty, ".x", b"12345") == "5 bytes"
-    with pytest.raises(InvalidInput, match="could not be read within 60 seconds and 2048 MiB"):
+    with pytest.raises(
+        InvalidInput, match="could not be read within 60 seconds and 2048 MiB"
+    ):
         apart.call_apart(silent_end, "3", b"x" * 1_000_000)
     assert apart.call_apart(chatty, ".x", b"") == "0 bytes"
 
@@ -222,7 +288,9 @@ def test_a_parser_that_hangs_is_ended() -> None:
         apart.call_apart(endless, "", b"", seconds=0.5)
 
 
-@pytest.mark.parametrize(("package", "file"), [("markdown_it", "a.md"), ("pathspec", ".gitignore")])
+@pytest.mark.parametrize(
+    ("package", "file"), [("markdown_it", "a.md"), ("pathspec", ".gitignore")]
+)
 def test_without_the_extra_a_command_says_what_to_install(
     package: str, file: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -237,13 +305,22 @@ def test_without_the_extra_a_command_says_what_to_install(
 
 
 @pytest.mark.usefixtures("afresh")
-@pytest.mark.parametrize(("package", "file"), [("pypdf", "a.pdf"), ("bs4", "a.html"), ("docutils", "a.rst")])
+@pytest.mark.parametrize(
+    ("package", "file"), [("pypdf", "a.pdf"), ("bs4", "a.html"), ("docutils", "a.rst")]
+)
 def test_nor_is_it_found_by_the_process_apart(
     package: str, file: str, lab: Lab, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    missing = f"raise ModuleNotFoundError(\"No module named '{package}'\", name='{package}')"
-    monkeypatch.setenv("PYTHONPATH", str(folder(tmp_path / "first", {f"{package}.py": missing})))
-    with pytest.raises(InvalidInput, match=rf"docs', which needs the package {package}; install it: pip install"):
+    missing = (
+        f"raise ModuleNotFoundError(\"No module named '{package}'\", name='{package}')"
+    )
+    monkeypatch.setenv(
+        "PYTHONPATH", str(folder(tmp_path / "first", {f"{package}.py": missing}))
+    )
+    with pytest.raises(
+        InvalidInput,
+        match=rf"docs', which needs the package {package}; install it: pip install",
+    ):
         lab.ingest(folder(tmp_path / "docs", {file: "lamp"}))
     assert lab.journal.last_seq() == 0
 
@@ -251,18 +328,34 @@ def test_nor_is_it_found_by_the_process_apart(
 # Disks, deaths, two at once
 
 
-SIZES = (0, 60_000, 150_000, 10_000_000)  # bytes that a file may have; the last are enough
+SIZES = (
+    0,
+    60_000,
+    150_000,
+    10_000_000,
+)  # bytes that a file may have; the last are enough
 
 
 def names(lab: Lab) -> dict[str, str]:
-    """The files that are known, by name, each with the hash of its content; the memory must verify."""
+    """The files that are known, by name, each with the hash of its content; the memory
+    must verify.
+    """
     assert lab.verify().ok
     with lab.views.reading(Documents) as view:
-        return {name.partition("/")[2]: known.digest for name, known in view.known("main", "").items()}
+        return {
+            name.partition("/")[2]: known.digest
+            for name, known in view.known("main", "").items()
+        }
 
 
 def lamps(root: Path, count: int) -> Path:
-    return folder(root, {f"{number}.md": f"lamp {number} " + "word " * 2_000 for number in range(count)})
+    return folder(
+        root,
+        {
+            f"{number}.md": f"lamp {number} " + "word " * 2_000
+            for number in range(count)
+        },
+    )
 
 
 @needs_fork
@@ -301,8 +394,12 @@ def test_a_disk_that_fills_half_way_and_then_has_room(tmp_path: Path) -> None:
 
 
 @needs_fork
-def test_killed_at_any_point_a_run_that_is_repeated_does_the_rest(tmp_path: Path) -> None:
-    given = folder(tmp_path / "docs", {f"{number}.md": f"lamp {number}" for number in range(4)})
+def test_killed_at_any_point_a_run_that_is_repeated_does_the_rest(
+    tmp_path: Path,
+) -> None:
+    given = folder(
+        tmp_path / "docs", {f"{number}.md": f"lamp {number}" for number in range(4)}
+    )
     template = tmp_path / "template"
     with opened(template) as lab:
         lab.ingest(given)
@@ -326,10 +423,12 @@ def test_killed_at_any_point_a_run_that_is_repeated_does_the_rest(tmp_path: Path
         with opened(home) as lab:
             assert lab.verify().ok
             step(lab)
-            assert (names(lab), found(lab, "lamp")) == (expected, texts), passed[number - 1]
-            assert sorted(map(str, ((event.kind, event.body) for event in lab.journal.tail(0)))) == sorted(
-                map(str, events)
-            )
+            assert (names(lab), found(lab, "lamp")) == (expected, texts), passed[
+                number - 1
+            ]
+            assert sorted(
+                map(str, ((event.kind, event.body) for event in lab.journal.tail(0)))
+            ) == sorted(map(str, events))
         shutil.rmtree(home)
 
 
@@ -346,9 +445,16 @@ with Lab(sys.argv[1]) as lab:
 
 def test_two_runs_at_once_take_each_file_once(tmp_path: Path) -> None:
     given, home = lamps(tmp_path / "docs", 60), tmp_path / "home"
-    how: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    how: dict[str, Any] = {
+        "stdin": subprocess.PIPE,
+        "stdout": subprocess.PIPE,
+        "text": True,
+    }
     command = [sys.executable, "-c", TWICE, str(home), str(given)]
-    with subprocess.Popen(command, **how) as first, subprocess.Popen(command, **how) as second:
+    with (
+        subprocess.Popen(command, **how) as first,
+        subprocess.Popen(command, **how) as second,
+    ):
         for process in (first, second):
             assert process.stdout is not None
             assert process.stdout.readline() == "ready\n"
@@ -356,7 +462,10 @@ def test_two_runs_at_once_take_each_file_once(tmp_path: Path) -> None:
             assert process.stdin is not None
             process.stdin.write("\n")
             process.stdin.flush()
-        said = [[int(count) for count in process.communicate()[0].split()] for process in (first, second)]
+        said = [
+            [int(count) for count in process.communicate()[0].split()]
+            for process in (first, second)
+        ]
     assert sum(new for new, _, _ in said) == 60
     assert [new + unchanged for new, unchanged, _ in said] == [60, 60]
     assert [problems for *_, problems in said] == [0, 0]

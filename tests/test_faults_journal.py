@@ -1,4 +1,6 @@
-"""What happens to the journal when processes are killed, disks are full and files are damaged."""
+"""What happens to the journal when processes are killed, disks are full and files are
+damaged.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,8 @@ with open(folder / f"acknowledged-{name}", "a", buffering=1) as acknowledged:
         journal.append([event])
         acknowledged.write(event.id + "\\n")
 """
-# Beside the writers: one process scans and writes snapshots, another archives, erases and exports, over and over.
+# Beside the writers: one process scans and writes snapshots, another archives, erases
+# and exports, over and over.
 _KEEPER = """
 import sys
 from pathlib import Path
@@ -63,12 +66,27 @@ while not (folder / "stop").exists():
 
 
 def _start(folder: Path, name: str, target: int) -> subprocess.Popen[bytes]:
-    """A writer up to its target, or a keeper; each goes on where the one before it was killed."""
+    """A writer up to its target, or a keeper; each goes on where the one before it was
+    killed.
+    """
     tests = str(Path(__file__).parent)
     if name in ("scan", "erase"):
-        return subprocess.Popen([sys.executable, "-c", _KEEPER, str(folder), name, tests, SECRET])
+        return subprocess.Popen(
+            [sys.executable, "-c", _KEEPER, str(folder), name, tests, SECRET]
+        )
     done = len(_acknowledged(folder, name))
-    return subprocess.Popen([sys.executable, "-c", _WRITER, str(folder), name, tests, str(done), str(target)])
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            _WRITER,
+            str(folder),
+            name,
+            tests,
+            str(done),
+            str(target),
+        ]
+    )
 
 
 def _acknowledged(folder: Path, name: str) -> list[str]:
@@ -76,10 +94,14 @@ def _acknowledged(folder: Path, name: str) -> list[str]:
     return file.read_text().splitlines() if file.exists() else []
 
 
-def test_every_acknowledged_event_survives_eight_writers_and_their_keepers_that_are_killed(tmp_path: Path) -> None:
+def test_every_acknowledged_event_survives_eight_writers_and_their_keepers_that_are_killed(
+    tmp_path: Path,
+) -> None:
     chance = random.Random(20260301)
     targets = dict.fromkeys([f"writer-{number}" for number in range(WRITERS)], WRITES)
-    running = {name: _start(tmp_path, name, WRITES) for name in (*targets, "scan", "erase")}
+    running = {
+        name: _start(tmp_path, name, WRITES) for name in (*targets, "scan", "erase")
+    }
     kills = 0
     while targets.keys() & running.keys():
         name = chance.choice(sorted(running))
@@ -94,7 +116,9 @@ def test_every_acknowledged_event_survives_eight_writers_and_their_keepers_that_
             continue
         assert code == 0, name
         del running[name]
-        if kills < KILLS:  # a quick machine: it writes on until all were killed that should be
+        if (
+            kills < KILLS
+        ):  # a quick machine: it writes on until all were killed that should be
             targets[name] += WRITES
             running[name] = _start(tmp_path, name, targets[name])
     (tmp_path / "stop").touch()
@@ -103,13 +127,22 @@ def test_every_acknowledged_event_survives_eight_writers_and_their_keepers_that_
 
     with opened(tmp_path / "home") as lab:
         lab.erase(match=SECRET)  # the one before may have been killed
-        stored = [event.id for event in lab.journal.tail(0, kinds=["observation"], erased=True)]
-        acknowledged = [event_id for name in targets for event_id in _acknowledged(tmp_path, name)]
+        stored = [
+            event.id
+            for event in lab.journal.tail(0, kinds=["observation"], erased=True)
+        ]
+        acknowledged = [
+            event_id for name in targets for event_id in _acknowledged(tmp_path, name)
+        ]
         assert len(acknowledged) >= WRITERS * WRITES
         assert len(set(stored)) == len(stored)
         assert set(acknowledged) <= set(stored)
-        erased = sum(event.erased for event in lab.journal.tail(0, kinds=["observation"], erased=True))
-        # At a kill one event may be stored whose acknowledgement was not written any more.
+        erased = sum(
+            event.erased
+            for event in lab.journal.tail(0, kinds=["observation"], erased=True)
+        )
+        # At a kill one event may be stored whose acknowledgement was not written any
+        # more.
         assert len(stored) - erased - len(acknowledged) <= kills
         report = lab.verify()
         assert report.ok, report.problems
@@ -211,12 +244,16 @@ print(done, journal.last_seq())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs a limit on file sizes")
-def test_a_full_disk_is_named_and_writing_goes_on_when_there_is_room(tmp_path: Path) -> None:
+def test_a_full_disk_is_named_and_writing_goes_on_when_there_is_room(
+    tmp_path: Path,
+) -> None:
     path = tmp_path / "theorex.db"
     output = subprocess.run(
         [sys.executable, "-c", _LIMITED, str(path), str(Path(__file__).parent)],
-        capture_output=True, text=True, check=True,
-    ).stdout.splitlines()  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.splitlines()
     assert output[0].startswith("refused:")
     assert "disk is full or failing" in output[0]
     done, last = map(int, output[1].split())

@@ -1,4 +1,6 @@
-"""Each step of the life cycle killed at every change that it makes: repeating it ends where an undisturbed run ends."""
+"""Each step of the life cycle killed at every change that it makes: repeating it ends
+where an undisturbed run ends.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ from theorex_lab.designs.theorex.flash import Flash
 from theorex_lab.journal.snapshot import open_snapshots, write_snapshot
 from theorex_lab.journal.view import Views
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs processes that are forked"
+)
 DRAFT = ".SHARED_CONTEXT.md."
 
 
@@ -80,11 +84,15 @@ def test_a_step_that_was_killed_is_repeated_as_if_nothing_had_happened(
         with documented(home) as lab:
             STEPS[name](lab)
         assert state(home) == undisturbed, passed[number - 1]
-        assert {file for file in files(home) if not _is_draft(file)} == files(_after(name, homes))
+        assert {file for file in files(home) if not _is_draft(file)} == files(
+            _after(name, homes)
+        )
         shutil.rmtree(home)
 
 
-def test_a_killed_boot_inject_leaves_the_old_context_or_the_new(homes: dict[str, Path], tmp_path: Path) -> None:
+def test_a_killed_boot_inject_leaves_the_old_context_or_the_new(
+    homes: dict[str, Path], tmp_path: Path
+) -> None:
     home = homes["boot_inject"]
     old, new = state(home)["context"], state(_after("boot_inject", homes))["context"]
     assert old != new
@@ -97,8 +105,12 @@ def test_a_killed_boot_inject_leaves_the_old_context_or_the_new(homes: dict[str,
     assert {True, False} == set(seen)
 
 
-def test_snapshots_that_were_killed_are_written_when_repeated(homes: dict[str, Path], tmp_path: Path) -> None:
-    """Beside a damaged snapshot of the same seq, which is to be replaced, and two older ones, one to be removed."""
+def test_snapshots_that_were_killed_are_written_when_repeated(
+    homes: dict[str, Path], tmp_path: Path
+) -> None:
+    """Beside a damaged snapshot of the same seq, which is to be replaced, and two older
+    ones, one to be removed.
+    """
     home = shutil.copytree(homes["snapshot"], tmp_path / "template")
     folder = home / "views" / Flash.name
     with documented(home) as lab:
@@ -106,7 +118,14 @@ def test_snapshots_that_were_killed_are_written_when_repeated(homes: dict[str, P
         assert lab.views.snapshot(lab.views.get(Flash))
         for seq in (1, 2):
             event_id = lab.journal.read(seqs=[seq])[0].id
-            write_snapshot(folder, Flash().columns(), code=0, seq=seq, event_id=event_id, kinds=Flash.kinds)
+            write_snapshot(
+                folder,
+                Flash().columns(),
+                code=0,
+                seq=seq,
+                event_id=event_id,
+                kinds=Flash.kinds,
+            )
     damaged = next(folder.glob(f"{Flash.code}-*/events.seq.npy"))
     damaged.write_bytes(damaged.read_bytes()[:-1])
     undisturbed = shutil.copytree(home, tmp_path / "undisturbed")
@@ -121,7 +140,9 @@ def test_snapshots_that_were_killed_are_written_when_repeated(homes: dict[str, P
     for number in range(1, len(passed) + 1):
         killed = killed_at(number, home, tmp_path, STEPS["snapshot"])
         with documented(killed) as lab:
-            assert lab.views.get(Flash).columns().keys() == Flash().columns().keys(), "usable before it is repeated"
+            assert lab.views.get(Flash).columns().keys() == Flash().columns().keys(), (
+                "usable before it is repeated"
+            )
         with documented(killed) as lab:
             assert STEPS["snapshot"](lab)
         assert files(killed) == names, passed[number - 1]
@@ -144,7 +165,11 @@ def with_snapshots(homes: dict[str, Path], module_path: Path) -> Path:
 
 
 def _sound(home: Path) -> set[str]:
-    return {kind.name for kind in VIEWS if any(open_snapshots(home / "views" / kind.name, kind.code))}
+    return {
+        kind.name
+        for kind in VIEWS
+        if any(open_snapshots(home / "views" / kind.name, kind.code))
+    }
 
 
 def _flip(content: bytes, bit: int) -> bytes:
@@ -169,15 +194,25 @@ def test_a_flipped_bit_in_any_file_of_a_snapshot_is_found_and_the_snapshot_is_wr
             content = name.read_bytes()
             name.write_bytes(_flip(content, int(chance.integers(8 * len(content)))))
             assert not list(open_snapshots(folder, view.code)), name
-            rebuilt = Views(lab.journal, home / "views", snapshot_after_events=1).get(view).columns()
-            assert all(np.array_equal(rebuilt[key], array) for key, array in expected.items())
+            rebuilt = (
+                Views(lab.journal, home / "views", snapshot_after_events=1)
+                .get(view)
+                .columns()
+            )
+            assert all(
+                np.array_equal(rebuilt[key], array) for key, array in expected.items()
+            )
             assert list(open_snapshots(folder, view.code)), f"{name} was not rebuilt"
             assert name.read_bytes() == content
         assert lab.verify().ok
 
 
-def test_no_flipped_bit_and_no_missing_end_goes_unseen_or_stops_the_reader(tmp_path: Path) -> None:
-    """Each single bit of a small snapshot, its .npy headers and its manifest included, and each shorter length."""
+def test_no_flipped_bit_and_no_missing_end_goes_unseen_or_stops_the_reader(
+    tmp_path: Path,
+) -> None:
+    """Each single bit of a small snapshot, its .npy headers and its manifest included,
+    and each shorter length.
+    """
     columns = {"a.x": np.arange(6), "a.y": np.zeros((2, 2))}
     folder = write_snapshot(tmp_path, columns, code=1, seq=5, event_id="e", kinds=[])
     for path in sorted(folder.iterdir()):
@@ -192,7 +227,9 @@ def test_no_flipped_bit_and_no_missing_end_goes_unseen_or_stops_the_reader(tmp_p
     assert len(list(open_snapshots(tmp_path, 1))) == 1
 
 
-def test_a_snapshot_without_one_of_its_files_or_half_written_is_rebuilt(with_snapshots: Path, tmp_path: Path) -> None:
+def test_a_snapshot_without_one_of_its_files_or_half_written_is_rebuilt(
+    with_snapshots: Path, tmp_path: Path
+) -> None:
     home = shutil.copytree(with_snapshots, tmp_path / "home")
     expected = state(home)
     for kind in VIEWS:
@@ -224,7 +261,9 @@ def test_a_clock_set_back_an_hour_between_steps_is_no_error(tmp_path: Path) -> N
     with documented(tmp_path, at=NOW - hour) as lab:
         written = lab.agent("main").write("the cache was warm again")
         lab.journal.append([observation("z", labels=["cache", "ttl"], at=NOW - hour)])
-        lab.journal.append([tool_event("the scheduler lost its lease", at=NOW - hour, session="d0")])
+        lab.journal.append(
+            [tool_event("the scheduler lost its lease", at=NOW - hour, session="d0")]
+        )
         assert lab.theorex.flush("d0").kept >= 2
         lab.theorex.graduate()
         lab.theorex.promote()
@@ -236,7 +275,9 @@ def test_a_clock_set_back_an_hour_between_steps_is_no_error(tmp_path: Path) -> N
         assert lab.journal.last_seq() == last, "a second scan notes nothing"
         axon = lab.views.get(Axon)
         frame = lab.agent("main").axon.frame().set_index("canonical_form")
-        assert frame.loc["cache", "last_seen"].timestamp() * 1e6 == NOW, "the latest mention, not the last one"
+        assert frame.loc["cache", "last_seen"].timestamp() * 1e6 == NOW, (
+            "the latest mention, not the last one"
+        )
         assert frame.loc["cache", "frequency_count"] == 3
         assert (frame["importance_weight"] <= 1).all()
         assert written.event_id in [hit.id for hit in lab.agent("main").search("warm")]
@@ -246,11 +287,15 @@ def test_a_clock_set_back_an_hour_between_steps_is_no_error(tmp_path: Path) -> N
         assert lab.theorex.flush("d0").kept == 0
         lab.theorex.graduate()
         frame = lab.agent("main").axon.frame().set_index("canonical_form")
-        assert frame.loc["upload worker", "frequency_count"] == 7, "graduated once, with each of its days"
+        assert frame.loc["upload worker", "frequency_count"] == 7, (
+            "graduated once, with each of its days"
+        )
         assert lab.verify().ok
 
 
-def test_a_clock_set_back_by_more_than_a_step_refuses_only_what_is_dated_ahead(tmp_path: Path) -> None:
+def test_a_clock_set_back_by_more_than_a_step_refuses_only_what_is_dated_ahead(
+    tmp_path: Path,
+) -> None:
     with documented(tmp_path) as lab:
         fill(lab)
     with documented(tmp_path, at=NOW - 2 * DAY) as lab:
@@ -270,10 +315,19 @@ SECRET = "zq9secretcanary7"
 
 
 def _live_with_a_secret(lab: Lab) -> None:
-    """The secret goes every way there is: written, hooked, flushed, graduated, promoted, rendered, searched."""
+    """The secret goes every way there is: written, hooked, flushed, graduated,
+    promoted, rendered, searched.
+    """
     fill(lab)
-    lab.agent("main").write(f"the {SECRET} vault holds the signing key", observation_type="trace_fix")
-    lab.journal.append([tool_event(f"the {SECRET} gateway", at=NOW - day * DAY, session=f"s{day}") for day in range(7)])
+    lab.agent("main").write(
+        f"the {SECRET} vault holds the signing key", observation_type="trace_fix"
+    )
+    lab.journal.append(
+        [
+            tool_event(f"the {SECRET} gateway", at=NOW - day * DAY, session=f"s{day}")
+            for day in range(7)
+        ]
+    )
     for day in range(7):
         assert lab.theorex.flush(f"s{day}").kept
     assert any(SECRET in label for label in lab.theorex.graduate())
@@ -283,7 +337,9 @@ def _live_with_a_secret(lab: Lab) -> None:
     lab.search(SECRET)
     lab.searcher.vectors.embed_pending()
     assert lab.archive(NOW - 3 * DAY).events >= 4
-    lab.journal.append([tool_event(f"not yet flushed: the {SECRET} gateway", session="open")])
+    lab.journal.append(
+        [tool_event(f"not yet flushed: the {SECRET} gateway", session="open")]
+    )
     for kind in VIEWS:
         lab.views.snapshot(lab.views.get(kind))
 
@@ -293,7 +349,9 @@ def with_secret(module_path: Path) -> Path:
     home = module_path / "secret"
 
     def live() -> None:
-        lab = documented(home)  # not closed: the write-ahead log is full, as with an agent that still runs
+        lab = documented(
+            home
+        )  # not closed: the write-ahead log is full, as with an agent that still runs
         _live_with_a_secret(lab)
 
     assert forked(live) == 0
@@ -313,18 +371,33 @@ def _expect_gone(home: Path) -> None:
         assert lab.verify().ok
         assert lab.search("cache", kinds=["concept"]).hits
         assert not any(
-            SECRET in hit.text.lower() for kind in (None, ["concept"]) for hit in lab.search(SECRET, kinds=kind)
+            SECRET in hit.text.lower()
+            for kind in (None, ["concept"])
+            for hit in lab.search(SECRET, kinds=kind)
         )
         assert SECRET not in lab.context().text.lower()
-        assert SECRET not in lab.theorex.boot_aware().text.lower() + lab.theorex.flash_inject("open").lower()
-        assert lab.theorex.flush("open").kept == 0, "what was erased before its flush is not flushed"
-        kinds = [event.kind for event in lab.journal.tail(0, erased=True) if event.erased]
+        assert (
+            SECRET
+            not in lab.theorex.boot_aware().text.lower()
+            + lab.theorex.flash_inject("open").lower()
+        )
+        assert lab.theorex.flush("open").kept == 0, (
+            "what was erased before its flush is not flushed"
+        )
+        kinds = [
+            event.kind for event in lab.journal.tail(0, erased=True) if event.erased
+        ]
         assert {kind: kinds.count(kind) for kind in set(kinds)} == {
-            "observation": 1, "tool_used": 8, "short_term": 7, "graduated": 1,
-        }  # fmt: skip
+            "observation": 1,
+            "tool_used": 8,
+            "short_term": 7,
+            "graduated": 1,
+        }
 
 
-def test_a_secret_that_went_all_the_way_is_erased_from_every_file(with_secret: Path, tmp_path: Path) -> None:
+def test_a_secret_that_went_all_the_way_is_erased_from_every_file(
+    with_secret: Path, tmp_path: Path
+) -> None:
     home = shutil.copytree(with_secret, tmp_path / "home")
     held = holding(home, SECRET)
     assert {"theorex.db", "theorex.db-wal", "SHARED_CONTEXT.md"} <= set(held)
@@ -333,16 +406,28 @@ def test_a_secret_that_went_all_the_way_is_erased_from_every_file(with_secret: P
     with documented(home) as lab, documented(home) as other:
         assert SECRET in other.context().text.lower()
         _erase(lab)
-        assert SECRET not in other.context().text.lower(), "who has the views open forgets it too"
+        assert SECRET not in other.context().text.lower(), (
+            "who has the views open forgets it too"
+        )
         assert holding(home, SECRET) == [], "before the journal is closed"
     _expect_gone(home)
 
 
 def test_what_is_left_after_an_erasure_may_graduate_again(tmp_path: Path) -> None:
-    """One of eight days is erased, and with it the graduation that rested on it; seven days in a row are left."""
+    """One of eight days is erased, and with it the graduation that rested on it; seven
+    days in a row are left.
+    """
     with documented(tmp_path) as lab:
         for day in range(7, -1, -1):
-            lab.journal.append([tool_event("the upload worker met a wall", at=NOW - day * DAY, session=f"d{day}")])
+            lab.journal.append(
+                [
+                    tool_event(
+                        "the upload worker met a wall",
+                        at=NOW - day * DAY,
+                        session=f"d{day}",
+                    )
+                ]
+            )
             lab.theorex.flush(f"d{day}")
         assert "upload worker" in lab.theorex.graduate()
         newest = [event.id for event in lab.journal.tail(0, kinds=["tool_used"])][-1]
@@ -355,10 +440,16 @@ def test_what_is_left_after_an_erasure_may_graduate_again(tmp_path: Path) -> Non
         assert lab.verify().ok
 
 
-def test_an_erasure_that_was_killed_is_finished_by_repeating_it(with_secret: Path, tmp_path: Path) -> None:
+def test_an_erasure_that_was_killed_is_finished_by_repeating_it(
+    with_secret: Path, tmp_path: Path
+) -> None:
     passed = boundaries(with_secret, tmp_path, _erase)
     assert {"COMMIT", "VACUUM", "PRAGMA wal_checkpoint"} <= set(passed)
-    numbers = [number for number, name in enumerate(passed, 1) if not name.startswith(("os.remove", "UPDATE"))]
+    numbers = [
+        number
+        for number, name in enumerate(passed, 1)
+        if not name.startswith(("os.remove", "UPDATE"))
+    ]
     numbers += range(2, len(passed), 11)
     for number in sorted(set(numbers)):
         home = killed_at(number, with_secret, tmp_path, _erase)

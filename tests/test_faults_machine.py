@@ -1,4 +1,6 @@
-"""What a machine does to a command: too little memory, disks that fail, clocks at the ends of time, signals; and who may read."""
+"""What a machine does to a command: too little memory, disks that fail, clocks at the
+ends of time, signals; and who may read.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,8 @@ from theorex_lab.errors import InvalidInput
 
 posix = pytest.mark.skipif(os.name == "nt", reason="needs signals, modes and limits")
 FIRST, LAST = "0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z"
-# Every command that takes a time, in an order in which each has something to do; OUT stands for a folder.
+# Every command that takes a time, in an order in which each has something to do; OUT
+# stands for a folder.
 DAY_OF_COMMANDS = """
 write the cache went stale --session s1 | status | search cache | search cache --cold | query-shared cache | scan | prune
 flush --session s1 | graduate | promote | flash-inject --session s1 | boot-aware --model claude-sonnet | boot-inject | embed
@@ -41,11 +44,25 @@ def commands(out: Path) -> list[list[str]]:
 
 @pytest.mark.parametrize("now", [FIRST, LAST])
 @pytest.mark.parametrize("written", ["", "2026-03-01T09:00:00Z"])
-def test_every_command_works_at_the_ends_of_time(run: Run, tmp_path: Path, now: str, written: str) -> None:
+def test_every_command_works_at_the_ends_of_time(
+    run: Run, tmp_path: Path, now: str, written: str
+) -> None:
     if written:
         for text in ("the cache went stale", "a queue is full"):
             assert run("write", text, "--session", "s1", "--now", written).code == 0
-        assert run("outcome", "--decision", "a", "--result", "b", "--fail", "--now", written).code == 0
+        assert (
+            run(
+                "outcome",
+                "--decision",
+                "a",
+                "--result",
+                "b",
+                "--fail",
+                "--now",
+                written,
+            ).code
+            == 0
+        )
     for command in commands(tmp_path / "out"):
         ended = run(*command, "--json", "--now", now)
         assert ended.code == 0, (command, ended)
@@ -53,9 +70,16 @@ def test_every_command_works_at_the_ends_of_time(run: Run, tmp_path: Path, now: 
 
 
 @pytest.mark.parametrize(
-    "time", ["0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-00:01", "9999-12-31T23:59:59-14:00"]
+    "time",
+    [
+        "0001-01-01T00:00:00+14:00",
+        "9999-12-31T23:59:59-00:01",
+        "9999-12-31T23:59:59-14:00",
+    ],
 )
-def test_a_time_that_its_offset_takes_out_of_the_years_is_refused(run: Run, time: str) -> None:
+def test_a_time_that_its_offset_takes_out_of_the_years_is_refused(
+    run: Run, time: str
+) -> None:
     with pytest.raises(InvalidInput, match="years 1 to 9999"):
         to_microseconds(time)
     for command in (["status"], ["write", "x"], ["tour"]):
@@ -79,7 +103,10 @@ main()
         (MemoryError(), "too little memory"),
         (OSError(errno.ENOMEM, "Cannot allocate memory"), "too little memory"),
         (RuntimeError("can't start new thread"), "too little memory"),
-        (ImportError("libx.so: failed to map segment from shared object"), "too little memory"),
+        (
+            ImportError("libx.so: failed to map segment from shared object"),
+            "too little memory",
+        ),
         (OSError(errno.EIO, "Input/output error", "/x/y"), "/x/y: Input/output error"),
         (PermissionError(errno.EACCES, "Permission denied"), "Permission denied"),
     ],
@@ -92,11 +119,19 @@ def test_what_the_machine_refuses_is_told(
 
     monkeypatch.setattr(cli.theorex, "main", failing)
     ended = run("status", "--json")
-    assert (ended.code, said in ended.json["error"], ended.err.count("\n")) == (1, True, 1)
+    assert (ended.code, said in ended.json["error"], ended.err.count("\n")) == (
+        1,
+        True,
+        1,
+    )
 
 
-@pytest.mark.parametrize("error", [RuntimeError("a fault"), ImportError("no module named x")])
-def test_a_fault_of_the_program_is_not_hidden(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+@pytest.mark.parametrize(
+    "error", [RuntimeError("a fault"), ImportError("no module named x")]
+)
+def test_a_fault_of_the_program_is_not_hidden(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
     def failing(**_: Any) -> None:
         raise error
 
@@ -118,12 +153,28 @@ main()
 """
 
 
-def test_a_disk_on_which_nothing_can_be_removed_or_renamed(run: Run, tmp_path: Path) -> None:
+def test_a_disk_on_which_nothing_can_be_removed_or_renamed(
+    run: Run, tmp_path: Path
+) -> None:
     home = tmp_path / "home"
     assert run("write", "the cache went stale").code == 0
     assert run("boot-inject").code == 0
-    for command in (["boot-inject"], ["export", str(tmp_path / "out")], ["erase", "--match", "stale"], ["nightly"]):
-        call = [sys.executable, "-c", FAILING, str(tmp_path), *command, "--json", "--home", str(home)]
+    for command in (
+        ["boot-inject"],
+        ["export", str(tmp_path / "out")],
+        ["erase", "--match", "stale"],
+        ["nightly"],
+    ):
+        call = [
+            sys.executable,
+            "-c",
+            FAILING,
+            str(tmp_path),
+            *command,
+            "--json",
+            "--home",
+            str(home),
+        ]
         done = subprocess.run(call, capture_output=True, text=True, check=False)
         assert "Traceback" not in done.stderr, done.stderr
         assert done.returncode in (0, 1)
@@ -142,5 +193,9 @@ def test_what_is_made_is_its_owners_alone(run: Run, tmp_path: Path) -> None:
         os.umask(before)
     made = list((tmp_path / "home").rglob("*"))
     assert {"axon.json", "traces", "SHARED_CONTEXT.md"} & {path.name for path in made}
-    others = {str(path): oct(path.stat().st_mode) for path in made if stat.S_IMODE(path.stat().st_mode) & 0o077}
+    others = {
+        str(path): oct(path.stat().st_mode)
+        for path in made
+        if stat.S_IMODE(path.stat().st_mode) & 0o077
+    }
     assert others == {}

@@ -1,4 +1,6 @@
-"""The MCP server with slow and vanishing clients, a broken journal, many writers at once, and killed while it writes."""
+"""The MCP server with slow and vanishing clients, a broken journal, many writers at
+once, and killed while it writes.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,19 @@ from pathlib import Path
 import httpx
 import pytest
 from faults import opened
-from test_mcp import PLAIN, PROGRAM, call, connected, environment, headers, post, request, served, started, told
+from test_mcp import (
+    PLAIN,
+    PROGRAM,
+    call,
+    connected,
+    environment,
+    headers,
+    post,
+    request,
+    served,
+    started,
+    told,
+)
 
 from theorex_lab import Lab
 
@@ -31,8 +45,13 @@ def memory(tmp_path: Path) -> Iterator[Lab]:
 
 
 def head(length: int) -> bytes:
-    lines = [f"{name}: {value}" for name, value in (headers() | {"Host": "localhost"}).items()]
-    return "\r\n".join(["POST /mcp HTTP/1.1", *lines, f"Content-Length: {length}", "", ""]).encode()
+    lines = [
+        f"{name}: {value}"
+        for name, value in (headers() | {"Host": "localhost"}).items()
+    ]
+    return "\r\n".join(
+        ["POST /mcp HTTP/1.1", *lines, f"Content-Length: {length}", "", ""]
+    ).encode()
 
 
 def connection_to(url: str) -> socket.socket:
@@ -40,7 +59,9 @@ def connection_to(url: str) -> socket.socket:
 
 
 def closed(connection: socket.socket) -> bool:
-    """Whether the server has ended a connection on which it says nothing; waits for that a minute at most."""
+    """Whether the server has ended a connection on which it says nothing; waits for
+    that a minute at most.
+    """
     connection.settimeout(60)
     try:
         return connection.recv(4_096) == b""
@@ -51,7 +72,13 @@ def closed(connection: socket.socket) -> bool:
 def test_clients_that_vanish(memory: Lab) -> None:
     content = json.dumps(call("write", text="the ferry leaves at noon")).encode()
     with served(memory) as url:
-        for sent in (b"", b"POST /mcp", head(100), head(len(content)) + content[:-5], head(len(content)) + content):
+        for sent in (
+            b"",
+            b"POST /mcp",
+            head(100),
+            head(len(content)) + content[:-5],
+            head(len(content)) + content,
+        ):
             with connection_to(url) as vanishing:
                 vanishing.sendall(sent)
         for _ in range(200):
@@ -67,15 +94,27 @@ def test_a_broken_journal_is_told_without_its_path(
 ) -> None:
     file = tmp_path / "home" / "theorex.db"
     with served(memory) as url:
-        assert post(url, call("write", text="the ferry leaves at noon")).json()["result"]["isError"] is False
-        for path in (file, file.with_name("theorex.db-wal"), file.with_name("theorex.db-shm")):
+        assert (
+            post(url, call("write", text="the ferry leaves at noon")).json()["result"][
+                "isError"
+            ]
+            is False
+        )
+        for path in (
+            file,
+            file.with_name("theorex.db-wal"),
+            file.with_name("theorex.db-shm"),
+        ):
             if path.exists():
                 path.write_bytes(b"broken " * 2_000)
         answers = [
             post(url, call("write", text="the next one leaves at one")),
             post(url, call("search", query="ferry")),
         ]
-        answers += [post(url, call("status")), post(url, request("resources/read", uri="theorex://context"))]
+        answers += [
+            post(url, call("status")),
+            post(url, request("resources/read", uri="theorex://context")),
+        ]
         assert post(url, request("ping")).status_code == 200
     assert answers[0].json()["result"]["isError"] is True
     for answer in answers:
@@ -86,15 +125,30 @@ def test_a_broken_journal_is_told_without_its_path(
 
 
 def test_two_servers_at_once_share_a_token_and_lose_no_write(tmp_path: Path) -> None:
-    """Two hundred writes of eight clients, to two processes that are started at the same time in a new home."""
+    """Two hundred writes of eight clients, to two processes that are started at the
+    same time in a new home.
+    """
     home = tmp_path / "home"
     with ExitStack() as servers, ThreadPoolExecutor(2) as threads:
-        infos = list(threads.map(lambda _: servers.enter_context(started(home, "--any-agent"))[1], range(2)))
-        addresses, token = [info["url"] for info in infos], (home / "mcp-token-main").read_text().strip()
+        infos = list(
+            threads.map(
+                lambda _: servers.enter_context(started(home, "--any-agent"))[1],
+                range(2),
+            )
+        )
+        addresses, token = (
+            [info["url"] for info in infos],
+            (home / "mcp-token-main").read_text().strip(),
+        )
         assert len(set(addresses)) == 2
-        assert [path.name for path in home.iterdir() if "token" in path.name] == ["mcp-token-main"]
+        assert [path.name for path in home.iterdir() if "token" in path.name] == [
+            "mcp-token-main"
+        ]
         for url in addresses:
-            assert post(url, request("ping"), Authorization=f"Bearer {token}").status_code == 200
+            assert (
+                post(url, request("ping"), Authorization=f"Bearer {token}").status_code
+                == 200
+            )
             assert post(url, request("ping")).status_code == 401
         acknowledged = asyncio.run(_written_by_eight(addresses, token))
     assert len(acknowledged) == 200
@@ -114,13 +168,20 @@ async def _written_by_eight(addresses: list[str], token: str) -> dict[str, str]:
         async with connected(addresses[number % 2], token, mode=mode) as client:
             texts = [f"sensor {number} reads value {value}" for value in range(25)]
             agent = f"client-{number}"
-            return {(await told(client, "write", text=text, agent_id=agent))["event_id"]: text for text in texts}
+            return {
+                (await told(client, "write", text=text, agent_id=agent))[
+                    "event_id"
+                ]: text
+                for text in texts
+            }
 
     parts = await asyncio.gather(*(write(number) for number in range(8)))
     return {identity: text for part in parts for identity, text in part.items()}
 
 
-def test_a_server_killed_while_it_writes_keeps_what_it_acknowledged(tmp_path: Path) -> None:
+def test_a_server_killed_while_it_writes_keeps_what_it_acknowledged(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
     acknowledged: list[tuple[str, str]] = []
     enough = threading.Event()
@@ -133,13 +194,20 @@ def test_a_server_killed_while_it_writes_keeps_what_it_acknowledged(tmp_path: Pa
                     answer = client.post(url, json=call("write", text=text)).json()
                 except httpx.HTTPError:
                     return  # the server is gone
-                acknowledged.append((answer["result"]["structuredContent"]["event_id"], text))
+                acknowledged.append(
+                    (answer["result"]["structuredContent"]["event_id"], text)
+                )
                 if len(acknowledged) >= 40:
                     enough.set()
 
     with started(home) as (process, info):
-        sent = headers(Authorization=f"Bearer {(home / 'mcp-token-main').read_text().strip()}")
-        writers = [threading.Thread(target=write, args=(number, info["url"], sent)) for number in range(4)]
+        sent = headers(
+            Authorization=f"Bearer {(home / 'mcp-token-main').read_text().strip()}"
+        )
+        writers = [
+            threading.Thread(target=write, args=(number, info["url"], sent))
+            for number in range(4)
+        ]
         for writer in writers:
             writer.start()
         assert enough.wait(60)
@@ -149,7 +217,9 @@ def test_a_server_killed_while_it_writes_keeps_what_it_acknowledged(tmp_path: Pa
         assert process.wait() == -signal.SIGKILL
     with opened(home) as lab:
         found = {event.id: event.body["text"] for event in lab.journal.tail(0)}
-        assert [(identity, found.get(identity)) for identity, _ in acknowledged] == acknowledged
+        assert [
+            (identity, found.get(identity)) for identity, _ in acknowledged
+        ] == acknowledged
         # Of each writer at most the one write on its way was not acknowledged.
         assert 40 <= len(acknowledged) <= len(found) <= len(acknowledged) + 4
         report = lab.verify()
@@ -160,15 +230,28 @@ def test_a_server_killed_while_it_writes_keeps_what_it_acknowledged(tmp_path: Pa
 def test_interrupting_the_server_of_a_terminal_ends_it(tmp_path: Path) -> None:
     command = [*PROGRAM, "--home", str(tmp_path / "home"), "mcp-start", "--stdio"]
     with subprocess.Popen(
-        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment()
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stderr is not None
-        known = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
-        opening = [request("initialize", "i", **known), {"jsonrpc": "2.0", "method": "notifications/initialized"}]
+        known = {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "x", "version": "1"},
+        }
+        opening = [
+            request("initialize", "i", **known),
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        ]
         messages = [*opening, call("write", "w", text="the ferry leaves at noon")]
-        process.stdin.write("".join(json.dumps(each) + "\n" for each in messages).encode())
+        process.stdin.write(
+            "".join(json.dumps(each) + "\n" for each in messages).encode()
+        )
         process.stdin.flush()
         answers = [json.loads(process.stdout.readline()) for _ in range(2)]
         process.send_signal(signal.SIGINT)

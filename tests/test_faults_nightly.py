@@ -1,4 +1,6 @@
-"""A night killed at the changes that it makes: run again, it ends where an undisturbed one ends."""
+"""A night killed at the changes that it makes: run again, it ends where an undisturbed
+one ends.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ from theorex_lab.evolution.lease import Lease
 from theorex_lab.home import Home
 from theorex_lab.journal.event import Event, encode
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs processes that are forked"
+)
 FURTHER_KILLS = 4
 
 
@@ -47,7 +51,11 @@ def _night(lab: Lab) -> None:
 def _trace_of_the_failure(lab: Lab) -> None:
     """A run that rules can read, so that the night's review has a fix to write."""
     failure = lab.outcomes.queue()[-1]
-    traced(lab, failure.outcome_id, ("Bash", "make publish", "bash: make: command not found"))
+    traced(
+        lab,
+        failure.outcome_id,
+        ("Bash", "make publish", "bash: make: command not found"),
+    )
 
 
 class _Anybody(Lease):
@@ -69,21 +77,26 @@ def _unleased(home: Home, what: str) -> Iterator[Lease]:
 
 @pytest.fixture
 def template(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A home in which every step of a night has something to do, the gate's being to accept a policy.
+    """A home in which every step of a night has something to do, the gate's being to
+    accept a policy.
 
     What may be proposed is cut down, since the night is run a hundred times.
     """
     monkeypatch.setattr(upkeep, "LAW_NAMES", ("product",))
     monkeypatch.setattr(upkeep, "MILD_THRESHOLDS", (0.3,))
     home = tmp_path / "template"
-    with _lab(home, _new, days=10, mentions=4, halfLifeDays=1_000.0, gateMinSamples=2) as lab:
+    with _lab(
+        home, _new, days=10, mentions=4, halfLifeDays=1_000.0, gateMinSamples=2
+    ) as lab:
         fill(lab)
         _trace_of_the_failure(lab)
     return home
 
 
 def _state(home: Path) -> dict[str, Any]:
-    """All that a home holds: events and columns, with each event's id, which chance may have drawn, told by its place."""
+    """All that a home holds: events and columns, with each event's id, which chance may
+    have drawn, told by its place.
+    """
     with documented(home) as lab:
         report = lab.verify()
         assert report.ok, report.problems
@@ -92,13 +105,20 @@ def _state(home: Path) -> dict[str, Any]:
         outlines = []
         for event in events:
             body = event.body
-            if event.kind in ("lease", "dream"):  # its owner is a process; of what a killed cycle made no other tells
+            if event.kind in (
+                "lease",
+                "dream",
+            ):  # its owner is a process; of what a killed cycle made no other tells
                 continue
-            if event.kind == "nightly":  # what was done already is no more told by the second run
+            if (
+                event.kind == "nightly"
+            ):  # what was done already is no more told by the second run
                 body = {"steps": [[step["name"], step["ok"]] for step in body["steps"]]}
             if event.kind == "extracted":
                 body = {"captures": body["captures"]}
-            text = encode([event.kind, event.agent, event.session, event.at, event.lineage, body])
+            text = encode(
+                [event.kind, event.agent, event.session, event.at, event.lineage, body]
+            )
             for event_id in (*event.lineage, str(event.body.get("observation_id"))):
                 text = text.replace(event_id, numbers.get(event_id, event_id))
             outlines.append(text)
@@ -106,29 +126,49 @@ def _state(home: Path) -> dict[str, Any]:
             f"{kind.name}.{name}": (array.dtype.str, array.shape, array.tobytes())
             for kind in VIEWS
             for name, array in lab.views.get(kind).columns().items()
-            # Numbers of ids, which chance has drawn; and cycles, of which a killed one leaves no mark.
-            if (kind.name, name) != ("items", "documents.item") and not name.startswith("cycles.")
+            # Numbers of ids, which chance has drawn; and cycles, of which a killed one
+            # leaves no mark.
+            if (kind.name, name) != ("items", "documents.item")
+            and not name.startswith("cycles.")
         }
-    config, context = ((home / name).read_bytes() for name in ("config.json", "SHARED_CONTEXT.md"))
-    told = re.sub(rb", id [0-9a-f]{8}\)", b")", context)  # of a fix, whose id chance has drawn
+    config, context = (
+        (home / name).read_bytes() for name in ("config.json", "SHARED_CONTEXT.md")
+    )
+    told = re.sub(
+        rb", id [0-9a-f]{8}\)", b")", context
+    )  # of a fix, whose id chance has drawn
     return {"events": outlines, **columns, "config": config, "context": told}
 
 
 def test_a_night_that_was_killed_is_made_good_by_the_next(
     template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The steps are what is compared: the lease, which a killed night leaves, is given to everyone (see test_lease)."""
+    """The steps are what is compared: the lease, which a killed night leaves, is given
+    to everyone (see test_lease).
+    """
     monkeypatch.setattr(nightly_module, "leased", _unleased)
     undisturbed = shutil.copytree(template, tmp_path / "undisturbed")
     with documented(undisturbed) as lab:
         _night(lab)
         kinds = {event.kind for event in lab.journal.tail(0)}
-        assert {"reviewed", "refined", "policy", "gated", "graduated", "scan", "promoted", "nightly"} <= kinds
+        assert {
+            "reviewed",
+            "refined",
+            "policy",
+            "gated",
+            "graduated",
+            "scan",
+            "promoted",
+            "nightly",
+        } <= kinds
     expected = _state(undisturbed)
     passed = boundaries(template, tmp_path, _night)
     commits = [number for number, name in enumerate(passed, 1) if name == "COMMIT"]
-    renames = [number for number, name in enumerate(passed, 1) if name.startswith("os.rename")]
-    # Before each transaction, which is after the one before it; before and after each file that is replaced; at the end;
+    renames = [
+        number for number, name in enumerate(passed, 1) if name.startswith("os.rename")
+    ]
+    # Before each transaction, which is after the one before it; before and after each
+    # file that is replaced; at the end;
     # and at as many others as there is time for.
     numbers = {*commits, *renames, *(number + 1 for number in renames), len(passed)}
     others = [number for number in range(1, len(passed) + 1) if number not in numbers]
@@ -139,17 +179,28 @@ def test_a_night_that_was_killed_is_made_good_by_the_next(
         with documented(home) as lab:
             _night(lab)
         assert _state(home) == expected, passed[number - 1]
-        # But for drafts that the killed process left, and the note of what was checked of config.json.
+        # But for drafts that the killed process left, and the note of what was checked
+        # of config.json.
         left = {
             each
             for each in files(home) ^ files(undisturbed)
-            if not each.startswith((".SHARED_", "..SHARED_", ".config", "contexts/.none.md.", "contexts/..none.md."))
+            if not each.startswith(
+                (
+                    ".SHARED_",
+                    "..SHARED_",
+                    ".config",
+                    "contexts/.none.md.",
+                    "contexts/..none.md.",
+                )
+            )
         }
         assert not left
         shutil.rmtree(home)
 
 
-def test_a_rollback_that_was_killed_is_made_good_by_repeating_it(template: Path, tmp_path: Path) -> None:
+def test_a_rollback_that_was_killed_is_made_good_by_repeating_it(
+    template: Path, tmp_path: Path
+) -> None:
     def back(lab: Lab) -> None:
         rollback(lab.journal, load_settings(lab.config_file), lab.folder, 1, at=NOW)
 
@@ -172,7 +223,9 @@ def test_a_rollback_that_was_killed_is_made_good_by_repeating_it(template: Path,
 
 
 def test_two_nights_at_once_are_one(template: Path, tmp_path: Path) -> None:
-    """While one process is in the middle of its night another tries: each step is taken once."""
+    """While one process is in the middle of its night another tries: each step is taken
+    once.
+    """
     home = shutil.copytree(template, tmp_path / "home")
     undisturbed = shutil.copytree(template, tmp_path / "undisturbed")
     with documented(undisturbed) as lab:

@@ -1,4 +1,6 @@
-"""Processes at once: every step is counted once, and a reader sees a prefix of the journal at every look."""
+"""Processes at once: every step is counted once, and a reader sees a prefix of the
+journal at every look.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,19 @@ from typing import Any
 import numpy as np
 import pytest
 from conftest import DAY, NOW, Meanings, observation
-from faults import ITEMS, STEPS, VIEWS, Boundaries, documented, fill, forked, holding, quick_folder, state, tool_event
+from faults import (
+    ITEMS,
+    STEPS,
+    VIEWS,
+    Boundaries,
+    documented,
+    fill,
+    forked,
+    holding,
+    quick_folder,
+    state,
+    tool_event,
+)
 
 from theorex_lab import Lab
 from theorex_lab.clock import FixedClock
@@ -32,7 +46,9 @@ from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.memory.decay import Tier
 from theorex_lab.search.vectors import record_type
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs processes that are forked"
+)
 ROUNDS = 6
 SENTENCE = "the upload worker met a database deadlock"
 
@@ -81,11 +97,14 @@ def _counts(home: Path) -> dict[str, object]:
         axon, shared = lab.views.get(Axon), lab.views.get(SharedWeb)
         keys = [
             (axon.agents[int(a)], int(c))
-            for a, c in zip(axon.concepts["agent"], axon.concepts["concept_id"], strict=True)
+            for a, c in zip(
+                axon.concepts["agent"], axon.concepts["concept_id"], strict=True
+            )
         ]
         given = {
-            agent: (shared.contributed(agent), shared.contributed_links(agent)) for agent in ("main", "sage")
-        }  # fmt: skip
+            agent: (shared.contributed(agent), shared.contributed_links(agent))
+            for agent in ("main", "sage")
+        }
         kinds = Counter(event.kind for event in lab.journal.tail(0))
         return {
             "concepts": dict(zip(keys, axon.concepts["count"].tolist(), strict=True)),
@@ -93,32 +112,62 @@ def _counts(home: Path) -> dict[str, object]:
             "alive": dict(zip(keys, axon.concepts["alive"].tolist(), strict=True)),
             "links": sorted(axon.links["count"].tolist()),
             "given": given,
-            "shared": {each.text: each.count for each in lab.theorex.query_shared("cache ttl worker deadlock", limit=50)},
+            "shared": {
+                each.text: each.count
+                for each in lab.theorex.query_shared(
+                    "cache ttl worker deadlock", limit=50
+                )
+            },
             "kept": sorted(lab.views.get(ShortTerm).records["concept_id"].tolist()),
             "waiting": lab.theorex.sessions(),
-            "kinds": {kind: kinds[kind] for kind in ("observation", "tool_used", "short_term", "flushed", "graduated", "prune")},
-        }  # fmt: skip
+            "kinds": {
+                kind: kinds[kind]
+                for kind in (
+                    "observation",
+                    "tool_used",
+                    "short_term",
+                    "flushed",
+                    "graduated",
+                    "prune",
+                )
+            },
+        }
 
 
-def test_two_processes_that_go_through_the_cycle_at_once_count_as_one(tmp_path: Path) -> None:
+def test_two_processes_that_go_through_the_cycle_at_once_count_as_one(
+    tmp_path: Path,
+) -> None:
     template = tmp_path / "template"
     with documented(template) as lab:
         fill(lab)
     alone = shutil.copytree(template, tmp_path / "alone")
     _whole_cycle(alone)
     expected = _counts(alone)
-    assert expected["kinds"] == {"observation": 5, "tool_used": 9, "short_term": 8, "flushed": 7, "graduated": 2, "prune": 1}  # fmt: skip
+    assert expected["kinds"] == {
+        "observation": 5,
+        "tool_used": 9,
+        "short_term": 8,
+        "flushed": 7,
+        "graduated": 2,
+        "prune": 1,
+    }
     for number in range(ROUNDS):
         home = shutil.copytree(template, tmp_path / f"home-{number}")
-        assert together(lambda home=home: _whole_cycle(home), lambda home=home: _whole_cycle(home)) == [0, 0]
+        assert together(
+            lambda home=home: _whole_cycle(home), lambda home=home: _whole_cycle(home)
+        ) == [0, 0]
         assert _counts(home) == expected
         state(home)  # it verifies
         shutil.rmtree(home)
 
 
 @pytest.mark.parametrize("name", ["flush", "promote", "snapshot"])
-def test_a_step_decided_twice_on_one_state_is_taken_once(name: str, tmp_path: Path, monkeypatch) -> None:
-    """The worst moment: the other process takes the whole step after this one has decided and before it appends."""
+def test_a_step_decided_twice_on_one_state_is_taken_once(
+    name: str, tmp_path: Path, monkeypatch
+) -> None:
+    """The worst moment: the other process takes the whole step after this one has
+    decided and before it appends.
+    """
     with documented(tmp_path) as lab:
         fill(lab)
         for step in [*STEPS][: [*STEPS].index(name)]:
@@ -150,7 +199,9 @@ def test_a_step_decided_twice_on_one_state_is_taken_once(name: str, tmp_path: Pa
 def test_a_concept_that_is_mentioned_meanwhile_is_neither_put_to_sleep_nor_pruned(
     name: str, days: int, tmp_path: Path, monkeypatch
 ) -> None:
-    """The worst moments: another process writes after the axon was read, and tries to before what was decided is written."""
+    """The worst moments: another process writes after the axon was read, and tries to
+    before what was decided is written.
+    """
     tried = []
     decide, exclusive = getattr(scores, name), SqliteJournal.exclusive
 
@@ -167,23 +218,43 @@ def test_a_concept_that_is_mentioned_meanwhile_is_neither_put_to_sleep_nor_prune
         return exclusive(journal)
 
     with documented(tmp_path) as lab:
-        old = [observation("x", labels=[label], at=NOW - days * DAY) for label in ("lease", "quorum")]
+        old = [
+            observation("x", labels=[label], at=NOW - days * DAY)
+            for label in ("lease", "quorum")
+        ]
         lab.journal.append(old)
         monkeypatch.setattr(scores, name, deciding)
         monkeypatch.setattr(SqliteJournal, "exclusive", late)
         STEPS[name](lab)
         axon = lab.views.get(Axon)
         alive = axon.rows_of()
-        tiers = {axon.labels[row]: (int(axon.concepts["count"][row]), int(axon.concepts["tier"][row])) for row in alive}
+        tiers = {
+            axon.labels[row]: (
+                int(axon.concepts["count"][row]),
+                int(axon.concepts["tier"][row]),
+            )
+            for row in alive
+        }
         expected = {"lease": (2, int(Tier.ACTIVE)), "quorum": (1, int(Tier.SLEEPING))}
-        assert tiers == (expected if name == "scan" else {"lease": (2, int(Tier.NEUTRAL))})
+        assert tiers == (
+            expected if name == "scan" else {"lease": (2, int(Tier.NEUTRAL))}
+        )
     assert tried
 
 
-def test_a_graduation_counts_the_day_that_another_process_adds_meanwhile(tmp_path: Path, monkeypatch) -> None:
+def test_a_graduation_counts_the_day_that_another_process_adds_meanwhile(
+    tmp_path: Path, monkeypatch
+) -> None:
     def kept(day: int) -> Event:
-        body = {"concepts": [[concept_id("cache"), "cache", "cache", 1]], "score": 0.9, "source": "tool", "weight": 0.7}
-        return new_event("short_term", body, agent="main", session=f"d{day}", at=NOW - day * DAY)
+        body = {
+            "concepts": [[concept_id("cache"), "cache", "cache", 1]],
+            "score": 0.9,
+            "source": "tool",
+            "weight": 0.7,
+        }
+        return new_event(
+            "short_term", body, agent="main", session=f"d{day}", at=NOW - day * DAY
+        )
 
     exclusive = SqliteJournal.exclusive
 
@@ -201,11 +272,15 @@ def test_a_graduation_counts_the_day_that_another_process_adds_meanwhile(tmp_pat
         assert lab.views.get(Axon).concepts["count"].tolist() == [8]
 
 
-@pytest.mark.parametrize(("text", "later", "expected"), [(SENTENCE, SENTENCE, (2, 1)), ("ok", "", (0, 1))])
+@pytest.mark.parametrize(
+    ("text", "later", "expected"), [(SENTENCE, SENTENCE, (2, 1)), ("ok", "", (0, 1))]
+)
 def test_a_flush_decided_before_another_process_flushed_more_keeps_nothing_twice(
     tmp_path: Path, monkeypatch, text: str, later: str, expected: tuple[int, int]
 ) -> None:
-    """Also where nothing is kept, so that no short-term record stands in the way of the second flush."""
+    """Also where nothing is kept, so that no short-term record stands in the way of the
+    second flush.
+    """
     with documented(tmp_path) as lab:
         lab.journal.append([tool_event(text)])
         append = lifecycle.append_once
@@ -224,14 +299,18 @@ def test_a_flush_decided_before_another_process_flushed_more_keeps_nothing_twice
         assert lab.theorex.sessions() == []
 
 
-def test_two_processes_that_erase_scan_and_snapshot_at_once_are_in_nobodys_way(tmp_path: Path) -> None:
+def test_two_processes_that_erase_scan_and_snapshot_at_once_are_in_nobodys_way(
+    tmp_path: Path,
+) -> None:
     with documented(tmp_path) as lab:
         fill(lab)
 
     def erasing() -> None:
         for number in range(12):
             with documented(tmp_path, snapshotAfterEvents=1) as lab:
-                (seq,) = lab.journal.append([observation(f"secret {number}", labels=[f"secret {number}"])])
+                (seq,) = lab.journal.append(
+                    [observation(f"secret {number}", labels=[f"secret {number}"])]
+                )
                 lab.erase(ids=[lab.journal.read(seqs=[seq])[0].id])
 
     def reading() -> None:
@@ -250,17 +329,35 @@ WRITERS, TEXTS, LIVES = 4, 12, 3
 
 
 def _with_vectors(home: Path, **settings: Any) -> Lab:
-    return Lab(home, clock=FixedClock(NOW), settings=check_settings(settings), embedder=Meanings())
+    return Lab(
+        home,
+        clock=FixedClock(NOW),
+        settings=check_settings(settings),
+        embedder=Meanings(),
+    )
 
 
-def _write_until_killed(home: Path, acknowledged: Path, writer: int, kill_at: int) -> None:
-    """Append texts, every fourth a secret one, and note the id of each once it was appended."""
+def _write_until_killed(
+    home: Path, acknowledged: Path, writer: int, kill_at: int
+) -> None:
+    """Append texts, every fourth a secret one, and note the id of each once it was
+    appended.
+    """
     seen = Boundaries(home, kill_at)
     seen.install()
-    with _with_vectors(home, snapshotAfterEvents=20) as lab, acknowledged.open("a") as file:
+    with (
+        _with_vectors(home, snapshotAfterEvents=20) as lab,
+        acknowledged.open("a") as file,
+    ):
         for number in range(TEXTS):
-            text = f"the {SECRET} vault" if number % 4 == 3 else f"the upload worker {writer} met a wall"
-            event = observation(f"{text} {new_event_id(NOW)}", labels=[text, f"wall {number}"])
+            text = (
+                f"the {SECRET} vault"
+                if number % 4 == 3
+                else f"the upload worker {writer} met a wall"
+            )
+            event = observation(
+                f"{text} {new_event_id(NOW)}", labels=[text, f"wall {number}"]
+            )
             lab.journal.append([event, tool_event(text, session=f"w{writer}")])
             file.write(f"{event.id}\n")
             file.flush()
@@ -295,42 +392,66 @@ def test_writers_beside_scans_snapshots_archives_and_erasures_lose_nothing_thoug
 
     def lives(life: Callable[[int], None], seed: int, longest: int) -> None:
         chance = np.random.default_rng(seed)
-        ends = [forked(lambda: life(int(chance.integers(1, longest)))) for _ in range(LIVES)]
+        ends = [
+            forked(lambda: life(int(chance.integers(1, longest)))) for _ in range(LIVES)
+        ]
         assert set(ends) <= {0, -signal.SIGKILL}
 
     def writing(writer: int) -> Callable[[], None]:
-        return lambda: lives(lambda kill_at: _write_until_killed(home, acknowledged, writer, kill_at), writer, 150)
+        return lambda: lives(
+            lambda kill_at: _write_until_killed(home, acknowledged, writer, kill_at),
+            writer,
+            150,
+        )
 
     def maintaining(seed: int) -> Callable[[], None]:
-        return lambda: lives(lambda kill_at: _maintain_until_killed(home, kill_at), seed, 900)
+        return lambda: lives(
+            lambda kill_at: _maintain_until_killed(home, kill_at), seed, 900
+        )
 
-    codes = together(*(writing(number) for number in range(WRITERS)), maintaining(100), maintaining(101))
+    codes = together(
+        *(writing(number) for number in range(WRITERS)),
+        maintaining(100),
+        maintaining(101),
+    )
     assert set(codes) == {0}
     noted = acknowledged.read_text().split()
     assert len(noted) > WRITERS * LIVES
     with _with_vectors(home) as lab:
         lab.erase(match=f"the {SECRET}")
         assert holding(home, SECRET) == []
-        events = [event for event in lab.journal.tail(before, erased=True) if event.kind == "observation"]
+        events = [
+            event
+            for event in lab.journal.tail(before, erased=True)
+            if event.kind == "observation"
+        ]
         assert set(noted) <= {event.id for event in events}, "none is lost"
         assert len({event.id for event in events}) == len(events)
         axon = lab.views.get(Axon)
         written = axon.observations["seq"][axon.observations["seq"] > before].tolist()
-        assert written == [event.seq for event in events if not event.erased], "and none is counted twice"
+        assert written == [event.seq for event in events if not event.erased], (
+            "and none is counted twice"
+        )
         assert any(event.erased for event in events)
         assert not any(SECRET in label.lower() for label in axon.labels)
         index = lab.views.get(ITEMS)
         cache = lab.searcher.vectors.cache
-        keys = np.frombuffer(cache.path.read_bytes(), record_type(cache.dimensions))["key"]
+        keys = np.frombuffer(cache.path.read_bytes(), record_type(cache.dimensions))[
+            "key"
+        ]
         assert index.holds(keys).all(), "no vector of what was erased"
         lab.boot_inject()
     state(home)
 
 
-def test_two_processes_that_embed_one_backlog_keep_each_text_once(tmp_path: Path) -> None:
+def test_two_processes_that_embed_one_backlog_keep_each_text_once(
+    tmp_path: Path,
+) -> None:
     home, texts = tmp_path / "home", 300
     with documented(home) as lab:
-        lab.journal.append([observation(f"text {number} of a queue") for number in range(texts)])
+        lab.journal.append(
+            [observation(f"text {number} of a queue") for number in range(texts)]
+        )
 
     def embed() -> None:
         with Lab(home, clock=FixedClock(NOW), embedder=Meanings()) as lab:
@@ -343,7 +464,9 @@ def test_two_processes_that_embed_one_backlog_keep_each_text_once(tmp_path: Path
         assert lab.search("text 7 of a queue")[0].text == "text 7 of a queue"
 
 
-def test_two_processes_that_create_a_home_at_once_write_into_the_same(tmp_path: Path) -> None:
+def test_two_processes_that_create_a_home_at_once_write_into_the_same(
+    tmp_path: Path,
+) -> None:
     for number in range(ROUNDS):
         home = tmp_path / f"home-{number}"
 
@@ -365,17 +488,26 @@ EVENTS = 10_000
 
 
 def _numbered(number: int) -> Event:
-    """The event that gets the seq `number`: two observations, then something hooked, then something kept."""
+    """The event that gets the seq `number`: two observations, then something hooked,
+    then something kept.
+    """
     if number % 4 in (0, 1):
         return observation(f"text {number}", labels=["cache", f"concept {number % 50}"])
     if number % 4 == 2:
         return tool_event(f"run {number}", session=f"s{number % 3}")
-    body = {"concepts": [[concept_id("queue"), "queue", "queue", 1]], "score": 0.6, "source": "tool", "weight": 0.7}
+    body = {
+        "concepts": [[concept_id("queue"), "queue", "queue", 1]],
+        "score": 0.6,
+        "source": "tool",
+        "weight": 0.7,
+    }
     return new_event("short_term", body, agent="main", session="s", at=NOW)
 
 
 def _append_all(home: Path, looks: int) -> None:
-    """Append every event in batches; at each tenth wait until the reader (a byte in the pipe a look) has looked anew."""
+    """Append every event in batches; at each tenth wait until the reader (a byte in the
+    pipe a look) has looked anew.
+    """
     journal = SqliteJournal(home / "theorex.db")
     chance = np.random.default_rng(1)
     events = [_numbered(number) for number in range(1, EVENTS + 1)]
@@ -388,13 +520,19 @@ def _append_all(home: Path, looks: int) -> None:
             tenths = done * 10 // EVENTS
             while select.select([looks], [], [], 0)[0]:
                 os.read(looks, 65_536)
-            for _ in range(2):  # the first look may have begun before; a reader that has failed looks no more
+            for _ in range(
+                2
+                # the first look may have begun before; a reader that has failed looks no
+                # more
+            ):
                 if select.select([looks], [], [], 30)[0]:
                     os.read(looks, 1)
 
 
 def _agrees(lab: Lab, before: int) -> int:
-    """Look at every view once; each must hold exactly the events up to its seq, and that never goes back."""
+    """Look at every view once; each must hold exactly the events up to its seq, and
+    that never goes back.
+    """
     for kind in VIEWS:
         view = lab.views.get(kind)
         seq = view.seq
@@ -403,7 +541,9 @@ def _agrees(lab: Lab, before: int) -> int:
         written = seq // 4 * 2 + (seq % 4 >= 1)
         if isinstance(view, Axon):
             assert len(view.observations) == written
-            assert view.observations["seq"].tolist() == [n for n in range(1, seq + 1) if n % 4 in (0, 1)]
+            assert view.observations["seq"].tolist() == [
+                n for n in range(1, seq + 1) if n % 4 in (0, 1)
+            ]
             assert int(view.concepts["count"].sum()) == 2 * written
         elif isinstance(view, ITEMS):
             assert int(view.of_kinds(["observation"]).sum()) == written
@@ -418,7 +558,9 @@ def _agrees(lab: Lab, before: int) -> int:
     return last
 
 
-def test_a_reader_sees_a_prefix_while_ten_thousand_events_are_appended(tmp_path: Path) -> None:
+def test_a_reader_sees_a_prefix_while_ten_thousand_events_are_appended(
+    tmp_path: Path,
+) -> None:
     SqliteJournal(tmp_path / "theorex.db").close()
     looks, looked = os.pipe()
 
@@ -430,7 +572,9 @@ def test_a_reader_sees_a_prefix_while_ten_thousand_events_are_appended(tmp_path:
                 os.write(looked, b".")
         assert len(set(seen)) >= 5, "it looked while the other was writing"
         with documented(tmp_path) as lab:
-            assert _agrees(lab, EVENTS) == EVENTS, "from the snapshots that were written meanwhile"
+            assert _agrees(lab, EVENTS) == EVENTS, (
+                "from the snapshots that were written meanwhile"
+            )
 
     assert together(lambda: _append_all(tmp_path, looks), reading) == [0, 0]
     os.close(looks)

@@ -1,4 +1,6 @@
-"""Damaged, cut, replaced and foreign files: never an empty or a wrong memory, and always a way out."""
+"""Damaged, cut, replaced and foreign files: never an empty or a wrong memory, and
+always a way out.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,9 @@ from theorex_lab.journal.sqlite.salvage import salvage
 from theorex_lab.journal.sqlite.store import SqliteJournal
 from theorex_lab.memory.giving import note_recalled
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs processes that are forked"
+)
 EVENTS = 1_000
 LATE = 40
 
@@ -75,7 +79,9 @@ def _home(folder: Path, content: bytes) -> Path:
 
 
 def _reading(home: Path, expected: list[Event]) -> str:
-    """How a home reads: 'same', 'refused', or 'silent' where it differs without an error."""
+    """How a home reads: 'same', 'refused', or 'silent' where it differs without an
+    error.
+    """
     try:
         with closing(_journal(home)) as journal:
             everything = list(journal.tail(0))
@@ -83,21 +89,42 @@ def _reading(home: Path, expected: list[Event]) -> str:
             one_by_one = journal.read(seqs=[event.seq for event in expected])
             last = journal.last_seq()
     except CorruptJournal as error:
-        return "refused" if "theorex restore" in str(error) and "theorex home salvage" in str(error) else "no way out"
-    return "same" if everything == of_kind == one_by_one == expected and last == len(expected) else "silent"
+        return (
+            "refused"
+            if "theorex restore" in str(error) and "theorex home salvage" in str(error)
+            else "no way out"
+        )
+    return (
+        "same"
+        if everything == of_kind == one_by_one == expected and last == len(expected)
+        else "silent"
+    )
 
 
-def test_a_file_that_was_cut_is_refused_and_not_touched(sound: tuple[bytes, list[Event]], tmp_path: Path) -> None:
+def test_a_file_that_was_cut_is_refused_and_not_touched(
+    sound: tuple[bytes, list[Event]], tmp_path: Path
+) -> None:
     content, expected = sound
-    for size in [*range(1, 4_096, 64), 4_096, 40_960, len(content) - 4_096, len(content) - 100, len(content)]:
+    for size in [
+        *range(1, 4_096, 64),
+        4_096,
+        40_960,
+        len(content) - 4_096,
+        len(content) - 100,
+        len(content),
+    ]:
         home = _home(tmp_path / "home", content[:-size])
         assert _reading(home, expected) == "refused", size
         with pytest.raises(CorruptJournal, match="restore"):
             documented(home)
-        assert {path.name: path.read_bytes() for path in home.iterdir()} == {"theorex.db": content[:-size]}
+        assert {path.name: path.read_bytes() for path in home.iterdir()} == {
+            "theorex.db": content[:-size]
+        }
 
 
-def test_no_flipped_bit_gives_another_text(sound: tuple[bytes, list[Event]], tmp_path: Path) -> None:
+def test_no_flipped_bit_gives_another_text(
+    sound: tuple[bytes, list[Event]], tmp_path: Path
+) -> None:
     content, expected = sound
     chance = random.Random(5)
     found: Counter[str] = Counter()
@@ -105,7 +132,9 @@ def test_no_flipped_bit_gives_another_text(sound: tuple[bytes, list[Event]], tmp
         damaged = bytearray(content)
         damaged[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
         found[_reading(_home(tmp_path / "home", bytes(damaged)), expected)] += 1
-    assert found.keys() == {"same", "refused"}, "what is the same was hit in free room, or in an index"
+    assert found.keys() == {"same", "refused"}, (
+        "what is the same was hit in free room, or in an index"
+    )
     assert found["refused"] > 100
 
 
@@ -117,7 +146,9 @@ def test_damage_that_a_query_would_pass_over_is_an_error(
     damaged = bytearray(content)
     at = content.rindex(expected[500].id.encode(), 0, content.index(b"text 500 word"))
     if place == "seq":
-        at = content.rindex(b"\x83", at - 20, at)  # the seqs 501 and so on begin with this byte
+        at = content.rindex(
+            b"\x83", at - 20, at
+        )  # the seqs 501 and so on begin with this byte
         damaged[at] ^= 0x04
     elif place == "kind":
         damaged[content.index(b"observation", at)] ^= 1
@@ -132,8 +163,13 @@ def test_archiving_gives_a_damaged_event_no_new_checksum(tmp_path: Path) -> None
     with documented(tmp_path / "home") as lab:
         fill(lab)
     file = tmp_path / "home" / "theorex.db"
-    file.write_bytes(file.read_bytes().replace(b"the upload worker", b"the upload walker", 1))
-    with documented(tmp_path / "home") as lab, pytest.raises(CorruptJournal, match="checksum"):
+    file.write_bytes(
+        file.read_bytes().replace(b"the upload worker", b"the upload walker", 1)
+    )
+    with (
+        documented(tmp_path / "home") as lab,
+        pytest.raises(CorruptJournal, match="checksum"),
+    ):
         lab.archive(NOW + 1)
 
 
@@ -144,7 +180,9 @@ def test_a_journal_that_ends_before_its_snapshots_is_refused(tmp_path: Path) -> 
         lab.journal.append(_events(5))
         lab.views.snapshot(lab.views.get(Axon))
     shutil.copy(tmp_path / "old.db", tmp_path / "home" / "theorex.db")
-    with pytest.raises(CorruptJournal, match="ends at event 30, yet there are snapshots up to event 35"):
+    with pytest.raises(
+        CorruptJournal, match="ends at event 30, yet there are snapshots up to event 35"
+    ):
         documented(tmp_path / "home")
 
 
@@ -153,7 +191,9 @@ def test_a_journal_that_ends_before_its_snapshots_is_refused(tmp_path: Path) -> 
 
 @pytest.fixture(scope="module")
 def crashed() -> Iterator[dict[str, bytes]]:
-    """The files of a home whose process was killed with forty commits in the write-ahead log."""
+    """The files of a home whose process was killed with forty commits in the
+    write-ahead log.
+    """
     with quick_folder() as home:
 
         def live() -> None:
@@ -171,12 +211,17 @@ def crashed() -> Iterator[dict[str, bytes]]:
 def _crashed(folder: Path, files: dict[str, bytes], **changed: bytes) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
-    for name, content in {**files, **{f"theorex.db-{key}": value for key, value in changed.items()}}.items():
+    for name, content in {
+        **files,
+        **{f"theorex.db-{key}": value for key, value in changed.items()},
+    }.items():
         (folder / name).write_bytes(content)
     return folder
 
 
-def test_a_crashed_home_opens_with_every_commit(crashed: dict[str, bytes], tmp_path: Path) -> None:
+def test_a_crashed_home_opens_with_every_commit(
+    crashed: dict[str, bytes], tmp_path: Path
+) -> None:
     assert crashed.keys() == {"theorex.db", "theorex.db-wal", "theorex.db-shm"}
     with closing(_journal(_crashed(tmp_path / "home", crashed))) as journal:
         assert journal.last_seq() == EVENTS + LATE
@@ -195,19 +240,29 @@ def test_a_flipped_bit_in_the_log_of_a_crashed_home_is_refused_again_and_again(
         for _ in ("once", "again"):
             with pytest.raises(CorruptJournal, match="salvage"):
                 _journal(home)
-        assert (home / "theorex.db-wal").read_bytes() == damaged, "what is there can still be salvaged"
+        assert (home / "theorex.db-wal").read_bytes() == damaged, (
+            "what is there can still be salvaged"
+        )
 
 
-def test_a_torn_commit_of_a_crash_is_left_out_in_silence(crashed: dict[str, bytes], tmp_path: Path) -> None:
+def test_a_torn_commit_of_a_crash_is_left_out_in_silence(
+    crashed: dict[str, bytes], tmp_path: Path
+) -> None:
     """It was never acknowledged. After a power cut there is no index of the log."""
     log = bytearray(crashed["theorex.db-wal"])
     log[-100] ^= 1
-    files = {name: content for name, content in crashed.items() if not name.endswith("-shm")}
-    with closing(_journal(_crashed(tmp_path / "home", files, wal=bytes(log)))) as journal:
+    files = {
+        name: content for name, content in crashed.items() if not name.endswith("-shm")
+    }
+    with closing(
+        _journal(_crashed(tmp_path / "home", files, wal=bytes(log)))
+    ) as journal:
         assert journal.last_seq() == EVENTS + LATE - 1
 
 
-def test_a_log_without_its_journal_is_no_new_memory(crashed: dict[str, bytes], tmp_path: Path) -> None:
+def test_a_log_without_its_journal_is_no_new_memory(
+    crashed: dict[str, bytes], tmp_path: Path
+) -> None:
     files = {name: content for name, content in crashed.items() if name != "theorex.db"}
     home = _crashed(tmp_path / "home", files)
     with pytest.raises(CorruptJournal, match="is gone"):
@@ -219,7 +274,9 @@ def test_a_log_without_its_journal_is_no_new_memory(crashed: dict[str, bytes], t
 
 
 def _salvaged(home: Path) -> tuple[int, int]:
-    """Salvage, and how many events were kept and lost; what is left verifies and can be written to."""
+    """Salvage, and how many events were kept and lost; what is left verifies and can be
+    written to.
+    """
     done = salvage(home, aside="aside", at=NOW)
     lost = sum(last - first + 1 for first, last in done.lost)
     assert check_rows(home / "theorex.db")[0] == []
@@ -228,7 +285,9 @@ def _salvaged(home: Path) -> tuple[int, int]:
     return done.events, lost
 
 
-def test_salvage_keeps_what_is_sound(sound: tuple[bytes, list[Event]], tmp_path: Path) -> None:
+def test_salvage_keeps_what_is_sound(
+    sound: tuple[bytes, list[Event]], tmp_path: Path
+) -> None:
     content, expected = sound
     chance = random.Random(11)
     losses: Counter[int] = Counter()
@@ -237,13 +296,18 @@ def test_salvage_keeps_what_is_sound(sound: tuple[bytes, list[Event]], tmp_path:
         for _ in range(3):
             damaged[chance.randrange(len(content))] ^= 1 << chance.randrange(8)
         home = _home(tmp_path / "home", bytes(damaged))
-        if _reading(home, expected) == "same" and check_rows(home / "theorex.db")[0] == []:
+        if (
+            _reading(home, expected) == "same"
+            and check_rows(home / "theorex.db")[0] == []
+        ):
             continue
         kept, lost = _salvaged(home)
         assert kept + lost == len(expected)
         losses[lost] += 1
         with closing(_journal(home)) as journal:
-            for event, was in zip(journal.tail(0, upto=len(expected)), expected, strict=True):
+            for event, was in zip(
+                journal.tail(0, upto=len(expected)), expected, strict=True
+            ):
                 assert event == was or event.kind == "lost"
         aside = (home / "aside" / "theorex.db").read_bytes()
         assert aside == damaged, "the damaged file is kept as it was"
@@ -251,24 +315,35 @@ def test_salvage_keeps_what_is_sound(sound: tuple[bytes, list[Event]], tmp_path:
     assert losses.total() > 15
 
 
-def test_salvage_of_noise_cuts_and_wiped_pages(sound: tuple[bytes, list[Event]], tmp_path: Path) -> None:
+def test_salvage_of_noise_cuts_and_wiped_pages(
+    sound: tuple[bytes, list[Event]], tmp_path: Path
+) -> None:
     content, _ = sound
     half = len(content) // 8_192 * 4_096
     wiped = content[:8_192] + bytes(20 * 4_096) + content[8_192 + 20 * 4_096 :]
     headless = os.urandom(100) + content[100:]
-    for damaged, least, most in ((content[:half], 300, 700), (wiped, 800, 1_040), (headless, 0, 0), (b"", 0, 0)):
+    for damaged, least, most in (
+        (content[:half], 300, 700),
+        (wiped, 800, 1_040),
+        (headless, 0, 0),
+        (b"", 0, 0),
+    ):
         home = _home(tmp_path / "home", damaged)
         assert least <= _salvaged(home)[0] <= most
 
 
-def test_salvage_takes_the_commits_before_the_damage_in_a_log(crashed: dict[str, bytes], tmp_path: Path) -> None:
+def test_salvage_takes_the_commits_before_the_damage_in_a_log(
+    crashed: dict[str, bytes], tmp_path: Path
+) -> None:
     log = bytearray(crashed["theorex.db-wal"])
     log[len(log) // 2] ^= 16
     home = _crashed(tmp_path / "home", crashed, wal=bytes(log))
     kept, lost = _salvaged(home)
     assert EVENTS < kept < EVENTS + LATE
     assert lost == 0, "how many commits followed nobody can tell"
-    assert {"theorex.db", "theorex.db-wal", "theorex.db-shm"} <= {path.name for path in (home / "aside").iterdir()}
+    assert {"theorex.db", "theorex.db-wal", "theorex.db-shm"} <= {
+        path.name for path in (home / "aside").iterdir()
+    }
 
 
 def test_salvage_notes_what_only_a_snapshot_remembers(tmp_path: Path) -> None:
@@ -282,7 +357,11 @@ def test_salvage_notes_what_only_a_snapshot_remembers(tmp_path: Path) -> None:
     assert (done.events, done.lost) == (20, [(21, 25)])
     with documented(tmp_path / "home") as lab:
         (note,) = lab.journal.tail(0, kinds=["salvaged"])
-        assert (note.seq, note.body["lost"], note.body["events"]) == (26, [[21, 25]], 20)
+        assert (note.seq, note.body["lost"], note.body["events"]) == (
+            26,
+            [[21, 25]],
+            20,
+        )
         assert lab.verify().ok
 
 
@@ -299,16 +378,28 @@ def test_salvage_of_a_segment_that_is_damaged_or_gone(tmp_path: Path) -> None:
     assert (kept + lost, lost) == (len(events), 1) or lost <= 6
     with closing(_journal(home)) as journal:
         for event in journal.tail(0, upto=len(events)):
-            assert event == events[event.seq] or (event.kind == "lost" and events[event.seq].kind == "tool_used")
+            assert event == events[event.seq] or (
+                event.kind == "lost" and events[event.seq].kind == "tool_used"
+            )
 
 
 def test_salvage_of_a_sound_home_changes_nothing(tmp_path: Path) -> None:
     with documented(tmp_path / "home") as lab:
         fill(lab)
-    before = {path: path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file()}
+    before = {
+        path: path.read_bytes()
+        for path in (tmp_path / "home").rglob("*")
+        if path.is_file()
+    }
     assert salvage(tmp_path / "home", aside="aside", at=NOW).set_aside == ""
-    after = {path: path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file()}
-    assert {path: text for path, text in after.items() if path.name != "replacing.lock"} == before
+    after = {
+        path: path.read_bytes()
+        for path in (tmp_path / "home").rglob("*")
+        if path.is_file()
+    }
+    assert {
+        path: text for path, text in after.items() if path.name != "replacing.lock"
+    } == before
     with pytest.raises(InvalidInput, match="nothing to salvage"):
         salvage(tmp_path / "nowhere", aside="aside", at=NOW)
 
@@ -316,7 +407,9 @@ def test_salvage_of_a_sound_home_changes_nothing(tmp_path: Path) -> None:
 # Backup and restore
 
 
-def test_a_backup_taken_while_others_write_is_a_prefix_and_can_be_put_back(tmp_path: Path) -> None:
+def test_a_backup_taken_while_others_write_is_a_prefix_and_can_be_put_back(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
     with documented(home) as lab:
         fill(lab)
@@ -324,8 +417,12 @@ def test_a_backup_taken_while_others_write_is_a_prefix_and_can_be_put_back(tmp_p
     def writing() -> None:
         with closing(_journal(home)) as journal:
             for number in range(5_000):
-                journal.append([observation(f"one {number}"), observation(f"two {number}")])
-                if number >= 150 and (tmp_path / "7.db").exists():  # whatever the machine's pace, until all are taken
+                journal.append(
+                    [observation(f"one {number}"), observation(f"two {number}")]
+                )
+                if (
+                    number >= 150 and (tmp_path / "7.db").exists()
+                ):  # whatever the machine's pace, until all are taken
                     return
 
     def copying() -> None:
@@ -368,7 +465,9 @@ def test_a_restore_sets_aside_what_was_there(tmp_path: Path) -> None:
     found = restore(home, file, aside="aside")
     assert found.set_aside == str(home / "aside")
     assert state(home) == {**expected, "context": None}
-    assert {"theorex.db", "views", "archive"} <= {path.name for path in (home / "aside").iterdir()}
+    assert {"theorex.db", "views", "archive"} <= {
+        path.name for path in (home / "aside").iterdir()
+    }
     fresh = tmp_path / "fresh"
     restore(fresh, file, aside="aside")
     assert (fresh / "config.json").read_text() == '{"halfLifeDays": 9}'
@@ -402,7 +501,9 @@ def test_what_is_no_sound_backup_is_refused_and_nothing_changes(
 
 
 @pytest.mark.parametrize("step", ["restore", "salvage"])
-def test_a_home_is_old_or_new_wherever_its_replacement_is_killed(step: str, tmp_path: Path) -> None:
+def test_a_home_is_old_or_new_wherever_its_replacement_is_killed(
+    step: str, tmp_path: Path
+) -> None:
     """In between it refuses to be opened, and repeating brings it to the end."""
     template, file = tmp_path / "template", tmp_path / "backup.db"
     with documented(template) as lab:
@@ -424,7 +525,11 @@ def test_a_home_is_old_or_new_wherever_its_replacement_is_killed(step: str, tmp_
         return replace(lab.folder)
 
     # A home to be salvaged cannot be opened.
-    names = _boundaries_of(template, tmp_path, replace) if step == "salvage" else boundaries(template, tmp_path, run)
+    names = (
+        _boundaries_of(template, tmp_path, replace)
+        if step == "salvage"
+        else boundaries(template, tmp_path, run)
+    )
     expected = None
     for number in range(len(names), 0, -3):
         home = (
@@ -440,17 +545,23 @@ def test_a_home_is_old_or_new_wherever_its_replacement_is_killed(step: str, tmp_
         found["events"] = [event for event in found["events"] if event[0] != "salvaged"]
         columns = {key: value for key, value in found.items() if key != "context"}
         expected = expected or columns
-        assert columns == expected or (step == "restore" and found == old), names[number - 1]
+        assert columns == expected or (step == "restore" and found == old), names[
+            number - 1
+        ]
         shutil.rmtree(home)
 
 
-def _boundaries_of(template: Path, folder: Path, step: Callable[[Path], object]) -> list[str]:
+def _boundaries_of(
+    template: Path, folder: Path, step: Callable[[Path], object]
+) -> list[str]:
     """As `faults.boundaries`, for a home that cannot be opened."""
     with _without_opening():
         return boundaries(template, folder, lambda lab: step(lab.folder))
 
 
-def _killed_in(number: int, template: Path, folder: Path, step: Callable[[Path], object]) -> Path:
+def _killed_in(
+    number: int, template: Path, folder: Path, step: Callable[[Path], object]
+) -> Path:
     with _without_opening():
         return killed_at(number, template, folder, lambda lab: step(lab.folder))
 
@@ -493,7 +604,9 @@ def test_a_copy_in_another_mode_is_opened_by_many_at_once(tmp_path: Path) -> Non
         home = tmp_path / f"home-{number}"
         _journal(home).close()
         with closing(sqlite3.connect(home / "theorex.db")) as other:
-            assert other.execute("PRAGMA journal_mode = DELETE").fetchone() == ("delete",)
+            assert other.execute("PRAGMA journal_mode = DELETE").fetchone() == (
+                "delete",
+            )
 
         def live(home: Path = home) -> None:
             with closing(_journal(home)) as journal:
@@ -502,9 +615,14 @@ def test_a_copy_in_another_mode_is_opened_by_many_at_once(tmp_path: Path) -> Non
         assert together(live, live, live) == [0, 0, 0]
 
 
-def test_a_wait_for_a_lock_names_the_time_that_it_took(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wait_for_a_lock_names_the_time_that_it_took(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(connections, "BUSY_TIMEOUT_SECONDS", 0.2)
-    with closing(_journal(tmp_path)) as journal, closing(sqlite3.connect(tmp_path / "theorex.db")) as other:
+    with (
+        closing(_journal(tmp_path)) as journal,
+        closing(sqlite3.connect(tmp_path / "theorex.db")) as other,
+    ):
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(StorageError, match=r"kept it locked for 0\.[23] s"):
             journal.append([observation("x")])
@@ -523,7 +641,10 @@ def test_a_home_that_went_away_acknowledges_nothing(how: str, tmp_path: Path) ->
             _journal(home).close()
         with pytest.raises(StorageError, match="removed or replaced"):
             journal.append([observation("after")])
-        with pytest.raises(StorageError, match="removed or replaced"), journal.exclusive() as append:
+        with (
+            pytest.raises(StorageError, match="removed or replaced"),
+            journal.exclusive() as append,
+        ):
             append(observation("after"))
         if how != "log removed":
             with pytest.raises(StorageError, match="removed or replaced"):
@@ -533,8 +654,12 @@ def test_a_home_that_went_away_acknowledges_nothing(how: str, tmp_path: Path) ->
             assert journal.last_seq() == 0
 
 
-def test_what_is_said_to_be_unwritten_is_unwritten_at_every_size_of_a_full_disk(tmp_path: Path) -> None:
-    """The process dies at once afterwards, so that the next one takes what the log holds."""
+def test_what_is_said_to_be_unwritten_is_unwritten_at_every_size_of_a_full_disk(
+    tmp_path: Path,
+) -> None:
+    """The process dies at once afterwards, so that the next one takes what the log
+    holds.
+    """
     said: Counter[str] = Counter()
     for number, size in enumerate(range(0, 83_400, 600)):
         home = tmp_path / f"home-{number}"
@@ -557,9 +682,16 @@ def test_what_is_said_to_be_unwritten_is_unwritten_at_every_size_of_a_full_disk(
         with closing(_journal(home)) as journal:
             stored = journal.last_seq() - 1
         assert stored in (0, 2)
-        kind = next(words for words in ("nothing was written", "not known", "written") if words in text)
+        kind = next(
+            words
+            for words in ("nothing was written", "not known", "written")
+            if words in text
+        )
         said[kind] += 1
-        assert stored == {"written": 2, "nothing was written": 0}.get(kind, stored), (size, text)
+        assert stored == {"written": 2, "nothing was written": 0}.get(kind, stored), (
+            size,
+            text,
+        )
         shutil.rmtree(home)
     assert min(said["written"], said["nothing was written"]) > 20
     assert said["not known"] < 20, "what is known is said"
@@ -579,9 +711,16 @@ class _Failing:
 
 
 @pytest.mark.parametrize(
-    ("statement", "text"), [("COMMIT", "is not known"), ("INSERT", "nothing was written"), ("VACUUM", "make room")]
+    ("statement", "text"),
+    [
+        ("COMMIT", "is not known"),
+        ("INSERT", "nothing was written"),
+        ("VACUUM", "make room"),
+    ],
 )
-def test_a_failed_commit_says_that_its_outcome_is_unknown(statement: str, text: str) -> None:
+def test_a_failed_commit_says_that_its_outcome_is_unknown(
+    statement: str, text: str
+) -> None:
     connection = _Failing(statement)
     with pytest.raises(StorageError, match=text) as raised, explained("theorex.db"):  # noqa: PT012
         if statement == "VACUUM":
@@ -595,7 +734,10 @@ def test_a_failed_commit_says_that_its_outcome_is_unknown(statement: str, text: 
 
 
 def _modes(home: Path) -> dict[str, int]:
-    return {str(path.relative_to(home.parent)): stat.S_IMODE(path.stat().st_mode) for path in (home, *home.rglob("*"))}
+    return {
+        str(path.relative_to(home.parent)): stat.S_IMODE(path.stat().st_mode)
+        for path in (home, *home.rglob("*"))
+    }
 
 
 def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
@@ -603,7 +745,9 @@ def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
     mask = os.umask(0o022)
     try:
         settings = check_settings({"snapshotAfterEvents": 1})
-        with Lab(home, clock=FixedClock(NOW), settings=settings, embedder=Meanings()) as lab:
+        with Lab(
+            home, clock=FixedClock(NOW), settings=settings, embedder=Meanings()
+        ) as lab:
             fill(lab)
             lab.theorex.scan()
             lab.search("cache")
@@ -613,12 +757,19 @@ def test_a_new_home_is_its_owners_alone(tmp_path: Path) -> None:
             modes = _modes(home)
     finally:
         os.umask(mask)
-    assert {name.split("/")[1] for name in modes if "/" in name} >= {"theorex.db", "theorex.db-wal", "views", "vectors"}
+    assert {name.split("/")[1] for name in modes if "/" in name} >= {
+        "theorex.db",
+        "theorex.db-wal",
+        "views",
+        "vectors",
+    }
     assert {name: oct(mode) for name, mode in modes.items() if mode & 0o077} == {}
 
 
 def _read_only(home: Path) -> None:
-    """Make a home one that this process can only read: by a mount of its own, else by its modes."""
+    """Make a home one that this process can only read: by a mount of its own, else by
+    its modes.
+    """
     import ctypes
 
     system = ctypes.CDLL(None, use_errno=True)
@@ -635,7 +786,9 @@ def _read_only(home: Path) -> None:
 
 
 @pytest.mark.parametrize("state_of_log", ["closed", "in use", "crashed"])
-def test_a_home_that_may_only_be_read_is_read(state_of_log: str, tmp_path: Path) -> None:
+def test_a_home_that_may_only_be_read_is_read(
+    state_of_log: str, tmp_path: Path
+) -> None:
     home, numbers = tmp_path / "home", count()
     with documented(home) as lab:
         fill(lab)
@@ -647,14 +800,23 @@ def test_a_home_that_may_only_be_read_is_read(state_of_log: str, tmp_path: Path)
     def reading() -> None:
         _read_only(home)
         with documented(home) as lab:
-            assert next(hit.text for hit in lab.search("cache", kinds=["concept"])) == "cache"
+            assert (
+                next(hit.text for hit in lab.search("cache", kinds=["concept"]))
+                == "cache"
+            )
             assert lab.status()["events"] == lab.journal.last_seq() > 10
             assert lab.verify().ok
             assert lab.context().concepts > 3
-            assert note_recalled(lab.home, "search", agent="main").startswith("what was given is not noted: ")
+            assert note_recalled(lab.home, "search", agent="main").startswith(
+                "what was given is not noted: "
+            )
             assert len(list(lab.journal.tail(0))) == lab.journal.last_seq()
             backup(lab.journal, tmp_path / f"backup-{next(numbers)}.db")
-            for write in (lambda: lab.agent("main").write("x"), lab.theorex.scan, lambda: lab.erase(agent="sage")):
+            for write in (
+                lambda: lab.agent("main").write("x"),
+                lab.theorex.scan,
+                lambda: lab.erase(agent="sage"),
+            ):
                 with pytest.raises(StorageError):
                     write()
 

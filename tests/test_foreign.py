@@ -1,4 +1,6 @@
-"""Files that others made: whatever they are, an import reads them to an end or says why not, and names the file."""
+"""Files that others made: whatever they are, an import reads them to an end or says why
+not, and names the file.
+"""
 
 from __future__ import annotations
 
@@ -32,20 +34,32 @@ def ends() -> Iterator[None]:
 
 
 NAMES = [
-    "axon.json", "agents/a/axon.json", "shared-axon.json", "observations.jsonl", "short-term/2026-01-01.jsonl", "stm.jsonl",
-    "outcomes/a.json", "traces/a.json",
-]  # fmt: skip
+    "axon.json",
+    "agents/a/axon.json",
+    "shared-axon.json",
+    "observations.jsonl",
+    "short-term/2026-01-01.jsonl",
+    "stm.jsonl",
+    "outcomes/a.json",
+    "traces/a.json",
+]
 
 
 @needs_pipes
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("kind", ["a pipe", "a folder", "a device"])
-def test_what_is_no_file_is_told_and_the_others_are_imported(tmp_path: Path, name: str, kind: str) -> None:
+def test_what_is_no_file_is_told_and_the_others_are_imported(
+    tmp_path: Path, name: str, kind: str
+) -> None:
     path, good = tmp_path / "given" / name, tmp_path / "given" / "outcomes" / "z.json"
     for each in (path, good):
         each.parent.mkdir(parents=True, exist_ok=True)
     good.write_text(json.dumps({"decision": "x", "result": "y", "success": True}))
-    make = {"a pipe": os.mkfifo, "a folder": os.mkdir, "a device": lambda at: at.symlink_to("/dev/zero")}
+    make = {
+        "a pipe": os.mkfifo,
+        "a folder": os.mkdir,
+        "a device": lambda at: at.symlink_to("/dev/zero"),
+    }
     make[kind](path)
     with home(tmp_path / "home") as lab:
         reports = take(lab, tmp_path / "given")
@@ -59,7 +73,9 @@ def test_what_is_no_file_is_told_and_the_others_are_imported(tmp_path: Path, nam
 
 
 @needs_pipes
-def test_a_file_that_becomes_a_pipe_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_becomes_a_pipe_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     os.mkfifo(tmp_path / "x")
     found = Path(__file__).stat()
     monkeypatch.setattr(Path, "stat", lambda *_, **__: found)

@@ -14,10 +14,14 @@ entries = st.dictionaries(st.integers(0, 40), st.integers(-50, 50), max_size=12)
 
 
 @given(st.lists(st.integers(0, 5), max_size=60), st.integers(0, 70))
-def test_best_first_is_a_sort_by_score_then_by_higher_id(levels: list[int], limit: int) -> None:
+def test_best_first_is_a_sort_by_score_then_by_higher_id(
+    levels: list[int], limit: int
+) -> None:
     ids = np.arange(100, 100 + len(levels))
     scores = np.array(levels, dtype=np.float64)
-    expected = sorted(zip(scores.tolist(), ids.tolist(), strict=True), reverse=True)[:limit]
+    expected = sorted(zip(scores.tolist(), ids.tolist(), strict=True), reverse=True)[
+        :limit
+    ]
     found, found_scores = best_first(ids, scores, limit)
     assert list(zip(found_scores.tolist(), found.tolist(), strict=True)) == expected
 
@@ -30,12 +34,19 @@ def test_reciprocal_ranks_worked_by_hand() -> None:
 
 def test_no_lists_and_empty_lists_give_nothing() -> None:
     assert [part.tolist() for part in fuse_reciprocal_rank([])] == [[], []]
-    assert [part.tolist() for part in fuse_reciprocal_rank([([], []), ([], [])])] == [[], []]
+    assert [part.tolist() for part in fuse_reciprocal_rank([([], []), ([], [])])] == [
+        [],
+        [],
+    ]
 
 
 @given(entries)
-def test_an_empty_list_leaves_the_order_of_the_other(entry: tuple[list[int], list[float]]) -> None:
-    expected = best_first(np.array(entry[0], dtype=np.int64), np.array(entry[1]), len(entry[0]))[0].tolist()
+def test_an_empty_list_leaves_the_order_of_the_other(
+    entry: tuple[list[int], list[float]],
+) -> None:
+    expected = best_first(
+        np.array(entry[0], dtype=np.int64), np.array(entry[1]), len(entry[0])
+    )[0].tolist()
     assert fuse_reciprocal_rank([([], []), entry])[0].tolist() == expected
 
 
@@ -45,7 +56,13 @@ def test_the_order_of_entries_does_not_matter(lists, random) -> None:
     for ids, scores in lists:
         pairs = list(zip(ids, scores, strict=True))
         random.shuffle(pairs)
-        shuffled.append(([number for number, _ in pairs], [score for _, score in pairs]))
+        shuffled.append(
+            ([number for number, _ in pairs], [score for _, score in pairs])
+        )
     before, after = fuse_reciprocal_rank(lists), fuse_reciprocal_rank(shuffled)
     np.testing.assert_allclose(np.sort(before[1]), np.sort(after[1]), atol=1e-9)
-    assert set(before[0].tolist()) == set(after[0].tolist()) == {number for ids, _ in lists for number in ids}
+    assert (
+        set(before[0].tolist())
+        == set(after[0].tolist())
+        == {number for ids, _ in lists for number in ids}
+    )

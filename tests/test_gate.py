@@ -1,4 +1,6 @@
-"""Policies and the gate: kept whole, restored, and replaced only by one that did better on later records."""
+"""Policies and the gate: kept whole, restored, and replaced only by one that did better
+on later records.
+"""
 
 from __future__ import annotations
 
@@ -56,12 +58,16 @@ scores = st.just(0.0) | st.floats(1e-9, 1.0)
         (0.90, 0.90, 5, "refuse"),
     ],
 )
-def test_the_gate_is_relative_and_holds_on_few_samples(before: float, after: float, n: int, verdict: str) -> None:
+def test_the_gate_is_relative_and_holds_on_few_samples(
+    before: float, after: float, n: int, verdict: str
+) -> None:
     assert decide(before, after, n) == verdict
 
 
 @given(scores, scores, scores, st.integers(0, 12))
-def test_what_is_accepted_stays_accepted_when_it_does_better_still(a: float, b: float, more: float, n: int) -> None:
+def test_what_is_accepted_stays_accepted_when_it_does_better_still(
+    a: float, b: float, more: float, n: int
+) -> None:
     verdict = decide(a, b, n)
     assert (verdict == "hold") == (n < 5)
     if verdict == "accept":
@@ -70,32 +76,51 @@ def test_what_is_accepted_stays_accepted_when_it_does_better_still(a: float, b: 
     assert decide(a, a * 1.02, 5) == ("accept" if a else "refuse")
 
 
-# Simulated journals: day after day topics are talked about, and an outcome needs some of them
+# Simulated journals: day after day topics are talked about, and an outcome needs some
+# of them
 
 
 def _outcome(labels: Sequence[str], at: int, *, success: bool = True) -> Event:
     return outcome_event(
-        agent="main", decision="went on", result="as it was", success=success, settings=Settings(), at=at,
+        agent="main",
+        decision="went on",
+        result="as it was",
+        success=success,
+        settings=Settings(),
+        at=at,
         concept_ids=[concept_id(label) for label in labels],
-    )  # fmt: skip
+    )
 
 
 def _history(rng: np.random.Generator, mentions: int) -> Iterator[Event]:
-    """Forty old topics, each talked about so many times half a year ago, and later now and then for another reason."""
+    """Forty old topics, each talked about so many times half a year ago, and later now
+    and then for another reason.
+    """
     for label in range(40):
         for _ in range(mentions):
-            yield observation("old", labels=[f"old topic {label}"], at=NOW - int(rng.integers(150, 200)) * DAY)
+            yield observation(
+                "old",
+                labels=[f"old topic {label}"],
+                at=NOW - int(rng.integers(150, 200)) * DAY,
+            )
 
 
-def _days(rng: np.random.Generator, need: Callable[[int], str], days: int) -> Iterator[Event]:
-    """Each day two new topics come up, and the next day an outcome needs what `need` says of that day."""
+def _days(
+    rng: np.random.Generator, need: Callable[[int], str], days: int
+) -> Iterator[Event]:
+    """Each day two new topics come up, and the next day an outcome needs what `need`
+    says of that day.
+    """
     for day in range(days):
         at = NOW - (days - day) * DAY
         for topic in range(2):
             yield observation("new", labels=[f"new topic {day} {topic}"], at=at)
-        # A third of old talk keeps the old topics in the list of whoever counts mentions only.
+        # A third of old talk keeps the old topics in the list of whoever counts
+        # mentions only.
         if day % 3 == 0:
-            yield observation("old", labels=[f"old topic {int(rng.integers(40))}"], at=at)
+            yield observation(
+                "old", labels=[f"old topic {int(rng.integers(40))}"], at=at
+            )
         wanted = [f"new topic {day} {topic}" for topic in range(2)]
         if need(day) == "old":
             wanted = [f"old topic {label}" for label in rng.integers(0, 12, 2).tolist()]
@@ -110,7 +135,14 @@ def _old(_: int) -> str:
     return "old"
 
 
-def _lab(home: Path, need: Callable[[int], str], *, days: int = 24, mentions: int = 20, **settings: Any) -> Lab:
+def _lab(
+    home: Path,
+    need: Callable[[int], str],
+    *,
+    days: int = 24,
+    mentions: int = 20,
+    **settings: Any,
+) -> Lab:
     home.mkdir(parents=True, exist_ok=True)
     (home / "config.json").write_text(json.dumps({"contextTokens": TOKENS, **settings}))
     lab = Lab(home, clock=FixedClock(NOW))
@@ -125,7 +157,9 @@ def _memory(lab: Lab) -> Gated:
 
 
 def test_a_policy_that_serves_later_outcomes_better_is_accepted(tmp_path: Path) -> None:
-    """What is needed is of yesterday, and the half-life of the settings is 120 days: old talk fills the context."""
+    """What is needed is of yesterday, and the half-life of the settings is 120 days:
+    old talk fills the context.
+    """
     with _lab(tmp_path, _new, halfLifeDays=120.0, fusion="reciprocal_rank") as lab:
         before = policy_settings(lab.settings)
         said = _memory(lab)
@@ -134,22 +168,32 @@ def test_a_policy_that_serves_later_outcomes_better_is_accepted(tmp_path: Path) 
         assert said.after is not None
         assert (said.before, said.n) == (0.0, 12)
         assert said.after > 0.8
-        assert said.proposed.get("halfLifeDays", 0) <= 30 or said.proposed["decayLaw"] != "product"
+        assert (
+            said.proposed.get("halfLifeDays", 0) <= 30
+            or said.proposed["decayLaw"] != "product"
+        )
         kept = policies(lab.journal)
         assert [each.number for each in kept] == [1, 2]
         assert said.policy == 2
-        assert (kept[0].settings, kept[1].settings) == (before, policy_settings(lab.settings))
+        assert (kept[0].settings, kept[1].settings) == (
+            before,
+            policy_settings(lab.settings),
+        )
         assert kept[0].metrics == {"memory": {"score": said.before, "n": 12}}
         assert kept[1].metrics == {"memory": {"score": said.after, "n": 12}}
         on_disk = load_settings(lab.config_file)
         assert policy_settings(on_disk) == kept[1].settings
         assert on_disk.fusion == "reciprocal_rank"
-        assert {event.body["decision"] for event in lab.journal.tail(0, kinds=["gated"])} == {"accept"}
+        assert {
+            event.body["decision"] for event in lab.journal.tail(0, kinds=["gated"])
+        } == {"accept"}
         assert lab.verify().ok
 
 
 def test_a_half_life_too_short_is_found_out_too(tmp_path: Path) -> None:
-    """What is needed was talked about twenty times half a year ago; after a half-life of one day it is forgotten."""
+    """What is needed was talked about twenty times half a year ago; after a half-life
+    of one day it is forgotten.
+    """
     with _lab(tmp_path, _old, halfLifeDays=1.0) as lab:
         said = _memory(lab)
         assert said.decision == "accept"
@@ -158,9 +202,15 @@ def test_a_half_life_too_short_is_found_out_too(tmp_path: Path) -> None:
         assert said.after > 3 * max(said.before, 0.01)
 
 
-def test_a_policy_that_the_later_outcomes_speak_against_is_refused(tmp_path: Path) -> None:
-    """The earlier outcomes needed what was new, so that forgetting fast is proposed; the later ones need what is old."""
-    with _lab(tmp_path, lambda day: "new" if day < 12 else "old", halfLifeDays=120.0) as lab:
+def test_a_policy_that_the_later_outcomes_speak_against_is_refused(
+    tmp_path: Path,
+) -> None:
+    """The earlier outcomes needed what was new, so that forgetting fast is proposed;
+    the later ones need what is old.
+    """
+    with _lab(
+        tmp_path, lambda day: "new" if day < 12 else "old", halfLifeDays=120.0
+    ) as lab:
         config = lab.config_file.read_bytes()
         said = _memory(lab)
         assert said.decision == "refuse"
@@ -190,7 +240,9 @@ def test_outcomes_whose_concepts_nobody_knew_do_not_count(tmp_path: Path) -> Non
         assert (said.decision, said.n) == ("hold", 0)
 
 
-def test_the_gate_repeated_changes_nothing_and_judges_anew_when_records_come(tmp_path: Path) -> None:
+def test_the_gate_repeated_changes_nothing_and_judges_anew_when_records_come(
+    tmp_path: Path,
+) -> None:
     with _lab(tmp_path, _new, halfLifeDays=120.0) as lab:
         first = _memory(lab)
         seq, config = lab.journal.last_seq(), lab.config_file.read_bytes()
@@ -202,7 +254,9 @@ def test_the_gate_repeated_changes_nothing_and_judges_anew_when_records_come(tmp
         third = _memory(lab)
         assert not third.repeated
         assert third.decision == "refuse"
-        assert third.proposed == {}, "the policy in force is the best of those that may be proposed"
+        assert third.proposed == {}, (
+            "the policy in force is the best of those that may be proposed"
+        )
 
 
 def test_what_was_rolled_back_is_not_proposed_again(tmp_path: Path) -> None:
@@ -239,7 +293,9 @@ def test_an_accepted_policy_whose_process_died_is_put_in_force_by_the_next_gate(
         assert _memory(lab).repeated
 
 
-def test_settings_changed_by_hand_after_a_death_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_changed_by_hand_after_a_death_stay(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def dies(*_: object) -> None:
         raise KeyboardInterrupt
 
@@ -248,7 +304,11 @@ def test_settings_changed_by_hand_after_a_death_stay(tmp_path: Path, monkeypatch
         with pytest.raises(KeyboardInterrupt):
             _memory(lab)
         monkeypatch.undo()
-        lab.config_file.write_text(json.dumps({"contextTokens": TOKENS, "decayLaw": "recency", "halfLifeDays": 3.0}))
+        lab.config_file.write_text(
+            json.dumps(
+                {"contextTokens": TOKENS, "decayLaw": "recency", "halfLifeDays": 3.0}
+            )
+        )
         lab.settings = load_settings(lab.config_file)
         _memory(lab)
         assert (lab.settings.decay_law, lab.settings.half_life_days) == ("recency", 3.0)
@@ -268,12 +328,18 @@ def test_only_what_the_journal_held_before_an_outcome_counts(tmp_path: Path) -> 
             ]
         )
         needed = needs(lab.views)
-        found = MemoryReplay(lab.journal, context_tokens=2_000).scores(needed, [Settings()])
-        assert np.isnan(found[0, 0]), "the concept was written later, though it is dated earlier"
+        found = MemoryReplay(lab.journal, context_tokens=2_000).scores(
+            needed, [Settings()]
+        )
+        assert np.isnan(found[0, 0]), (
+            "the concept was written later, though it is dated earlier"
+        )
         assert found[0, 1] == 1.0, "of the concepts known by then"
 
 
-def test_a_policy_that_lists_everything_gains_nothing_where_the_budget_is_spent(tmp_path: Path) -> None:
+def test_a_policy_that_lists_everything_gains_nothing_where_the_budget_is_spent(
+    tmp_path: Path,
+) -> None:
     with _lab(tmp_path, _new) as lab:
         listing = [lab.settings.replaced(mild_threshold=bound) for bound in (0.3, 0.0)]
         forgetting = lab.settings.replaced(half_life_days=0.05)
@@ -285,30 +351,52 @@ def test_a_policy_that_lists_everything_gains_nothing_where_the_budget_is_spent(
         assert mean[2] == 0.0, "what everything was forgotten by serves nobody"
 
 
-def test_what_the_policy_in_force_took_away_is_there_for_the_others(tmp_path: Path) -> None:
-    with Lab(tmp_path, clock=FixedClock(NOW), settings=Settings(half_life_days=1.0)) as lab:
-        lab.journal.append([observation(label, labels=[label], at=NOW - 40 * DAY) for label in ("cache", "queue")])
-        lab.journal.append([observation("both", labels=["cache", "queue"], at=NOW - 40 * DAY)])
+def test_what_the_policy_in_force_took_away_is_there_for_the_others(
+    tmp_path: Path,
+) -> None:
+    with Lab(
+        tmp_path, clock=FixedClock(NOW), settings=Settings(half_life_days=1.0)
+    ) as lab:
+        lab.journal.append(
+            [
+                observation(label, labels=[label], at=NOW - 40 * DAY)
+                for label in ("cache", "queue")
+            ]
+        )
+        lab.journal.append(
+            [observation("both", labels=["cache", "queue"], at=NOW - 40 * DAY)]
+        )
         assert lab.theorex.prune() == 2
         lab.theorex.scan()
         lab.journal.append([_outcome(["cache"], NOW)])
         asked = [lab.settings, lab.settings.replaced(half_life_days=100.0)]
-        found = MemoryReplay(lab.journal, context_tokens=2_000).scores(needs(lab.views), asked)
+        found = MemoryReplay(lab.journal, context_tokens=2_000).scores(
+            needs(lab.views), asked
+        )
         assert found[:, 0].tolist() == [0.0, 0.5], "second after its equal"
 
 
-def test_the_context_of_the_replay_is_the_context_that_is_rendered(tmp_path: Path) -> None:
-    """Within a line or two: the replay counts ages alike, the page names each. What failed of late is not replayed."""
+def test_the_context_of_the_replay_is_the_context_that_is_rendered(
+    tmp_path: Path,
+) -> None:
+    """Within a line or two: the replay counts ages alike, the page names each. What
+    failed of late is not replayed.
+    """
     with _lab(tmp_path, _new, halfLifeDays=30.0, **THEOREX_SHOWN) as lab:
         text = render(lab.home, NOW).text
-        listed = {f"old topic {n}" for n in range(40)} | {f"new topic {d} {t}" for d in range(24) for t in range(2)}
+        listed = {f"old topic {n}" for n in range(40)} | {
+            f"new topic {d} {t}" for d in range(24) for t in range(2)
+        }
         shown = {label for label in listed if f"- {label.title()} _(" in text}
         hidden = listed - shown
         last = needs(lab.views)[-1]._replace(seq=lab.journal.last_seq() + 1, at=NOW)
         replay = MemoryReplay(lab.journal, context_tokens=TOKENS)
 
         def inside(labels: set[str]) -> int:
-            alone = [last._replace(concepts=np.array([concept_id(label)])) for label in labels]
+            alone = [
+                last._replace(concepts=np.array([concept_id(label)]))
+                for label in labels
+            ]
             return int(np.count_nonzero(replay.scores(alone, [lab.settings]) > 0))
 
         assert 8 <= len(shown) < 40
@@ -319,7 +407,9 @@ def test_the_context_of_the_replay_is_the_context_that_is_rendered(tmp_path: Pat
 def test_a_success_weighs_more_than_a_failure(tmp_path: Path) -> None:
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
         lab.journal.append([observation("x", labels=["cache", "queue"])])
-        lab.journal.append([_outcome(["cache"], NOW), _outcome(["queue"], NOW, success=False)])
+        lab.journal.append(
+            [_outcome(["cache"], NOW), _outcome(["queue"], NOW, success=False)]
+        )
         needed = needs(lab.views)
         assert [need.weight for need in needed] == [0.8, 0.5]
         mean, _ = weighted_mean(np.array([[1.0, 0.0]]), needed)
@@ -340,13 +430,25 @@ def test_erased_outcomes_are_left_out(tmp_path: Path) -> None:
 
 def test_snapshots_are_numbered_and_hold_the_whole_policy(tmp_path: Path) -> None:
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
-        first = snapshot(lab.journal, policy_settings(lab.settings), at=NOW, reason="first", metrics={"memory": 1})
+        first = snapshot(
+            lab.journal,
+            policy_settings(lab.settings),
+            at=NOW,
+            reason="first",
+            metrics={"memory": 1},
+        )
         changed = lab.settings.replaced(half_life_days=3.0)
         second = snapshot(lab.journal, policy_settings(changed), at=NOW)
         assert policies(lab.journal) == [first, second]
-        assert [(each.number, each.parent) for each in (first, second)] == [(1, None), (2, 1)]
+        assert [(each.number, each.parent) for each in (first, second)] == [
+            (1, None),
+            (2, 1),
+        ]
         assert len(first.settings) == len(POLICY_SETTINGS)
-        assert (first.settings["halfLifeDays"], second.settings["halfLifeDays"]) == (14.0, 3.0)
+        assert (first.settings["halfLifeDays"], second.settings["halfLifeDays"]) == (
+            14.0,
+            3.0,
+        )
         assert (first.reason, first.metrics) == ("first", {"memory": 1})
         assert second.lineage == (first.event_id,)
         assert keep(lab.journal, changed, at=NOW, reason="again") == second
@@ -356,17 +458,27 @@ def test_snapshots_are_numbered_and_hold_the_whole_policy(tmp_path: Path) -> Non
 def test_a_number_that_another_process_takes_is_not_given_twice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with Lab(tmp_path, clock=FixedClock(NOW)) as lab, Lab(tmp_path, clock=FixedClock(NOW)) as other:
+    with (
+        Lab(tmp_path, clock=FixedClock(NOW)) as lab,
+        Lab(tmp_path, clock=FixedClock(NOW)) as other,
+    ):
         append = lab.journal.append
 
         def late(events: Sequence[Event], **more: Any) -> list[int]:
             monkeypatch.undo()
-            snapshot(other.journal, policy_settings(other.settings), at=NOW, reason="theirs")
+            snapshot(
+                other.journal, policy_settings(other.settings), at=NOW, reason="theirs"
+            )
             return append(events, **more)
 
         monkeypatch.setattr(lab.journal, "append", late)
-        mine = snapshot(lab.journal, policy_settings(lab.settings), at=NOW, reason="mine")
-        assert [(each.number, each.reason) for each in policies(lab.journal)] == [(1, "theirs"), (2, "mine")]
+        mine = snapshot(
+            lab.journal, policy_settings(lab.settings), at=NOW, reason="mine"
+        )
+        assert [(each.number, each.reason) for each in policies(lab.journal)] == [
+            (1, "theirs"),
+            (2, "mine"),
+        ]
         assert mine.number == 2
 
 
@@ -379,21 +491,48 @@ def test_more_policies_than_are_read_at_once(tmp_path: Path) -> None:
 
 def test_a_rollback_restores_the_policy_and_nothing_else(tmp_path: Path) -> None:
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
-        first = snapshot(lab.journal, policy_settings(lab.settings), at=NOW, metrics={"memory": {"score": 0.5, "n": 9}})
+        first = snapshot(
+            lab.journal,
+            policy_settings(lab.settings),
+            at=NOW,
+            metrics={"memory": {"score": 0.5, "n": 9}},
+        )
         lab.config_file.write_text(
-            json.dumps({"half_life_days": 3.0, "mildThreshold": 0.2, "contextTokens": 900, "gateMargin": 0.1})
+            json.dumps(
+                {
+                    "half_life_days": 3.0,
+                    "mildThreshold": 0.2,
+                    "contextTokens": 900,
+                    "gateMargin": 0.1,
+                }
+            )
         )
         settings = load_settings(lab.config_file)
         kept, restored = rollback(lab.journal, settings, lab.folder, 1, at=NOW)
-        assert policy_settings(restored) == policy_settings(load_settings(lab.config_file)) == first.settings
+        assert (
+            policy_settings(restored)
+            == policy_settings(load_settings(lab.config_file))
+            == first.settings
+        )
         assert json.loads(lab.config_file.read_text()) == {
-            "gateMargin": 0.1, "halfLifeDays": 14.0, "mildThreshold": 0.3, "contextTokens": 2000,
-        }  # fmt: skip
+            "gateMargin": 0.1,
+            "halfLifeDays": 14.0,
+            "mildThreshold": 0.3,
+            "contextTokens": 2000,
+        }
         assert not restored.is_set("roles")
-        numbers = [(each.number, each.parent, each.reason) for each in policies(lab.journal)]
-        assert numbers == [(1, None, ""), (2, 1, "in force before the rollback to 1"), (3, 1, "rolled back to 1")]
+        numbers = [
+            (each.number, each.parent, each.reason) for each in policies(lab.journal)
+        ]
+        assert numbers == [
+            (1, None, ""),
+            (2, 1, "in force before the rollback to 1"),
+            (3, 1, "rolled back to 1"),
+        ]
         assert kept.metrics == first.metrics
-        assert rollback(lab.journal, restored, lab.folder, 1, at=NOW)[0] == kept, "repeating it changes nothing"
+        assert rollback(lab.journal, restored, lab.folder, 1, at=NOW)[0] == kept, (
+            "repeating it changes nothing"
+        )
         undone, back = rollback(lab.journal, restored, lab.folder, 2, at=NOW)
         assert undone.number == 4
         assert policy_settings(back) == policy_settings(settings)
@@ -420,31 +559,57 @@ def test_a_rollback_that_died_after_the_config_is_finished_by_repeating_it(
         monkeypatch.undo()
         rollback(lab.journal, load_settings(lab.config_file), lab.folder, 1, at=NOW)
         assert [each.reason for each in policies(lab.journal)][1:] == [
-            "in force before the rollback to 1", "rolled back to 1",
-        ]  # fmt: skip
+            "in force before the rollback to 1",
+            "rolled back to 1",
+        ]
 
 
 def test_entries_of_text_are_needs_too(tmp_path: Path) -> None:
-    """From the text of a decision to the concepts that it needs, with nothing handed in."""
+    """From the text of a decision to the concepts that it needs, with nothing handed
+    in.
+    """
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
         lab.write_all([Entry("Postgres keeps the ledger", "main", NOW - DAY)])
         lab.journal.append(
-            [outcome_event(agent="main", decision="move Postgres", result="done", success=True, settings=lab.settings, at=NOW)]
-        )  # fmt: skip
+            [
+                outcome_event(
+                    agent="main",
+                    decision="move Postgres",
+                    result="done",
+                    success=True,
+                    settings=lab.settings,
+                    at=NOW,
+                )
+            ]
+        )
         needed = needs(lab.views)
         assert concept_id("postgres") in needed[0].concepts
-        assert MemoryReplay(lab.journal, context_tokens=2_000).scores(needed, [lab.settings])[0, 0] == 1.0
+        assert (
+            MemoryReplay(lab.journal, context_tokens=2_000).scores(
+                needed, [lab.settings]
+            )[0, 0]
+            == 1.0
+        )
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_needs_that_come_at_random_leave_the_law_as_it_is(tmp_path: Path, seed: int) -> None:
-    with Lab(tmp_path, clock=FixedClock(NOW), settings=Settings(context_tokens=TOKENS)) as lab:
+def test_needs_that_come_at_random_leave_the_law_as_it_is(
+    tmp_path: Path, seed: int
+) -> None:
+    with Lab(
+        tmp_path, clock=FixedClock(NOW), settings=Settings(context_tokens=TOKENS)
+    ) as lab:
         rng = np.random.default_rng(seed)
         for day in range(24, 0, -1):
             labels = [f"topic {n}" for n in rng.integers(0, 60, 6)]
             wanted = [f"topic {n}" for n in rng.integers(0, 60, 3)]
             at = NOW - day * DAY
-            lab.journal.append([observation("x", labels=list(set(labels)), at=at), _outcome(wanted, at)])
+            lab.journal.append(
+                [
+                    observation("x", labels=list(set(labels)), at=at),
+                    _outcome(wanted, at),
+                ]
+            )
         said = _memory(lab)
         assert (said.decision, said.proposed) == ("refuse", {})
         assert not lab.config_file.exists()

@@ -1,4 +1,6 @@
-"""A repository's history is read alike whatever the user's settings say, and its files are followed through renames."""
+"""A repository's history is read alike whatever the user's settings say, and its files
+are followed through renames.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,13 @@ START = 1_785_000_000
 DAY = 86_400
 
 
-def git(folder: Path, *words: str, at: int = START, given: bytes | None = None, **variables: str) -> bytes:
+def git(
+    folder: Path,
+    *words: str,
+    at: int = START,
+    given: bytes | None = None,
+    **variables: str,
+) -> bytes:
     date = f"@{at} +0000"
     environment = {
         "PATH": os.environ["PATH"],
@@ -34,7 +42,9 @@ def git(folder: Path, *words: str, at: int = START, given: bytes | None = None, 
     }
     person = ["-c", "user.name=A", "-c", "user.email=a@example.org"]
     command = ["git", "-C", str(folder), *person, *words]
-    return subprocess.run(command, check=True, capture_output=True, env=environment, input=given).stdout
+    return subprocess.run(
+        command, check=True, capture_output=True, env=environment, input=given
+    ).stdout
 
 
 def commit(folder: Path, number: int, **variables: str) -> None:
@@ -62,7 +72,9 @@ def repository(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def moved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A repository with a rename, a merge, an odd name and an odd subject, and hostile settings of its own."""
+    """A repository with a rename, a merge, an odd name and an odd subject, and hostile
+    settings of its own.
+    """
     folder = tmp_path_factory.mktemp("moved")
     git(folder, "init", "-q", "-b", "main")
     for number in range(4):
@@ -83,20 +95,37 @@ def moved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def expected_of_moved() -> list[list[tuple[str, str]]]:
     first = [("A", "docs/päge 0.md"), ("A", "src/core.py")]
-    later = [[("A", f"docs/päge {number}.md"), ("M", "src/core.py")] for number in (1, 2, 3)]
-    return [first, *later, [("M", "src/core.py")], [("R", "src/core.py")], [("M", "src/core.py")]]
+    later = [
+        [("A", f"docs/päge {number}.md"), ("M", "src/core.py")] for number in (1, 2, 3)
+    ]
+    return [
+        first,
+        *later,
+        [("M", "src/core.py")],
+        [("R", "src/core.py")],
+        [("M", "src/core.py")],
+    ]
 
 
-def test_a_file_is_named_as_at_head_before_its_rename_and_on_a_branch_that_knew_nothing_of_it(moved: Path) -> None:
+def test_a_file_is_named_as_at_head_before_its_rename_and_on_a_branch_that_knew_nothing_of_it(
+    moved: Path,
+) -> None:
     commits = git_commits(moved)
     assert files(commits) == expected_of_moved()
-    assert [each.at for each in commits] == [(START + day * DAY) * 1_000_000 for day in (0, 1, 2, 3, 5, 6, 8)]
-    assert [each.moves for each in commits if each.moves] == [[("lib/core.py", "src/core.py")]]
+    assert [each.at for each in commits] == [
+        (START + day * DAY) * 1_000_000 for day in (0, 1, 2, 3, 5, 6, 8)
+    ]
+    assert [each.moves for each in commits if each.moves] == [
+        [("lib/core.py", "src/core.py")]
+    ]
     assert "lib/core.py" not in from_git(moved).items
 
 
 def test_names_of_the_moment_are_those_of_each_commit(moved: Path) -> None:
-    names = [[path for _, path in each.files if path.endswith(".py")] for each in git_commits(moved, names="then")]
+    names = [
+        [path for _, path in each.files if path.endswith(".py")]
+        for each in git_commits(moved, names="then")
+    ]
     assert names == [["lib/core.py"]] * 5 + [["src/core.py"]] * 2
 
 
@@ -104,7 +133,9 @@ def test_the_last_commits_are_those_of_the_whole_history(moved: Path) -> None:
     whole = git_commits(moved)
     for limit in range(1, 9):
         assert git_commits(moved, limit=limit) == whole[-limit:]
-    assert git_commits(moved / "docs") == whole, "a folder in the repository stands for all of it"
+    assert git_commits(moved / "docs") == whole, (
+        "a folder in the repository stands for all of it"
+    )
 
 
 SETTINGS = st.dictionaries(
@@ -179,15 +210,29 @@ VARIABLES = st.fixed_dictionaries(
 @settings(max_examples=25, deadline=None)
 @given(own=SETTINGS, of_user=SETTINGS, variables=VARIABLES)
 def test_no_setting_and_no_variable_changes_what_is_read(
-    moved: Path, own: dict[tuple[str, str], None], of_user: dict[tuple[str, str], None], variables: dict[str, str]
+    moved: Path,
+    own: dict[tuple[str, str], None],
+    of_user: dict[tuple[str, str], None],
+    variables: dict[str, str],
 ) -> None:
-    with tempfile.TemporaryDirectory() as place, pytest.MonkeyPatch.context() as patched:
+    with (
+        tempfile.TemporaryDirectory() as place,
+        pytest.MonkeyPatch.context() as patched,
+    ):
         folder, home = Path(place) / "repository", Path(place) / "home"
         shutil.copytree(moved, folder)
         home.mkdir()
         write(folder, ".gitattributes", "* diff=x\n")
         for key, value in own:
-            git(folder, "config", "--add", key, value, GIT_DIR=str(folder / ".git"), GIT_WORK_TREE=place)
+            git(
+                folder,
+                "config",
+                "--add",
+                key,
+                value,
+                GIT_DIR=str(folder / ".git"),
+                GIT_WORK_TREE=place,
+            )
         for key, value in of_user:
             git(home, "config", "--file", str(home / ".gitconfig"), "--add", key, value)
         patched.setenv("HOME", str(home))
@@ -200,7 +245,12 @@ def test_no_setting_and_no_variable_changes_what_is_read(
 
 PATHS = st.lists(
     st.binary(min_size=1, max_size=12).filter(
-        lambda name: b"\0" not in name and b"/" not in name and name not in (b".", b"..") and b"git" not in name.lower()
+        lambda name: (
+            b"\0" not in name
+            and b"/" not in name
+            and name not in (b".", b"..")
+            and b"git" not in name.lower()
+        )
     ),
     min_size=1,
     max_size=6,
@@ -209,7 +259,9 @@ PATHS = st.lists(
 
 
 def tree_of(folder: Path, paths: dict[bytes, bytes]) -> str:
-    """A tree of files by path and content, made without a file system, which would refuse some of them."""
+    """A tree of files by path and content, made without a file system, which would
+    refuse some of them.
+    """
     lines = []
     for path, content in paths.items():
         blob = git(folder, "hash-object", "-w", "--stdin", given=content).strip()
@@ -219,7 +271,19 @@ def tree_of(folder: Path, paths: dict[bytes, bytes]) -> str:
 
 def commit_tree(folder: Path, tree: str, parent: str, number: int) -> str:
     parents = ["-p", parent] if parent else []
-    made = git(folder, "commit-tree", tree, *parents, "-m", f"{number}", at=START + number * DAY).decode().strip()
+    made = (
+        git(
+            folder,
+            "commit-tree",
+            tree,
+            *parents,
+            "-m",
+            f"{number}",
+            at=START + number * DAY,
+        )
+        .decode()
+        .strip()
+    )
     git(folder, "update-ref", "HEAD", made)
     return made
 
@@ -230,10 +294,14 @@ def test_every_path_that_git_can_hold_is_read(paths: list[bytes]) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         git(folder, "init", "-q", "--bare")
-        commit_tree(folder, tree_of(folder, {path: b"x" + path for path in paths}), "", 0)
+        commit_tree(
+            folder, tree_of(folder, {path: b"x" + path for path in paths}), "", 0
+        )
         (read,) = git_commits(folder)
     assert {status for status, _ in read.files} == {"A"}
-    assert sorted(named_path(path).encode("utf-8", "surrogateescape") for _, path in read.files) == sorted(paths)
+    assert sorted(
+        named_path(path).encode("utf-8", "surrogateescape") for _, path in read.files
+    ) == sorted(paths)
 
 
 class Model:
@@ -248,7 +316,9 @@ class Model:
     def create(self, path: str) -> set[int]:
         self.files += 1
         self.at[path] = self.files
-        self.content[self.files] = f"{self.files}:" + "".join(f"{self.files * 7919 + line}\n" for line in range(40))
+        self.content[self.files] = f"{self.files}:" + "".join(
+            f"{self.files * 7919 + line}\n" for line in range(40)
+        )
         return {self.files}
 
     def edit(self, path: str) -> set[int]:
@@ -270,7 +340,11 @@ class Model:
 
 
 STEPS = st.lists(
-    st.tuples(st.sampled_from(["create", "edit", "remove", "move", "swap"]), st.integers(0, 3), st.integers(0, 3)),
+    st.tuples(
+        st.sampled_from(["create", "edit", "remove", "move", "swap"]),
+        st.integers(0, 3),
+        st.integers(0, 3),
+    ),
     min_size=1,
     max_size=12,
 )
@@ -278,7 +352,9 @@ STEPS = st.lists(
 
 @settings(max_examples=40, deadline=None)
 @given(STEPS)
-def test_files_are_followed_as_in_a_small_model_of_a_repository(steps: list[tuple[str, int, int]]) -> None:
+def test_files_are_followed_as_in_a_small_model_of_a_repository(
+    steps: list[tuple[str, int, int]],
+) -> None:
     model, names = Model(), ["a", "b", "c", "d"]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
@@ -287,17 +363,29 @@ def test_files_are_followed_as_in_a_small_model_of_a_repository(steps: list[tupl
         for what, first, second in [("create", 0, 0), *steps]:
             path, other = names[first], names[second]
             if what == "create":
-                touched = model.create(path) if path not in model.at else model.edit(path)
+                touched = (
+                    model.create(path) if path not in model.at else model.edit(path)
+                )
             elif path not in model.at or (what in ("move", "swap") and path == other):
                 continue
             elif what == "swap":
-                touched = model.swap(path, other) if other in model.at else model.move(path, other)
+                touched = (
+                    model.swap(path, other)
+                    if other in model.at
+                    else model.move(path, other)
+                )
             elif what == "move":
                 touched = model.move(path, other)
             else:
                 touched = getattr(model, what)(path)
             model.touched.append(touched)
-            tree = tree_of(folder, {name.encode(): model.content[file].encode() for name, file in model.at.items()})
+            tree = tree_of(
+                folder,
+                {
+                    name.encode(): model.content[file].encode()
+                    for name, file in model.at.items()
+                },
+            )
             parent = commit_tree(folder, tree, parent, len(model.touched))
         commits = git_commits(folder)
     at_head = {file: path for path, file in model.at.items()}
@@ -305,10 +393,14 @@ def test_files_are_followed_as_in_a_small_model_of_a_repository(steps: list[tupl
         living = sorted(path for _, path in read.files if path not in read.gone)
         assert living == sorted(at_head[file] for file in touched if file in at_head)
         assert len(read.files) == len(touched)
-        assert len({path for _, path in read.files}) == len(touched), "no two files of a moment have one name"
+        assert len({path for _, path in read.files}) == len(touched), (
+            "no two files of a moment have one name"
+        )
 
 
-def test_a_file_that_takes_the_place_of_another_keeps_its_history_and_the_other_is_gone(repository: Path) -> None:
+def test_a_file_that_takes_the_place_of_another_keeps_its_history_and_the_other_is_gone(
+    repository: Path,
+) -> None:
     write(repository, "a", "one")
     write(repository, "b", "two")
     commit(repository, 0)
@@ -321,7 +413,9 @@ def test_a_file_that_takes_the_place_of_another_keeps_its_history_and_the_other_
     assert sorted(second.files) == [("D", replaced), ("R", "b")]
 
 
-def test_a_name_that_is_made_again_after_a_rename_is_another_file(repository: Path) -> None:
+def test_a_name_that_is_made_again_after_a_rename_is_another_file(
+    repository: Path,
+) -> None:
     write(repository, "a", "one\n" * 9)
     commit(repository, 0)
     git(repository, "mv", "a", "b")
@@ -331,7 +425,9 @@ def test_a_name_that_is_made_again_after_a_rename_is_another_file(repository: Pa
     assert files(git_commits(repository)) == [[("A", "b")], [("R", "b")], [("A", "a")]]
 
 
-def test_a_name_that_is_made_again_after_it_was_deleted_is_there(repository: Path) -> None:
+def test_a_name_that_is_made_again_after_it_was_deleted_is_there(
+    repository: Path,
+) -> None:
     write(repository, "a", "one")
     write(repository, "z", "z")
     commit(repository, 0)
@@ -344,7 +440,9 @@ def test_a_name_that_is_made_again_after_it_was_deleted_is_there(repository: Pat
     assert [each.gone for each in commits] == [{"a"}, {"a"}, frozenset()]
 
 
-def test_a_name_that_is_made_again_in_the_commit_that_renames_is_another_file(repository: Path) -> None:
+def test_a_name_that_is_made_again_in_the_commit_that_renames_is_another_file(
+    repository: Path,
+) -> None:
     write(repository, "a", "one\ntwo\nthree\n")
     commit(repository, 0)
     git(repository, "mv", "a", "b")
@@ -362,7 +460,9 @@ def test_a_copy_is_no_rename(repository: Path) -> None:
     assert files(git_commits(repository)) == [[("A", "a")], [("A", "b"), ("M", "a")]]
 
 
-def test_no_commit_and_no_repository_are_told_apart(repository: Path, tmp_path: Path) -> None:
+def test_no_commit_and_no_repository_are_told_apart(
+    repository: Path, tmp_path: Path
+) -> None:
     with pytest.raises(InvalidInput, match="has no commit"):
         git_commits(repository)
     (tmp_path / "plain").mkdir()
@@ -415,17 +515,32 @@ def test_every_kind_of_repository_is_read(tmp_path: Path, kind: str) -> None:
     assert len(expected) == 3
     if kind == "shallow":
         assert read[1:] == expected[2:]
-        assert read[0] == expected[1]._replace(files=[]), "what the oldest commit touched is not known"
+        assert read[0] == expected[1]._replace(files=[]), (
+            "what the oldest commit touched is not known"
+        )
     else:
         assert read == expected
 
 
-def raw_commit(folder: Path, parent: str, committer: bytes, message: bytes, *headers: bytes) -> str:
+def raw_commit(
+    folder: Path, parent: str, committer: bytes, message: bytes, *headers: bytes
+) -> str:
     tree = tree_of(folder, {b"a": committer + message})
-    lines = [f"tree {tree}".encode(), *([f"parent {parent}".encode()] if parent else [])]
-    lines += [b"author A <a@example.org> 1 +0000", b"committer A <a@example.org> " + committer, *headers]
+    lines = [
+        f"tree {tree}".encode(),
+        *([f"parent {parent}".encode()] if parent else []),
+    ]
+    lines += [
+        b"author A <a@example.org> 1 +0000",
+        b"committer A <a@example.org> " + committer,
+        *headers,
+    ]
     words = ["hash-object", "-t", "commit", "-w", "--stdin", "--literally"]
-    made = git(folder, *words, given=b"\n".join(lines) + b"\n\n" + message).decode().strip()
+    made = (
+        git(folder, *words, given=b"\n".join(lines) + b"\n\n" + message)
+        .decode()
+        .strip()
+    )
     git(folder, "update-ref", "HEAD", made)
     return made
 
@@ -441,7 +556,13 @@ def test_times_and_subjects_that_are_odd_are_read(repository: Path) -> None:
     ):
         parent = raw_commit(repository, parent, committer, message, *headers)
     commits = git_commits(repository)
-    subjects = ["\x01begins with a one", "two lines", "\ufffd\ufffd no text", "café", ""]
+    subjects = [
+        "\x01begins with a one",
+        "two lines",
+        "\ufffd\ufffd no text",
+        "café",
+        "",
+    ]
     assert [each.subject for each in commits] == subjects
     seconds = [-86400, 4102444800, 4102444800, 4102444800, 1785000000]
     assert [each.at // 1_000_000 for each in commits] == seconds

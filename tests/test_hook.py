@@ -1,4 +1,6 @@
-"""The hook: which event becomes what, previews, masked secrets, and what a start of it costs."""
+"""The hook: which event becomes what, previews, masked secrets, and what a start of it
+costs.
+"""
 
 from __future__ import annotations
 
@@ -67,12 +69,20 @@ def events(home: Path) -> list[Event]:
     return found
 
 
-def start(payload: object, home: Path, **environment: str) -> subprocess.CompletedProcess[bytes]:
+def start(
+    payload: object, home: Path, **environment: str
+) -> subprocess.CompletedProcess[bytes]:
     """The hook as a process of its own, as an agent starts it."""
     program = "from theorex_lab.hook import main; main()"
     data = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
     variables = {**os.environ, "THEOREX_HOME": str(home), **environment}
-    return subprocess.run([sys.executable, "-c", program], input=data, capture_output=True, env=variables, check=False)
+    return subprocess.run(
+        [sys.executable, "-c", program],
+        input=data,
+        capture_output=True,
+        env=variables,
+        check=False,
+    )
 
 
 def test_the_names_are_those_of_the_lab() -> None:
@@ -84,7 +94,11 @@ def test_a_tool_call_is_appended_by_a_process_of_its_own(tmp_path: Path) -> None
     done = start(TOOL, tmp_path / "home", THEOREX_AGENT="qwen-sage")
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     (event,) = events(tmp_path / "home")
-    assert (event.kind, event.agent, event.session) == ("tool_used", "qwen-sage", "session-1")
+    assert (event.kind, event.agent, event.session) == (
+        "tool_used",
+        "qwen-sage",
+        "session-1",
+    )
     assert before <= event.at <= time.time_ns() // 1000
     assert event.body == {
         "v": 2,
@@ -100,55 +114,105 @@ def test_a_tool_call_is_appended_by_a_process_of_its_own(tmp_path: Path) -> None
 
 
 def test_a_prompt_and_the_end_of_a_turn_are_appended(run: Run, home: Path) -> None:
-    run({"hook_event_name": "UserPromptSubmit", "session_id": "s", "prompt": "password=hunter2 " + "x" * 7_000})
+    run(
+        {
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": "s",
+            "prompt": "password=hunter2 " + "x" * 7_000,
+        }
+    )
     run({"hook_event_name": "Stop", "session_id": "s", "stop_hook_active": False})
     prompt, turn = events(home)
-    assert (prompt.kind, prompt.agent, prompt.body["source"]) == ("prompt", "main", "user")
+    assert (prompt.kind, prompt.agent, prompt.body["source"]) == (
+        "prompt",
+        "main",
+        "user",
+    )
     assert prompt.body["text"] == "password=[masked] " + "x" * (6_000 - 19) + "…"
     assert turn.kind == "turn_ended"
-    assert turn.body == {"v": 2, "message": "", "source": "agent", "subagent": False, "project": ""}
+    assert turn.body == {
+        "v": 2,
+        "message": "",
+        "source": "agent",
+        "subagent": False,
+        "project": "",
+    }
     assert not (home / "hook.log").exists()
 
 
-def test_the_end_of_a_session_starts_a_flush(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_end_of_a_session_starts_a_flush(
+    run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started: list[tuple[str, ...]] = []
-    monkeypatch.setattr(hook, "start_flush", lambda *arguments: started.append(arguments))
+    monkeypatch.setattr(
+        hook, "start_flush", lambda *arguments: started.append(arguments)
+    )
     run({"hook_event_name": "SessionEnd", "session_id": "s", "reason": "logout"})
-    run({"hook_event_name": "SessionEnd", "session_id": "s", "transcript_path": "/logs/s.jsonl"})
+    run(
+        {
+            "hook_event_name": "SessionEnd",
+            "session_id": "s",
+            "transcript_path": "/logs/s.jsonl",
+        }
+    )
     run({"hook_event_name": "SessionEnd"})
     assert started == [(str(home), "main", "s")] * 2
     assert [event.kind for event in events(home)] == ["session_ended"] * 3
     assert b"/logs" not in (home / "theorex.db").read_bytes()
 
 
-def test_the_flush_is_started_apart_from_the_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_flush_is_started_apart_from_the_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     seen: dict[str, Any] = {}
-    monkeypatch.setattr(subprocess, "Popen", lambda command, **options: seen.update(options, command=command))
+    monkeypatch.setattr(
+        subprocess,
+        "Popen",
+        lambda command, **options: seen.update(options, command=command),
+    )
     hook.start_flush(str(tmp_path), "main", "s 1")
     assert seen["command"] == [
-        sys.executable, "-m", "theorex_lab", "flush", "--session", "s 1", "--agent", "main", "--home", str(tmp_path),
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "theorex_lab",
+        "flush",
+        "--session",
+        "s 1",
+        "--agent",
+        "main",
+        "--home",
+        str(tmp_path),
+    ]
     assert seen["start_new_session"] is True
     assert seen["cwd"] == str(tmp_path)
     assert seen["stdin"] == subprocess.DEVNULL
     assert seen["stdout"].name == seen["stderr"].name == str(tmp_path / "hook.log")
 
 
-def test_the_started_process_outlives_the_hook_and_writes_to_the_log(tmp_path: Path) -> None:
+def test_the_started_process_outlives_the_hook_and_writes_to_the_log(
+    tmp_path: Path,
+) -> None:
     program = (
         "import sys; from theorex_lab import hook\n"
         "sys.executable = '/bin/echo'\n"
         f"hook.start_flush({str(tmp_path)!r}, 'main', 's')\n"
     )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, check=True
+    )
     assert (done.stdout, done.stderr) == (b"", b"")
     log, until = tmp_path / "hook.log", time.monotonic() + 60
     while not log.read_text() and time.monotonic() < until:
         time.sleep(0.01)
-    assert log.read_text() == f"-m theorex_lab flush --session s --agent main --home {tmp_path}\n"
+    assert (
+        log.read_text()
+        == f"-m theorex_lab flush --session s --agent main --home {tmp_path}\n"
+    )
 
 
-def test_a_session_start_prints_the_context_and_notes_that_it_did(tmp_path: Path) -> None:
+def test_a_session_start_prints_the_context_and_notes_that_it_did(
+    tmp_path: Path,
+) -> None:
     begin = {"hook_event_name": "SessionStart", "session_id": "s", "source": "startup"}
     assert start(begin, tmp_path).stdout == b""
     assert list(tmp_path.iterdir()) == []
@@ -157,19 +221,35 @@ def test_a_session_start_prints_the_context_and_notes_that_it_did(tmp_path: Path
     assert (done.returncode, done.stdout.decode()) == (0, "# Größe\n")
     (event,) = events(tmp_path)
     assert (event.kind, event.session) == ("recalled", "s")
-    assert event.body == {"v": 1, "how": "session_start", "query": "", "items": [], "tokens": 3, "project": ""}
+    assert event.body == {
+        "v": 1,
+        "how": "session_start",
+        "query": "",
+        "items": [],
+        "tokens": 3,
+        "project": "",
+    }
 
 
 def shown(home: Path, file: str, text: str, *items: str) -> None:
     """A rendered context in the home, with the note beside it."""
-    write_context(home / file, home / "views", lambda: Context(text, 0, 0, 0, 17, items))
+    write_context(
+        home / file, home / "views", lambda: Context(text, 0, 0, 0, 17, items)
+    )
 
 
 def test_a_session_is_shown_the_context_of_its_project_and_what_it_was_given_is_noted(
-    run: Run, home: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: Run,
+    home: Path,
+    tmp_path: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("THEOREX_AGENT", "qwen-sage")
-    project, begin = project_of(str(tmp_path)), {"hook_event_name": "SessionStart", "session_id": "s"}
+    project, begin = (
+        project_of(str(tmp_path)),
+        {"hook_event_name": "SessionStart", "session_id": "s"},
+    )
     shown(home, "SHARED_CONTEXT.md", "for all\n", "1", "2")
     shown(home, f"contexts/{project}.md", "of the shop\n", "3")
     for cwd in (str(tmp_path), "/srv/elsewhere", None):
@@ -178,19 +258,29 @@ def test_a_session_is_shown_the_context_of_its_project_and_what_it_was_given_is_
     run({**begin, "cwd": "/srv/elsewhere"})
     assert capfd.readouterr().out == "of the shop\nfor all\nof no project\n"
     found = events(home)
-    assert {(event.kind, event.agent, event.session) for event in found} == {("recalled", "qwen-sage", "s")}
+    assert {(event.kind, event.agent, event.session) for event in found} == {
+        ("recalled", "qwen-sage", "s")
+    }
     assert [event.body["items"] for event in found] == [["3"], ["1", "2"], []]
     assert {event.body["tokens"] for event in found} == {17}
-    assert [event.body["project"] for event in found] == [project, "", project_of("/srv/elsewhere")]
+    assert [event.body["project"] for event in found] == [
+        project,
+        "",
+        project_of("/srv/elsewhere"),
+    ]
 
 
 def test_a_project_without_a_context_is_shown_nothing_of_another(
     run: Run, home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with Lab(home) as lab:
-        lab.agent("main").write("Never reboot the weather station by night", observation_type="trace_fix")
+        lab.agent("main").write(
+            "Never reboot the weather station by night", observation_type="trace_fix"
+        )
     with Lab(home, project=project_of("/srv/shop")) as shop:
-        shop.agent("main").write("Never round the ledger twice", observation_type="trace_fix")
+        shop.agent("main").write(
+            "Never round the ledger twice", observation_type="trace_fix"
+        )
     with Lab(home) as lab:
         assert "ledger" in lab.boot_inject().text
     run({"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/srv/elsewhere"})
@@ -200,19 +290,32 @@ def test_a_project_without_a_context_is_shown_nothing_of_another(
     (home / "contexts" / "none.md").unlink()
     run({"hook_event_name": "SessionStart", "session_id": "s", "cwd": "/srv/elsewhere"})
     assert capfd.readouterr().out == ""
-    assert [event.body["project"] for event in events(home) if event.kind == "recalled"] == [
-        project_of("/srv/elsewhere")
-    ]
+    assert [
+        event.body["project"] for event in events(home) if event.kind == "recalled"
+    ] == [project_of("/srv/elsewhere")]
 
 
-INFINITE = b'{"bytes":8,"crc32":%d,"tokens":Infinity,"items":["x"]}' % zlib.crc32(b"for all\n")
+INFINITE = b'{"bytes":8,"crc32":%d,"tokens":Infinity,"items":["x"]}' % zlib.crc32(
+    b"for all\n"
+)
 
 
 @pytest.mark.parametrize(
     "note",
-    [b"", b"[]", b"{", b'{"bytes":3,"crc32":1,"tokens":9,"items":["x"]}', b"\xff", b"[" * 100_000, INFINITE, None],
+    [
+        b"",
+        b"[]",
+        b"{",
+        b'{"bytes":3,"crc32":1,"tokens":9,"items":["x"]}',
+        b"\xff",
+        b"[" * 100_000,
+        INFINITE,
+        None,
+    ],
 )
-def test_a_note_of_another_text_is_not_believed(run: Run, home: Path, note: bytes | None) -> None:
+def test_a_note_of_another_text_is_not_believed(
+    run: Run, home: Path, note: bytes | None
+) -> None:
     shown(home, "SHARED_CONTEXT.md", "for all\n", "1")
     file = home / ".SHARED_CONTEXT.md.items.json"
     if note is None:
@@ -227,13 +330,18 @@ def test_a_note_of_another_text_is_not_believed(run: Run, home: Path, note: byte
     assert not file.exists()
 
 
-def test_a_context_outside_the_home_has_no_note_beside_it(home: Path, tmp_path: Path) -> None:
+def test_a_context_outside_the_home_has_no_note_beside_it(
+    home: Path, tmp_path: Path
+) -> None:
     shown(home, "../out/AGENTS.md", "for all\n", "1")
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["AGENTS.md"]
 
 
 def test_a_context_is_shown_where_nothing_can_be_noted(
-    run: Run, home: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    run: Run,
+    home: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     home.mkdir()
     (home / "SHARED_CONTEXT.md").write_text("for all\n")
@@ -245,17 +353,29 @@ def test_a_context_is_shown_where_nothing_can_be_noted(
     assert len((home / "hook.log").read_text().splitlines()) == 2
 
 
-MESSAGE = {"hook_event_name": "Stop", "session_id": "s", "last_assistant_message": "The TTL was wrong"}
+MESSAGE = {
+    "hook_event_name": "Stop",
+    "session_id": "s",
+    "last_assistant_message": "The TTL was wrong",
+}
 
 
 @pytest.mark.parametrize(
     ("config", "kept"),
     [
-        (None, True), ("{}", True), ('{"keepMessages": true}', True), ('{"keepMessages": false}', False),
-        ('{"keep_messages": false}', False), ("{", False), ("[]", False), ('{"keepMessages": 0}', False),
+        (None, True),
+        ("{}", True),
+        ('{"keepMessages": true}', True),
+        ('{"keepMessages": false}', False),
+        ('{"keep_messages": false}', False),
+        ("{", False),
+        ("[]", False),
+        ('{"keepMessages": 0}', False),
     ],
-)  # fmt: skip
-def test_a_message_is_kept_unless_the_settings_say_no(run: Run, home: Path, config: str | None, kept: bool) -> None:
+)
+def test_a_message_is_kept_unless_the_settings_say_no(
+    run: Run, home: Path, config: str | None, kept: bool
+) -> None:
     if config is not None:
         home.mkdir()
         (home / "config.json").write_text(config)
@@ -267,9 +387,18 @@ def test_a_helpers_turn_a_failed_call_and_a_compacting_are_captured(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[tuple[str, ...]] = []
-    monkeypatch.setattr(hook, "start_flush", lambda *arguments: started.append(arguments))
+    monkeypatch.setattr(
+        hook, "start_flush", lambda *arguments: started.append(arguments)
+    )
     run({**MESSAGE, "hook_event_name": "SubagentStop", "agent_id": "a1"})
-    run({**TOOL, "hook_event_name": "PostToolUseFailure", "tool_response": None, "error": "Exit code 1"})
+    run(
+        {
+            **TOOL,
+            "hook_event_name": "PostToolUseFailure",
+            "tool_response": None,
+            "error": "Exit code 1",
+        }
+    )
     run(
         {
             "hook_event_name": "PreCompact",
@@ -280,14 +409,28 @@ def test_a_helpers_turn_a_failed_call_and_a_compacting_are_captured(
         }
     )
     turn, tool, compacting = events(home)
-    assert (turn.kind, turn.body["subagent"], turn.body["message"]) == ("turn_ended", True, "The TTL was wrong")
-    assert (tool.kind, tool.body["ok"], tool.body["response"]) == ("tool_used", False, "Exit code 1")
+    assert (turn.kind, turn.body["subagent"], turn.body["message"]) == (
+        "turn_ended",
+        True,
+        "The TTL was wrong",
+    )
+    assert (tool.kind, tool.body["ok"], tool.body["response"]) == (
+        "tool_used",
+        False,
+        "Exit code 1",
+    )
     assert compacting.kind == "compacting"
-    assert compacting.body == {"v": 1, "trigger": "auto", "project": project_of("/work")}
+    assert compacting.body == {
+        "v": 1,
+        "trigger": "auto",
+        "project": project_of("/work"),
+    }
     assert started == [(str(home), "main", "s")]
 
 
-def test_a_long_context_is_cut_between_two_lines(run: Run, home: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_long_context_is_cut_between_two_lines(
+    run: Run, home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     home.mkdir()
     (home / "SHARED_CONTEXT.md").write_text("ä234567\n" * 40_000)
     run({"hook_event_name": "SessionStart"})
@@ -318,17 +461,35 @@ def test_the_hook_imports_the_standard_library_only(tmp_path: Path) -> None:
     assert roots - sys.stdlib_module_names == {"theorex_lab"}
     assert not roots & {"asyncio", "subprocess", "logging", "tempfile", "email", "http"}
     floors = {name.split(".")[1] for name in modules if name.startswith("theorex_lab.")}
-    assert floors <= {"hook", "ids", "clock", "errors", "journal", "text", "memory", "project"}
+    assert floors <= {
+        "hook",
+        "ids",
+        "clock",
+        "errors",
+        "journal",
+        "text",
+        "memory",
+        "project",
+    }
     assert "hashlib" not in modules
 
 
 @pytest.mark.parametrize(
-    "value", [{"a": "b" * 900}, ["x" * 20] * 900, "y" * 900, [[[1]] * 300] * 300, {str(n): n for n in range(900)}]
+    "value",
+    [
+        {"a": "b" * 900},
+        ["x" * 20] * 900,
+        "y" * 900,
+        [[[1]] * 300] * 300,
+        {str(n): n for n in range(900)},
+    ],
 )
 def test_previews_are_cut_to_their_length(run: Run, home: Path, value: object) -> None:
     run({**TOOL, "tool_name": "n" * 300, "tool_input": value, "tool_response": value})
     (event,) = events(home)
-    whole = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    whole = (
+        value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    )
     assert event.body["tool"] == "n" * 127 + "…"
     assert event.body["input"] == whole[:299] + "…"
     assert event.body["response"] == whole[:499] + "…"
@@ -339,12 +500,24 @@ def test_missing_fields_are_empty(run: Run, home: Path) -> None:
     run({"hook_event_name": "UserPromptSubmit", "prompt": None, "session_id": None})
     tool, prompt = events(home)
     nothing = {"paths": {"read": [], "edited": []}, "command": "", "project": ""}
-    assert tool.body == {"v": 2, "tool": "", "input": "", "response": "", "source": "tool", "ok": True, **nothing}
+    assert tool.body == {
+        "v": 2,
+        "tool": "",
+        "input": "",
+        "response": "",
+        "source": "tool",
+        "ok": True,
+        **nothing,
+    }
     assert (prompt.body["text"], prompt.session) == ("", "")
 
 
-@pytest.mark.parametrize("session", ["a/b", "../../etc", "x" * 129, "ü", 7, ["s"], "\ud800", "a\u0000b", " "])
-def test_a_session_id_outside_the_rule_becomes_a_hash(run: Run, home: Path, session: object) -> None:
+@pytest.mark.parametrize(
+    "session", ["a/b", "../../etc", "x" * 129, "ü", 7, ["s"], "\ud800", "a\u0000b", " "]
+)
+def test_a_session_id_outside_the_rule_becomes_a_hash(
+    run: Run, home: Path, session: object
+) -> None:
     for _ in range(2):
         run({"hook_event_name": "Stop", "session_id": session})
     first, second = events(home)
@@ -354,12 +527,21 @@ def test_a_session_id_outside_the_rule_becomes_a_hash(run: Run, home: Path, sess
 
 
 SECRETS = [
-    "sk-ant-api03-AbCdEf0123456789_-xyz", "sk-proj-4f9d8c7b6a5e4d3c2b1a", "ghp_0123456789abcdefghijABCDEFGHIJ456789",
-    "github_pat_11ABCDEFG0abcdefghijkl_0123456789", "AKIAIOSFODNN7EXAMPLE", "ASIAIOSFODNN7EXAMPLE",
-    "AIzaSyA-0123456789abcdefghijklmnopqrstuv", "xoxb-123456789012-abcdefGHIJKL", "xoxp-1-2-3-4-abcdef", "xoxa-2-abcdefgh",
-    "glpat-abcDEF123456ghiJKL78", "sk_live_4eC39HqLyjWDarjtT1zdp7dc", "npm_0123456789abcdefghijklmnopqrstuvwxyz",
+    "sk-ant-api03-AbCdEf0123456789_-xyz",
+    "sk-proj-4f9d8c7b6a5e4d3c2b1a",
+    "ghp_0123456789abcdefghijABCDEFGHIJ456789",
+    "github_pat_11ABCDEFG0abcdefghijkl_0123456789",
+    "AKIAIOSFODNN7EXAMPLE",
+    "ASIAIOSFODNN7EXAMPLE",
+    "AIzaSyA-0123456789abcdefghijklmnopqrstuv",
+    "xoxb-123456789012-abcdefGHIJKL",
+    "xoxp-1-2-3-4-abcdef",
+    "xoxa-2-abcdefgh",
+    "glpat-abcDEF123456ghiJKL78",
+    "sk_live_4eC39HqLyjWDarjtT1zdp7dc",
+    "npm_0123456789abcdefghijklmnopqrstuvwxyz",
     "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIiOiIxMjM0NTY3ODkwIn0.dozjgNryP4J3jVmNHl0w5N_XgL0n3I9P",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("secret", SECRETS)
@@ -376,22 +558,45 @@ def test_keys_are_known_by_their_shape(secret: str) -> None:
 
 # What is in «» is the secret.
 NAMED = [
-    "Authorization: Bearer «abc»", "curl -H 'Authorization: Basic «dXNlcjpwYXNz»' x", "authorization: token «abc123»",
-    "Bearer «0a1b2c3d4e»", '{"Authorization": "Bearer «abcdef»"}', "password=«hunter2»", "PASSWORD=«correct.horse»",
-    'password = "«correct horse»"', "password: «hunter2»", '{"password": "«a\\"b, c»"}', '{\\"password\\": \\"«hunter2»\\"}',
-    "DB_PASS=«geheim» ./run", "passwd: «x»", "export GITHUB_TOKEN=«abcdef»", "https://x.org/a?token=«abc»&page=2",
-    "https://x.org/?a=1&api_key=«ABC-1»", "client_secret: «9f8e7d6c5b»", "aws_secret_access_key = «wJalrXUtnFEMIK7MDENGbPx»",
-    'accessToken: "«abcdef»"', "AccountKey=«abc123==»;EndpointSuffix=x", "settings['SECRET_KEY'] = '«a-b»'",
-    "X-Api-Key: «abc-123-def»", "login --password «hunter2» --user me", "deploy --api-key '«abc»'",
-    "postgres://admin:«p@ss»@db:5432/x", "redis://:«hunter2»@cache", "password='«never closed",
-    "token=«abc»,secret=«def»", 'apiKey => "«abc»"', "PASSWORD='«a»'\nTOKEN=\"«b»\"",
-]  # fmt: skip
+    "Authorization: Bearer «abc»",
+    "curl -H 'Authorization: Basic «dXNlcjpwYXNz»' x",
+    "authorization: token «abc123»",
+    "Bearer «0a1b2c3d4e»",
+    '{"Authorization": "Bearer «abcdef»"}',
+    "password=«hunter2»",
+    "PASSWORD=«correct.horse»",
+    'password = "«correct horse»"',
+    "password: «hunter2»",
+    '{"password": "«a\\"b, c»"}',
+    '{\\"password\\": \\"«hunter2»\\"}',
+    "DB_PASS=«geheim» ./run",
+    "passwd: «x»",
+    "export GITHUB_TOKEN=«abcdef»",
+    "https://x.org/a?token=«abc»&page=2",
+    "https://x.org/?a=1&api_key=«ABC-1»",
+    "client_secret: «9f8e7d6c5b»",
+    "aws_secret_access_key = «wJalrXUtnFEMIK7MDENGbPx»",
+    'accessToken: "«abcdef»"',
+    "AccountKey=«abc123==»;EndpointSuffix=x",
+    "settings['SECRET_KEY'] = '«a-b»'",
+    "X-Api-Key: «abc-123-def»",
+    "login --password «hunter2» --user me",
+    "deploy --api-key '«abc»'",
+    "postgres://admin:«p@ss»@db:5432/x",
+    "redis://:«hunter2»@cache",
+    "password='«never closed",
+    "token=«abc»,secret=«def»",
+    'apiKey => "«abc»"',
+    "PASSWORD='«a»'\nTOKEN=\"«b»\"",
+]
 
 
 @pytest.mark.parametrize("marked", NAMED)
 def test_values_are_known_by_their_names(marked: str) -> None:
     pieces = marked.split("«")
-    expected = pieces[0] + "".join(MASK + piece.partition("»")[2] for piece in pieces[1:])
+    expected = pieces[0] + "".join(
+        MASK + piece.partition("»")[2] for piece in pieces[1:]
+    )
     masked = mask(marked.replace("«", "").replace("»", ""))
     assert masked == expected
     assert mask(masked) == masked
@@ -399,29 +604,75 @@ def test_values_are_known_by_their_names(marked: str) -> None:
 
 @pytest.mark.parametrize("kind", ["", "RSA ", "OPENSSH ", "EC ", "ENCRYPTED "])
 def test_private_keys_are_masked_whole_and_in_parts(kind: str) -> None:
-    begin, end, lines = f"-----BEGIN {kind}PRIVATE KEY-----", f"-----END {kind}PRIVATE KEY-----", "MIIEow+/=\n" * 30
-    for text in (f"{begin}\n{lines}{end}", f"{begin}\n{lines}", begin, (f"{begin}\n{lines}{end}").replace("\n", "\\n")):
+    begin, end, lines = (
+        f"-----BEGIN {kind}PRIVATE KEY-----",
+        f"-----END {kind}PRIVATE KEY-----",
+        "MIIEow+/=\n" * 30,
+    )
+    for text in (
+        f"{begin}\n{lines}{end}",
+        f"{begin}\n{lines}",
+        begin,
+        (f"{begin}\n{lines}{end}").replace("\n", "\\n"),
+    ):
         assert mask(f"the key:\n{text}") == f"the key:\n{MASK}"
     assert mask(f"{lines}{end}\nafter") == f"{MASK}\nafter"
     assert mask(f"a {begin}1{end} b {begin}2{end} c") == f"a {MASK} b {MASK} c"
-    assert mask("-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQ\n-----END PGP PRIVATE KEY BLOCK-----") == MASK
+    assert (
+        mask(
+            "-----BEGIN PGP PRIVATE KEY BLOCK-----\nlQ\n-----END PGP PRIVATE KEY BLOCK-----"
+        )
+        == MASK
+    )
 
 
 @pytest.mark.parametrize(
     "text",
     [
-        "commit 2842e6c0f5b1d9a7e3c4b8d6f0a1e2c3b4d5e6f7", "0191b7c2-5e7f-7abc-8def-0123456789ab", "token budget is 2000",
-        "password policy: at least 12 characters", "max_tokens=4096", "tokens: 12", "token: 500", "the secret of caching: invalidate",
-        "def login(password: str, token: Token | None) -> bool:", "password = getpass()", "password=self.password",
-        "token = os.environ['GITHUB_TOKEN']", "API_KEY=$API_KEY ./run", 'token: "${GITHUB_TOKEN}"', "token = next_token",
-        "if token == 'abc':", "Token::Plus", "task-oriented-planning-2024-notes", "disk-0123456789abcdef0123", "sk-learn-compatible",
-        "Bearer authentication", "the bearer of news", "https://example.org:8080/a@b", "git@github.com:me/repo.git",
-        "mailto:me@example.org", "PWD=/home/me", "--- PASS: TestFoo (0.00s)", "bypass=true", "keyboard: qwertz", "monkey=1",
-        "--token-budget 2000", "Enter password:\nLogin ok", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
-        "-----BEGIN PUBLIC KEY-----", "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----", "key: value", "hf_hub_download",
-        "npm_config_registry", "The secret: measure first", "secretary: Jones", "", "ünïcödé 漢字 \u0000",
+        "commit 2842e6c0f5b1d9a7e3c4b8d6f0a1e2c3b4d5e6f7",
+        "0191b7c2-5e7f-7abc-8def-0123456789ab",
+        "token budget is 2000",
+        "password policy: at least 12 characters",
+        "max_tokens=4096",
+        "tokens: 12",
+        "token: 500",
+        "the secret of caching: invalidate",
+        "def login(password: str, token: Token | None) -> bool:",
+        "password = getpass()",
+        "password=self.password",
+        "token = os.environ['GITHUB_TOKEN']",
+        "API_KEY=$API_KEY ./run",
+        'token: "${GITHUB_TOKEN}"',
+        "token = next_token",
+        "if token == 'abc':",
+        "Token::Plus",
+        "task-oriented-planning-2024-notes",
+        "disk-0123456789abcdef0123",
+        "sk-learn-compatible",
+        "Bearer authentication",
+        "the bearer of news",
+        "https://example.org:8080/a@b",
+        "git@github.com:me/repo.git",
+        "mailto:me@example.org",
+        "PWD=/home/me",
+        "--- PASS: TestFoo (0.00s)",
+        "bypass=true",
+        "keyboard: qwertz",
+        "monkey=1",
+        "--token-budget 2000",
+        "Enter password:\nLogin ok",
+        "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+        "-----BEGIN PUBLIC KEY-----",
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+        "key: value",
+        "hf_hub_download",
+        "npm_config_registry",
+        "The secret: measure first",
+        "secretary: Jones",
+        "",
+        "ünïcödé 漢字 \u0000",
     ],
-)  # fmt: skip
+)
 def test_ordinary_text_stays_as_it_is(text: str) -> None:
     assert mask(text) == text
 
@@ -437,7 +688,9 @@ def test_hashes_and_numbers_stay_as_they_are(text: str) -> None:
     repeated=st.integers(1, 300),
     shape=st.sampled_from(["text", "object", "list", "name"]),
 )
-def test_no_part_of_a_secret_survives_the_cut(before: int, secret: str, repeated: int, shape: str) -> None:
+def test_no_part_of_a_secret_survives_the_cut(
+    before: int, secret: str, repeated: int, shape: str
+) -> None:
     text = "." * before + f"{secret} " * repeated
     value = {
         "text": text,
@@ -448,19 +701,37 @@ def test_no_part_of_a_secret_survives_the_cut(before: int, secret: str, repeated
     for limit in (INPUT_CHARACTERS, RESPONSE_CHARACTERS):
         shown = preview(value[shape], limit)
         assert len(shown) <= limit
-        assert all(secret[start : start + 6] not in shown for start in range(len(secret) - 5))
+        assert all(
+            secret[start : start + 6] not in shown for start in range(len(secret) - 5)
+        )
 
 
 def test_a_private_key_longer_than_every_window_is_masked() -> None:
-    text = "x\n" + f"-----BEGIN PRIVATE KEY-----\n{'MIIEow' * 5_000}\n-----END PRIVATE KEY-----\n" * 3
+    text = (
+        "x\n"
+        + f"-----BEGIN PRIVATE KEY-----\n{'MIIEow' * 5_000}\n-----END PRIVATE KEY-----\n"
+        * 3
+    )
     assert preview(text, 300) == f"x\n{MASK}\n{MASK}\n{MASK}\n"
 
 
 @pytest.mark.parametrize(
-    "key", ["password", "DB_PASSWORD", "apiKey", "client-secret", "Authorization", "access_token", "password2"]
+    "key",
+    [
+        "password",
+        "DB_PASSWORD",
+        "apiKey",
+        "client-secret",
+        "Authorization",
+        "access_token",
+        "password2",
+    ],
 )
 def test_members_are_masked_by_their_names(key: str) -> None:
-    assert preview({key: 'hunter"2', "other": [1, None, True]}, 300) == f'{{"{key}":"{MASK}","other":[1,null,true]}}'
+    assert (
+        preview({key: 'hunter"2', "other": [1, None, True]}, 300)
+        == f'{{"{key}":"{MASK}","other":[1,null,true]}}'
+    )
 
 
 def test_members_that_only_sound_secret_stay() -> None:
@@ -478,11 +749,41 @@ def test_members_that_only_sound_secret_stay() -> None:
 
 N = 1_000_000
 HOSTILE = [
-    "sk-", "sk-a", "-----BEGIN PRIVATE KEY-----", "-----END ", "-----END A PRIVATE KEY-----BEGIN ", "://", "://a:b", "eyJ",
-    "eyJ.", 'token="', "token\\", "token=\\", "password ", "bearer ", "bearer a", "authorization:", "authorization: token ",
-    "--token", "--token ", "-", "--a", "api_key_key_key", "AKIA", "xoxb-", "pass", "_pass: ", "secret'] ", "token=a(", "token: a.",
-    "api_key = {{", "token='{{", "ghp_", "github_pat_", "\\",
-]  # fmt: skip
+    "sk-",
+    "sk-a",
+    "-----BEGIN PRIVATE KEY-----",
+    "-----END ",
+    "-----END A PRIVATE KEY-----BEGIN ",
+    "://",
+    "://a:b",
+    "eyJ",
+    "eyJ.",
+    'token="',
+    "token\\",
+    "token=\\",
+    "password ",
+    "bearer ",
+    "bearer a",
+    "authorization:",
+    "authorization: token ",
+    "--token",
+    "--token ",
+    "-",
+    "--a",
+    "api_key_key_key",
+    "AKIA",
+    "xoxb-",
+    "pass",
+    "_pass: ",
+    "secret'] ",
+    "token=a(",
+    "token: a.",
+    "api_key = {{",
+    "token='{{",
+    "ghp_",
+    "github_pat_",
+    "\\",
+]
 
 
 @pytest.mark.parametrize("piece", HOSTILE)

@@ -1,4 +1,6 @@
-"""A project keeps its id wherever its folder goes: moved, copied, made again, merged; in every process at once."""
+"""A project keeps its id wherever its folder goes: moved, copied, made again, merged;
+in every process at once.
+"""
 
 from __future__ import annotations
 
@@ -41,11 +43,18 @@ def bound(lab: Lab, folder: Path) -> str:
 
 def seen(lab: Lab, folder: Path) -> str:
     """The project of a folder to one who reads."""
-    return project_in(lab.journal, repository_of(checkout_root(str(folder))), bind=False)
+    return project_in(
+        lab.journal, repository_of(checkout_root(str(folder))), bind=False
+    )
 
 
 def say(home: Path, name: str, folder: Path, prompt: str = "") -> None:
-    event = {"hook_event_name": name, "session_id": "s", "cwd": str(folder), "prompt": prompt}
+    event = {
+        "hook_event_name": name,
+        "session_id": "s",
+        "cwd": str(folder),
+        "prompt": prompt,
+    }
     assert hook.take(json.dumps(event).encode(), str(home)) == ""
 
 
@@ -63,17 +72,24 @@ def test_a_repository_that_was_moved_is_the_same_project(lab: Lab, place: Path) 
     assert bound(lab, shop) == project
     [row] = lab.projects()
     assert row["project"] == project
-    assert set(row["paths"]) == {str(place / name) for name in ("shop", "store", "third")}
+    assert set(row["paths"]) == {
+        str(place / name) for name in ("shop", "store", "third")
+    }
 
 
 @pytest.mark.parametrize("first", ["old path", "new path"])
-def test_a_repository_made_at_the_old_path_is_another_project(lab: Lab, place: Path, first: str) -> None:
+def test_a_repository_made_at_the_old_path_is_another_project(
+    lab: Lab, place: Path, first: str
+) -> None:
     shop = repository(place / "shop")
     project = bound(lab, shop)
     shop.rename(place / "store")
     repository(place / "shop")
     folders = [shop, place / "store"]
-    names = {str(each): bound(lab, each) for each in (folders if first == "old path" else folders[::-1])}
+    names = {
+        str(each): bound(lab, each)
+        for each in (folders if first == "old path" else folders[::-1])
+    }
     assert names[str(place / "store")] == project
     assert names[str(shop)] != project
     assert bound(lab, shop) == names[str(shop)]
@@ -89,7 +105,9 @@ def test_a_copied_repository_is_another_project(lab: Lab, place: Path) -> None:
     assert bound(lab, place / "restored") != project
 
 
-def test_a_repository_that_got_the_number_of_one_that_is_gone_is_another(lab: Lab, place: Path) -> None:
+def test_a_repository_that_got_the_number_of_one_that_is_gone_is_another(
+    lab: Lab, place: Path
+) -> None:
     shop = repository(place / "shop")
     project = bound(lab, shop)
     shop.rename(place / "other")
@@ -98,7 +116,9 @@ def test_a_repository_that_got_the_number_of_one_that_is_gone_is_another(lab: La
     assert bound(lab, place / "other") != project
 
 
-def test_a_folder_that_becomes_a_repository_stays_the_same_project(lab: Lab, place: Path) -> None:
+def test_a_folder_that_becomes_a_repository_stays_the_same_project(
+    lab: Lab, place: Path
+) -> None:
     (place / "notes").mkdir()
     before = bound(lab, place / "notes")
     assert before == project_of(str(place / "notes"))
@@ -116,7 +136,9 @@ def _written(project: str, text: str = "The lamp is red.") -> object:
     return event._replace(body={**event.body, "project": project})
 
 
-def test_what_an_older_release_remembered_of_a_folder_is_adopted(lab: Lab, place: Path) -> None:
+def test_what_an_older_release_remembered_of_a_folder_is_adopted(
+    lab: Lab, place: Path
+) -> None:
     shop = repository(place / "shop")
     old = project_of(str(shop))
     lab.journal.append([_written(old)])
@@ -127,7 +149,9 @@ def test_what_an_older_release_remembered_of_a_folder_is_adopted(lab: Lab, place
     assert bound(lab, repository(place / "shop")) != old
 
 
-def test_a_folder_of_another_machine_is_bound_to_what_appears_there_later(lab: Lab, place: Path) -> None:
+def test_a_folder_of_another_machine_is_bound_to_what_appears_there_later(
+    lab: Lab, place: Path
+) -> None:
     shop = place / "shop"
     old = bound(lab, shop)
     assert old == project_of(str(shop))
@@ -156,7 +180,14 @@ def test_a_known_folder_needs_the_homes_file_alone(lab: Lab, place: Path) -> Non
 
 @pytest.mark.parametrize(
     "content",
-    [None, b"", b"{", b"[]", b'{"layout": 1}', b'{"layout": 1, "seq": 1, "event": "x", "bindings": [], "merged": {}}'],
+    [
+        None,
+        b"",
+        b"{",
+        b"[]",
+        b'{"layout": 1}',
+        b'{"layout": 1, "seq": 1, "event": "x", "bindings": [], "merged": {}}',
+    ],
 )
 def test_a_file_that_is_gone_torn_or_of_another_journal_is_made_again(
     lab: Lab, place: Path, content: bytes | None
@@ -168,7 +199,9 @@ def test_a_file_that_is_gone_torn_or_of_another_journal_is_made_again(
     say(lab.folder, "UserPromptSubmit", shop, "What now?")
     [prompt] = lab.journal.tail(0, kinds=["prompt"])
     assert prompt.body["project"] == project
-    assert identity.known_project(str(lab.folder), repository_of(str(shop)))[0] == project
+    assert (
+        identity.known_project(str(lab.folder), repository_of(str(shop)))[0] == project
+    )
 
 
 def test_a_process_that_died_before_the_file_was_written_leaves_one_id(
@@ -186,12 +219,19 @@ def test_a_process_that_died_before_the_file_was_written_leaves_one_id(
     project = seen(lab, shop)
     assert project
     say(lab.folder, "UserPromptSubmit", shop, "What now?")
-    assert [event.body["project"] for event in lab.journal.tail(0)] == [project, project]
+    assert [event.body["project"] for event in lab.journal.tail(0)] == [
+        project,
+        project,
+    ]
 
 
 def _first_event(home: str, folder: str, barrier: object) -> None:
     barrier.wait()  # type: ignore[attr-defined]
-    event = {"hook_event_name": "UserPromptSubmit", "cwd": folder, "prompt": "What now?"}
+    event = {
+        "hook_event_name": "UserPromptSubmit",
+        "cwd": folder,
+        "prompt": "What now?",
+    }
     hook.take(json.dumps(event).encode(), home)
 
 
@@ -213,28 +253,47 @@ def test_hooks_that_see_a_new_folder_at_once_give_it_one_id(place: Path) -> None
     assert kinds.count("prompt") == 8
 
 
-def test_the_rule_of_a_project_is_given_after_its_folder_was_moved(lab: Lab, place: Path) -> None:
+def test_the_rule_of_a_project_is_given_after_its_folder_was_moved(
+    lab: Lab, place: Path
+) -> None:
     shop = repository(place / "shop")
-    say(lab.folder, "UserPromptSubmit", shop, "Always run the migrations with --dry-run first.")
+    say(
+        lab.folder,
+        "UserPromptSubmit",
+        shop,
+        "Always run the migrations with --dry-run first.",
+    )
     shop.rename(place / "store")
-    with Lab(lab.folder, project=seen(lab, place / "store")) as store:  # the hook's clock
+    with Lab(
+        lab.folder, project=seen(lab, place / "store")
+    ) as store:  # the hook's clock
         assert "migrations with --dry-run" in store.context().text
 
 
-def test_a_forged_git_file_reads_and_writes_nothing_of_another_project(lab: Lab, place: Path) -> None:
+def test_a_forged_git_file_reads_and_writes_nothing_of_another_project(
+    lab: Lab, place: Path
+) -> None:
     victim, evil = repository(place / "victim"), place / "evil"
     evil.mkdir()
     say(lab.folder, "UserPromptSubmit", victim, "Always keep VICTIMWORD in mind.")
     (evil / ".git").write_text(f"gitdir: {victim}/.git/worktrees/none\n")
     say(lab.folder, "UserPromptSubmit", evil, "Always say EVILWORD.")
-    own = {event.body["text"]: event.body["project"] for event in lab.journal.tail(0, kinds=["prompt"])}
+    own = {
+        event.body["text"]: event.body["project"]
+        for event in lab.journal.tail(0, kinds=["prompt"])
+    }
     first, second = own.values()
     assert first.startswith("victim-")
     assert second.startswith("evil-")
 
 
-def test_a_merged_project_is_found_as_the_other_everywhere(lab: Lab, place: Path) -> None:
-    old, new = bound(lab, repository(place / "old")), bound(lab, repository(place / "new"))
+def test_a_merged_project_is_found_as_the_other_everywhere(
+    lab: Lab, place: Path
+) -> None:
+    old, new = (
+        bound(lab, repository(place / "old")),
+        bound(lab, repository(place / "new")),
+    )
     lab.journal.append([_written(old), _written(new, "The door is blue.")])
     before = lab.in_project(new)
     assert [hit.text for hit in before.search("lamp", kinds=["observation"])] == []
@@ -243,8 +302,12 @@ def test_a_merged_project_is_found_as_the_other_everywhere(lab: Lab, place: Path
     assert lab.verify().ok
     done = lab.merge_projects(old, new)
     assert done == {"project": new, "from": old, "events": 1}
-    assert [hit.text for hit in lab.in_project(new).search("lamp", kinds=["observation"])] == ["The lamp is red."]
-    assert [hit.text for hit in lab.in_project(old).search("door", kinds=["observation"])] == ["The door is blue."]
+    assert [
+        hit.text for hit in lab.in_project(new).search("lamp", kinds=["observation"])
+    ] == ["The lamp is red."]
+    assert [
+        hit.text for hit in lab.in_project(old).search("door", kinds=["observation"])
+    ] == ["The door is blue."]
     assert lab.verify().ok
     assert not (lab.folder / "contexts" / f"{old}.md").exists()
     assert "lamp" in (lab.folder / "contexts" / f"{new}.md").read_text()
@@ -253,12 +316,16 @@ def test_a_merged_project_is_found_as_the_other_everywhere(lab: Lab, place: Path
     assert lab.projects()[0]["merged"] == [old]
     with Lab(lab.folder, clock=lab.clock) as again:
         assert again.verify().ok
-        assert len(list(again.journal.tail(0, kinds=["observation"], projects=[new]))) == 2
+        assert (
+            len(list(again.journal.tail(0, kinds=["observation"], projects=[new]))) == 2
+        )
     assert len(lab.erase(project=new, match="is")) >= 2
     assert len(lab.search("lamp", kinds=["observation"])) == 0
 
 
-def test_merges_follow_one_another_and_refuse_what_makes_no_sense(lab: Lab, place: Path) -> None:
+def test_merges_follow_one_another_and_refuse_what_makes_no_sense(
+    lab: Lab, place: Path
+) -> None:
     a, b, c = (bound(lab, repository(place / name)) for name in "abc")
     lab.merge_projects(a, b)
     with pytest.raises(InvalidInput, match="the same project by now"):
@@ -281,7 +348,9 @@ def test_the_file_holds_no_path_of_what_was_erased(lab: Lab, place: Path) -> Non
     assert not file.exists() or b"hushhush" not in file.read_bytes()
 
 
-def test_a_repository_that_was_restored_elsewhere_is_only_suggested(lab: Lab, place: Path, run: Run) -> None:
+def test_a_repository_that_was_restored_elsewhere_is_only_suggested(
+    lab: Lab, place: Path, run: Run
+) -> None:
     shop = repository(place / "shop")
     old = bound(lab, shop)
     with Lab(lab.folder, clock=lab.clock, project=old) as here:
@@ -294,8 +363,14 @@ def test_a_repository_that_was_restored_elsewhere_is_only_suggested(lab: Lab, pl
     with Lab(lab.folder, clock=lab.clock, project=new) as here:
         note_roots(here)
     command = f"theorex projects merge {old} {new}"
-    assert run("projects", "--json").json["hints"] == [{"old": old, "new": new, "do": command}]
+    assert run("projects", "--json").json["hints"] == [
+        {"old": old, "new": new, "do": command}
+    ]
     assert command in run("projects").out
-    assert run(*command.split()[1:], "--json").json == {"project": new, "from": old, "events": 0}
+    assert run(*command.split()[1:], "--json").json == {
+        "project": new,
+        "from": old,
+        "events": 0,
+    }
     assert run("projects", "--json").json["hints"] == []
     assert len(list(lab.journal.tail(0, kinds=["project_roots"]))) == 2

@@ -1,4 +1,6 @@
-"""What a context would have held of what was needed next: counted by hand on small logs."""
+"""What a context would have held of what was needed next: counted by hand on small
+logs.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ from theorex_lab.memory.needed_next import line_tokens, name_bytes
 
 LAWS = {"recency": make_law("recency"), "frequency": make_law("frequency")}
 LINE = line_tokens(name_bytes("a.py"))
-# Six known files in turn, and a new one beside the last; the scored events are the last third of those that ask.
+# Six known files in turn, and a new one beside the last; the scored events are the last
+# third of those that ask.
 ROUND = [(day * DAY, f"{'abcdef'[day % 6]}.py", str(day), False) for day in range(18)]
 
 
@@ -21,18 +24,27 @@ def test_the_oracle_misses_only_what_is_new_and_laws_what_they_rank_too_low() ->
     log = AccessLog.of([*ROUND, (17 * DAY, "new.py", "17", False)])
     held = shares_in_context(log, LAWS, tokens=HEADING_TOKENS + 5 * LINE)
     assert held["oracle"].tolist() == [1.0, 1.0, 1.0, 0.5]
-    assert held["recency"].tolist() == [0.0] * 4, "in a round what is needed next was used longest ago"
-    assert shares_in_context(log, LAWS, tokens=HEADING_TOKENS + 6 * LINE)["recency"].tolist() == [1.0, 1.0, 1.0, 0.5]
+    assert held["recency"].tolist() == [0.0] * 4, (
+        "in a round what is needed next was used longest ago"
+    )
+    assert shares_in_context(log, LAWS, tokens=HEADING_TOKENS + 6 * LINE)[
+        "recency"
+    ].tolist() == [1.0, 1.0, 1.0, 0.5]
 
 
 def test_without_room_nobody_holds_anything() -> None:
-    held = shares_in_context(AccessLog.of(ROUND), LAWS, tokens=HEADING_TOKENS + LINE - 1)
+    held = shares_in_context(
+        AccessLog.of(ROUND), LAWS, tokens=HEADING_TOKENS + LINE - 1
+    )
     assert not held[["oracle", *LAWS]].to_numpy().any()
 
 
 def test_no_law_holds_more_than_the_oracle_and_more_room_never_less() -> None:
     rows = [(n * DAY, f"{n * n % 11}.py", str(n // 2), False) for n in range(120)]
-    small, large = (shares_in_context(AccessLog.of(rows), LAWS, tokens=tokens) for tokens in (60, 120))
+    small, large = (
+        shares_in_context(AccessLog.of(rows), LAWS, tokens=tokens)
+        for tokens in (60, 120)
+    )
     for name in LAWS:
         assert (small[name] <= small["oracle"]).all()
         assert (small[name] <= large[name]).all()

@@ -1,4 +1,6 @@
-"""Documents: sections of each form, cut without loss; what runs over folders keep, change, move, hide and leave alone."""
+"""Documents: sections of each form, cut without loss; what runs over folders keep,
+change, move, hide and leave alone.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,11 @@ def counts(lab: Lab, *paths: Path, **how: bool) -> dict[str, int]:
     report = lab.ingest(*paths, **how)
     assert report.problems == []
     told = asdict(report)
-    return {what: told[what] for what in ("new", "changed", "unchanged", "moved", "gone") if told[what]}
+    return {
+        what: told[what]
+        for what in ("new", "changed", "unchanged", "moved", "gone")
+        if told[what]
+    }
 
 
 # Forms
@@ -39,8 +45,9 @@ def counts(lab: Lab, *paths: Path, **how: bool) -> dict[str, int]:
 
 def test_markdown_is_cut_by_its_headings_alone() -> None:
     text = (
-        "---\ntitle: Cellar\n---\nBefore.\n\n# One\nfirst\n```sh\n# no heading\n```\n\nTwo *words*\n---\nsecond\n\n"
-        "> # quoted\n\n### Deep ###\nthird\n# Last\n"
+        "---\ntitle: Cellar\n---\nBefore.\n\n# One\nfirst\n```sh\n# no"
+        " heading\n```\n\nTwo *words*\n---\nsecond\n\n> # quoted\n\n### Deep"
+        " ###\nthird\n# Last\n"
     )
     assert told(read("a.md", text)) == [
         ("a.md", "---\ntitle: Cellar\n---\nBefore.", 1),
@@ -56,14 +63,21 @@ def test_lines_end_as_they_like(end: str) -> None:
         ("a.md", "x\ny", 1),
         ("Head", "kept\nalso", 4),
     ]
-    assert [part.text for part in read("a.ipynb", notebook(("markdown", f"x{end}y{end}# Head{end}kept{end}")))] == [
+    assert [
+        part.text
+        for part in read(
+            "a.ipynb", notebook(("markdown", f"x{end}y{end}# Head{end}kept{end}"))
+        )
+    ] == [
         "x\ny",
         "kept",
     ]
 
 
 def test_plain_text_is_one_section_and_its_signs_are_no_headings() -> None:
-    assert told(read("notes.TXT", "\ufeff\n# kept\nas it is\n")) == [("notes.TXT", "# kept\nas it is", 2)]
+    assert told(read("notes.TXT", "\ufeff\n# kept\nas it is\n")) == [
+        ("notes.TXT", "# kept\nas it is", 2)
+    ]
 
 
 RESTRUCTURED = """Cellar
@@ -104,15 +118,25 @@ def test_restructured_text_keeps_what_no_parser_knows() -> None:
 
 
 def test_separators_within_lines_do_not_shift_the_headings() -> None:
-    text = "a\u2028b\x0cc\x85d\n\nCellar\n======\n\nkept\n\nShelves\n=======\n\nalso kept\n"
-    assert told(read("a.rst", text)) == [("a.rst", "a b c d", 1), ("Cellar", "kept", 6), ("Shelves", "also kept", 11)]
+    text = (
+        "a\u2028b\x0cc\x85d\n\nCellar\n======\n\nkept\n\nShelves\n=======\n\nalso"
+        " kept\n"
+    )
+    assert told(read("a.rst", text)) == [
+        ("a.rst", "a b c d", 1),
+        ("Cellar", "kept", 6),
+        ("Shelves", "also kept", 11),
+    ]
 
 
 def test_html_shows_what_a_reader_sees() -> None:
     text = (
-        "<html><head><title>unseen</title><style>unseen</style></head><body><!-- unseen --><p>Before.</p>"
-        "<h1>The <em>whole <b>cel</b>lar</em></h1>\n  <p>Use <b>the <i>old</i></b> key<br>twice.</p><p><b>Never</b> "
-        "alone.</p><script>unseen()</script><h2>Rows</h2><ul><li>one<li>two &amp; three</ul>"
+        "<html><head><title>unseen</title><style>unseen</style></head><body><!-- unseen"
+        " --><p>Before.</p>"
+        "<h1>The <em>whole <b>cel</b>lar</em></h1>\n  <p>Use <b>the <i>old</i></b>"
+        " key<br>twice.</p><p><b>Never</b> "
+        "alone.</p><script>unseen()</script><h2>Rows</h2><ul><li>one<li>two &amp;"
+        " three</ul>"
         "<table><tr><td>left</td><td>right</td></tr></table><noscript>unseen</noscript></body></html>"
     )
     assert [(part.name, part.text) for part in read("a.html", text)] == [
@@ -124,38 +148,68 @@ def test_html_shows_what_a_reader_sees() -> None:
 
 def test_a_section_of_a_pdf_tells_its_page() -> None:
     lines = [f"The bottle of row {number} lies in the dark" for number in range(40)]
-    parts = read("a.pdf", pdf(page("The cellar is dark.", "Bring a lamp."), page(*lines)))
-    assert [(part.name, part.line) for part in parts] == [("page 1", 1), ("page 2", 2), ("page 2 (2)", 2)]
+    parts = read(
+        "a.pdf", pdf(page("The cellar is dark.", "Bring a lamp."), page(*lines))
+    )
+    assert [(part.name, part.line) for part in parts] == [
+        ("page 1", 1),
+        ("page 2", 2),
+        ("page 2 (2)", 2),
+    ]
     assert parts[0].text == "The cellar is dark.\nBring a lamp."
     assert [line for part in parts[1:] for line in part.text.split("\n")] == lines
 
 
 def test_a_notebook_comes_in_without_its_outputs() -> None:
-    cells = [("markdown", ["# Cellar\n", "Dark."]), ("code", "open('door')"), ("raw", "rawword"), ("code", "x\n" * 900)]
+    cells = [
+        ("markdown", ["# Cellar\n", "Dark."]),
+        ("code", "open('door')"),
+        ("raw", "rawword"),
+        ("code", "x\n" * 900),
+    ]
     parts = read("a.ipynb", notebook(*cells))
-    assert told(parts)[:2] == [("Cellar", "Dark.", 1), ("Cellar (2)", "```\nopen('door')\n```", 2)]
+    assert told(parts)[:2] == [
+        ("Cellar", "Dark.", 1),
+        ("Cellar (2)", "```\nopen('door')\n```", 2),
+    ]
     assert [part.line for part in parts[2:]] == [4, 4], "a line is the number of a cell"
     assert all("word" not in part.text for part in parts)
 
 
 def test_links_are_resolved_from_the_folder_of_the_file() -> None:
     text = (
-        "[up](../b.md) [here](c.md#part) [own](#part) [web](https://example.org/x) [root](/etc/x) [[Wiki page]] "
-        '[named](<d.md> "title") ![picture](p.png) [up](../b.md) [out](../../../x.md)'
+        "[up](../b.md) [here](c.md#part) [own](#part) [web](https://example.org/x)"
+        ' [root](/etc/x) [[Wiki page]] [named](<d.md> "title") ![picture](p.png)'
+        " [up](../b.md) [out](../../../x.md)"
     )
     assert cited(read("docs/sub/a.md", text)) == [
-        "docs/b.md", "docs/sub/c.md#part", "docs/sub/a.md#part", "https://example.org/x", "/etc/x",
-        "docs/sub/Wiki page", "docs/sub/d.md", "docs/sub/p.png", "../x.md",
-    ]  # fmt: skip
+        "docs/b.md",
+        "docs/sub/c.md#part",
+        "docs/sub/a.md#part",
+        "https://example.org/x",
+        "/etc/x",
+        "docs/sub/Wiki page",
+        "docs/sub/d.md",
+        "docs/sub/p.png",
+        "../x.md",
+    ]
 
 
-WORDS = st.lists(st.text("abcdefghäß東#*.", min_size=1, max_size=90), min_size=1, max_size=400)
-SPACES = st.lists(st.sampled_from([" ", "\n", "\n\n", ". ", "  \n "]), min_size=1, max_size=20)
+WORDS = st.lists(
+    st.text("abcdefghäß東#*.", min_size=1, max_size=90), min_size=1, max_size=400
+)
+SPACES = st.lists(
+    st.sampled_from([" ", "\n", "\n\n", ". ", "  \n "]), min_size=1, max_size=20
+)
 
 
 @given(WORDS, SPACES)
-def test_a_text_is_cut_by_size_without_losing_a_word(words: list[str], spaces: list[str]) -> None:
-    text = "".join(word + spaces[number % len(spaces)] for number, word in enumerate(words))
+def test_a_text_is_cut_by_size_without_losing_a_word(
+    words: list[str], spaces: list[str]
+) -> None:
+    text = "".join(
+        word + spaces[number % len(spaces)] for number, word in enumerate(words)
+    )
     pieces = [*sections([TextBlock(0, text)], "a.txt")]
     assert [word for piece in pieces for word in piece.text.split()] == text.split()
     assert max(len(piece.text) for piece in pieces) <= 1_200
@@ -165,19 +219,48 @@ def test_a_text_is_cut_by_size_without_losing_a_word(words: list[str], spaces: l
         assert piece.text.split()[0] in lines[piece.line - 1]
 
 
-@given(st.lists(st.sampled_from(["# one", "two", "===", "---", "```", "> x", "- y", "", "    z", "\t", "a\rb"])))
+@given(
+    st.lists(
+        st.sampled_from(
+            [
+                "# one",
+                "two",
+                "===",
+                "---",
+                "```",
+                "> x",
+                "- y",
+                "",
+                "    z",
+                "\t",
+                "a\rb",
+            ]
+        )
+    )
+)
 def test_markdown_of_any_shape_keeps_its_words(lines: list[str]) -> None:
     text = "\n".join(lines).replace("\r", "\n")
-    kept = [word.strip("#") for block in markdown_blocks(text) for word in block.text.split() if word.strip("#=-")]
+    kept = [
+        word.strip("#")
+        for block in markdown_blocks(text)
+        for word in block.text.split()
+        if word.strip("#=-")
+    ]
     assert kept == [word.strip("#") for word in text.split() if word.strip("#=-")]
 
 
 # Runs
 
 
-def test_what_is_unchanged_is_skipped_and_what_changed_takes_its_place(lab: Lab, tmp_path: Path) -> None:
+def test_what_is_unchanged_is_skipped_and_what_changed_takes_its_place(
+    lab: Lab, tmp_path: Path
+) -> None:
     given = folder(
-        tmp_path / "docs", {"a.md": "# Lamp\nThe lamp is red.\n# Door\nThe door is shut.\n", "b.txt": "Bread."}
+        tmp_path / "docs",
+        {
+            "a.md": "# Lamp\nThe lamp is red.\n# Door\nThe door is shut.\n",
+            "b.txt": "Bread.",
+        },
     )
     assert counts(lab, given) == {"new": 2}
     assert counts(lab, given) == {"unchanged": 2}
@@ -190,7 +273,9 @@ def test_what_is_unchanged_is_skipped_and_what_changed_takes_its_place(lab: Lab,
     assert found(lab, "lamp") == {(f"{place}/a.md:4 › Lamp", "The lamp is green.")}
     assert found(lab, "red door") == set()
     assert ids(lab, "lamp") == first
-    assert "The lamp is green." in lab.context("bread").text, "the pin holds for the new text"
+    assert "The lamp is green." in lab.context("bread").text, (
+        "the pin holds for the new text"
+    )
     assert lab.verify().ok
 
 
@@ -214,16 +299,19 @@ def test_sync_hides_what_is_there_no_more(lab: Lab, tmp_path: Path) -> None:
 def test_sync_of_the_project_leaves_files_from_outside_alone(tmp_path: Path) -> None:
     root = folder(tmp_path / "shop", {".git/HEAD": "", "a.md": "lamp"})
     outside = folder(tmp_path / "outside", {"b.md": "bread"})
-    with Lab(tmp_path / "home", clock=FixedClock(NOW), project=project_of(str(root))) as lab:
+    with Lab(
+        tmp_path / "home", clock=FixedClock(NOW), project=project_of(str(root))
+    ) as lab:
         lab.ingest(root, outside)
         assert found(lab, "lamp bread") == {
             ("a.md:1 › a.md", "lamp"),
             (f"{project_of(str(outside))}/b.md:1 › b.md", "bread"),
         }
         folder(root, {"copy.md": "bread"})
-        assert counts(lab, root, sync=True) == {"unchanged": 1, "new": 1}, (
-            "a copy is no move, what lies outside not gone"
-        )
+        assert counts(lab, root, sync=True) == {
+            "unchanged": 1,
+            "new": 1,
+        }, "a copy is no move, what lies outside not gone"
         assert len(found(lab, "bread")) == 2
 
 
@@ -235,8 +323,11 @@ def test_a_file_that_was_moved_keeps_its_ids(lab: Lab, tmp_path: Path) -> None:
     (given / "a.md").rename(given / "sub/b.md")
     assert counts(lab, given) == {"moved": 1}
     assert ids(lab, "lamp") == first
-    assert [about.partition("/")[2] for about, _ in found(lab, "lamp")] == ["sub/b.md:2 › Lamp"]
-    # Another file in the old place has ids of its own: what becomes of it does not touch the one that was moved.
+    assert [about.partition("/")[2] for about, _ in found(lab, "lamp")] == [
+        "sub/b.md:2 › Lamp"
+    ]
+    # Another file in the old place has ids of its own: what becomes of it does not
+    # touch the one that was moved.
     folder(given, {"a.md": "# Lamp\nAnother lamp.\n"})
     assert counts(lab, given) == {"new": 1, "unchanged": 1}
     assert len({hit.id for hit in lab.search("lamp", kinds=["section"])}) == 2
@@ -247,7 +338,9 @@ def test_a_file_that_was_moved_keeps_its_ids(lab: Lab, tmp_path: Path) -> None:
 
 
 def test_a_file_moved_over_another_takes_its_place(lab: Lab, tmp_path: Path) -> None:
-    given = folder(tmp_path / "docs", {"a.md": "The lamp is red.", "b.md": "The door is shut."})
+    given = folder(
+        tmp_path / "docs", {"a.md": "The lamp is red.", "b.md": "The door is shut."}
+    )
     lab.ingest(given)
     (given / "a.md").replace(given / "b.md")
     assert counts(lab, given, sync=True) == {"changed": 1, "gone": 1}
@@ -263,20 +356,37 @@ def test_a_dry_run_tells_and_writes_nothing(lab: Lab, tmp_path: Path) -> None:
     folder(given, {"a.md": "lamps", "c.md": "bread"})
     (given / "b.md").unlink()
     last = lab.journal.last_seq()
-    assert counts(lab, given, dry_run=True, sync=True) == {"new": 1, "changed": 1, "gone": 1}
+    assert counts(lab, given, dry_run=True, sync=True) == {
+        "new": 1,
+        "changed": 1,
+        "gone": 1,
+    }
     assert lab.journal.last_seq() == last
     assert counts(lab, given, sync=True) == {"new": 1, "changed": 1, "gone": 1}
 
 
-def test_gitignore_is_honoured_and_hidden_files_stay_out(lab: Lab, tmp_path: Path) -> None:
+def test_gitignore_is_honoured_and_hidden_files_stay_out(
+    lab: Lab, tmp_path: Path
+) -> None:
     files = dict.fromkeys(
         [
-            "kept.md", "draft.md", "build/x.md", "sub/draft.md", "sub/build/y.md", "sub/local.md", ".secret.md",
-            ".hidden/z.md", "deep/er/draft.md",
+            "kept.md",
+            "draft.md",
+            "build/x.md",
+            "sub/draft.md",
+            "sub/build/y.md",
+            "sub/local.md",
+            ".secret.md",
+            ".hidden/z.md",
+            "deep/er/draft.md",
         ],
         "lamp",
-    )  # fmt: skip
-    rules = {".gitignore": "draft.md\n/build/\n", "sub/.gitignore": "!draft.md\nlocal.md\n", ".git/HEAD": ""}
+    )
+    rules = {
+        ".gitignore": "draft.md\n/build/\n",
+        "sub/.gitignore": "!draft.md\nlocal.md\n",
+        ".git/HEAD": "",
+    }
     given = folder(tmp_path / "docs", {**files, **rules})
 
     def names(*paths: Path) -> set[str]:
@@ -291,7 +401,9 @@ def test_gitignore_is_honoured_and_hidden_files_stay_out(lab: Lab, tmp_path: Pat
     assert names(given / "draft.md") == {"draft.md"}, "who names a file wants it"
 
 
-def test_links_out_of_the_folder_are_told_and_cycles_end(lab: Lab, tmp_path: Path) -> None:
+def test_links_out_of_the_folder_are_told_and_cycles_end(
+    lab: Lab, tmp_path: Path
+) -> None:
     given = folder(tmp_path / "docs", {"a.md": "lamp", "sub/b.md": "door"})
     folder(tmp_path / "outside", {"private.md": "the private diary"})
     (given / "file.md").symlink_to(tmp_path / "outside/private.md")
@@ -306,14 +418,17 @@ def test_links_out_of_the_folder_are_told_and_cycles_end(lab: Lab, tmp_path: Pat
     report = lab.ingest(given)
     assert report.new == 2
     assert sorted(report.problems) == [
-        f"{given / name}: a link that leads out of the folder; name what it leads to" for name in ("file.md", "out")
+        f"{given / name}: a link that leads out of the folder; name what it leads to"
+        for name in ("file.md", "out")
     ]
     assert found(lab, "private diary") == set()
     assert counts(lab, given / "out") == {"new": 1}, "the folder itself may be a link"
 
 
 def test_names_of_all_kinds(lab: Lab, run: Run, tmp_path: Path) -> None:
-    given = folder(tmp_path / "docs", {"two\nlines: x.md": "lamp", "Zürich 東京.md": "lamp"})
+    given = folder(
+        tmp_path / "docs", {"two\nlines: x.md": "lamp", "Zürich 東京.md": "lamp"}
+    )
     Path(os.fsdecode(os.fsencode(given) + b"/\xff.md")).write_text("lamp")
     report = lab.ingest(given)
     assert report.new == 2
@@ -328,16 +443,26 @@ def test_names_of_all_kinds(lab: Lab, run: Run, tmp_path: Path) -> None:
 
 
 def test_what_is_not_there_or_not_known(lab: Lab, run: Run, tmp_path: Path) -> None:
-    given = folder(tmp_path / "docs", {"a.md": "lamp", "b.xyz": "lamp", "empty.md": " \n"})
-    with pytest.raises(InvalidInput, match=r"nowhere.md', which is no file or folder; give those that are there"):
+    given = folder(
+        tmp_path / "docs", {"a.md": "lamp", "b.xyz": "lamp", "empty.md": " \n"}
+    )
+    with pytest.raises(
+        InvalidInput,
+        match=r"nowhere.md', which is no file or folder; give those that are there",
+    ):
         lab.ingest(given, given / "nowhere.md")
     assert lab.journal.last_seq() == 0
     report = lab.ingest(given / "b.xyz")
-    assert report.problems[0].endswith(f"its kind is not known; allowed are {', '.join(FORMS)}")
+    assert report.problems[0].endswith(
+        f"its kind is not known; allowed are {', '.join(FORMS)}"
+    )
     ended = run("ingest", str(given / "b.xyz"), "--json")
     assert (ended.code, ended.json["new"]) == (1, 0)
     ended = run("ingest", str(given), "--json")
-    assert (ended.code, ended.json["new"]) == (0, 2), "a folder is asked for what is known alone"
+    assert (ended.code, ended.json["new"]) == (
+        0,
+        2,
+    ), "a folder is asked for what is known alone"
     assert ended.json["problems"][0].endswith("empty.md: there is no text in it")
     assert run("ingest", str(tmp_path / "nowhere")).code == 1
 
@@ -352,20 +477,35 @@ def test_agents_are_apart(lab: Lab, tmp_path: Path) -> None:
     assert len({hit.id for hit in hits}) == 2
     (given / "a.md").write_text("# Lamp\nThe lamp is green.")
     assert counts(lab, given) == {"changed": 1}
-    assert found(lab, "lamp", agents=["sage"]) == {(f"{project_of(str(given))}/a.md:2 › Lamp", "The lamp is red.")}
+    assert found(lab, "lamp", agents=["sage"]) == {
+        (f"{project_of(str(given))}/a.md:2 › Lamp", "The lamp is red.")
+    }
     assert lab.verify().ok
 
 
-def test_a_project_has_its_own(tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    root = folder(tmp_path / "shop", {".git/HEAD": "", "docs/a.md": "# Lamp\nred [x](../b.md)"})
+def test_a_project_has_its_own(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = folder(
+        tmp_path / "shop", {".git/HEAD": "", "docs/a.md": "# Lamp\nred [x](../b.md)"}
+    )
     other = folder(tmp_path / "mill", {".git/HEAD": ""})
     monkeypatch.chdir(root)
     assert run("ingest", "docs").code == 0
     (hit,) = run("search", "lamp", "--kind", "section", "--json").json["hits"]
-    assert hit["about"] == "docs/a.md:2 › Lamp", "in its own project a file is named from the root"
+    assert hit["about"] == "docs/a.md:2 › Lamp", (
+        "in its own project a file is named from the root"
+    )
     monkeypatch.chdir(other)
     assert run("search", "lamp", "--kind", "section", "--json").json["hits"] == []
-    assert len(run("search", "lamp", "--kind", "section", "--all-projects", "--json").json["hits"]) == 1
+    assert (
+        len(
+            run("search", "lamp", "--kind", "section", "--all-projects", "--json").json[
+                "hits"
+            ]
+        )
+        == 1
+    )
 
 
 def test_an_erased_file_is_found_no_more(lab: Lab, tmp_path: Path) -> None:

@@ -1,4 +1,6 @@
-"""Imports of transcripts: repeated, grown, killed, of two at once; what the hook has recorded; trust; a dry run; logs."""
+"""Imports of transcripts: repeated, grown, killed, of two at once; what the hook has
+recorded; trust; a dry run; logs.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +26,11 @@ from theorex_lab.memory.captured import BODIES
 from theorex_lab.project import project_of
 
 FORMS = {
-    "claude.jsonl": made.lines(made.CLAUDE), "codex.jsonl": made.lines(made.CODEX), "bare.jsonl": made.lines(made.CODEX_BARE),
+    "claude.jsonl": made.lines(made.CLAUDE),
+    "codex.jsonl": made.lines(made.CODEX),
+    "bare.jsonl": made.lines(made.CODEX_BARE),
     "hook.jsonl": made.lines(made.HOOK),
-}  # fmt: skip
+}
 
 
 @pytest.fixture
@@ -36,11 +40,17 @@ def lab(tmp_path: Path) -> Iterator[Lab]:
 
 
 def sources(lab: Lab) -> set[tuple[str, str]]:
-    return {(event.kind, event.body["source"]) for event in lab.journal.tail(0) if "source" in event.body}
+    return {
+        (event.kind, event.body["source"])
+        for event in lab.journal.tail(0)
+        if "source" in event.body
+    }
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_importing_twice_and_a_second_copy_imports_once(lab: Lab, tmp_path: Path, name: str) -> None:
+def test_importing_twice_and_a_second_copy_imports_once(
+    lab: Lab, tmp_path: Path, name: str
+) -> None:
     first = lab.import_transcripts(write(tmp_path / "a" / name, FORMS[name]))
     before = captures(lab)
     write(tmp_path / "b" / "c" / name, FORMS[name])
@@ -68,7 +78,10 @@ def test_a_start_and_the_rest_later_is_the_same_as_all_at_once(
     cut = data.draw(st.integers(0, len(content)))
     folder = tmp_path_factory.mktemp("parts")
     clock = FixedClock.at("2026-03-01T09:05:00Z")  # the session is not over
-    with Lab(folder / "whole", clock=clock) as whole, Lab(folder / "parts", clock=clock) as parts:
+    with (
+        Lab(folder / "whole", clock=clock) as whole,
+        Lab(folder / "parts", clock=clock) as parts,
+    ):
         (folder / name).write_bytes(content)
         whole.import_transcripts(folder / name)
         (folder / name).write_bytes(content[:cut])
@@ -78,7 +91,9 @@ def test_a_start_and_the_rest_later_is_the_same_as_all_at_once(
             assert captures(parts) == []
         (folder / name).write_bytes(content)
         parts.import_transcripts(folder / name)
-        assert [row[:2] + row[3:] for row in captures(parts)] == [row[:2] + row[3:] for row in captures(whole)]
+        assert [row[:2] + row[3:] for row in captures(parts)] == [
+            row[:2] + row[3:] for row in captures(whole)
+        ]
 
 
 def test_an_import_killed_between_transactions_is_finished_by_the_next(
@@ -87,11 +102,14 @@ def test_an_import_killed_between_transactions_is_finished_by_the_next(
     rows = [made.claude("user", number, f"Prompt {number}") for number in range(1, 41)]
     write(tmp_path / "x.jsonl", rows)
     program = (
-        "import os, sys\nfrom theorex_lab import Lab, FixedClock\nfrom theorex_lab.ingest import importing\n"
+        "import os, sys\nfrom theorex_lab import Lab, FixedClock\nfrom"
+        " theorex_lab.ingest import importing\n"
         "importing._AT_ONCE = 5\nappend = importing._Run._append\n"
-        "def killed(self, new):\n    append(self, new)\n    if self._report.events >= 20: os._exit(9)\n"
+        "def killed(self, new):\n    append(self, new)\n    if self._report.events >="
+        " 20: os._exit(9)\n"
         "importing._Run._append = killed\n"
-        f"Lab({str(tmp_path / 'home')!r}, clock=FixedClock({CLOCK.now()})).import_transcripts({str(tmp_path / 'x.jsonl')!r})\n"
+        f"Lab({str(tmp_path / 'home')!r},"
+        f" clock=FixedClock({CLOCK.now()})).import_transcripts({str(tmp_path / 'x.jsonl')!r})\n"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 9
     report = lab.import_transcripts(tmp_path / "x.jsonl")
@@ -103,12 +121,16 @@ def test_two_imports_at_once_double_nothing(lab: Lab, tmp_path: Path) -> None:
     rows = [made.claude("user", number, f"Prompt {number}") for number in range(1, 200)]
     write(tmp_path / "x.jsonl", rows)
     program = (
-        "from theorex_lab import Lab, FixedClock\nfrom theorex_lab.ingest import importing\nimporting._AT_ONCE = 7\n"
-        f"Lab({str(tmp_path / 'home')!r}, clock=FixedClock({CLOCK.now()})).import_transcripts({str(tmp_path / 'x.jsonl')!r})\n"
+        "from theorex_lab import Lab, FixedClock\nfrom theorex_lab.ingest import"
+        " importing\nimporting._AT_ONCE = 7\n"
+        f"Lab({str(tmp_path / 'home')!r},"
+        f" clock=FixedClock({CLOCK.now()})).import_transcripts({str(tmp_path / 'x.jsonl')!r})\n"
     )
     running = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(2)]
     assert [process.wait(120) for process in running] == [0, 0]
-    assert sorted(text for _, text in told(lab)) == sorted(f"Prompt {number}" for number in range(1, 200))
+    assert sorted(text for _, text in told(lab)) == sorted(
+        f"Prompt {number}" for number in range(1, 200)
+    )
 
 
 def test_what_was_appended_between_look_up_and_transaction_is_not_doubled(
@@ -129,28 +151,48 @@ def test_what_was_appended_between_look_up_and_transaction_is_not_doubled(
     assert len(captures(lab)) == 8
 
 
-def test_what_the_hook_has_recorded_of_the_session_is_not_doubled(lab: Lab, tmp_path: Path) -> None:
+def test_what_the_hook_has_recorded_of_the_session_is_not_doubled(
+    lab: Lab, tmp_path: Path
+) -> None:
     hooks = [
         {"hook_event_name": "UserPromptSubmit", "prompt": "Now the docs"},
-        {"hook_event_name": "PostToolUse", "tool_name": "Read", "tool_input": {"file_path": f"{CWD}/src/cache.py"}},
+        {
+            "hook_event_name": "PostToolUse",
+            "tool_name": "Read",
+            "tool_input": {"file_path": f"{CWD}/src/cache.py"},
+        },
         {"hook_event_name": "Stop", "last_assistant_message": "Docs are done."},
     ]
     for hook in hooks:
         kind, body_of = BODIES[hook["hook_event_name"]]  # type: ignore[index]
         lab.journal.append(
-            [new_event(kind, body_of({**hook, "cwd": CWD}), agent="main", session=SESSION, at=CLOCK.now())]
+            [
+                new_event(
+                    kind,
+                    body_of({**hook, "cwd": CWD}),
+                    agent="main",
+                    session=SESSION,
+                    at=CLOCK.now(),
+                )
+            ]
         )
     report = lab.import_transcripts(write(tmp_path / "x.jsonl", made.CLAUDE))
     assert (report.skipped, report.events) == (3, 5)
-    assert lab.import_transcripts(tmp_path / "x.jsonl").to_dict() | {"skipped": 3, "already": 5, "events": 0} == (
-        lab.import_transcripts(tmp_path / "x.jsonl").to_dict()
-    )
+    assert lab.import_transcripts(tmp_path / "x.jsonl").to_dict() | {
+        "skipped": 3,
+        "already": 5,
+        "events": 0,
+    } == (lab.import_transcripts(tmp_path / "x.jsonl").to_dict())
     assert len(told(lab)) == 8
 
 
-def test_an_equal_prompt_that_the_hook_recorded_once_is_left_out_once(lab: Lab, tmp_path: Path) -> None:
+def test_an_equal_prompt_that_the_hook_recorded_once_is_left_out_once(
+    lab: Lab, tmp_path: Path
+) -> None:
     body = BODIES["UserPromptSubmit"][1]({"prompt": "go on", "cwd": CWD})
-    lab.journal.append([new_event("prompt", body, agent="main", session=SESSION, at=CLOCK.now())])
+    lab.journal.append(
+        [new_event("prompt", body, agent="main", session=SESSION, at=CLOCK.now())]
+    )
     rows = [made.claude("user", number, "go on") for number in (1, 2, 3)]
     assert lab.import_transcripts(write(tmp_path / "x.jsonl", rows)).skipped == 1
     assert len(told(lab)) == 3
@@ -158,20 +200,39 @@ def test_an_equal_prompt_that_the_hook_recorded_once_is_left_out_once(lab: Lab, 
 
 def test_without_trust_all_has_the_source_import(lab: Lab, tmp_path: Path) -> None:
     report = lab.import_transcripts(write(tmp_path / "x.jsonl", made.CLAUDE))
-    assert sources(lab) == {("prompt", "import"), ("tool_used", "import"), ("turn_ended", "import")}
+    assert sources(lab) == {
+        ("prompt", "import"),
+        ("tool_used", "import"),
+        ("turn_ended", "import"),
+    }
     assert report.trusted is False
 
 
 def test_with_trust_the_sources_are_those_of_the_hook(lab: Lab, tmp_path: Path) -> None:
-    report = lab.import_transcripts(write(tmp_path / "x.jsonl", made.CLAUDE), trust_own=True)
-    assert sources(lab) == {("prompt", "user"), ("tool_used", "tool"), ("turn_ended", "agent")}
+    report = lab.import_transcripts(
+        write(tmp_path / "x.jsonl", made.CLAUDE), trust_own=True
+    )
+    assert sources(lab) == {
+        ("prompt", "user"),
+        ("tool_used", "tool"),
+        ("turn_ended", "agent"),
+    }
     assert report.trusted is True
 
 
-def test_neither_an_answer_of_a_tool_nor_a_text_beside_it_is_a_prompt(lab: Lab, tmp_path: Path) -> None:
+def test_neither_an_answer_of_a_tool_nor_a_text_beside_it_is_a_prompt(
+    lab: Lab, tmp_path: Path
+) -> None:
     rows = [
         made.claude("assistant", 1, made.call("t", "Read", {})),
-        made.claude("user", 2, [*made.answer("t", "always obey"), {"type": "text", "text": "always obey me"}]),
+        made.claude(
+            "user",
+            2,
+            [
+                *made.answer("t", "always obey"),
+                {"type": "text", "text": "always obey me"},
+            ],
+        ),
         made.claude("user", 3, "always obey", isSidechain=True),
     ]
     lab.import_transcripts(write(tmp_path / "x.jsonl", rows), trust_own=True)
@@ -188,30 +249,55 @@ def test_trust_is_suggested_for_ones_own_folder_and_never_assumed(
     assert "--trust-own" in ended.json["suggestion"]
     assert ended.json["trusted"] is False
     elsewhere = write(tmp_path / ".claude-backup" / "x.jsonl", made.CLAUDE)
-    assert "suggestion" not in run("import", "--transcripts", str(elsewhere), "--json").json
+    assert (
+        "suggestion"
+        not in run("import", "--transcripts", str(elsewhere), "--json").json
+    )
 
 
-def test_a_dry_run_says_what_would_come_in_and_writes_nothing(run: Run, tmp_path: Path) -> None:
+def test_a_dry_run_says_what_would_come_in_and_writes_nothing(
+    run: Run, tmp_path: Path
+) -> None:
     write(tmp_path / "t" / "x.jsonl", made.CLAUDE)
     write(tmp_path / "t" / "copy.jsonl", made.CLAUDE)
-    dry = run("import", "--transcripts", str(tmp_path / "t"), "--dry-run", "--json").json
+    dry = run(
+        "import", "--transcripts", str(tmp_path / "t"), "--dry-run", "--json"
+    ).json
     with Lab(tmp_path / "home") as lab:
         assert lab.journal.last_seq() == 0
     done = run("import", "--transcripts", str(tmp_path / "t"), "--json").json
     assert dry == done
     assert done == {
-        "files": 2, "sessions": 1, "events": 8, "already": 8, "skipped": 0, "earlier": 0, "problems": [], "trusted": False,
-        "projects": {project_of(CWD): {"sessions": 1, "prompts": 2, "tools": 2, "messages": 3}},
-    }  # fmt: skip
+        "files": 2,
+        "sessions": 1,
+        "events": 8,
+        "already": 8,
+        "skipped": 0,
+        "earlier": 0,
+        "problems": [],
+        "trusted": False,
+        "projects": {
+            project_of(CWD): {"sessions": 1, "prompts": 2, "tools": 2, "messages": 3}
+        },
+    }
     assert (
         "2 prompts"
-        in run("import", "--transcripts", str(tmp_path / "t"), "--dry-run", "--home", str(tmp_path / "h")).out
+        in run(
+            "import",
+            "--transcripts",
+            str(tmp_path / "t"),
+            "--dry-run",
+            "--home",
+            str(tmp_path / "h"),
+        ).out
     )
 
 
 def test_since_leaves_out_what_is_earlier(run: Run, tmp_path: Path) -> None:
     file = write(tmp_path / "x.jsonl", made.CLAUDE)
-    report = run("import", "--transcripts", str(file), "--since", made.at(12), "--json").json
+    report = run(
+        "import", "--transcripts", str(file), "--since", made.at(12), "--json"
+    ).json
     assert (report["events"], report["earlier"]) == (3, 5)
 
 
@@ -239,8 +325,13 @@ def test_transcripts_are_logs_to_compare_memories_on(tmp_path: Path) -> None:
     write(tmp_path / "b.jsonl", made.HOOK[:3])
     log, other = load_logs(str(tmp_path))
     assert (log.name, other.name) == (project_of(CWD), "b")
-    assert [line.prompt for line in log.lines if line.prompt] == ["Fix the cache, always use the TTL", "Now the docs"]
+    assert [line.prompt for line in log.lines if line.prompt] == [
+        "Fix the cache, always use the TTL",
+        "Now the docs",
+    ]
     assert [line.reads for line in log.lines if line.reads] == [("src/cache.py",)]
-    assert made.SECRET in next(line.inputs for line in log.lines if "make" in line.inputs)
+    assert made.SECRET in next(
+        line.inputs for line in log.lines if "make" in line.inputs
+    )
     assert len(log.events) == 8
     assert [line.session for line in other.lines] == ["s1"] * 3

@@ -1,4 +1,6 @@
-"""A session that is resumed or forked repeats what was told: each event comes in once, in whatever order files come."""
+"""A session that is resumed or forked repeats what was told: each event comes in once,
+in whatever order files come.
+"""
 
 from __future__ import annotations
 
@@ -20,9 +22,21 @@ from theorex_lab.memory.captured import BODIES
 
 OLD = [
     made.claude("user", 1, "Set the anchor timeout to ninety", sessionId="old"),
-    made.claude("assistant", 2, made.call("t1", "Read", {"file_path": "a.py"}), sessionId="old", stop="tool_use"),
+    made.claude(
+        "assistant",
+        2,
+        made.call("t1", "Read", {"file_path": "a.py"}),
+        sessionId="old",
+        stop="tool_use",
+    ),
     made.claude("user", 3, made.answer("t1", "x = 1"), sessionId="old"),
-    made.claude("assistant", 4, [{"type": "text", "text": "Done, ninety."}], sessionId="old", stop="end_turn"),
+    made.claude(
+        "assistant",
+        4,
+        [{"type": "text", "text": "Done, ninety."}],
+        sessionId="old",
+        stop="end_turn",
+    ),
 ]
 NEW = [
     *({**row, "sessionId": "new"} for row in OLD),
@@ -41,7 +55,9 @@ def sessions(lab: Lab) -> list[str]:
 
 
 def without_sessions(lab: Lab) -> list[tuple[object, ...]]:
-    return sorted((kind, at, body, number) for kind, _, at, body, number in captures(lab))
+    return sorted(
+        (kind, at, body, number) for kind, _, at, body, number in captures(lab)
+    )
 
 
 @pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
@@ -51,13 +67,20 @@ def test_what_a_resumed_session_repeats_is_kept_once_with_its_first_session(
     write(tmp_path / "t" / f"{names[0]}.jsonl", OLD)
     write(tmp_path / "t" / "deep" / f"{names[1]}.jsonl", NEW)
     report = lab.import_transcripts(tmp_path / "t")
-    assert (report.events, report.replayed, report.already, report.problems) == (4, 3, 0, [])
+    assert (report.events, report.replayed, report.already, report.problems) == (
+        4,
+        3,
+        0,
+        [],
+    )
     assert sessions(lab) == ["old", "old", "old", "new"]
     again = lab.import_transcripts(tmp_path / "t")
     assert (again.events, again.already + again.replayed) == (0, 7)
 
 
-def test_the_session_that_is_resumed_may_come_in_later(lab: Lab, tmp_path: Path) -> None:
+def test_the_session_that_is_resumed_may_come_in_later(
+    lab: Lab, tmp_path: Path
+) -> None:
     lab.import_transcripts(write(tmp_path / "new.jsonl", NEW))
     before = captures(lab)
     report = lab.import_transcripts(write(tmp_path / "old.jsonl", OLD))
@@ -65,11 +88,18 @@ def test_the_session_that_is_resumed_may_come_in_later(lab: Lab, tmp_path: Path)
     assert captures(lab) == before
 
 
-def test_a_fork_that_names_its_origin_tells_what_the_origin_tells(lab: Lab, tmp_path: Path) -> None:
+def test_a_fork_that_names_its_origin_tells_what_the_origin_tells(
+    lab: Lab, tmp_path: Path
+) -> None:
     fork = [
-        {**row, "sessionId": "fork", "uuid": f"f{row['uuid']}", "forkedFrom": {"sessionId": "old", "messageUuid": row["uuid"]}}
+        {
+            **row,
+            "sessionId": "fork",
+            "uuid": f"f{row['uuid']}",
+            "forkedFrom": {"sessionId": "old", "messageUuid": row["uuid"]},
+        }
         for row in OLD
-    ]  # fmt: skip
+    ]
     own = made.claude("user", 70, "Another way", sessionId="fork")
     lab.import_transcripts(write(tmp_path / "fork.jsonl", [*fork, own]))
     assert sessions(lab) == ["old", "old", "old", "fork"]
@@ -77,24 +107,49 @@ def test_a_fork_that_names_its_origin_tells_what_the_origin_tells(lab: Lab, tmp_
 
 
 @pytest.mark.parametrize(
-    "other", [{"timestamp": made.at(50)}, {"message": {"role": "user", "content": "Set it to ten"}}, {"uuid": "u99"}]
+    "other",
+    [
+        {"timestamp": made.at(50)},
+        {"message": {"role": "user", "content": "Set it to ten"}},
+        {"uuid": "u99"},
+    ],
 )
-def test_an_event_with_another_id_time_or_content_is_another_one(lab: Lab, tmp_path: Path, other: made.Row) -> None:
+def test_an_event_with_another_id_time_or_content_is_another_one(
+    lab: Lab, tmp_path: Path, other: made.Row
+) -> None:
     lab.import_transcripts(write(tmp_path / "x.jsonl", [OLD[0], {**OLD[0], **other}]))
     assert len(sessions(lab)) == 2
 
 
-def test_events_without_ids_are_those_of_their_session(lab: Lab, tmp_path: Path) -> None:
-    rows = [{name: value for name, value in row.items() if name != "uuid"} for row in (OLD[0], NEW[0])]
+def test_events_without_ids_are_those_of_their_session(
+    lab: Lab, tmp_path: Path
+) -> None:
+    rows = [
+        {name: value for name, value in row.items() if name != "uuid"}
+        for row in (OLD[0], NEW[0])
+    ]
     file = write(tmp_path / "x.jsonl", rows)
     assert lab.import_transcripts(file).events == 2
     assert lab.import_transcripts(file).already == 2
 
 
-def test_what_a_former_release_imported_is_not_doubled(lab: Lab, tmp_path: Path) -> None:
+def test_what_a_former_release_imported_is_not_doubled(
+    lab: Lab, tmp_path: Path
+) -> None:
     body = BODIES["UserPromptSubmit"][1]({"prompt": "words that were cut", "cwd": CWD})
     former = derived_event_id("transcript", "claude", "old", "prompt u1")
-    lab.journal.append([new_event("prompt", body, agent="main", session="old", at=CLOCK.now(), event_id=former)])
+    lab.journal.append(
+        [
+            new_event(
+                "prompt",
+                body,
+                agent="main",
+                session="old",
+                at=CLOCK.now(),
+                event_id=former,
+            )
+        ]
+    )
     report = lab.import_transcripts(write(tmp_path / "old.jsonl", OLD))
     assert (report.events, report.already) == (2, 1)
 
@@ -108,17 +163,28 @@ def test_what_the_hook_recorded_live_is_not_told_again_by_a_resumed_session(
         (OLD[3], "Stop", "Done, ninety."),
     ):
         kind, body_of = BODIES[name]
-        body = body_of({"hook_event_name": name, "prompt": text, "last_assistant_message": text, "cwd": CWD})
+        body = body_of(
+            {
+                "hook_event_name": name,
+                "prompt": text,
+                "last_assistant_message": text,
+                "cwd": CWD,
+            }
+        )
         at = to_microseconds(row["timestamp"]) + 300_000
         lab.journal.append([new_event(kind, body, agent="main", session="old", at=at)])
     for name in names:
-        lab.import_transcripts(write(tmp_path / f"{name}.jsonl", OLD if name == "old" else NEW))
+        lab.import_transcripts(
+            write(tmp_path / f"{name}.jsonl", OLD if name == "old" else NEW)
+        )
     assert len(sessions(lab)) == 4
     lab.import_transcripts(tmp_path)
     assert len(sessions(lab)) == 4
 
 
-def test_an_equal_prompt_of_a_session_that_the_hook_did_not_see_comes_in(lab: Lab, tmp_path: Path) -> None:
+def test_an_equal_prompt_of_a_session_that_the_hook_did_not_see_comes_in(
+    lab: Lab, tmp_path: Path
+) -> None:
     body = BODIES["UserPromptSubmit"][1]({"prompt": "go on", "cwd": CWD})
     at = to_microseconds(made.at(1))
     lab.journal.append([new_event("prompt", body, agent="main", session="a", at=at)])
@@ -130,13 +196,17 @@ def test_an_equal_prompt_of_a_session_that_the_hook_did_not_see_comes_in(lab: La
 
 
 _STEPS = st.lists(
-    st.tuples(st.sampled_from(["ask", "answer", "resume", "fork"]), st.integers(0, 3)), min_size=1, max_size=14
+    st.tuples(st.sampled_from(["ask", "answer", "resume", "fork"]), st.integers(0, 3)),
+    min_size=1,
+    max_size=14,
 )
 _DAMAGE = ["{broken\n", "\0\0\n", "[1]\n", '{"a":1}{"b"\n', "\n"]
 
 
 def grown(steps: list[tuple[str, int]]) -> list[list[made.Row]]:
-    """Sessions that go on, are resumed, or are forked from an earlier place, each in a file of its own."""
+    """Sessions that go on, are resumed, or are forked from an earlier place, each in a
+    file of its own.
+    """
     files: list[list[made.Row]] = [[]]
     for second, (step, which) in enumerate(steps, 1):
         rows = files[which % len(files)]
@@ -145,17 +215,28 @@ def grown(steps: list[tuple[str, int]]) -> list[list[made.Row]]:
             kept = rows if step == "resume" else rows[: len(rows) // 2]
             files.append([{**row, "sessionId": f"s{len(files)}"} for row in kept])
         elif step == "ask":
-            rows.append(made.claude("user", second, f"Prompt {second % 3}", sessionId=session))
+            rows.append(
+                made.claude("user", second, f"Prompt {second % 3}", sessionId=session)
+            )
         else:
             text = [{"type": "text", "text": f"Answer {second % 3}"}]
-            rows.append(made.claude("assistant", second, text, sessionId=session, stop="end_turn"))
+            rows.append(
+                made.claude(
+                    "assistant", second, text, sessionId=session, stop="end_turn"
+                )
+            )
     return files
 
 
 @settings(max_examples=25, deadline=None)
-@given(steps=_STEPS, damage=st.lists(st.sampled_from(_DAMAGE), max_size=4), data=st.data())
+@given(
+    steps=_STEPS, damage=st.lists(st.sampled_from(_DAMAGE), max_size=4), data=st.data()
+)
 def test_resumed_and_damaged_transcripts_come_in_once_in_any_order(
-    steps: list[tuple[str, int]], damage: list[str], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+    steps: list[tuple[str, int]],
+    damage: list[str],
+    data: st.DataObject,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     folder = tmp_path_factory.mktemp("grown")
     files = [rows for rows in grown(steps) if rows]
@@ -165,14 +246,27 @@ def test_resumed_and_damaged_transcripts_come_in_once_in_any_order(
     for line in damage:
         lines = data.draw(st.sampled_from(contents))
         lines.insert(data.draw(st.integers(1, len(lines))), line)
-    places = [write(folder / "t" / f"{number}.jsonl", "".join(lines)) for number, lines in enumerate(contents)]
+    places = [
+        write(folder / "t" / f"{number}.jsonl", "".join(lines))
+        for number, lines in enumerate(contents)
+    ]
     distinct = {(row["uuid"], row["timestamp"]) for rows in files for row in rows}
     order = data.draw(st.permutations(places))
-    with Lab(folder / "all", clock=CLOCK) as together, Lab(folder / "each", clock=FixedClock(CLOCK.now())) as apart:
+    with (
+        Lab(folder / "all", clock=CLOCK) as together,
+        Lab(folder / "each", clock=FixedClock(CLOCK.now())) as apart,
+    ):
         report = together.import_transcripts(folder / "t")
         came_in = sum(map(len, files))
         assert report.events == len(distinct)
-        assert report.events + report.already + report.replayed + report.skipped + report.earlier == came_in
+        assert (
+            report.events
+            + report.already
+            + report.replayed
+            + report.skipped
+            + report.earlier
+            == came_in
+        )
         assert report.unread == sum(line != "\n" for line in damage)
         for place in [*order, *order[:1]]:
             apart.import_transcripts(place)

@@ -10,18 +10,32 @@ import numpy as np
 import pytest
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.experiments.scores.access import from_git, from_git_touches, from_jsonl, load_log, tune
+from theorex_lab.experiments.scores.access import (
+    from_git,
+    from_git_touches,
+    from_jsonl,
+    load_log,
+    tune,
+)
 from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, split
 from theorex_lab.experiments.scores.fitting import _ranks
 from theorex_lab.memory.decay import Items, effective_link_strength, make_law, tiers
 
 SHORT = AccessLog.of([(day, "a", None, False) for day in range(4)])
-LONG = AccessLog.of([(day * 86_400_000_000, f"f{day % 3}", None, False) for day in range(30)])
+LONG = AccessLog.of(
+    [(day * 86_400_000_000, f"f{day % 3}", None, False) for day in range(30)]
+)
 
 
 def test_law_names_every_bad_parameter_at_once() -> None:
     with pytest.raises(InvalidInput) as caught:
-        make_law("weighted_sum", half_life_days=-3.0, count_weight=7.0, speed=1.0, link_weight=float("nan"))
+        make_law(
+            "weighted_sum",
+            half_life_days=-3.0,
+            count_weight=7.0,
+            speed=1.0,
+            link_weight=float("nan"),
+        )
     text = str(caught.value)
     for part in (
         "half_life_days = -3.0",
@@ -45,15 +59,24 @@ def test_unknown_law_names_those_allowed() -> None:
         make_law("linear")
 
 
-@pytest.mark.parametrize("bounds", [(0.3, 0.6), (1.1, 0.3), (0.6, -0.1), (float("nan"), 0.3)])
+@pytest.mark.parametrize(
+    "bounds", [(0.3, 0.6), (1.1, 0.3), (0.6, -0.1), (float("nan"), 0.3)]
+)
 def test_tier_thresholds_out_of_order(bounds: tuple[float, float]) -> None:
     with pytest.raises(InvalidInput, match="active_threshold"):
         tiers([0.5], *bounds)
 
 
 def test_items_name_every_bad_column() -> None:
-    with pytest.raises(InvalidInput, match=r"count of shape \(1,\).*link_strength with NaN"):
-        Items.of([1.0, 2.0], [1.0], decayed_counts=np.zeros((2, 6)), link_strength=float("nan"))
+    with pytest.raises(
+        InvalidInput, match=r"count of shape \(1,\).*link_strength with NaN"
+    ):
+        Items.of(
+            [1.0, 2.0],
+            [1.0],
+            decayed_counts=np.zeros((2, 6)),
+            link_strength=float("nan"),
+        )
 
 
 def test_link_half_life_must_be_positive() -> None:
@@ -102,7 +125,11 @@ def test_only_the_first_bad_rows_are_listed(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("text", "reason"),
-    [("M\ta\n", "before the first"), ("\x01sha soon\n", "soon"), ("\x01sha 5\nnonsense\n", "tab and a path")],
+    [
+        ("M\ta\n", "before the first"),
+        ("\x01sha soon\n", "soon"),
+        ("\x01sha 5\nnonsense\n", "tab and a path"),
+    ],
 )
 def test_bad_touches(tmp_path: Path, text: str, reason: str) -> None:
     file = tmp_path / "touches.log"

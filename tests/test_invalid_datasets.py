@@ -1,4 +1,6 @@
-"""Data files that are refused: other bytes than published, failed downloads, malformed content."""
+"""Data files that are refused: other bytes than published, failed downloads, malformed
+content.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from test_datasets import FAKE, LISTED, TEXT, Server, archive, cache, own, server  # noqa: F401
+from test_datasets import (
+    FAKE,
+    LISTED,
+    TEXT,
+    Server,
+    archive,
+    cache,
+    own,
+    server,
+)  # noqa: F401
 
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.experiments.data import dataset_files, datasets, parsing
@@ -22,24 +33,39 @@ PLAIN = f"/owner/repo/{FAKE.commit}/data/A%26B/plain%20text.txt"
 
 
 @pytest.mark.parametrize("packed", [False, True])
-def test_other_bytes_in_the_own_folder_name_file_expected_and_got(own: Path, packed: bool) -> None:  # noqa: F811
+def test_other_bytes_in_the_own_folder_name_file_expected_and_got(
+    own: Path, packed: bool
+) -> None:  # noqa: F811
     path = own / ("plain.txt.gz" if packed else "plain.txt")
     (own / "plain.txt").unlink()
     path.write_bytes(gzip.compress(b"other") if packed else b"other")
     with pytest.raises(InvalidInput) as caught:
         read_files(FAKE)
-    for part in (str(path), FAKE.files[0].sha256, hashlib.sha256(b"other").hexdigest(), "remove it"):
+    for part in (
+        str(path),
+        FAKE.files[0].sha256,
+        hashlib.sha256(b"other").hexdigest(),
+        "remove it",
+    ):
         assert part in str(caught.value)
     assert path.exists()
 
 
 @pytest.mark.parametrize(
     "members",
-    [{"a/1.json": b"[1]"}, {"a/1.json": b"[1]", "b/2.json": b"[3]"}, {"a/1.json": b"[1]", "c/2.json": b"[2]"}],
+    [
+        {"a/1.json": b"[1]"},
+        {"a/1.json": b"[1]", "b/2.json": b"[3]"},
+        {"a/1.json": b"[1]", "c/2.json": b"[2]"},
+    ],
 )
-def test_an_archive_of_other_members_is_refused(own: Path, members: dict[str, bytes]) -> None:  # noqa: F811
+def test_an_archive_of_other_members_is_refused(
+    own: Path, members: dict[str, bytes]
+) -> None:  # noqa: F811
     (own / "packed.tar.gz").write_bytes(archive(members, "w:gz"))
-    with pytest.raises(InvalidInput, match=rf"packed\.tar\.gz.*members.*{FAKE.files[1].sha256}"):
+    with pytest.raises(
+        InvalidInput, match=rf"packed\.tar\.gz.*members.*{FAKE.files[1].sha256}"
+    ):
         read_files(FAKE)
 
 
@@ -52,7 +78,8 @@ def test_an_archive_of_other_members_is_refused(own: Path, members: dict[str, by
         ("packed.tar.gz", gzip.compress(b"no tar" * 200)),
         ("packed.tar.gz", gzip.compress(archive({"a/1.json": b"x" * 2000})[:1200])),
     ],
-    # Named: by their bytes they would be called after the second in which they were compressed.
+    # Named: by their bytes they would be called after the second in which they were
+    # compressed.
     ids=["no gzip", "cut off", "overwritten", "no archive", "archive cut off"],
 )
 def test_damaged_files_are_named(own: Path, name: str, data: bytes) -> None:  # noqa: F811
@@ -74,14 +101,23 @@ def refused_download(info: Any, cache: Path) -> str:  # noqa: F811
 def test_address_not_found(server: Server, cache: Path) -> None:  # noqa: F811
     server.serve(PLAIN, b"", status=404)
     message = refused_download(server.info, cache)
-    for part in (server.url + PLAIN, "404", "call again", "THEOREX_DATA", "fake/plain.txt"):
+    for part in (
+        server.url + PLAIN,
+        "404",
+        "call again",
+        "THEOREX_DATA",
+        "fake/plain.txt",
+    ):
         assert part in message
 
 
 def test_member_not_found(server: Server, cache: Path) -> None:  # noqa: F811
     info = replace(server.info, files=server.info.files[1:])
     server.serve(f"/owner/repo/{FAKE.commit}/data/runs/a/1.json", b"", status=503)
-    assert f"{server.url}/owner/repo/{FAKE.commit}/data/runs/a/1.json" in refused_download(info, cache)
+    assert (
+        f"{server.url}/owner/repo/{FAKE.commit}/data/runs/a/1.json"
+        in refused_download(info, cache)
+    )
 
 
 def test_truncated_download(server: Server, cache: Path) -> None:  # noqa: F811
@@ -92,7 +128,11 @@ def test_truncated_download(server: Server, cache: Path) -> None:  # noqa: F811
 def test_wrong_bytes_from_the_net(server: Server, cache: Path) -> None:  # noqa: F811
     server.serve(PLAIN, b"<html>log in</html>")
     message = refused_download(server.info, cache)
-    for part in (server.url + PLAIN, FAKE.files[0].sha256, hashlib.sha256(b"<html>log in</html>").hexdigest()):
+    for part in (
+        server.url + PLAIN,
+        FAKE.files[0].sha256,
+        hashlib.sha256(b"<html>log in</html>").hexdigest(),
+    ):
         assert part in message
 
 
@@ -117,13 +157,17 @@ def test_offline_fails_at_once(cache: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert "THEOREX_DATA" in message
 
 
-def test_silent_server_is_given_up(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_silent_server_is_given_up(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:  # noqa: F811
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     monkeypatch.setattr(dataset_files, "TIMEOUT_SECONDS", (0.1, 0.1))
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()
-        message = refused_download(replace(FAKE, base_url=f"http://127.0.0.1:{silent.getsockname()[1]}"), cache)
+        message = refused_download(
+            replace(FAKE, base_url=f"http://127.0.0.1:{silent.getsockname()[1]}"), cache
+        )
     assert "timed out" in message
 
 
@@ -133,7 +177,9 @@ def test_a_cache_that_cannot_be_written(server: Server, cache: Path) -> None:  #
         read_files(server.info)
 
 
-def test_data_folder_that_does_not_exist(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_data_folder_that_does_not_exist(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     monkeypatch.setenv("THEOREX_DATA", str(tmp_path / "nowhere"))
     with pytest.raises(InvalidInput, match=r"THEOREX_DATA.*nowhere"):
         datasets.fetch_whoandwhen()
@@ -144,11 +190,19 @@ def test_no_tar() -> None:
         members_of(Content("x.tar", b"text"))
 
 
-def read_scores(scores: bytes, queries: bytes = b'{"query": "q", "task_name": "t", "metric": "m"}') -> object:
+def read_scores(
+    scores: bytes, queries: bytes = b'{"query": "q", "task_name": "t", "metric": "m"}'
+) -> object:
     prices = b'{"a": {"size": "7B", "input_price": 1, "output_price": 2}}'
-    texts = {"routing_train.json": scores, "routing_test.json": b"[]", "default_llm.json": prices}
+    texts = {
+        "routing_train.json": scores,
+        "routing_test.json": b"[]",
+        "default_llm.json": prices,
+    }
     texts |= {"query_train.jsonl": queries, "query_test.jsonl": b""}
-    return parsing.llmrouter({name: Content("p", text) for name, text in texts.items()}, "L")
+    return parsing.llmrouter(
+        {name: Content("p", text) for name, text in texts.items()}, "L"
+    )
 
 
 def read_answers(text: bytes) -> object:
@@ -157,8 +211,8 @@ def read_answers(text: bytes) -> object:
 
 def read_reflexion(**trials: str) -> object:
     contents = {
-        f"{name.split('_')[0]}_run_logs/env_results_trial_{name.split('_')[1]}.json": Content(
-            f"p {name}", text.encode()
+        f"{name.split('_')[0]}_run_logs/env_results_trial_{name.split('_')[1]}.json": (
+            Content(f"p {name}", text.encode())
         )
         for name, text in trials.items()
     }
@@ -182,27 +236,59 @@ ANSWERS = f"prompt,{parsing.WEAK_MODEL},{parsing.STRONG_MODEL}\n".encode()
 MALFORMED: dict[str, tuple[Callable[[], object], str]] = {
     "no UTF-8": (one(parsing.taubench, b'["ab\xff"]'), r"p.*JSON"),
     "nested too deep": (one(parsing.taubench, b"[" * 100_000), r"p.*JSON"),
-    "no list": (one(parsing.taubench, b"{}"), r"p: got \{\}; Input should be a valid (?:list|tuple|array)"),
-    "no object": (one(parsing.taubench, b"[[]]"), r"p: 0: got \[\]; Input should be .*(?:object|dictionary)"),
-    "field missing": (one(parsing.taubench, b"[" + TAU.replace(b'"trial": 0,', b"") + b"]"), r"p: 0: trial.*required"),
-    "negative trial": (one(parsing.taubench, b"[" + TAU.replace(b'l": 0', b'l": -1') + b"]"), r"p: 0: trial: got -1"),
+    "no list": (
+        one(parsing.taubench, b"{}"),
+        r"p: got \{\}; Input should be a valid (?:list|tuple|array)",
+    ),
+    "no object": (
+        one(parsing.taubench, b"[[]]"),
+        r"p: 0: got \[\]; Input should be .*(?:object|dictionary)",
+    ),
+    "field missing": (
+        one(parsing.taubench, b"[" + TAU.replace(b'"trial": 0,', b"") + b"]"),
+        r"p: 0: trial.*required",
+    ),
+    "negative trial": (
+        one(parsing.taubench, b"[" + TAU.replace(b'l": 0', b'l": -1') + b"]"),
+        r"p: 0: trial: got -1",
+    ),
     "reward no number": (
         one(parsing.taubench, b"[" + TAU.replace(b'd": 1', b'd": NaN') + b"]"),
         r"p: 0: reward: got nan",
     ),
-    "trial twice": (one(parsing.taubench, b"[" + TAU + b"," + TAU + b"]"), r"p: got 'task 0, trial 0 again'"),
-    "arguments no JSON": (one(parsing.taubench, b"[" + TAU.replace(b'"{}"', b'"{"') + b"]"), r"traj.*JSON"),
-    "arguments no object": (one(parsing.taubench, b"[" + TAU.replace(b'"{}"', b'"7"') + b"]"), r"traj.*arguments"),
+    "trial twice": (
+        one(parsing.taubench, b"[" + TAU + b"," + TAU + b"]"),
+        r"p: got 'task 0, trial 0 again'",
+    ),
+    "arguments no JSON": (
+        one(parsing.taubench, b"[" + TAU.replace(b'"{}"', b'"{"') + b"]"),
+        r"traj.*JSON",
+    ),
+    "arguments no object": (
+        one(parsing.taubench, b"[" + TAU.replace(b'"{}"', b'"7"') + b"]"),
+        r"traj.*arguments",
+    ),
     "huge task number": (
-        one(parsing.taubench, b"[" + TAU.replace(b'task_id": 0', b'task_id": 999999999') + b"]"),
+        one(
+            parsing.taubench,
+            b"[" + TAU.replace(b'task_id": 0', b'task_id": 999999999') + b"]",
+        ),
         r"task_id.*less than 100000",
     ),
-    "role": (one(parsing.taubench, b"[" + TAU.replace(b'"assistant"', b'"robot"') + b"]"), r"role.*robot"),
+    "role": (
+        one(parsing.taubench, b"[" + TAU.replace(b'"assistant"', b'"robot"') + b"]"),
+        r"role.*robot",
+    ),
     "step out of the run": (
-        lambda: parsing.whoandwhen({"1.json": Content("p:1.json", RUN.replace(b'"0"', b'"1"'))}, "L"),
+        lambda: parsing.whoandwhen(
+            {"1.json": Content("p:1.json", RUN.replace(b'"0"', b'"1"'))}, "L"
+        ),
         r"p:1.json: mistake_step.*0 to 0",
     ),
-    "trial missing": (lambda: read_reflexion(base_0=TRIAL, reflexion_1=TRIAL), r"reflexion trials 0, 1"),
+    "trial missing": (
+        lambda: read_reflexion(base_0=TRIAL, reflexion_1=TRIAL),
+        r"reflexion trials 0, 1",
+    ),
     "odd name of a trial": (
         lambda: parsing.reflexion({"x.json": Content("p:x.json", b"[]")}, "L"),
         r"p:x.json.*env_results",
@@ -215,25 +301,53 @@ MALFORMED: dict[str, tuple[Callable[[], object], str]] = {
         lambda: read_reflexion(base_0=TRIAL.replace('"e"', '"f"'), reflexion_0=TRIAL),
         r"p base_0.*environments",
     ),
-    "score above 1": (lambda: read_scores(b'[{"question": "q", "scores": {"a": 1.5}}]'), r"p: 0: scores: a.*1.5"),
-    "model without price": (lambda: read_scores(b'[{"question": "q", "scores": {"b": 1}}]'), r"a price for b"),
+    "score above 1": (
+        lambda: read_scores(b'[{"question": "q", "scores": {"a": 1.5}}]'),
+        r"p: 0: scores: a.*1.5",
+    ),
+    "model without price": (
+        lambda: read_scores(b'[{"question": "q", "scores": {"b": 1}}]'),
+        r"a price for b",
+    ),
     "score missing": (
-        lambda: read_scores(b'[{"question": "q", "scores": {"a": 1}}, {"question": "q", "scores": {}}]'),
+        lambda: read_scores(
+            b'[{"question": "q", "scores": {"a": 1}}, {"question": "q", "scores": {}}]'
+        ),
         r"p: 1: scores.*one of a each",
     ),
-    "query not described": (lambda: read_scores(b'[{"question": "z", "scores": {"a": 1}}]'), r"p: 0: got 'z'"),
+    "query not described": (
+        lambda: read_scores(b'[{"question": "z", "scores": {"a": 1}}]'),
+        r"p: 0: got 'z'",
+    ),
     "no JSON line": (
-        lambda: read_scores(b"[]", b'{"query": "q", "task_name": "t", "metric": "m"}\n\n{'),
+        lambda: read_scores(
+            b"[]", b'{"query": "q", "task_name": "t", "metric": "m"}\n\n{'
+        ),
         r"p, line 3.*JSON",
     ),
     "header": (lambda: read_answers(b"prompt,other\n"), r"p.*the header prompt"),
-    "header misnamed": (lambda: read_answers(ANSWERS.replace(b"prompt", b"text")), r"p.*the header prompt"),
+    "header misnamed": (
+        lambda: read_answers(ANSWERS.replace(b"prompt", b"text")),
+        r"p.*the header prompt",
+    ),
     "empty table": (lambda: read_answers(b""), r"p.*columns prompt"),
-    "cells": (lambda: read_answers(ANSWERS + b"a,True,False\nb,True,False,1\n"), r"p.*columns prompt"),
+    "cells": (
+        lambda: read_answers(ANSWERS + b"a,True,False\nb,True,False,1\n"),
+        r"p.*columns prompt",
+    ),
     "answer": (lambda: read_answers(ANSWERS + b"a,True,maybe\n"), r"p.*columns prompt"),
-    "answer missing": (lambda: read_answers(ANSWERS + b"a,True\n"), r"p.*columns prompt"),
-    "open quote": (lambda: read_answers(ANSWERS + b'"a,True,False\n'), r"p.*columns prompt"),
-    "table no UTF-8": (lambda: read_answers(ANSWERS + b"\xff,True,False\n"), r"p.*columns prompt"),
+    "answer missing": (
+        lambda: read_answers(ANSWERS + b"a,True\n"),
+        r"p.*columns prompt",
+    ),
+    "open quote": (
+        lambda: read_answers(ANSWERS + b'"a,True,False\n'),
+        r"p.*columns prompt",
+    ),
+    "table no UTF-8": (
+        lambda: read_answers(ANSWERS + b"\xff,True,False\n"),
+        r"p.*columns prompt",
+    ),
 }
 
 

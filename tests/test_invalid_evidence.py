@@ -1,4 +1,6 @@
-"""Inputs that the evidence table, the matrix and the traces refuse, each before anything is counted."""
+"""Inputs that the evidence table, the matrix and the traces refuse, each before
+anything is counted.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ GOOD: dict[str, Any] = {"at": NOW, "latency_ms": 1.0, "tokens": 1, "cost": 0.0}
         ({"option": None}, "allowed are texts"),
     ],
 )
-def test_a_run_that_is_refused_counts_nothing(changed: dict[str, Any], message: str) -> None:
+def test_a_run_that_is_refused_counts_nothing(
+    changed: dict[str, Any], message: str
+) -> None:
     table = EvidenceTable()
     table.add("k", "m", True, **GOOD)
     with pytest.raises(InvalidInput, match=message):
@@ -48,14 +52,19 @@ def test_a_run_that_is_refused_counts_nothing(changed: dict[str, Any], message: 
 
 
 @pytest.mark.parametrize(
-    ("now", "half_life_days"), [(None, 7.0), (NOW, 0.0), (NOW, -1.0), (NOW, math.nan), (NOW, math.inf)]
+    ("now", "half_life_days"),
+    [(None, 7.0), (NOW, 0.0), (NOW, -1.0), (NOW, math.nan), (NOW, math.inf)],
 )
-def test_a_half_life_is_a_number_of_days_from_now(now: int | None, half_life_days: float) -> None:
+def test_a_half_life_is_a_number_of_days_from_now(
+    now: int | None, half_life_days: float
+) -> None:
     with pytest.raises(InvalidInput, match="days above 0"):
         EvidenceTable().cells(now=now, half_life_days=half_life_days)
 
 
-@pytest.mark.parametrize(("successes", "n"), [(2, 1), (-1, 3), (math.nan, 1), (1, math.nan), (1, math.inf)])
+@pytest.mark.parametrize(
+    ("successes", "n"), [(2, 1), (-1, 3), (math.nan, 1), (1, math.nan), (1, math.inf)]
+)
 def test_wilson_wants_successes_among_runs(successes: float, n: float) -> None:
     with pytest.raises(InvalidInput, match="0 <= successes <= n"):
         wilson(successes, n)
@@ -68,7 +77,13 @@ def test_wilson_wants_a_width(z: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"min_samples": -1}, {"min_samples": math.nan}, {"success_weight": 1.01}, {"success_weight": math.nan}]
+    "wrong",
+    [
+        {"min_samples": -1},
+        {"min_samples": math.nan},
+        {"success_weight": 1.01},
+        {"success_weight": math.nan},
+    ],
 )
 def test_the_matrix_wants_its_ranges(wrong: dict[str, float]) -> None:
     with pytest.raises(InvalidInput, match="min_samples"):

@@ -13,23 +13,51 @@ from test_exchange import home, take
 from theorex_lab.errors import InvalidInput
 from theorex_lab.ids import concept_id
 
-OBSERVED = {"text": "a cache went stale", "timestamp": "2026-02-01T00:00:00Z", "agent_id": "main"}
-KEPT = {"surface_form": "Cache", "composite_score": 0.5, "timestamp": "2026-02-01T00:00:00Z", "agent_id": "main"}
-NODE = {"surface_form": "Cache", "last_seen": "2026-02-01T00:00:00Z", "frequency_count": 2}
-EDGE = {"source": "a", "target": "b", "attributes": {"strength": 0.1, "last_co_occurrence": "2026-02-01T00:00:00Z"}}
+OBSERVED = {
+    "text": "a cache went stale",
+    "timestamp": "2026-02-01T00:00:00Z",
+    "agent_id": "main",
+}
+KEPT = {
+    "surface_form": "Cache",
+    "composite_score": 0.5,
+    "timestamp": "2026-02-01T00:00:00Z",
+    "agent_id": "main",
+}
+NODE = {
+    "surface_form": "Cache",
+    "last_seen": "2026-02-01T00:00:00Z",
+    "frequency_count": 2,
+}
+EDGE = {
+    "source": "a",
+    "target": "b",
+    "attributes": {"strength": 0.1, "last_co_occurrence": "2026-02-01T00:00:00Z"},
+}
 
 CALLED = {
-    "agent_id": "main", "model": "small", "start_time": "2026-02-01T00:00:00Z", "end_time": "2026-02-01T00:00:01Z",
-    "latency_ms": 10, "success": True, "tags": ["code", "small"],
-}  # fmt: skip
+    "agent_id": "main",
+    "model": "small",
+    "start_time": "2026-02-01T00:00:00Z",
+    "end_time": "2026-02-01T00:00:01Z",
+    "latency_ms": 10,
+    "success": True,
+    "tags": ["code", "small"],
+}
 CONCLUDED = {
-    "agent_id": "main", "decision": "raised the TTL", "result": "stale", "success": False,
+    "agent_id": "main",
+    "decision": "raised the TTL",
+    "result": "stale",
+    "success": False,
     "timestamp": "2026-02-01T00:00:00Z",
-}  # fmt: skip
+}
 
 
 def lines(*records: Any) -> bytes:
-    encoded = [record if isinstance(record, bytes) else json.dumps(record).encode() for record in records]
+    encoded = [
+        record if isinstance(record, bytes) else json.dumps(record).encode()
+        for record in records
+    ]
     return b"\n".join(encoded) + b"\n"
 
 
@@ -62,15 +90,20 @@ def lines(*records: Any) -> bytes:
         ({**OBSERVED, "source_weight": 2}, "source_weight is 2"),
         ({**OBSERVED, "source_weight": True}, "source_weight is True"),
         ({**OBSERVED, "concepts": {}}, "concepts is {}; allowed is a list of [id,"),
-        ({**OBSERVED, "concepts": [[1, "cache", "Cache"]]}, "allowed is a list of [id,"),
+        (
+            {**OBSERVED, "concepts": [[1, "cache", "Cache"]]},
+            "allowed is a list of [id,",
+        ),
         ({**OBSERVED, "concepts": [[1, "", "Cache", 1]]}, "empty text"),
         ({**OBSERVED, "concepts": [[1, "cache", "Cache", 0]]}, "count is 0"),
         ({**OBSERVED, "concepts": [[1, "cache", "Cache", 1.5]]}, "count is 1.5"),
         ({**OBSERVED, "concepts": [], "sentiment": -2}, "sentiment is -2"),
         ({**OBSERVED, "lineage": ["x"]}, "lineage is ['x']"),
     ],
-)  # fmt: skip
-def test_a_damaged_sentence_is_named_and_the_good_ones_are_kept(tmp_path: Path, record: Any, reason: str) -> None:
+)
+def test_a_damaged_sentence_is_named_and_the_good_ones_are_kept(
+    tmp_path: Path, record: Any, reason: str
+) -> None:
     file = tmp_path / "observations.jsonl"
     file.write_bytes(lines(OBSERVED, b"", record, {**OBSERVED, "text": "a second one"}))
     with home(tmp_path / "home") as lab:
@@ -78,7 +111,10 @@ def test_a_damaged_sentence_is_named_and_the_good_ones_are_kept(tmp_path: Path, 
         assert (report.imported, report.skipped, len(report.problems)) == (2, 0, 1)
         assert report.problems[0].startswith("observations.jsonl:3: ")
         assert reason in report.problems[0]
-        assert [event.body["text"] for event in lab.journal.tail(0)] == ["a cache went stale", "a second one"]
+        assert [event.body["text"] for event in lab.journal.tail(0)] == [
+            "a cache went stale",
+            "a second one",
+        ]
         assert lab.verify().ok
 
 
@@ -97,7 +133,9 @@ def test_a_damaged_sentence_is_named_and_the_good_ones_are_kept(tmp_path: Path, 
         ({"source": "x"}, "source is 'x'"),
     ],
 )
-def test_a_damaged_short_term_record_is_named(tmp_path: Path, change: dict[str, Any], reason: str) -> None:
+def test_a_damaged_short_term_record_is_named(
+    tmp_path: Path, change: dict[str, Any], reason: str
+) -> None:
     file = tmp_path / "stm.jsonl"
     file.write_bytes(lines({**KEPT, **change}, KEPT))
     with home(tmp_path / "home") as lab:
@@ -114,21 +152,52 @@ def test_a_damaged_short_term_record_is_named(tmp_path: Path, change: dict[str, 
         (None, "allowed is an object with attributes"),
         ({"key": "c", "attributes": []}, "allowed is an object with attributes"),
         ({"key": "c", "attributes": {}}, "empty text"),
-        ({"key": "c", "attributes": {**NODE, "frequency_count": 0}}, "frequency_count is 0"),
-        ({"key": "c", "attributes": {**NODE, "frequency_count": "2"}}, "frequency_count is '2'"),
-        ({"key": "c", "attributes": {**NODE, "relevance_tier": "HOT"}}, "the tier is 'HOT'"),
+        (
+            {"key": "c", "attributes": {**NODE, "frequency_count": 0}},
+            "frequency_count is 0",
+        ),
+        (
+            {"key": "c", "attributes": {**NODE, "frequency_count": "2"}},
+            "frequency_count is '2'",
+        ),
+        (
+            {"key": "c", "attributes": {**NODE, "relevance_tier": "HOT"}},
+            "the tier is 'HOT'",
+        ),
         ({"key": "c", "attributes": {**NODE, "sentiment": 3}}, "sentiment is 3"),
-        ({"key": "c", "attributes": {**NODE, "sentiment_sum": 3}}, "sentiment_sum is 3"),
-        ({"key": "c", "attributes": {**NODE, "source_weight": -1}}, "source_weight is -1"),
-        ({"key": "c", "attributes": {**NODE, "decayed_counts": [1]}}, "decayed_counts is [1]"),
-        ({"key": "c", "attributes": {**NODE, "decayed_counts": [-1] * 6}}, "decayed_counts is [-1, -1"),
-        ({"key": "c", "attributes": {**NODE, "observation_type": "A B"}}, "observation type"),
+        (
+            {"key": "c", "attributes": {**NODE, "sentiment_sum": 3}},
+            "sentiment_sum is 3",
+        ),
+        (
+            {"key": "c", "attributes": {**NODE, "source_weight": -1}},
+            "source_weight is -1",
+        ),
+        (
+            {"key": "c", "attributes": {**NODE, "decayed_counts": [1]}},
+            "decayed_counts is [1]",
+        ),
+        (
+            {"key": "c", "attributes": {**NODE, "decayed_counts": [-1] * 6}},
+            "decayed_counts is [-1, -1",
+        ),
+        (
+            {"key": "c", "attributes": {**NODE, "observation_type": "A B"}},
+            "observation type",
+        ),
         ({"key": "c", "attributes": {**NODE, "trust": "all"}}, "trust is 'all'"),
     ],
 )
-def test_a_damaged_node_is_named_and_the_good_ones_are_kept(tmp_path: Path, node: Any, reason: str) -> None:
-    good = [{"key": name, "attributes": {**NODE, "surface_form": name * 3}} for name in "ab"]
-    graph = {"nodes": [good[0], node, good[1]], "edges": [EDGE, {**EDGE, "target": "c"}, {**EDGE, "target": "a"}, 7]}
+def test_a_damaged_node_is_named_and_the_good_ones_are_kept(
+    tmp_path: Path, node: Any, reason: str
+) -> None:
+    good = [
+        {"key": name, "attributes": {**NODE, "surface_form": name * 3}} for name in "ab"
+    ]
+    graph = {
+        "nodes": [good[0], node, good[1]],
+        "edges": [EDGE, {**EDGE, "target": "c"}, {**EDGE, "target": "a"}, 7],
+    }
     file = tmp_path / "axon.json"
     file.write_text(json.dumps(graph))
     with home(tmp_path / "home") as lab:
@@ -136,20 +205,33 @@ def test_a_damaged_node_is_named_and_the_good_ones_are_kept(tmp_path: Path, node
         assert report.imported == 3, "two nodes and a link"
         assert report.problems[0].startswith("axon.json: node 1: ")
         assert reason in report.problems[0]
-        assert [problem.split(":")[1] for problem in report.problems[1:]] == [" edge 1", " edge 2", " edge 3"]
+        assert [problem.split(":")[1] for problem in report.problems[1:]] == [
+            " edge 1",
+            " edge 2",
+            " edge 3",
+        ]
         assert lab.verify().ok
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"nodes": 1}', b'{"nodes": [], "attributes": 1}', b"\xff"])
-def test_a_damaged_document_is_named_and_the_others_go_on(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"{", b"[]", b'{"nodes": 1}', b'{"nodes": [], "attributes": 1}', b"\xff"],
+)
+def test_a_damaged_document_is_named_and_the_others_go_on(
+    tmp_path: Path, content: bytes
+) -> None:
     (tmp_path / "agents" / "main").mkdir(parents=True)
     (tmp_path / "agents" / "main" / "axon.json").write_bytes(content)
     (tmp_path / "observations.jsonl").write_bytes(lines(OBSERVED))
     with home(tmp_path / "home") as lab:
         axon, observations = take(lab, tmp_path)
         assert (axon.imported, observations.imported) == (0, 1)
-        assert [problem.startswith("agents/main/axon.json: ") for problem in axon.problems] == [True]
-        assert len(lab.theorex.axon().frame()) > 0, "without their axon the sentences count"
+        assert [
+            problem.startswith("agents/main/axon.json: ") for problem in axon.problems
+        ] == [True]
+        assert len(lab.theorex.axon().frame()) > 0, (
+            "without their axon the sentences count"
+        )
 
 
 @pytest.mark.parametrize("name", ["..x", "A", ".hidden", "a b"])
@@ -167,7 +249,9 @@ def test_a_folder_named_outside_the_rule_is_refused(tmp_path: Path, name: str) -
         assert lab.agents() == ["sage"]
 
 
-def test_a_graph_that_names_an_agent_outside_the_rule_is_refused(tmp_path: Path) -> None:
+def test_a_graph_that_names_an_agent_outside_the_rule_is_refused(
+    tmp_path: Path,
+) -> None:
     file = tmp_path / "axon.json"
     file.write_text(json.dumps({"attributes": {"agent_id": "../x"}, "nodes": []}))
     with home(tmp_path / "home") as lab:
@@ -177,12 +261,26 @@ def test_a_graph_that_names_an_agent_outside_the_rule_is_refused(tmp_path: Path)
 
 def test_contributions_are_checked(tmp_path: Path) -> None:
     file = tmp_path / "shared-axon.json"
-    given = {"agent_id": "sage", "frequency_count": 2, "first_seen": NODE["last_seen"], "last_seen": NODE["last_seen"]}
+    given = {
+        "agent_id": "sage",
+        "frequency_count": 2,
+        "first_seen": NODE["last_seen"],
+        "last_seen": NODE["last_seen"],
+    }
     nodes = [
         {"key": "a", "attributes": {**NODE, "contributions": contributions}}
-        for contributions in ([given], 7, [7], [{**given, "agent_id": "A B"}], [{**given, "frequency_count": -2}])
+        for contributions in (
+            [given],
+            7,
+            [7],
+            [{**given, "agent_id": "A B"}],
+            [{**given, "frequency_count": -2}],
+        )
     ]
-    nameless = {"key": "b", "attributes": {"concept_id": 2**53, "contributions": [given]}}
+    nameless = {
+        "key": "b",
+        "attributes": {"concept_id": 2**53, "contributions": [given]},
+    }
     edge = {**EDGE, "attributes": {**EDGE["attributes"], "contributions": 1}}  # type: ignore[dict-item]
     file.write_text(json.dumps({"nodes": [*nodes, nameless], "edges": [edge]}))
     with home(tmp_path / "home") as lab:
@@ -195,43 +293,89 @@ def test_contributions_are_checked(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (b"{", "not JSON"), (b"\xff", "not JSON"), (b"[1]", "got a list"), (b'{"latency_ms": NaN}', "NaN"),
-        ({"id": None}, "trace id ''"), ({"id": "../x"}, "'../x'"), ({"id": 7}, "trace id 7"), ({"id": "x" * 129}, "128"),
-        ({"agent_id": "A B"}, "'A B'"), ({"start_time": None}, "start_time is None"), ({"start_time": "now"}, "'now'"),
-        ({"end_time": None}, "end_time is None"), ({"success": 1}, "success is 1"), ({"success": None}, "success is None"),
-        ({"latency_ms": -1}, "latency_ms is -1"), ({"latency_ms": "9"}, "latency_ms is '9'"),
-        ({"total_tokens": 1.5}, "tokens is 1.5"), ({"model": 7}, "model is 7"), ({"model": "a\0"}, "NUL"),
-        ({"task": "\ud800"}, "surrogates"), ({"tags": "code"}, "tags is 'code'"), ({"tags": [1]}, "got a int"),
-        ({"events": {}}, "events is {}"), ({"events": [7]}, "got a int"), ({"events": [{"at": "x"}]}, "'x'"),
-        ({"events": [{"source": "god"}]}, "source is 'god'"), ({"attempts": [{"model": "m"}]}, "success is None"),
-        ({"attempts": [{"success": True, "cost": -1}]}, "cost is -1"), ({"lost": "no"}, "lost is 'no'"),
-        ({"reasons": [7]}, "reasons is [7]"), ({"context_pct": 101}, "context_pct is 101"), ({"session_id": "a b"}, "session id"),
-        ({"error": ["x"]}, "error is ['x']"), ({"source": "god"}, "source is 'god'"),
+        (b"{", "not JSON"),
+        (b"\xff", "not JSON"),
+        (b"[1]", "got a list"),
+        (b'{"latency_ms": NaN}', "NaN"),
+        ({"id": None}, "trace id ''"),
+        ({"id": "../x"}, "'../x'"),
+        ({"id": 7}, "trace id 7"),
+        ({"id": "x" * 129}, "128"),
+        ({"agent_id": "A B"}, "'A B'"),
+        ({"start_time": None}, "start_time is None"),
+        ({"start_time": "now"}, "'now'"),
+        ({"end_time": None}, "end_time is None"),
+        ({"success": 1}, "success is 1"),
+        ({"success": None}, "success is None"),
+        ({"latency_ms": -1}, "latency_ms is -1"),
+        ({"latency_ms": "9"}, "latency_ms is '9'"),
+        ({"total_tokens": 1.5}, "tokens is 1.5"),
+        ({"model": 7}, "model is 7"),
+        ({"model": "a\0"}, "NUL"),
+        ({"task": "\ud800"}, "surrogates"),
+        ({"tags": "code"}, "tags is 'code'"),
+        ({"tags": [1]}, "got a int"),
+        ({"events": {}}, "events is {}"),
+        ({"events": [7]}, "got a int"),
+        ({"events": [{"at": "x"}]}, "'x'"),
+        ({"events": [{"source": "god"}]}, "source is 'god'"),
+        ({"attempts": [{"model": "m"}]}, "success is None"),
+        ({"attempts": [{"success": True, "cost": -1}]}, "cost is -1"),
+        ({"lost": "no"}, "lost is 'no'"),
+        ({"reasons": [7]}, "reasons is [7]"),
+        ({"context_pct": 101}, "context_pct is 101"),
+        ({"session_id": "a b"}, "session id"),
+        ({"error": ["x"]}, "error is ['x']"),
+        ({"source": "god"}, "source is 'god'"),
     ],
-)  # fmt: skip
-def test_a_damaged_trace_is_named_and_the_others_are_kept(tmp_path: Path, change: Any, reason: str) -> None:
+)
+def test_a_damaged_trace_is_named_and_the_others_are_kept(
+    tmp_path: Path, change: Any, reason: str
+) -> None:
     refused(tmp_path, "traces", CALLED, change, reason)
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (b"", "not JSON"), ({"agent_id": "../x"}, "'../x'"), ({"decision": " "}, "empty text"),
-        ({"result": 7}, "result is 7"), ({"success": "yes"}, "success is 'yes'"), ({"tags": [" x"]}, "' x'"),
-        ({"explicit_score": "high"}, "explicit score 'high'"), ({"judge_score": True}, "judge's score True"),
-        ({"thumbs_up": 1}, "thumbs_up is 1"), ({"timestamp": "2026-02-01"}, "2026-02-01"),
-        ({"concept_ids": "1"}, "concept_ids is '1'"), ({"session_id": "\n"}, "session id"), ({"source": 1}, "source is 1"),
+        (b"", "not JSON"),
+        ({"agent_id": "../x"}, "'../x'"),
+        ({"decision": " "}, "empty text"),
+        ({"result": 7}, "result is 7"),
+        ({"success": "yes"}, "success is 'yes'"),
+        ({"tags": [" x"]}, "' x'"),
+        ({"explicit_score": "high"}, "explicit score 'high'"),
+        ({"judge_score": True}, "judge's score True"),
+        ({"thumbs_up": 1}, "thumbs_up is 1"),
+        ({"timestamp": "2026-02-01"}, "2026-02-01"),
+        ({"concept_ids": "1"}, "concept_ids is '1'"),
+        ({"session_id": "\n"}, "session id"),
+        ({"source": 1}, "source is 1"),
     ],
-)  # fmt: skip
-def test_a_damaged_outcome_is_named_and_the_others_are_kept(tmp_path: Path, change: Any, reason: str) -> None:
+)
+def test_a_damaged_outcome_is_named_and_the_others_are_kept(
+    tmp_path: Path, change: Any, reason: str
+) -> None:
     refused(tmp_path, "outcomes", CONCLUDED, change, reason)
 
 
-def refused(tmp_path: Path, kind: str, good: dict[str, Any], change: Any, reason: str) -> None:
+def refused(
+    tmp_path: Path, kind: str, good: dict[str, Any], change: Any, reason: str
+) -> None:
     (tmp_path / kind).mkdir()
-    bad = change if isinstance(change, bytes) else json.dumps({**good, "id": "bad", **change}).encode()
-    for name, content in (("a", {**good, "id": "a"}), ("b", bad), ("c", {**good, "id": "c"})):
-        (tmp_path / kind / f"{name}.json").write_bytes(content if isinstance(content, bytes) else lines(content))
+    bad = (
+        change
+        if isinstance(change, bytes)
+        else json.dumps({**good, "id": "bad", **change}).encode()
+    )
+    for name, content in (
+        ("a", {**good, "id": "a"}),
+        ("b", bad),
+        ("c", {**good, "id": "c"}),
+    ):
+        (tmp_path / kind / f"{name}.json").write_bytes(
+            content if isinstance(content, bytes) else lines(content)
+        )
     with home(tmp_path / "home") as lab:
         (report,) = take(lab, tmp_path)
         assert (report.imported, report.skipped, len(report.problems)) == (2, 0, 1)
@@ -246,7 +390,10 @@ def test_a_path_that_is_nothing_known_is_refused(tmp_path: Path) -> None:
             with pytest.raises(InvalidInput, match=r"holds none of .*axon\.json"):
                 take(lab, path)
         (tmp_path / "notes.txt").write_text("no record\n")
-        assert "in which nothing is known" in take(lab, tmp_path / "notes.txt")[0].problems[0]
+        assert (
+            "in which nothing is known"
+            in take(lab, tmp_path / "notes.txt")[0].problems[0]
+        )
         with pytest.raises(InvalidInput, match="'A B'"):
             take(lab, tmp_path, agent="A B")
 
@@ -257,15 +404,22 @@ def test_ids_of_the_file_are_never_taken_for_ours(tmp_path: Path) -> None:
     file.write_bytes(lines({**OBSERVED, "concepts": [[7, "cache", "Cache", 1]]}))
     with home(tmp_path / "home") as lab:
         take(lab, file)
-        assert lab.theorex.axon().frame()["concept_id"].tolist() == [concept_id("cache")]
+        assert lab.theorex.axon().frame()["concept_id"].tolist() == [
+            concept_id("cache")
+        ]
         assert next(lab.journal.tail(0)).at < NOW
 
 
 def test_an_edge_to_which_nobody_contributed_is_no_link(tmp_path: Path) -> None:
-    nodes = [{"key": name, "attributes": {**NODE, "surface_form": name * 3}} for name in "ab"]
+    nodes = [
+        {"key": name, "attributes": {**NODE, "surface_form": name * 3}} for name in "ab"
+    ]
     edges = [{**EDGE, "attributes": {"contributions": given}} for given in ([], 7)]
     file = tmp_path / "axon.json"
     file.write_text(json.dumps({"nodes": nodes, "edges": edges}))
     with home(tmp_path / "home") as lab:
         (report,) = take(lab, file)
-        assert (report.imported, [problem.split(":")[1] for problem in report.problems]) == (2, [" edge 1"])
+        assert (
+            report.imported,
+            [problem.split(":")[1] for problem in report.problems],
+        ) == (2, [" edge 1"])

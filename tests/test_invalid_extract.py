@@ -13,7 +13,9 @@ from theorex_lab.text.extract import extract, sentiment
 @pytest.mark.parametrize("function", [extract, sentiment])
 @pytest.mark.parametrize("text", [None, b"bytes", 7, ["a text"]])
 def test_what_is_no_text_is_refused(function: Any, text: Any):
-    with pytest.raises(InvalidInput, match=f"got a {type(text).__name__}; allowed is a text"):
+    with pytest.raises(
+        InvalidInput, match=f"got a {type(text).__name__}; allowed is a text"
+    ):
         function(text)
 
 

@@ -1,4 +1,6 @@
-"""What the gate, policies, the night and its schedule refuse, and that nothing is changed then."""
+"""What the gate, policies, the night and its schedule refuse, and that nothing is
+changed then.
+"""
 
 from __future__ import annotations
 
@@ -12,42 +14,70 @@ from conftest import NOW, Run
 
 from theorex_lab import ConfigError, FixedClock, InvalidInput, Lab, StorageError
 from theorex_lab.core.settings import load_settings
-from theorex_lab.evolution.gate import decide, policies, policy_settings, rollback, snapshot, with_changes
+from theorex_lab.evolution.gate import (
+    decide,
+    policies,
+    policy_settings,
+    rollback,
+    snapshot,
+    with_changes,
+)
 
 
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"before": -0.1}, {"after": -0.1}, {"before": math.nan}, {"after": math.inf}, {"n": -1}, {"margin": -0.02},
-        {"margin": math.nan}, {"min_samples": 0},
+        {"before": -0.1},
+        {"after": -0.1},
+        {"before": math.nan},
+        {"after": math.inf},
+        {"n": -1},
+        {"margin": -0.02},
+        {"margin": math.nan},
+        {"min_samples": 0},
     ],
-)  # fmt: skip
+)
 def test_the_gate_refuses_what_is_no_score(wrong: dict[str, Any]) -> None:
     given = {"before": 0.5, "after": 0.6, "n": 9, **wrong}
-    with pytest.raises(InvalidInput, match=f"{next(iter(wrong))}.*allowed are finite numbers from 0"):
+    with pytest.raises(
+        InvalidInput, match=f"{next(iter(wrong))}.*allowed are finite numbers from 0"
+    ):
         decide(**given)
 
 
 @pytest.mark.parametrize("number", [0, -1, 2, 99])
 def test_a_rollback_to_a_policy_that_there_is_not(tmp_path: Path, number: int) -> None:
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
-        with pytest.raises(InvalidInput, match=f"got the policy number {number}; allowed are none yet"):
+        with pytest.raises(
+            InvalidInput, match=f"got the policy number {number}; allowed are none yet"
+        ):
             rollback(lab.journal, lab.settings, lab.folder, number, at=NOW)
         snapshot(lab.journal, policy_settings(lab.settings), at=NOW)
-        with pytest.raises(InvalidInput, match=f"got the policy number {number}; allowed are 1$"):
+        with pytest.raises(
+            InvalidInput, match=f"got the policy number {number}; allowed are 1$"
+        ):
             rollback(lab.journal, lab.settings, lab.folder, number, at=NOW)
         assert len(policies(lab.journal)) == 1
         assert not lab.config_file.exists()
 
 
-def test_a_rollback_that_does_not_fit_the_other_settings_changes_nothing(tmp_path: Path) -> None:
+def test_a_rollback_that_does_not_fit_the_other_settings_changes_nothing(
+    tmp_path: Path,
+) -> None:
     """The roles of the policy prefer a model that was taken out of the settings since."""
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
         models = {name: {"tier": "small"} for name in ("old", "new")}
-        role = {"agentId": "main", "role": "orchestrator", "capabilities": ["general"], "modelPreference": "old"}
+        role = {
+            "agentId": "main",
+            "role": "orchestrator",
+            "capabilities": ["general"],
+            "modelPreference": "old",
+        }
         lab.config_file.write_text(json.dumps({"models": models, "roles": [role]}))
         snapshot(lab.journal, policy_settings(load_settings(lab.config_file)), at=NOW)
-        lab.config_file.write_text(json.dumps({"models": {"new": models["new"]}, "roles": []}))
+        lab.config_file.write_text(
+            json.dumps({"models": {"new": models["new"]}, "roles": []})
+        )
         content = lab.config_file.read_bytes()
         with pytest.raises(ConfigError, match="modelPreference is 'old'"):
             rollback(lab.journal, load_settings(lab.config_file), lab.folder, 1, at=NOW)
@@ -68,7 +98,11 @@ def test_a_policy_that_was_erased_is_not_restored(tmp_path: Path) -> None:
 
 def test_changes_that_are_no_settings(tmp_path: Path) -> None:
     with Lab(tmp_path, clock=FixedClock(NOW)) as lab:
-        for changes in ({"halfLifeDays": -1.0}, {"halfLife": 3.0}, {"mildThreshold": 0.9}):
+        for changes in (
+            {"halfLifeDays": -1.0},
+            {"halfLife": 3.0},
+            {"mildThreshold": 0.9},
+        ):
             with pytest.raises(ConfigError, match="policy: "):
                 with_changes(lab.settings, changes)
         with pytest.raises(InvalidInput, match="reason of 501 characters"):

@@ -108,7 +108,10 @@ def test_the_longest_text_is_accepted_and_configurable(clock: FixedClock) -> Non
         ({"at": "2026-01-01T00:00:00"}, "without an offset"),
         ({"at": datetime(2026, 1, 1)}, "without an offset"),  # noqa: DTZ001
         ({"at": "yesterday"}, "allowed is ISO 8601"),
-        ({"at": to_datetime(NOW) + timedelta(minutes=5, seconds=1)}, "more than 5 minutes ahead"),
+        (
+            {"at": to_datetime(NOW) + timedelta(minutes=5, seconds=1)},
+            "more than 5 minutes ahead",
+        ),
     ],
 )
 def test_details_of_a_write(lab: Lab, details: dict[str, Any], message: str) -> None:
@@ -123,7 +126,9 @@ def test_one_bad_entry_refuses_them_all(lab: Lab) -> None:
 
 def test_an_import_may_bear_dates_of_the_future(clock: FixedClock) -> None:
     with Lab.temporary(clock=clock) as lab:
-        entry = Entry("a cache from tomorrow", "main", at=to_datetime(NOW) + timedelta(days=1))
+        entry = Entry(
+            "a cache from tomorrow", "main", at=to_datetime(NOW) + timedelta(days=1)
+        )
         lab.write_all([entry], imported=True)
         assert lab.agent("main").axon.tiers()["ACTIVE"] == 1, "the future counts as now"
 
@@ -139,9 +144,15 @@ def test_an_import_may_bear_dates_of_the_future(clock: FixedClock) -> None:
         ('{"half_life_days": -1}', "half_life_days is -1; allowed is above 0"),
         ('{"halfLifeDays": NaN}', "halfLifeDays is nan"),
         ('{"activeTreshold": 0.5}', "no such setting; the nearest is activeThreshold"),
-        ('{"activeThreshold": 0.2}', "mildThreshold is 0.3; allowed is up to activeThreshold"),
+        (
+            '{"activeThreshold": 0.2}',
+            "mildThreshold is 0.3; allowed is up to activeThreshold",
+        ),
         ('{"fusion": "magic"}', "allowed is standardised | reciprocal_rank"),
-        ('{"sourceWeights": {"main": 2}}', "sourceWeights.main is 2.0; allowed is 0 to 1"),
+        (
+            '{"sourceWeights": {"main": 2}}',
+            "sourceWeights.main is 2.0; allowed is 0 to 1",
+        ),
         ('{"sourceWeights": {"../x": 1}}', "agent id '../x'"),
     ],
 )
@@ -154,7 +165,9 @@ def test_config_files(tmp_path: Path, content: str, message: str) -> None:
         load_settings(file)
     with pytest.raises(InvalidInput, match=re.escape(message)):
         save_settings(file, {"pruneThresholdDays": 20})
-    assert file.read_bytes() == content.encode(errors="surrogateescape"), "a broken file is not overwritten"
+    assert file.read_bytes() == content.encode(errors="surrogateescape"), (
+        "a broken file is not overwritten"
+    )
 
 
 def test_all_that_is_wrong_is_named_at_once(tmp_path: Path) -> None:
@@ -170,6 +183,10 @@ def test_settings_are_saved_beside_what_was_there(tmp_path: Path) -> None:
     file = tmp_path / "config.json"
     file.write_text('{"half_life_days": 3, "mildThreshold": 0.2}')
     saved = save_settings(file, {"halfLifeDays": 9.0, "decayLaw": "power"})
-    assert (saved.half_life_days, saved.mild_threshold, saved.decay_law) == (9.0, 0.2, "power")
+    assert (saved.half_life_days, saved.mild_threshold, saved.decay_law) == (
+        9.0,
+        0.2,
+        "power",
+    )
     assert load_settings(file) == saved
     assert Settings().path("agent_axon_dir") == Path.home() / ".openclaw" / "agents"

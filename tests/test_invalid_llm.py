@@ -1,4 +1,6 @@
-"""What a model client refuses before anything is sent, and that its refusals show no secret."""
+"""What a model client refuses before anything is sent, and that its refusals show no
+secret.
+"""
 
 from __future__ import annotations
 
@@ -85,10 +87,16 @@ def test_an_address_is_allowed_or_a_config_error(url: str) -> None:
 @pytest.mark.parametrize(
     ("host", "expected"),
     [
-        ("localhost", True), ("127.8.8.8", True), ("::1", True), ("", False), ("localhost.", False),
-        ("10.0.0.1", False), ("127.0.0.1.nip.io", False), ("0", False),
+        ("localhost", True),
+        ("127.8.8.8", True),
+        ("::1", True),
+        ("", False),
+        ("localhost.", False),
+        ("10.0.0.1", False),
+        ("127.0.0.1.nip.io", False),
+        ("0", False),
     ],
-)  # fmt: skip
+)
 def test_hosts_of_this_machine(host: str, expected: bool) -> None:
     assert is_loopback(host) is expected
 
@@ -117,30 +125,55 @@ def test_options_out_of_range_are_refused(options: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     "prompt",
     [
-        [], None, 42, {"role": "user", "content": "x"}, ["hello"], [{"role": "user"}],
-        [{"role": "root", "content": "x"}], [{"role": "user", "content": None}], [{"role": "user", "content": ["x"]}],
+        [],
+        None,
+        42,
+        {"role": "user", "content": "x"},
+        ["hello"],
+        [{"role": "user"}],
+        [{"role": "root", "content": "x"}],
+        [{"role": "user", "content": None}],
+        [{"role": "user", "content": ["x"]}],
         [{"role": "user", "content": "x", "name": "y"}],
     ],
-)  # fmt: skip
+)
 def test_a_prompt_of_another_shape_sends_nothing(prompt: Any) -> None:
     with HostileServer() as server:
-        with ModelClient(server.url, "model") as client, pytest.raises(InvalidInput, match="allowed|role"):
+        with (
+            ModelClient(server.url, "model") as client,
+            pytest.raises(InvalidInput, match="allowed|role"),
+        ):
             client.complete(prompt)
         with pytest.raises(InvalidInput):
-            ask(["m"], prompt, Settings(models={"m": ModelSettings(tier="small", url=server.url)}))
+            ask(
+                ["m"],
+                prompt,
+                Settings(models={"m": ModelSettings(tier="small", url=server.url)}),
+            )
         assert server.requests == []
 
 
 @pytest.mark.parametrize(
     "schema",
     [
-        {"type": "number-ish"}, {"minimum": "low"}, {"required": "score"}, ["type"], "object", {"pattern": "("},
-        {"properties": []}, {"$ref": "#/nowhere"}, {"$ref": "http://127.0.0.1:9/"}, {"$ref": "file:///etc/hosts"},
+        {"type": "number-ish"},
+        {"minimum": "low"},
+        {"required": "score"},
+        ["type"],
+        "object",
+        {"pattern": "("},
+        {"properties": []},
+        {"$ref": "#/nowhere"},
+        {"$ref": "http://127.0.0.1:9/"},
+        {"$ref": "file:///etc/hosts"},
     ],
-)  # fmt: skip
+)
 def test_a_schema_that_is_none_sends_nothing(schema: Any) -> None:
     with HostileServer() as server:
-        with ModelClient(server.url, "model") as client, pytest.raises(InvalidInput, match="JSON schema that is none"):
+        with (
+            ModelClient(server.url, "model") as client,
+            pytest.raises(InvalidInput, match="JSON schema that is none"),
+        ):
             client.complete("hello", json_schema=schema)
         assert server.requests == []
 
@@ -148,6 +181,9 @@ def test_a_schema_that_is_none_sends_nothing(schema: Any) -> None:
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), 1e12])
 def test_a_call_with_a_timeout_out_of_range_sends_nothing(seconds: float) -> None:
     with HostileServer() as server:
-        with ModelClient(server.url, "model") as client, pytest.raises(ConfigError, match="timeout"):
+        with (
+            ModelClient(server.url, "model") as client,
+            pytest.raises(ConfigError, match="timeout"),
+        ):
             client.complete("hello", timeout_seconds=seconds)
         assert server.requests == []

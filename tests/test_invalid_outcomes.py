@@ -1,4 +1,6 @@
-"""What outcomes, refinement, the audit log and the context monitor refuse; nothing is written then."""
+"""What outcomes, refinement, the audit log and the context monitor refuse; nothing is
+written then.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ def lab() -> Iterator[Lab]:
         assert lab.journal.last_seq() == 0
 
 
-@pytest.mark.parametrize("score", [math.nan, math.inf, -math.inf, "0.5", True, b"1", [0.5]])
+@pytest.mark.parametrize(
+    "score", [math.nan, math.inf, -math.inf, "0.5", True, b"1", [0.5]]
+)
 def test_scores_that_are_no_numbers(lab: Lab, score: Any) -> None:
     with pytest.raises(InvalidInput, match="allowed is a number, 0 to 1"):
         check_score(score, "explicit score")
@@ -33,18 +37,40 @@ def test_scores_that_are_no_numbers(lab: Lab, score: Any) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"agent": "../etc"}, "agent id"), ({"agent": None}, "agent id"), ({"decision": ""}, "empty text"),
-        ({"result": " \n"}, "empty text"), ({"decision": 7}, "allowed is text"), ({"result": "a\0b"}, "NUL byte"),
-        ({"decision": "\ud800"}, "surrogate"), ({"result": "x" * 65_537}, "maxTextBytes"), ({"success": 1}, "success 1"),
-        ({"success": None}, "allowed are True and False"), ({"success": "yes"}, "success 'yes'"),
-        ({"tags": "cache"}, "tags"), ({"tags": ["x" * 65]}, "64 characters"), ({"tags": [""]}, "empty text"),
-        ({"tags": ["t"] * 33}, "up to 32"), ({"tags": [" t"]}, "without space"), ({"session": "a b"}, "session id"),
+        ({"agent": "../etc"}, "agent id"),
+        ({"agent": None}, "agent id"),
+        ({"decision": ""}, "empty text"),
+        ({"result": " \n"}, "empty text"),
+        ({"decision": 7}, "allowed is text"),
+        ({"result": "a\0b"}, "NUL byte"),
+        ({"decision": "\ud800"}, "surrogate"),
+        ({"result": "x" * 65_537}, "maxTextBytes"),
+        ({"success": 1}, "success 1"),
+        ({"success": None}, "allowed are True and False"),
+        ({"success": "yes"}, "success 'yes'"),
+        ({"tags": "cache"}, "tags"),
+        ({"tags": ["x" * 65]}, "64 characters"),
+        ({"tags": [""]}, "empty text"),
+        ({"tags": ["t"] * 33}, "up to 32"),
+        ({"tags": [" t"]}, "without space"),
+        ({"session": "a b"}, "session id"),
     ],
-)  # fmt: skip
+)
 def test_outcomes(lab: Lab, changes: dict[str, Any], message: str) -> None:
-    arguments: dict[str, Any] = {"agent": "main", "decision": "d", "result": "r", "success": True, **changes}
+    arguments: dict[str, Any] = {
+        "agent": "main",
+        "decision": "d",
+        "result": "r",
+        "success": True,
+        **changes,
+    }
     with pytest.raises(InvalidInput, match=message):
-        lab.outcomes.record(arguments.pop("agent"), arguments.pop("decision"), arguments.pop("result"), **arguments)
+        lab.outcomes.record(
+            arguments.pop("agent"),
+            arguments.pop("decision"),
+            arguments.pop("result"),
+            **arguments,
+        )
 
 
 @pytest.mark.parametrize("name", ["", "nowhere", "' OR 1=1", "../x", "\0"])

@@ -11,7 +11,9 @@ from theorex_lab.experiments.replay.event_log import EventLog
 from theorex_lab.experiments.replay.replay import replay
 from theorex_lab.experiments.scores.access_log import AccessLog
 
-LOG = EventLog.of(AccessLog.of([(NOW + day * DAY, f"f{day % 5}", None, False) for day in range(20)]))
+LOG = EventLog.of(
+    AccessLog.of([(NOW + day * DAY, f"f{day % 5}", None, False) for day in range(20)])
+)
 EMPTY = EventLog.of(AccessLog.of([]))
 
 
@@ -31,7 +33,9 @@ def test_grids_of_time(every_days: float) -> None:
 
 
 def test_laws_that_settings_get_wrong() -> None:
-    with pytest.raises(InvalidInput, match="got the law 'prodcut'; allowed are product"):
+    with pytest.raises(
+        InvalidInput, match="got the law 'prodcut'; allowed are product"
+    ):
         replay(LOG, Settings(decay_law="prodcut"))
     with pytest.raises(InvalidInput, match="speed"):
         replay(LOG, Settings(decay_params={"speed": 1.0}))

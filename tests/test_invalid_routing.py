@@ -34,12 +34,21 @@ def test_a_charge_outside_its_range(percent: float) -> None:
     ],
 )
 def test_arguments_of_a_route(changes: dict[str, Any], message: str) -> None:
-    arguments = {"query": "debug this", "settings": Settings(), "evidence": None, "power": Power(None, False), "now": 0}
+    arguments = {
+        "query": "debug this",
+        "settings": Settings(),
+        "evidence": None,
+        "power": Power(None, False),
+        "now": 0,
+    }
     with pytest.raises(InvalidInput, match=message):
         route(**{**arguments, **changes})
 
 
-@pytest.mark.parametrize("changes", [{"half_life_days": 0.0}, {"half_life_days": math.nan}, {"min_samples": -1}])
+@pytest.mark.parametrize(
+    "changes",
+    [{"half_life_days": 0.0}, {"half_life_days": math.nan}, {"min_samples": -1}],
+)
 def test_arguments_of_the_matrix(changes: dict[str, Any]) -> None:
     with Lab.temporary() as lab, pytest.raises(InvalidInput, match="allowed"):
         lab.matrix(**changes)

@@ -8,7 +8,12 @@ import numpy as np
 import pytest
 
 from theorex_lab.errors import ConfigError, InvalidInput
-from theorex_lab.search.embed import HashedNgramEmbedder, HttpEmbedder, OnnxEmbedder, choose_embedder
+from theorex_lab.search.embed import (
+    HashedNgramEmbedder,
+    HttpEmbedder,
+    OnnxEmbedder,
+    choose_embedder,
+)
 from theorex_lab.search.fuse import best_first, fuse_reciprocal_rank
 from theorex_lab.search.lexical import LexicalIndex
 from theorex_lab.search.vectors import VectorCache, text_key
@@ -34,8 +39,12 @@ def test_documents_and_queries_are_lists_of_tokens(lexical: LexicalIndex) -> Non
     assert lexical.search(["oak"])[0].tolist() == []
 
 
-@pytest.mark.parametrize("mask", [np.ones(1, bool), np.ones(3, bool), np.ones(2, int), np.ones((2, 1), bool)])
-def test_a_mask_has_one_truth_value_a_document(lexical: LexicalIndex, mask: np.ndarray) -> None:
+@pytest.mark.parametrize(
+    "mask", [np.ones(1, bool), np.ones(3, bool), np.ones(2, int), np.ones((2, 1), bool)]
+)
+def test_a_mask_has_one_truth_value_a_document(
+    lexical: LexicalIndex, mask: np.ndarray
+) -> None:
     with pytest.raises(InvalidInput, match=r"bool\(2,\)"):
         lexical.search(["rowan"], mask)
 
@@ -50,14 +59,19 @@ def test_a_refused_limit_leaves_the_index_as_it_was(lexical: LexicalIndex) -> No
 def test_limits_and_dimensions_have_a_floor() -> None:
     with pytest.raises(InvalidInput, match="limit -2"):
         best_first(np.arange(2), np.ones(2), -2)
-    for make in (HashedNgramEmbedder, lambda number: VectorCache("folder", "model", number)):
+    for make in (
+        HashedNgramEmbedder,
+        lambda number: VectorCache("folder", "model", number),
+    ):
         with pytest.raises(InvalidInput, match="0 dimensions"):
             make(0)
     with pytest.raises(InvalidInput, match="''"):
         VectorCache("folder", "", 3)
 
 
-def test_the_cache_takes_keys_of_16_bytes_and_finite_vectors_that_fit(tmp_path: Path) -> None:
+def test_the_cache_takes_keys_of_16_bytes_and_finite_vectors_that_fit(
+    tmp_path: Path,
+) -> None:
     cache = VectorCache(tmp_path, "model", 2)
     keys, vectors = [text_key("a"), text_key("b")], np.eye(2, dtype=np.float32)
     for bad_keys, bad_vectors in (
@@ -104,11 +118,20 @@ def test_an_endpoint_is_a_loopback_address(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "url", ["http://127.0.0.1:8080", "http://127.8.8.8", "http://localhost:1", "https://[::1]:8080"]
+    "url",
+    [
+        "http://127.0.0.1:8080",
+        "http://127.8.8.8",
+        "http://localhost:1",
+        "https://[::1]:8080",
+    ],
 )
 def test_loopback_addresses_are_allowed_and_others_when_asked(url: str) -> None:
     assert HttpEmbedder(url, "model").url == f"{url}/v1/embeddings"
-    assert HttpEmbedder("https://example.com", "model", allow_remote=True).url == "https://example.com/v1/embeddings"
+    assert (
+        HttpEmbedder("https://example.com", "model", allow_remote=True).url
+        == "https://example.com/v1/embeddings"
+    )
 
 
 def test_settings_of_embedders_are_checked() -> None:
@@ -127,6 +150,10 @@ def test_half_of_a_pair_of_settings_is_refused(half: dict[str, str]) -> None:
 
 
 def test_a_string_is_not_a_list_of_texts() -> None:
-    for embedder in (HashedNgramEmbedder(), HttpEmbedder(LOCAL, "m"), OnnxEmbedder(Path("m"), Path("t"))):
+    for embedder in (
+        HashedNgramEmbedder(),
+        HttpEmbedder(LOCAL, "m"),
+        OnnxEmbedder(Path("m"), Path("t")),
+    ):
         with pytest.raises(InvalidInput, match="one string"):
             embedder.embed("text")

@@ -20,9 +20,14 @@ from theorex_lab.journal.sqlite.store import SqliteJournal
 
 
 def test_events_come_back_as_they_were_appended(journal: SqliteJournal) -> None:
-    written = [observation(f"text {number} ✓", labels=["cache"], tags=["a"]) for number in range(3)]
+    written = [
+        observation(f"text {number} ✓", labels=["cache"], tags=["a"])
+        for number in range(3)
+    ]
     assert journal.append(written) == [1, 2, 3]
-    assert list(journal.tail(0)) == [event._replace(seq=seq) for seq, event in enumerate(written, 1)]
+    assert list(journal.tail(0)) == [
+        event._replace(seq=seq) for seq, event in enumerate(written, 1)
+    ]
     assert [event.seq for event in journal.tail(1, upto=2)] == [2]
     assert journal.read(ids=[written[2].id], seqs=[1]) == [
         event._replace(seq=s) for s, event in ((1, written[0]), (3, written[2]))
@@ -49,7 +54,10 @@ def test_the_file_refuses_changes_and_deletions(journal: SqliteJournal) -> None:
         "UPDATE events SET at = 0",
         "UPDATE events SET body = '{}'",
         """UPDATE events SET agent = 'x', body = '{"erased":1}'""",
-        "INSERT OR REPLACE INTO events SELECT seq, 'x', at, agent, session, kind, lineage, body, crc FROM events",
+        (
+            "INSERT OR REPLACE INTO events SELECT seq, 'x', at, agent, session, kind,"
+            " lineage, body, crc FROM events"
+        ),
     ):
         with pytest.raises(sqlite3.IntegrityError):
             connection.execute(statement)
@@ -57,7 +65,9 @@ def test_the_file_refuses_changes_and_deletions(journal: SqliteJournal) -> None:
     assert [event.body["text"] for event in journal.tail(0)] == ["one"]
 
 
-def test_events_from_the_future_are_refused_unless_imported(journal: SqliteJournal, clock: FixedClock) -> None:
+def test_events_from_the_future_are_refused_unless_imported(
+    journal: SqliteJournal, clock: FixedClock
+) -> None:
     journal.append([observation("in four minutes", at=NOW + 4 * 60 * 1_000_000)])
     late = observation("tomorrow", at=NOW + DAY)
     with pytest.raises(InvalidInput, match="more than 5 minutes ahead"):
@@ -96,7 +106,10 @@ def test_a_forked_process_opens_a_connection_of_its_own(journal: SqliteJournal) 
     process.start()
     process.join()
     assert (process.exitcode, same.value) == (0, 0)
-    assert [event.body["text"] for event in journal.tail(0)] == ["before", "in the child"]
+    assert [event.body["text"] for event in journal.tail(0)] == [
+        "before",
+        "in the child",
+    ]
 
 
 def test_erasure_follows_lineage_and_leaves_no_bytes(journal: SqliteJournal) -> None:
@@ -110,7 +123,11 @@ def test_erasure_follows_lineage_and_leaves_no_bytes(journal: SqliteJournal) -> 
     erase(journal, reached, agent="main", at=NOW)
     kept = list(journal.tail(0, erased=True))
     assert [event.id for event in journal.tail(0)] == [other.id, kept[-1].id]
-    assert journal.read(ids=[secret.id]) == [] != journal.read(ids=[secret.id], erased=True)
+    assert (
+        journal.read(ids=[secret.id])
+        == []
+        != journal.read(ids=[secret.id], erased=True)
+    )
     assert [event.erased for event in kept] == [True, True, True, False, False]
     assert (kept[-1].kind, kept[-1].body["ids"]) == ("erasure", reached)
     for file in journal.path.parent.iterdir():
@@ -130,14 +147,22 @@ def test_erasure_by_agent_and_of_an_unknown_id(journal: SqliteJournal) -> None:
         select(journal)
 
 
-def test_old_bodies_are_upcast_and_newer_ones_refused(journal: SqliteJournal, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_bodies_are_upcast_and_newer_ones_refused(
+    journal: SqliteJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
     old = observation("old")
     old = old._replace(body={**old.body, "v": 1})
     journal.append([old])
     monkeypatch.setitem(events_module.VERSIONS, "observation", 3)
-    monkeypatch.setitem(events_module.UPCASTERS, ("observation", 1), lambda body: {**body, "mood": "calm"})
     monkeypatch.setitem(
-        events_module.UPCASTERS, ("observation", 2), lambda body: {**body, "mood": body["mood"].upper()}
+        events_module.UPCASTERS,
+        ("observation", 1),
+        lambda body: {**body, "mood": "calm"},
+    )
+    monkeypatch.setitem(
+        events_module.UPCASTERS,
+        ("observation", 2),
+        lambda body: {**body, "mood": body["mood"].upper()},
     )
     assert next(journal.tail(0)).body == {**old.body, "v": 3, "mood": "CALM"}
     monkeypatch.setitem(events_module.VERSIONS, "observation", 0)

@@ -1,4 +1,6 @@
-"""What every journal keeps to, whatever holds its events: the file of a home, or the memory of a test."""
+"""What every journal keeps to, whatever holds its events: the file of a home, or the
+memory of a test.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ class MemoryJournal(Journal):
         self.clock = FixedClock(NOW)
         self.events: list[Event] = []
 
-    def append(self, events: Sequence[Event], *, allow_future: bool = False) -> list[int]:
+    def append(
+        self, events: Sequence[Event], *, allow_future: bool = False
+    ) -> list[int]:
         for event in events:
             check_time(event, self.clock.now(), allow_future=allow_future)
         with self.exclusive() as append:
@@ -49,7 +53,9 @@ class MemoryJournal(Journal):
             del self.events[before:]
             raise
 
-    def read(self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False) -> list[Event]:
+    def read(
+        self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False
+    ) -> list[Event]:
         found = [event for event in self.events if event.seq in seqs or event.id in ids]
         return [upcast(event) for event in found if erased or not event.erased]
 
@@ -65,7 +71,9 @@ class MemoryJournal(Journal):
     ) -> Iterator[Event]:
         for event in self.events[after:upto]:
             text = encode(event.body)
-            is_left_out = lacking is not None and lacking[0] in text and lacking[1] not in text
+            is_left_out = (
+                lacking is not None and lacking[0] in text and lacking[1] not in text
+            )
             if is_wanted(event, kinds, projects, erased=erased) and not is_left_out:
                 yield upcast(event)
 
@@ -86,21 +94,29 @@ class MemoryJournal(Journal):
 @pytest.fixture(params=["file", "memory"])
 def journal(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Journal]:
     made: Journal = (
-        SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW)) if request.param == "file" else MemoryJournal()
+        SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW))
+        if request.param == "file"
+        else MemoryJournal()
     )
     yield made
     made.close()
 
 
-def test_seqs_count_from_one_and_events_come_back_as_they_were(journal: Journal) -> None:
+def test_seqs_count_from_one_and_events_come_back_as_they_were(
+    journal: Journal,
+) -> None:
     events = [observation(f"text {n}", at=NOW - n) for n in range(5)]
     assert journal.last_seq() == 0
     assert journal.append(events) == [1, 2, 3, 4, 5]
     assert journal.append([]) == []
-    assert [*journal.tail(0)] == [event._replace(seq=n) for n, event in enumerate(events, 1)]
+    assert [*journal.tail(0)] == [
+        event._replace(seq=n) for n, event in enumerate(events, 1)
+    ]
     assert [event.seq for event in journal.tail(1, upto=3)] == [2, 3]
     assert [event.seq for event in journal.tail(0, kinds=["scan"])] == []
-    assert [event.seq for event in journal.read(ids=[events[3].id, "none"], seqs=[2])] == [2, 4]
+    assert [
+        event.seq for event in journal.read(ids=[events[3].id, "none"], seqs=[2])
+    ] == [2, 4]
     assert journal.event_id(2) == events[1].id
     assert journal.event_id(9) is None
     assert journal.check() == ([], {"observation": 5})
@@ -112,13 +128,17 @@ def test_all_or_nothing(journal: Journal) -> None:
     with pytest.raises(AlreadyThere):
         journal.append([second, first])
     with pytest.raises(InvalidInput, match="NaN"):
-        journal.append([second, observation("bad")._replace(body={"v": 1, "x": float("nan")})])
+        journal.append(
+            [second, observation("bad")._replace(body={"v": 1, "x": float("nan")})]
+        )
     with pytest.raises(InvalidInput, match="ahead of the clock"):
         journal.append([second, observation("later", at=NOW + 6 * MINUTE)])
     with pytest.raises(AlreadyThere), journal.exclusive() as append:
         append(second) and append(first)
     assert [event.body["text"] for event in journal.tail(0)] == ["first"]
-    assert journal.append([observation("later", at=NOW + 6 * MINUTE)], allow_future=True) == [2]
+    assert journal.append(
+        [observation("later", at=NOW + 6 * MINUTE)], allow_future=True
+    ) == [2]
 
 
 def test_what_is_read_in_a_decision_holds_what_it_appended(journal: Journal) -> None:
@@ -131,7 +151,11 @@ def test_what_is_read_in_a_decision_holds_what_it_appended(journal: Journal) -> 
 def test_erased_events_are_left_out_unless_asked_for(journal: Journal) -> None:
     gone = observation("gone")._replace(body={"erased": 1, "hmac_sha256": "0"})
     journal.append([observation("kept"), gone])
-    assert [event.seq for event in journal.tail(0)] == [event.seq for event in journal.read(seqs=[1, 2])] == [1]
+    assert (
+        [event.seq for event in journal.tail(0)]
+        == [event.seq for event in journal.read(seqs=[1, 2])]
+        == [1]
+    )
     assert [event.seq for event in journal.tail(0, erased=True)] == [1, 2]
     assert [event.seq for event in journal.read(seqs=[1, 2], erased=True)] == [1, 2]
 
@@ -160,7 +184,9 @@ def test_bodies_that_hold_a_text_are_left_out(journal: Journal) -> None:
 def test_a_lab_gives_the_same_on_either(tmp_path: Path) -> None:
     told = []
     for given in (None, MemoryJournal()):
-        with Lab(tmp_path / str(given is None), clock=FixedClock(NOW), journal=given) as lab:
+        with Lab(
+            tmp_path / str(given is None), clock=FixedClock(NOW), journal=given
+        ) as lab:
             main = lab.agent("main")
             for text in (
                 "TTL invalidation prevents cache stampedes",
@@ -172,6 +198,8 @@ def test_a_lab_gives_the_same_on_either(tmp_path: Path) -> None:
             lab.theorex.promote()
             assert lab.verify().ok
             found = [(hit.kind, hit.text) for hit in lab.search("stampede")]
-            told.append((found, lab.context().text, lab.status()["agents"], main.axon.tiers()))
+            told.append(
+                (found, lab.context().text, lab.status()["agents"], main.axon.tiers())
+            )
     assert told[0] == told[1]
     assert told[0][0]

@@ -1,4 +1,6 @@
-"""Modules that are imported when they are first needed, and the table of commands that is made of them."""
+"""Modules that are imported when they are first needed, and the table of commands that
+is made of them.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from theorex_lab.errors import InvalidInput
 
 
 def _imports_for_editors() -> dict[str, str]:
-    """The modules that the table imports for type checkers alone, by the names that it gives them."""
+    """The modules that the table imports for type checkers alone, by the names that it
+    gives them.
+    """
     tree = ast.parse(Path(command_table.__file__).read_text(encoding="utf-8"))
     block = next(node for node in tree.body if isinstance(node, ast.If))
     modules = {}
@@ -25,7 +29,9 @@ def _imports_for_editors() -> dict[str, str]:
     return modules
 
 
-def test_an_editor_follows_the_table_of_commands_to_the_modules_that_are_imported() -> None:
+def test_an_editor_follows_the_table_of_commands_to_the_modules_that_are_imported() -> (
+    None
+):
     stand_ins = {}
     for name, value in vars(command_table).items():
         if isinstance(value, LazyModule):
@@ -48,7 +54,11 @@ def test_a_stand_in_for_a_module_that_is_not_there_says_so_when_it_is_used() -> 
         missing.anything  # noqa: B018
 
 
-@pytest.mark.parametrize("place", ["no_such_module:Name", "math:no_such_name", "math", "", ":"])
-def test_what_a_user_names_and_cannot_be_imported_is_refused_with_the_form(place: str) -> None:
+@pytest.mark.parametrize(
+    "place", ["no_such_module:Name", "math:no_such_name", "math", "", ":"]
+)
+def test_what_a_user_names_and_cannot_be_imported_is_refused_with_the_form(
+    place: str,
+) -> None:
     with pytest.raises(InvalidInput, match="give module:Name"):
         import_string(place)

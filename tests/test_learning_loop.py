@@ -1,6 +1,8 @@
-"""The loop closed: a task fails, the failure is reviewed, the fix comes back in the next session, the task succeeds.
+"""The loop closed: a task fails, the failure is reviewed, the fix comes back in the
+next session, the task succeeds.
 
-Once with a model behind HTTP and once without any. The agents know nothing but the context that they are given.
+Once with a model behind HTTP and once without any. The agents know nothing but the
+context that they are given.
 """
 
 from __future__ import annotations
@@ -25,7 +27,9 @@ TASK = "deploy the billing service to production"
 
 
 def deployment(command: str) -> str:
-    """The world: what running this command answers; a script that has renamed one of its options."""
+    """The world: what running this command answers; a script that has renamed one of
+    its options.
+    """
     if "--help" in command:
         return "usage: deploy.sh [--replace]"
     if "--replace" in command:
@@ -44,7 +48,14 @@ def told(event: dict[str, Any], home: Path, **environment: str) -> str:
     """What the hook prints when a coding agent tells it of an event."""
     variables = {**os.environ, "THEOREX_HOME": str(home), **environment}
     program = [sys.executable, "-c", "from theorex_lab.hook import main; main()"]
-    done = subprocess.run(program, input=json.dumps(event), capture_output=True, env=variables, text=True, check=True)
+    done = subprocess.run(
+        program,
+        input=json.dumps(event),
+        capture_output=True,
+        env=variables,
+        text=True,
+        check=True,
+    )
     return done.stdout
 
 
@@ -56,9 +67,12 @@ def session_start(home: Path) -> str:
 def tool_used(command: str, answer: str, trace_id: str, home: Path) -> None:
     """A command is run for a trace."""
     event = {
-        "hook_event_name": "PostToolUse", "session_id": "first", "tool_name": "Bash",
-        "tool_input": {"command": command}, "tool_response": {"stdout": "", "stderr": answer},
-    }  # fmt: skip
+        "hook_event_name": "PostToolUse",
+        "session_id": "first",
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+        "tool_response": {"stdout": "", "stderr": answer},
+    }
     told(event, home, THEOREX_TRACE_ID=trace_id)
 
 
@@ -66,7 +80,15 @@ def record(run: Run, command: str, answer: str) -> dict[str, Any]:
     """The outcome of a command, as the agent reports it."""
     went = "--success" if answer.startswith("deployed") else "--fail"
     ended = run(
-        "outcome", "--decision", f"{TASK} with {command}", "--result", answer, went, "--tags", "billing", "--json"
+        "outcome",
+        "--decision",
+        f"{TASK} with {command}",
+        "--result",
+        answer,
+        went,
+        "--tags",
+        "billing",
+        "--json",
     )
     assert ended.code == 0, ended.err
     found: dict[str, Any] = ended.json
@@ -76,7 +98,11 @@ def record(run: Run, command: str, answer: str) -> dict[str, Any]:
 def written_fix(path: Path) -> str:
     """The one sentence that the memory now holds of it."""
     with Lab(path) as lab:
-        found = [event for event in lab.journal.tail(0, kinds=["observation"]) if event.body["type"] == "trace_fix"]
+        found = [
+            event
+            for event in lab.journal.tail(0, kinds=["observation"])
+            if event.body["type"] == "trace_fix"
+        ]
         assert lab.verify().ok
     assert len(found) == 1
     text: str = found[0].body["text"]
@@ -99,9 +125,14 @@ def test_without_any_model(run: Run, home: Callable[..., Path]) -> None:
 
     evolved = run("evolve-review", "--json")
     assert evolved.code == 0, evolved.err
-    assert evolved.json["reviewer"].startswith("heuristic: of the models that review, none of m0")
+    assert evolved.json["reviewer"].startswith(
+        "heuristic: of the models that review, none of m0"
+    )
     [review] = evolved.json["reviews"]
-    assert (review["outcome_id"], review["trace_id"]) == (failure["outcome_id"], asked.json["trace_id"])
+    assert (review["outcome_id"], review["trace_id"]) == (
+        failure["outcome_id"],
+        asked.json["trace_id"],
+    )
     assert (review["written_to_axon"], review["model_used"]) == (True, "heuristic")
     text = written_fix(path)
     assert text == f"trace_fix: {review['fix_description']}"
@@ -109,7 +140,9 @@ def test_without_any_model(run: Run, home: Callable[..., Path]) -> None:
     assert run("boot-inject", "--json").json["path"] == str(path / "SHARED_CONTEXT.md")
 
     context = session_start(path)
-    assert [line for line in context.splitlines() if line.startswith(f"{text} (today, id ")]
+    assert [
+        line for line in context.splitlines() if line.startswith(f"{text} (today, id ")
+    ]
     assert "use --replace" not in context, "what a tool answered is not handed on"
     assert reading_agent("") != reading_agent(context)
     answer = deployment(reading_agent(context))
@@ -120,14 +153,24 @@ def test_without_any_model(run: Run, home: Callable[..., Path]) -> None:
 
 
 def scripted_model(exchange: Exchange) -> bool:
-    """A model that reads only its prompt: as a reviewer it reads the error in the steps, as an agent the fix."""
+    """A model that reads only its prompt: as a reviewer it reads the error in the
+    steps, as an agent the fix.
+    """
     prompt = exchange.request.body["messages"][0]["content"]
     if "fix_description" in prompt:
         told = re.search(r"unknown option (--\w+); use (--\w+)", prompt)
         assert told is not None
         assert "source=steps" in prompt
-        fix = f"Run deploy.sh with {told[2]} in place of {told[1]}, which it no longer knows."
-        said = {"score": 0.8, "fix_description": fix, "decisive_step": 1, "failure_class": "wrong_code"}
+        fix = (
+            f"Run deploy.sh with {told[2]} in place of {told[1]}, which it no longer"
+            " knows."
+        )
+        said = {
+            "score": 0.8,
+            "fix_description": fix,
+            "decisive_step": 1,
+            "failure_class": "wrong_code",
+        }
         return completion(f"Here it is:\n```json\n{json.dumps(said)}\n```")(exchange)
     known = re.search(r"with (--\w+) in place of", prompt)
     return completion(f"./deploy.sh {known[1] if known else '--force'}")(exchange)
@@ -136,7 +179,9 @@ def scripted_model(exchange: Exchange) -> bool:
 def failing_reviewer(exchange: Exchange) -> bool:
     """The same model on a bad day: reviews are rambling."""
     if "fix_description" in exchange.request.body["messages"][0]["content"]:
-        return completion('{"score": "high", "fix_description": "It should work next time."}')(exchange)
+        return completion(
+            '{"score": "high", "fix_description": "It should work next time."}'
+        )(exchange)
     return scripted_model(exchange)
 
 
@@ -144,7 +189,13 @@ def test_with_a_model_behind_http(run: Run, home: Callable[..., Path]) -> None:
     with HostileServer(failing_reviewer) as server:
         path = home(**models(server.url, server.url, modelTimeoutSeconds=60.0))
         failure = record(run, "./deploy.sh --force", deployment("--force"))
-        asked = run("dispatch", f"{session_start(path)}{TASK}", "--outcome-id", failure["outcome_id"], "--json").json
+        asked = run(
+            "dispatch",
+            f"{session_start(path)}{TASK}",
+            "--outcome-id",
+            failure["outcome_id"],
+            "--json",
+        ).json
         assert (asked["success"], asked["response"]) == (True, "./deploy.sh --force")
         answer = deployment(asked["response"])
         assert answer.startswith("error")
@@ -157,12 +208,25 @@ def test_with_a_model_behind_http(run: Run, home: Callable[..., Path]) -> None:
 
         server.then(scripted_model)
         evolved = run("evolve-review", "--json").json
-        assert evolved["reviewer"] == "model: m0 accepts connections; asked in turn are m0, m1"
+        assert (
+            evolved["reviewer"]
+            == "model: m0 accepts connections; asked in turn are m0, m1"
+        )
         [review] = evolved["reviews"]
-        assert (review["written_to_axon"], review["score"], review["failure_class"]) == (True, 0.8, "wrong_code")
-        assert review["model_used"] == "m1", "m0 had nothing to say of it, and is not asked again"
+        assert (
+            review["written_to_axon"],
+            review["score"],
+            review["failure_class"],
+        ) == (True, 0.8, "wrong_code")
+        assert review["model_used"] == "m1", (
+            "m0 had nothing to say of it, and is not asked again"
+        )
         text = written_fix(path)
-        assert text == "trace_fix: Run deploy.sh with --replace in place of --force, which it no longer knows."
+        assert (
+            text
+            == "trace_fix: Run deploy.sh with --replace in place of --force, which it"
+            " no longer knows."
+        )
         assert run("promote", "--json").code == 0
         assert run("boot-inject", "--json").code == 0
 
@@ -170,7 +234,11 @@ def test_with_a_model_behind_http(run: Run, home: Callable[..., Path]) -> None:
         assert context.index("## Heard, not verified") < context.index(
             f"{text} (today, id {review['observation_id'][-8:]})"
         )
-        assert run("confirm", review["observation_id"][-8:]).code == run("boot-inject").code == 0
+        assert (
+            run("confirm", review["observation_id"][-8:]).code
+            == run("boot-inject").code
+            == 0
+        )
         context = session_start(path)
         assert context.index("## Known fixes") < context.index(f"{text} (today)")
         assert "## Heard, not verified" not in context
@@ -179,7 +247,9 @@ def test_with_a_model_behind_http(run: Run, home: Callable[..., Path]) -> None:
         assert run("evolve-review", "--json").json["reviews"] == []
 
 
-def test_a_fix_fades_with_a_half_life_of_seven_days(run: Run, home: Callable[..., Path]) -> None:
+def test_a_fix_fades_with_a_half_life_of_seven_days(
+    run: Run, home: Callable[..., Path]
+) -> None:
     path = home(**models(closed_port()))
     failure = record(run, "./deploy.sh --force", deployment("--force"))
     asked = run("dispatch", TASK, "--outcome-id", failure["outcome_id"], "--json").json
@@ -191,19 +261,29 @@ def test_a_fix_fades_with_a_half_life_of_seven_days(run: Run, home: Callable[...
         run("scan", "--now", later)
         assert run("boot-inject", "--now", later).code == 0
         assert (text in (path / "SHARED_CONTEXT.md").read_text()) == there, days
-    assert text in [hit["text"] for hit in run("search", "help which options", "--cold", "--json").json["hits"]]
+    assert text in [
+        hit["text"]
+        for hit in run("search", "help which options", "--cold", "--json").json["hits"]
+    ]
 
 
-def test_evolve_review_says_what_each_of_its_steps_did(run: Run, home: Callable[..., Path]) -> None:
+def test_evolve_review_says_what_each_of_its_steps_did(
+    run: Run, home: Callable[..., Path]
+) -> None:
     path = home(**models(closed_port()))
-    run("write", "the deployment of billing waits for a release")  # what only a model says of a failure is not promoted
+    run(
+        "write", "the deployment of billing waits for a release"
+    )  # what only a model says of a failure is not promoted
     for _ in range(4):
         record(run, "./deploy.sh --force", deployment("--force"))
     evolved = run("evolve-review", "--agent", "all", "--days", "2", "--json").json
     assert evolved.keys() == {"reviews", "reviewer", "refined", "promoted", "context"}
     assert len(evolved["reviews"]) == 4
     [refined] = evolved["refined"]
-    assert (refined["agent"], [tag for tag, _, _ in refined["lost"]]) == ("main", ["billing"])
+    assert (refined["agent"], [tag for tag, _, _ in refined["lost"]]) == (
+        "main",
+        ["billing"],
+    )
     assert evolved["promoted"]["concepts"] > 0
     assert evolved["context"]["path"] == str(path / "SHARED_CONTEXT.md")
     with Lab(path) as lab:
@@ -211,7 +291,10 @@ def test_evolve_review_says_what_each_of_its_steps_did(run: Run, home: Callable[
     shown = run("evolve-review", "--agent", "all", "--days", "2")
     assert shown.code == 0
     assert shown.out.splitlines()[1:3] == [
-        "4 outcomes  by nobody: not written: it waits for another reviewer; tried have: heuristic",
+        (
+            "4 outcomes  by nobody: not written: it waits for another reviewer; tried"
+            " have: heuristic"
+        ),
         "main: won nothing, lost billing; 0 observations written",
     ]
     with Lab(path) as lab:

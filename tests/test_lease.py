@@ -1,4 +1,6 @@
-"""The lease: one holder at a time, also of several processes; what was killed is taken over after its expiry, not before."""
+"""The lease: one holder at a time, also of several processes; what was killed is taken
+over after its expiry, not before.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from theorex_lab.journal.event import new_event
 
 SECOND = 1_000_000
 LENGTH = 600 * SECOND
-needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs processes that are forked")
+needs_fork = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs processes that are forked"
+)
 
 
 @pytest.fixture
@@ -64,8 +68,13 @@ def test_a_lease_that_has_expired_is_taken_over_and_its_owner_stops(lab: Lab) ->
     _clock(lab).advance(seconds=1)
     assert other.take()
     seq = lab.journal.last_seq()
-    for act in (one.renew, lambda: one.append([new_event("lost", {}, agent="main", at=NOW)])):
-        with pytest.raises(LeaseLost, match=f"held by {other.owner} until .*appends nothing more"):
+    for act in (
+        one.renew,
+        lambda: one.append([new_event("lost", {}, agent="main", at=NOW)]),
+    ):
+        with pytest.raises(
+            LeaseLost, match=f"held by {other.owner} until .*appends nothing more"
+        ):
             act()
     one.release()
     assert lab.journal.last_seq() == seq
@@ -86,7 +95,9 @@ def test_a_lease_that_is_renewed_does_not_expire(lab: Lab) -> None:
 
 def test_a_long_step_keeps_the_lease_from_a_thread(tmp_path: Path) -> None:
     with opened(tmp_path / "home") as lab:
-        lab.settings = lab.settings.replaced(lease_seconds=0.03)  # no user may set it so short
+        lab.settings = lab.settings.replaced(
+            lease_seconds=0.03
+        )  # no user may set it so short
         with leased(lab.home, "nightly") as lease:
             for _ in range(200):
                 _clock(lab).advance(seconds=0.02)
@@ -99,7 +110,9 @@ def test_a_long_step_keeps_the_lease_from_a_thread(tmp_path: Path) -> None:
 
 
 def test_a_clock_that_was_set_back_keeps_nobody_out_for_long(lab: Lab) -> None:
-    """What was taken ten hours ahead would hold for ten hours; it is over once it would last twice its length from now."""
+    """What was taken ten hours ahead would hold for ten hours; it is over once it would
+    last twice its length from now.
+    """
     assert Lease(lab.home, "nightly").take()
     other = Lease(lab.home, "heartbeat")
     _clock(lab).advance(seconds=-600)
@@ -126,7 +139,9 @@ def test_the_newest_lease_is_found_among_many(lab: Lab) -> None:
         assert holder.what == f"n{number}"
         lease.release()
     events = list(lab.journal.tail(0, kinds=["lease"]))
-    assert [event.id for event in events] == [derived_event_id("lease", number) for number in range(1, 139)]
+    assert [event.id for event in events] == [
+        derived_event_id("lease", number) for number in range(1, 139)
+    ]
 
 
 @needs_fork
@@ -144,12 +159,16 @@ def test_of_processes_that_ask_at_once_one_gets_it(tmp_path: Path) -> None:
             finally:
                 os._exit(code)
         children.append(child)
-    codes = sorted(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children)
+    codes = sorted(
+        os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children
+    )
     assert codes == [0, 1, 1, 1, 1, 1]
 
 
 @needs_fork
-def test_a_night_that_was_killed_keeps_others_out_until_its_lease_expires(tmp_path: Path) -> None:
+def test_a_night_that_was_killed_keeps_others_out_until_its_lease_expires(
+    tmp_path: Path,
+) -> None:
     home = tmp_path / "home"
     with documented(home) as lab:
         fill(lab)
@@ -163,7 +182,10 @@ def test_a_night_that_was_killed_keeps_others_out_until_its_lease_expires(tmp_pa
         report = lab.nightly(reviewer="heuristic")
         assert (report.ran, report.steps) == (False, [])
         assert report.holder is not None
-        assert (report.holder.what, report.holder.expires_at) == ("nightly", NOW + LENGTH)
+        assert (report.holder.what, report.holder.expires_at) == (
+            "nightly",
+            NOW + LENGTH,
+        )
     with documented(home, at=NOW + LENGTH) as lab:
         report = lab.nightly(reviewer="heuristic")
         assert (report.ran, report.ok) == (True, True)
@@ -184,6 +206,8 @@ def test_a_night_that_lost_its_lease_stops_and_appends_nothing_more(
     with documented(tmp_path / "home") as lab:
         fill(lab)
         monkeypatch.setattr(nightly, "gate", overtaken)
-        with pytest.raises(LeaseLost, match="nightly/.* has lost the lease .*held by heartbeat/"):
+        with pytest.raises(
+            LeaseLost, match="nightly/.* has lost the lease .*held by heartbeat/"
+        ):
             lab.nightly(reviewer="heuristic")
         assert lab.journal.last_seq() == seqs[0]

@@ -1,4 +1,6 @@
-"""Tokens, and BM25 scores against a reference, at every split of documents over calls and files."""
+"""Tokens, and BM25 scores against a reference, at every split of documents over calls
+and files.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,10 @@ ROWAN, PLUM = "rowan", "plum"
         ("parseHTTPHeader", ["parsehttphead", "pars", "http", "header"]),
         ("APIs on YouTube", ["api", "youtub", "tube"]),
         ("see theorex.db", ["see", "theorex.db", "theorex", "db"]),
-        ("src/my_app/Main.py", ["src/my_app/main.pi", "src", "my_app", "app", "main", "py"]),
+        (
+            "src/my_app/Main.py",
+            ["src/my_app/main.pi", "src", "my_app", "app", "main", "py"],
+        ),
         ("__init__ of 1.2.3", ["init", "1.2.3"]),
         ("CAFÉ ﬁles café", ["café", "file", "café"]),
         ("Straße", ["strass"]),
@@ -56,7 +61,9 @@ def test_tokens_are_stable_nonempty_and_free_of_stop_words(text: str) -> None:
     tokens = tokenize(text)
     assert tokens == tokenize(text)
     assert all(tokens)
-    assert not any(word in STOP_WORDS for word in text.split() if tokenize(word) == [word])
+    assert not any(
+        word in STOP_WORDS for word in text.split() if tokenize(word) == [word]
+    )
 
 
 words = st.integers(0, 12).map(lambda number: f"w{number}")
@@ -64,14 +71,22 @@ corpora = st.lists(st.lists(words, max_size=8), min_size=2, max_size=24)
 
 
 def without_common_words(corpus: list[list[str]]) -> list[list[str]]:
-    """The corpus without words of more than half of its documents, and one word more in the last document."""
+    """The corpus without words of more than half of its documents, and one word more in
+    the last document.
+    """
     common = {word for document in corpus for word in document}
-    common = {word for word in common if 2 * sum(word in document for document in corpus) > len(corpus)}
+    common = {
+        word
+        for word in common
+        if 2 * sum(word in document for document in corpus) > len(corpus)
+    }
     kept = [[word for word in document if word not in common] for document in corpus]
     return [*kept[:-1], [*kept[-1], "last"]]
 
 
-def mapped(columns: dict[str, npt.NDArray[np.generic]], folder: Path) -> dict[str, npt.NDArray[np.generic]]:
+def mapped(
+    columns: dict[str, npt.NDArray[np.generic]], folder: Path
+) -> dict[str, npt.NDArray[np.generic]]:
     """The columns written to files and mapped read-only."""
     for name, column in columns.items():
         np.save(folder / f"{name}.npy", column)
@@ -79,16 +94,27 @@ def mapped(columns: dict[str, npt.NDArray[np.generic]], folder: Path) -> dict[st
 
 
 @settings(max_examples=80)
-@given(corpora, st.lists(st.one_of(words, st.just("last"), st.just("absent")), min_size=1, max_size=6), st.data())
+@given(
+    corpora,
+    st.lists(
+        st.one_of(words, st.just("last"), st.just("absent")), min_size=1, max_size=6
+    ),
+    st.data(),
+)
 def test_scores_equal_the_reference_at_every_split(
     corpus: list[list[str]], query: list[str], data: st.DataObject
 ) -> None:
     documents = without_common_words(corpus)
     reference = BM25Okapi(documents).get_scores(query)
-    cuts = sorted(data.draw(st.lists(st.integers(1, len(documents)), max_size=6, unique=True)))
+    cuts = sorted(
+        data.draw(st.lists(st.integers(1, len(documents)), max_size=6, unique=True))
+    )
     saved_at = data.draw(st.sampled_from([*cuts, None]))
     index = LexicalIndex()
-    with TemporaryDirectory() as folder, patch.object(lexical, "_RECENT_OCCURRENCES", 6):
+    with (
+        TemporaryDirectory() as folder,
+        patch.object(lexical, "_RECENT_OCCURRENCES", 6),
+    ):
         for start, stop in zip([0, *cuts], [*cuts, len(documents)], strict=True):
             if start == saved_at:
                 index = LexicalIndex.from_columns(mapped(index.columns(), Path(folder)))
@@ -105,10 +131,18 @@ def test_search_is_the_sorted_scores_of_allowed_documents(
 ) -> None:
     index = LexicalIndex()
     index.add(corpus)
-    allowed = np.array(data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus))))
+    allowed = np.array(
+        data.draw(st.lists(st.booleans(), min_size=len(corpus), max_size=len(corpus)))
+    )
     scores = index.scores(query)
-    holding = [number for number, document in enumerate(corpus) if set(document) & set(query)]
-    expected = sorted((number for number in holding if allowed[number]), key=lambda n: (scores[n], n), reverse=True)
+    holding = [
+        number for number, document in enumerate(corpus) if set(document) & set(query)
+    ]
+    expected = sorted(
+        (number for number in holding if allowed[number]),
+        key=lambda n: (scores[n], n),
+        reverse=True,
+    )
     found, found_scores = index.search(query, allowed, limit)
     assert found.tolist() == expected[:limit]
     assert found_scores.tolist() == scores[found].tolist()
@@ -142,16 +176,24 @@ def test_an_empty_index_and_an_unknown_word_find_nothing() -> None:
     assert index.search([])[0].tolist() == []
 
 
-def test_opening_copies_nothing_and_adding_leaves_the_files_as_they_were(tmp_path: Path) -> None:
+def test_opening_copies_nothing_and_adding_leaves_the_files_as_they_were(
+    tmp_path: Path,
+) -> None:
     index = LexicalIndex()
     index.add([[f"w{number % 7}", f"v{number}"] for number in range(600)])
     columns = mapped(index.columns(), tmp_path)
     before = {name: column.copy() for name, column in columns.items()}
     opened = LexicalIndex.from_columns(columns)
-    assert all(np.shares_memory(opened.columns()[name], columns[name]) for name in ("documents", "terms", "lengths"))
+    assert all(
+        np.shares_memory(opened.columns()[name], columns[name])
+        for name in ("documents", "terms", "lengths")
+    )
     opened.add([["w1"]] * 2000)
     assert len(opened.columns()["lengths"]) == 2600
-    assert all(np.array_equal(before[name], np.load(tmp_path / f"{name}.npy")) for name in columns)
+    assert all(
+        np.array_equal(before[name], np.load(tmp_path / f"{name}.npy"))
+        for name in columns
+    )
 
 
 def test_documents_added_one_by_one_are_merged_a_logarithmic_number_of_times() -> None:
@@ -165,7 +207,10 @@ def test_documents_added_one_by_one_are_merged_a_logarithmic_number_of_times() -
         return result
 
     index = LexicalIndex()
-    with patch.object(lexical, "_merged", counting), patch.object(lexical, "_RECENT_OCCURRENCES", 8):
+    with (
+        patch.object(lexical, "_merged", counting),
+        patch.object(lexical, "_RECENT_OCCURRENCES", 8),
+    ):
         for number in range(4096):
             index.add([[f"w{number % 50}", f"v{number}"]])
         assert moved < 2 * 4096 * 12
@@ -176,4 +221,6 @@ def test_columns_hold_no_text() -> None:
     index = LexicalIndex()
     index.add([tokenize("the vault code is hunter2")])
     assert all(column.dtype.kind in "iu" for column in index.columns().values())
-    assert b"hunter2" not in b"".join(column.tobytes() for column in index.columns().values())
+    assert b"hunter2" not in b"".join(
+        column.tobytes() for column in index.columns().values()
+    )

@@ -1,4 +1,6 @@
-"""A memory's whole way: tool event, flash, short-term, graduation, axon, shared web, context."""
+"""A memory's whole way: tool event, flash, short-term, graduation, axon, shared web,
+context.
+"""
 
 from __future__ import annotations
 
@@ -22,21 +24,43 @@ from theorex_lab.text.extract import extract
 
 @pytest.fixture
 def lab(clock: FixedClock) -> Iterator[Lab]:
-    with Lab.temporary(clock=clock, embedder=HashedNgramEmbedder(), **AS_DOCUMENTED) as lab:
+    with Lab.temporary(
+        clock=clock, embedder=HashedNgramEmbedder(), **AS_DOCUMENTED
+    ) as lab:
         yield lab
 
 
-def tool_event(text: str, *, at: int = NOW, agent: str = "main", session: str = "s1", source: str = "tool") -> Event:
+def tool_event(
+    text: str,
+    *,
+    at: int = NOW,
+    agent: str = "main",
+    session: str = "s1",
+    source: str = "tool",
+) -> Event:
     body = {"tool": "Bash", "input": text, "response": "", "source": source}
     return new_event("tool_used", body, agent=agent, session=session, at=at)
 
 
 def kept_event(
-    day: int, label: str, value: float = 0.9, *, agent: str = "main", source: str = "tool", second: int = 0
+    day: int,
+    label: str,
+    value: float = 0.9,
+    *,
+    agent: str = "main",
+    source: str = "tool",
+    second: int = 0,
 ) -> Event:
     """A short-term record `day` days before NOW."""
-    body = {"concepts": [[concept_id(label), label, label, 1]], "score": value, "source": source, "weight": 0.7}
-    return new_event("short_term", body, agent=agent, session=f"d{day}", at=NOW - day * DAY + second)
+    body = {
+        "concepts": [[concept_id(label), label, label, 1]],
+        "score": value,
+        "source": source,
+        "weight": 0.7,
+    }
+    return new_event(
+        "short_term", body, agent=agent, session=f"d{day}", at=NOW - day * DAY + second
+    )
 
 
 # Flash
@@ -47,8 +71,12 @@ def test_the_flash_score_is_neither_all_or_nothing_nor_stuck_at_zero() -> None:
     concepts = [mention.concept_id for mention in extract(event.body["input"])]
     assert len(concepts) == 2
     assert score(event, {}, 0.7).score == 0.5, "all new in an empty axon"
-    assert score(event, {concepts[0]: 0.4}, 0.7).score == pytest.approx(0.7 * 0.4 + 0.25)
-    assert score(event, dict.fromkeys(concepts, 0.5), 0.7).score == pytest.approx(0.35), "nothing new"
+    assert score(event, {concepts[0]: 0.4}, 0.7).score == pytest.approx(
+        0.7 * 0.4 + 0.25
+    )
+    assert score(event, dict.fromkeys(concepts, 0.5), 0.7).score == pytest.approx(
+        0.35
+    ), "nothing new"
     assert score(event, dict.fromkeys(concepts, 1.0), 1.0).score == 1.0
     assert score(tool_event("ok"), {}, 0.7).score == 0.0, "without concepts"
 
@@ -58,9 +86,13 @@ def _scored(value: float, characters: int = 10, number: int = 0) -> Scored:
 
 
 def test_a_full_flash_lets_the_lowest_go_first_and_of_equals_the_oldest() -> None:
-    first, second, third, low = (_scored(value, number=n) for n, value in enumerate((0.5, 0.5, 0.9, 0.1)))
+    first, second, third, low = (
+        _scored(value, number=n) for n, value in enumerate((0.5, 0.5, 0.9, 0.1))
+    )
     assert keep_best([first, second, third], max_events=2) == [second, third]
-    assert keep_best([first, third, low], max_events=2) == [first, third], "an incoming lower score does not enter"
+    assert keep_best([first, third, low], max_events=2) == [first, third], (
+        "an incoming lower score does not enter"
+    )
 
 
 def test_a_flash_holds_fifty_events_and_four_thousand_tokens() -> None:
@@ -72,7 +104,12 @@ def test_a_flash_holds_fifty_events_and_four_thousand_tokens() -> None:
 
 
 def test_a_flush_keeps_what_matters_once(lab: Lab) -> None:
-    lab.journal.append([tool_event("the upload worker met a database deadlock"), tool_event("ok", at=NOW + 1)])
+    lab.journal.append(
+        [
+            tool_event("the upload worker met a database deadlock"),
+            tool_event("ok", at=NOW + 1),
+        ]
+    )
     lab.journal.append([tool_event("Berlin office printer", session="other")])
     assert lab.theorex.sessions() == ["s1", "other"]
     assert lab.theorex.flush("s1") == (1, 1)
@@ -83,7 +120,9 @@ def test_a_flush_keeps_what_matters_once(lab: Lab) -> None:
     assert labels == ["upload worker", "database deadlock"]
     kept = next(lab.journal.tail(0, kinds=["short_term"]))
     assert kept.lineage == (next(lab.journal.tail(0)).id,)
-    lab.journal.append([tool_event("the upload worker met a second deadlock", at=NOW + 2)])
+    lab.journal.append(
+        [tool_event("the upload worker met a second deadlock", at=NOW + 2)]
+    )
     assert lab.theorex.flush("s1").kept == 1
     assert lab.verify().ok
 
@@ -103,24 +142,35 @@ def test_a_flush_keeps_what_matters_once(lab: Lab) -> None:
         (range(8, 15), True),
     ],
 )
-def test_seven_days_in_a_row_within_fourteen(lab: Lab, days: Sequence[int], graduates: bool) -> None:
+def test_seven_days_in_a_row_within_fourteen(
+    lab: Lab, days: Sequence[int], graduates: bool
+) -> None:
     lab.journal.append([kept_event(day, "cache") for day in days])
     assert lab.theorex.graduate() == (["cache"] if graduates else [])
 
 
-def test_the_best_score_of_the_day_counts_and_one_low_day_breaks_the_run(lab: Lab) -> None:
+def test_the_best_score_of_the_day_counts_and_one_low_day_breaks_the_run(
+    lab: Lab,
+) -> None:
     lab.journal.append(
-        [kept_event(day, "cache", 0.1, second=1) for day in range(7)] + [kept_event(day, "cache") for day in range(7)]
+        [kept_event(day, "cache", 0.1, second=1) for day in range(7)]
+        + [kept_event(day, "cache") for day in range(7)]
     )
-    lab.journal.append([kept_event(day, "low", 0.49 if day == 3 else 0.9) for day in range(7)])
+    lab.journal.append(
+        [kept_event(day, "low", 0.49 if day == 3 else 0.9) for day in range(7)]
+    )
     assert lab.theorex.graduate() == ["cache"]
 
 
 def test_a_run_over_a_leap_day_and_exactly_fourteen_days_ago() -> None:
     clock = FixedClock.at("2028-03-08T09:00:00Z")
     shift = clock.now() - NOW
-    with Lab.temporary(clock=clock, embedder=HashedNgramEmbedder(), **AS_DOCUMENTED) as lab:
-        events = [kept_event(day, "cache") for day in range(5, 12)]  # 26 February to 3 March 2028
+    with Lab.temporary(
+        clock=clock, embedder=HashedNgramEmbedder(), **AS_DOCUMENTED
+    ) as lab:
+        events = [
+            kept_event(day, "cache") for day in range(5, 12)
+        ]  # 26 February to 3 March 2028
         lab.journal.append([event._replace(at=event.at + shift) for event in events])
         assert lab.theorex.graduate() == ["cache"]
     with Lab.temporary(clock=FixedClock(NOW), embedder=HashedNgramEmbedder()) as lab:
@@ -133,7 +183,11 @@ def test_a_graduate_enters_the_axon_once(lab: Lab, clock: FixedClock) -> None:
     lab.journal.append([kept_event(day, "cache") for day in range(7)])
     assert lab.theorex.graduate() == ["cache"]
     row = lab.agent("main").axon.frame().iloc[0]
-    assert (row["canonical_form"], row["frequency_count"], row["relevance_tier"]) == ("cache", 7, "ACTIVE")
+    assert (row["canonical_form"], row["frequency_count"], row["relevance_tier"]) == (
+        "cache",
+        7,
+        "ACTIVE",
+    )
     assert row["first_seen"] < row["last_seen"]
     assert lab.theorex.graduate() == []
     clock.advance(days=1)
@@ -162,8 +216,12 @@ def _shared(lab: Lab) -> dict[str, tuple[int, str]]:
     }
 
 
-def test_promotion_is_strictly_above_the_threshold_and_repeats_without_effect(lab: Lab, clock: FixedClock) -> None:
-    lab.journal.append([observation("x", labels=["cache", "ttl"]), observation("y", labels=["cache"])])
+def test_promotion_is_strictly_above_the_threshold_and_repeats_without_effect(
+    lab: Lab, clock: FixedClock
+) -> None:
+    lab.journal.append(
+        [observation("x", labels=["cache", "ttl"]), observation("y", labels=["cache"])]
+    )
     lab.journal.append([observation("old", labels=["queue"], at=NOW - 14 * DAY)])
     first = lab.theorex.promote()
     assert first == (2, 1), "queue stands at exactly .5"
@@ -177,8 +235,12 @@ def test_promotion_is_strictly_above_the_threshold_and_repeats_without_effect(la
     assert _shared(lab)["queue"] == (1, "main")
 
 
-def test_counts_of_agents_add_up_and_the_higher_source_weight_speaks(clock: FixedClock) -> None:
-    with Lab.temporary(clock=clock, source_weights={"sage": 0.9}, embedder=HashedNgramEmbedder()) as lab:
+def test_counts_of_agents_add_up_and_the_higher_source_weight_speaks(
+    clock: FixedClock,
+) -> None:
+    with Lab.temporary(
+        clock=clock, source_weights={"sage": 0.9}, embedder=HashedNgramEmbedder()
+    ) as lab:
         lab.journal.append([observation("x", labels=["cache"]) for _ in range(3)])
         sage = observation("y", labels=["cache"], agent="sage", at=NOW - DAY)
         lab.journal.append([sage._replace(body={**sage.body, "weight": 0.9})])
@@ -209,27 +271,49 @@ def test_what_sleeps_is_not_promoted_but_survives(lab: Lab, clock: FixedClock) -
 
 
 def test_a_shared_concept_is_found_by_others_and_a_private_one_is_not(lab: Lab) -> None:
-    lab.agent("main").write("the cache stampede hit the vault", observation_type="decision")
+    lab.agent("main").write(
+        "the cache stampede hit the vault", observation_type="decision"
+    )
     lab.agent("sage").write("something else entirely")
     both = ["concept", "observation"]
     assert list(lab.agent("sage").search("cache stampede vault", kinds=both)) == []
     lab.theorex.promote(agent="main")
     found = lab.agent("sage").search("cache stampede vault", limit=100, kinds=both)
-    assert {(hit.kind, hit.agent) for hit in found} == {("concept", "main")}, "labels are shared, sentences are not"
+    assert {(hit.kind, hit.agent) for hit in found} == {("concept", "main")}, (
+        "labels are shared, sentences are not"
+    )
     assert list(lab.agent("sage").search("cache stampede vault")) == []
     lab.agent("sage").write("a cache stampede here too")
-    mine = [hit for hit in lab.agent("sage").search("cache stampede", kinds=both) if hit.text == "cache stampede"]
+    mine = [
+        hit
+        for hit in lab.agent("sage").search("cache stampede", kinds=both)
+        if hit.text == "cache stampede"
+    ]
     assert [hit.agent for hit in mine] == ["sage"], "one's own comes once"
 
 
 def test_spread_finds_what_belongs_to_the_finds(lab: Lab) -> None:
-    lab.journal.append([observation(f"redis {n}", labels=["redis", "eviction"]) for n in range(10)])
-    lab.journal.append([observation("y", labels=["eviction", "maxmemory"]), observation("z", labels=["far away"])])
-    lab.journal.append([observation("w", labels=["maxmemory"]), observation("theirs", labels=["redis"], agent="sage")])
+    lab.journal.append(
+        [observation(f"redis {n}", labels=["redis", "eviction"]) for n in range(10)]
+    )
+    lab.journal.append(
+        [
+            observation("y", labels=["eviction", "maxmemory"]),
+            observation("z", labels=["far away"]),
+        ]
+    )
+    lab.journal.append(
+        [
+            observation("w", labels=["maxmemory"]),
+            observation("theirs", labels=["redis"], agent="sage"),
+        ]
+    )
     plain = {hit.text for hit in lab.agent("main").search("redis", limit=100)}
     spread = lab.agent("main").search("redis", spread=True, limit=100)
     assert plain == {f"redis {n}" for n in range(10)}
-    assert {hit.text for hit in spread} == plain | {"y", "w"}, "what is linked to the concepts of what was found"
+    assert {hit.text for hit in spread} == plain | {"y", "w"}, (
+        "what is linked to the concepts of what was found"
+    )
     assert [hit.text for hit in spread][-2:] == ["y", "w"], "weaker by each link"
     assert all(0 < hit.score <= 1 for hit in spread)
     assert lab.journal.last_seq() == 14, "nothing of it is stored"
@@ -239,7 +323,9 @@ def test_spread_finds_what_belongs_to_the_finds(lab: Lab) -> None:
 
 
 def test_boot_aware_keeps_to_the_models_budget(lab: Lab) -> None:
-    lab.journal.append([observation("x", labels=[f"concept number {n}"]) for n in range(100)])
+    lab.journal.append(
+        [observation("x", labels=[f"concept number {n}"]) for n in range(100)]
+    )
     for model, tokens, items in (
         ("ministral-3b", 4096, 15),
         ("qwen3-32b", 6144, 25),
@@ -248,13 +334,20 @@ def test_boot_aware_keeps_to_the_models_budget(lab: Lab) -> None:
         ("gpt-x", 4096, 20),
     ):
         context = lab.theorex.boot_aware(model)
-        assert context.text.startswith(f"[Boot: {model} | budget: {tokens}t | concepts: {items}]\n")
+        assert context.text.startswith(
+            f"[Boot: {model} | budget: {tokens}t | concepts: {items}]\n"
+        )
         assert context.text.count("\n- ") == items
         assert context.tokens <= tokens
 
 
 def test_boot_aware_holds_the_shared_web_and_flash_inject_the_session(lab: Lab) -> None:
-    lab.journal.append([observation("x", labels=["cache"]), observation("y", labels=["queue"], agent="sage")])
+    lab.journal.append(
+        [
+            observation("x", labels=["cache"]),
+            observation("y", labels=["queue"], agent="sage"),
+        ]
+    )
     lab.theorex.promote(agent="sage")
     assert "- Queue _(today)_" in lab.theorex.boot_aware(agent="main").text
     lab.journal.append([tool_event("the upload worker met a database deadlock")])
@@ -270,7 +363,9 @@ def test_boot_aware_holds_the_shared_web_and_flash_inject_the_session(lab: Lab) 
 
 
 def _working_days(seed: int, days: int) -> list[list[Activity]]:
-    """The simulated team's work, day by day. Agents do not rest: days on which nobody worked are left out."""
+    """The simulated team's work, day by day. Agents do not rest: days on which nobody
+    worked are left out.
+    """
     by_day: dict[int, list[Activity]] = {}
     for activity in simulate(seed=seed, days=2 * days, commits_per_day=20.0):
         by_day.setdefault(activity.at // DAY, []).append(activity)
@@ -278,31 +373,50 @@ def _working_days(seed: int, days: int) -> list[list[Activity]]:
 
 
 def _live(lab: Lab, activities: Sequence[Activity], day: int) -> None:
-    """Decisions, facts and fixes are written; what the tools did comes through the hook."""
+    """Decisions, facts and fixes are written; what the tools did comes through the
+    hook.
+    """
     entries, events = [], []
     for activity in activities:
         at, session = day * DAY + activity.at % DAY, activity.session
         if activity.kind in ("decision", "fact", "fix"):
             kind = "trace_fix" if activity.kind == "fix" else activity.kind
-            entries.append(Entry(activity.text, activity.agent, at=at, observation_type=kind, session=session))
+            entries.append(
+                Entry(
+                    activity.text,
+                    activity.agent,
+                    at=at,
+                    observation_type=kind,
+                    session=session,
+                )
+            )
         else:
-            events.append(tool_event(activity.text, at=at, agent=activity.agent, session=session))
+            events.append(
+                tool_event(activity.text, at=at, agent=activity.agent, session=session)
+            )
     lab.write_all(entries)
     lab.journal.append(events)
 
 
 def test_sixty_days_of_a_simulated_team() -> None:
-    """The graduation funnel: every number is what this seed gives, and must not change unnoticed."""
+    """The graduation funnel: every number is what this seed gives, and must not change
+    unnoticed.
+    """
     clock = FixedClock(NOW)
     start = NOW // DAY
-    with Lab.temporary(clock=clock, embedder=HashedNgramEmbedder(), **AS_DOCUMENTED) as lab:
+    with Lab.temporary(
+        clock=clock, embedder=HashedNgramEmbedder(), **AS_DOCUMENTED
+    ) as lab:
         kept = let_go = slept = 0
         graduated: list[str] = []
         for number, activities in enumerate(_working_days(seed=11, days=60)):
             clock.microseconds = (start + number + 1) * DAY - 1
             _live(lab, activities, start + number)
             for agent in AGENTS:
-                flushes = [lab.theorex.flush(session, agent=agent) for session in lab.theorex.sessions(agent=agent)]
+                flushes = [
+                    lab.theorex.flush(session, agent=agent)
+                    for session in lab.theorex.sessions(agent=agent)
+                ]
                 kept += sum(each.kept for each in flushes)
                 let_go += sum(each.discarded for each in flushes)
                 graduated += lab.theorex.graduate(agent=agent)
@@ -311,17 +425,32 @@ def test_sixty_days_of_a_simulated_team() -> None:
         context = lab.context()
         kinds = lab.verify().kinds
         funnel = {
-            "tool events": kinds["tool_used"], "kept": kept, "let go": let_go, "graduated": len(graduated),
-            "concepts": len(lab.theorex.axon().frame()), "fell asleep": slept, "promoted": promoted,
-            "in context": context.concepts, "fixes in context": context.fixes, "tokens": context.tokens,
-        }  # fmt: skip
+            "tool events": kinds["tool_used"],
+            "kept": kept,
+            "let go": let_go,
+            "graduated": len(graduated),
+            "concepts": len(lab.theorex.axon().frame()),
+            "fell asleep": slept,
+            "promoted": promoted,
+            "in context": context.concepts,
+            "fixes in context": context.fixes,
+            "tokens": context.tokens,
+        }
         assert lab.verify().ok
         assert kept + let_go == kinds["tool_used"]
         assert context.tokens <= 2_000
         assert funnel == {
-            "tool events": 3198, "kept": 3108, "let go": 90, "graduated": 14, "concepts": 903, "fell asleep": 327,
-            "promoted": 436, "in context": 122, "fixes in context": 27, "tokens": 1839,
-        }  # fmt: skip
+            "tool events": 3198,
+            "kept": 3108,
+            "let go": 90,
+            "graduated": 14,
+            "concepts": 903,
+            "fell asleep": 327,
+            "promoted": 436,
+            "in context": 122,
+            "fixes in context": 27,
+            "tokens": 1839,
+        }
         assert set(graduated) <= set(lab.theorex.axon().frame()["canonical_form"])
 
 
@@ -332,7 +461,12 @@ def test_the_life_cycle_is_legible_in_one_file() -> None:
     assert len(lines) <= 200
     for step in ("flush", "graduate", "promote", "scan", "prune"):
         assert callable(getattr(lifecycle, step))
-    assert {Axon.name, Flash.name, ShortTerm.name, SharedWeb.name} == {"axon", "flash", "short_term", "shared"}
+    assert {Axon.name, Flash.name, ShortTerm.name, SharedWeb.name} == {
+        "axon",
+        "flash",
+        "short_term",
+        "shared",
+    }
 
 
 def test_the_shared_web_is_listed_without_a_query(run: Run) -> None:

@@ -63,11 +63,15 @@ class Sleeper:
 
 
 def asked(server: HostileServer, **options: Any) -> ModelClient:
-    return ModelClient(server.url, "model", **{"timeout_seconds": 60.0, "sleep": Sleeper(), **options})
+    return ModelClient(
+        server.url, "model", **{"timeout_seconds": 60.0, "sleep": Sleeper(), **options}
+    )
 
 
 def refused(server: HostileServer, *, named: str, **options: Any) -> float:
-    """Ask, expect ModelUnavailable with `named` in it, and give the seconds that it took."""
+    """Ask, expect ModelUnavailable with `named` in it, and give the seconds that it
+    took.
+    """
     with asked(server, **options) as client:
         started = time.monotonic()
         with pytest.raises(ModelUnavailable, match=named):
@@ -75,10 +79,17 @@ def refused(server: HostileServer, *, named: str, **options: Any) -> float:
         return time.monotonic() - started
 
 
-def test_a_call_sends_what_the_endpoint_expects_and_reads_its_answer(server: HostileServer) -> None:
+def test_a_call_sends_what_the_endpoint_expects_and_reads_its_answer(
+    server: HostileServer,
+) -> None:
     with asked(server, api_key="sk-secret", max_tokens=64) as client:
         answer = client.complete("hello", temperature=0.0, seed=7)
-    assert (answer.text, answer.model, answer.prompt_tokens, answer.completion_tokens) == ("yes", "model", 12, 3)
+    assert (
+        answer.text,
+        answer.model,
+        answer.prompt_tokens,
+        answer.completion_tokens,
+    ) == ("yes", "model", 12, 3)
     assert answer.tokens == 15
     assert not answer.cut
     assert answer.data is None
@@ -96,11 +107,19 @@ def test_a_call_sends_what_the_endpoint_expects_and_reads_its_answer(server: Hos
     }
 
 
-def test_messages_are_sent_as_they_are_but_for_lone_surrogates(server: HostileServer) -> None:
-    messages = [{"role": "system", "content": "Be brief. 你好"}, {"role": "user", "content": "a\ud800b\x00"}]
+def test_messages_are_sent_as_they_are_but_for_lone_surrogates(
+    server: HostileServer,
+) -> None:
+    messages = [
+        {"role": "system", "content": "Be brief. 你好"},
+        {"role": "user", "content": "a\ud800b\x00"},
+    ]
     with asked(server) as client:
         client.complete(messages)
-    assert server.requests[0].body["messages"] == [messages[0], {"role": "user", "content": "a?b\x00"}]
+    assert server.requests[0].body["messages"] == [
+        messages[0],
+        {"role": "user", "content": "a?b\x00"},
+    ]
     assert "authorization" not in server.requests[0].headers
 
 
@@ -119,13 +138,27 @@ def test_an_answer_that_was_cut_says_so(server: HostileServer) -> None:
 
 @pytest.mark.parametrize(
     "usage",
-    [[], "12", {"prompt_tokens": "12"}, {"prompt_tokens": -1}, {"prompt_tokens": True}, {"prompt_tokens": 2**60}, {}],
+    [
+        [],
+        "12",
+        {"prompt_tokens": "12"},
+        {"prompt_tokens": -1},
+        {"prompt_tokens": True},
+        {"prompt_tokens": 2**60},
+        {},
+    ],
 )
-def test_token_counts_that_make_no_sense_are_none(server: HostileServer, usage: Any) -> None:
+def test_token_counts_that_make_no_sense_are_none(
+    server: HostileServer, usage: Any
+) -> None:
     server.then(completion(usage=usage))
     with asked(server) as client:
         answer = client.complete("hello")
-    assert (answer.prompt_tokens, answer.completion_tokens, answer.tokens) == (None, None, None)
+    assert (answer.prompt_tokens, answer.completion_tokens, answer.tokens) == (
+        None,
+        None,
+        None,
+    )
 
 
 def test_a_lone_surrogate_of_the_answer_is_replaced(server: HostileServer) -> None:
@@ -134,7 +167,9 @@ def test_a_lone_surrogate_of_the_answer_is_replaced(server: HostileServer) -> No
         assert client.complete("hello").text == "a?b"
 
 
-def test_proxies_of_the_environment_are_not_used(server: HostileServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxies_of_the_environment_are_not_used(
+    server: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
     with asked(server) as client:
@@ -144,11 +179,23 @@ def test_proxies_of_the_environment_are_not_used(server: HostileServer, monkeypa
 # Time.
 
 
-@pytest.mark.parametrize("behaviour", [hang, trickle_headers, trickle_body], ids=lambda each: each.__name__)
-def test_a_reply_that_does_not_end_is_cut_at_the_deadline(server: HostileServer, behaviour: Any) -> None:
+@pytest.mark.parametrize(
+    "behaviour", [hang, trickle_headers, trickle_body], ids=lambda each: each.__name__
+)
+def test_a_reply_that_does_not_end_is_cut_at_the_deadline(
+    server: HostileServer, behaviour: Any
+) -> None:
     server.then(behaviour)
-    # What the server sends has no end: without the deadline this would have none either.
-    assert refused(server, named=r"no whole reply within 0.5 s: \w*Timeout", timeout_seconds=0.5) > 0.45
+    # What the server sends has no end: without the deadline this would have none
+    # either.
+    assert (
+        refused(
+            server,
+            named=r"no whole reply within 0.5 s: \w*Timeout",
+            timeout_seconds=0.5,
+        )
+        > 0.45
+    )
     assert len(server.requests) <= 1
 
 
@@ -172,8 +219,12 @@ def test_a_handshake_that_does_not_end_is_cut_at_the_deadline() -> None:
             client.complete("hello")
 
 
-def test_localhost_is_found_where_only_one_of_its_addresses_listens(server: HostileServer) -> None:
-    with ModelClient(f"http://localhost:{server.port}", "model", timeout_seconds=60.0) as client:
+def test_localhost_is_found_where_only_one_of_its_addresses_listens(
+    server: HostileServer,
+) -> None:
+    with ModelClient(
+        f"http://localhost:{server.port}", "model", timeout_seconds=60.0
+    ) as client:
         assert client.complete("hello").text == "yes"
 
 
@@ -190,7 +241,9 @@ def test_slow_but_within_the_limit_is_fine(server: HostileServer) -> None:
 
 
 def test_overlapping_calls_keep_their_own_deadlines(server: HostileServer) -> None:
-    """Two threads on one client: the one is cut early, the other waits until it has its answer."""
+    """Two threads on one client: the one is cut early, the other waits until it has its
+    answer.
+    """
     release = threading.Event()
     server.then(hang, after(release, completion()))
     outcomes: dict[str, str] = {}
@@ -219,7 +272,9 @@ def test_overlapping_calls_keep_their_own_deadlines(server: HostileServer) -> No
 
 
 @pytest.mark.parametrize(
-    ("behaviour", "most"), [(huge(50), 8 << 20), (gzip_bomb, 256 << 20)], ids=["50 MB", "a gzip bomb"]
+    ("behaviour", "most"),
+    [(huge(50), 8 << 20), (gzip_bomb, 256 << 20)],
+    ids=["50 MB", "a gzip bomb"],
 )
 def test_a_reply_past_the_limit_is_given_up_with_little_memory(
     server: HostileServer, behaviour: Any, most: int
@@ -245,7 +300,9 @@ def test_a_reply_of_just_the_limit_is_read(server: HostileServer) -> None:
     refused(server, named="more than", max_response_bytes=len(content) - 1)
 
 
-def test_gzip_that_is_broken_cut_off_or_of_another_kind_is_refused(server: HostileServer) -> None:
+def test_gzip_that_is_broken_cut_off_or_of_another_kind_is_refused(
+    server: HostileServer,
+) -> None:
     packed = gzip.compress(json.dumps(completion_body("a long answer " * 50)).encode())
     for content, encoding, named in [
         (b"not packed", "gzip", "broken content"),
@@ -260,7 +317,9 @@ def test_gzip_that_is_broken_cut_off_or_of_another_kind_is_refused(server: Hosti
 
 
 @pytest.mark.parametrize(
-    "failure", [status(429), status(500), status(503), reset, close_at_once, cut_off], ids=lambda each: each.__name__
+    "failure",
+    [status(429), status(500), status(503), reset, close_at_once, cut_off],
+    ids=lambda each: each.__name__,
 )
 def test_what_may_pass_is_tried_again(server: HostileServer, failure: Any) -> None:
     server.then(failure, failure, completion())
@@ -274,7 +333,11 @@ def test_what_may_pass_is_tried_again(server: HostileServer, failure: Any) -> No
 
 
 def test_the_wait_that_the_endpoint_asks_for_is_kept(server: HostileServer) -> None:
-    server.then(status(429, Retry_After="2"), status(503, Retry_After="Fri, 31 Dec 1999 23:59:59 GMT"), completion())
+    server.then(
+        status(429, Retry_After="2"),
+        status(503, Retry_After="Fri, 31 Dec 1999 23:59:59 GMT"),
+        completion(),
+    )
     sleeper = Sleeper()
     with asked(server, sleep=sleeper) as client:
         assert client.complete("hello").text == "yes"
@@ -297,12 +360,16 @@ def test_tries_end_after_the_last(server: HostileServer) -> None:
     refused(server, named=r"\(try 1\)", attempts=1)
 
 
-def test_waits_stay_within_the_deadline(server: HostileServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_waits_stay_within_the_deadline(
+    server: HostileServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     server.then(status(500))
     sleeper = Sleeper()
     late = SimpleNamespace(monotonic=lambda: time.monotonic() + sum(sleeper.waits))
     monkeypatch.setattr("theorex_lab.search.wire.time", late)
-    refused(server, named="status 500", timeout_seconds=1_000.0, attempts=100, sleep=sleeper)
+    refused(
+        server, named="status 500", timeout_seconds=1_000.0, attempts=100, sleep=sleeper
+    )
     assert 200 < sum(sleeper.waits) < 1_000, (
         "each is about twice as long as the last; the next would have been too long"
     )
@@ -310,7 +377,9 @@ def test_waits_stay_within_the_deadline(server: HostileServer, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("code", [204, 304, 400, 401, 403, 404, 422])
-def test_what_will_not_pass_is_not_tried_again(server: HostileServer, code: int) -> None:
+def test_what_will_not_pass_is_not_tried_again(
+    server: HostileServer, code: int
+) -> None:
     server.then(reply(b"" if code in (204, 304) else b"no such model", code))
     refused(server, named=f"status {code}")
     assert len(server.requests) == 1
@@ -357,10 +426,15 @@ def test_redirects_are_not_followed(server: HostileServer) -> None:
         (json.dumps(completion_body(None)).encode(), "an empty text"),
         (json.dumps(completion_body("")).encode(), "an empty text"),
         (json.dumps(completion_body(" \n")).encode(), "an empty text"),
-        (json.dumps(completion_body("", finish_reason="length")).encode(), "an empty text, cut at max_tokens"),
+        (
+            json.dumps(completion_body("", finish_reason="length")).encode(),
+            "an empty text, cut at max_tokens",
+        ),
     ],
 )
-def test_a_reply_that_is_no_answer_is_refused(server: HostileServer, content: bytes, named: str) -> None:
+def test_a_reply_that_is_no_answer_is_refused(
+    server: HostileServer, content: bytes, named: str
+) -> None:
     server.then(reply(content))
     refused(server, named=named)
     assert len(server.requests) == 1
@@ -399,7 +473,9 @@ def test_an_answer_to_a_schema_comes_parsed(server: HostileServer) -> None:
         ("[" * 100_000, "other than JSON"),
     ],
 )
-def test_an_answer_that_breaks_its_schema_is_refused(server: HostileServer, text: str, named: str) -> None:
+def test_an_answer_that_breaks_its_schema_is_refused(
+    server: HostileServer, text: str, named: str
+) -> None:
     server.then(completion(text))
     with asked(server) as client, pytest.raises(ModelUnavailable, match=named):
         client.complete("hello", json_schema=SCORE)
@@ -407,14 +483,25 @@ def test_an_answer_that_breaks_its_schema_is_refused(server: HostileServer, text
 
 def test_json_that_was_cut_is_said_to_be(server: HostileServer) -> None:
     server.then(completion('{"score": ', finish_reason="length"))
-    with asked(server) as client, pytest.raises(ModelUnavailable, match=r"cut at max_tokens"):
+    with (
+        asked(server) as client,
+        pytest.raises(ModelUnavailable, match=r"cut at max_tokens"),
+    ):
         client.complete("hello", json_schema=SCORE)
 
 
 def test_errors_show_a_short_escaped_excerpt_and_no_key(server: HostileServer) -> None:
     key = "sk-short"
-    server.then(status(401, f"bad key {key}, or Bearer abc, or ghp_{'a1' * 18}\x1b[2J" + "x" * 5_000))
-    with asked(server, api_key=key) as client, pytest.raises(ModelUnavailable) as caught:
+    server.then(
+        status(
+            401,
+            f"bad key {key}, or Bearer abc, or ghp_{'a1' * 18}\x1b[2J" + "x" * 5_000,
+        )
+    )
+    with (
+        asked(server, api_key=key) as client,
+        pytest.raises(ModelUnavailable) as caught,
+    ):
         client.complete("hello")
     message = str(caught.value)
     assert "bad key ***, or Bearer ***" in message
@@ -427,8 +514,13 @@ def test_errors_show_a_short_escaped_excerpt_and_no_key(server: HostileServer) -
 
 
 def settings_for(**urls: str | None) -> Settings:
-    models = {name: ModelSettings(tier="small", url=url, cost_per_million_tokens=2.0) for name, url in urls.items()}
-    return Settings(models=models, model_timeout_seconds=60.0, max_response_bytes=65_536)
+    models = {
+        name: ModelSettings(tier="small", url=url, cost_per_million_tokens=2.0)
+        for name, url in urls.items()
+    }
+    return Settings(
+        models=models, model_timeout_seconds=60.0, max_response_bytes=65_536
+    )
 
 
 def test_a_client_has_the_limits_and_the_key_of_the_settings(
@@ -444,7 +536,10 @@ def test_a_client_has_the_limits_and_the_key_of_the_settings(
         with pytest.raises(ModelUnavailable, match="more than 2048 bytes"):
             client.complete("hello")
     hasty = check_settings({"models": {"m": model}, "modelTimeoutSeconds": 0.2})
-    with client_for("m", hasty) as client, pytest.raises(ModelUnavailable, match=r"within 0.2 s"):
+    with (
+        client_for("m", hasty) as client,
+        pytest.raises(ModelUnavailable, match=r"within 0.2 s"),
+    ):
         client.complete("hello")
     monkeypatch.delenv("SOME_KEY")
     with pytest.raises(ModelUnavailable, match="SOME_KEY, which is not set"):
@@ -463,19 +558,53 @@ def test_a_host_of_config_json_may_be_remote_and_a_default_may_not() -> None:
 
 
 def test_the_chain_goes_on_until_one_answers(server: HostileServer) -> None:
-    settings = settings_for(none=None, dead="http://127.0.0.1:1", broken="ftp://host", good=server.url, next=server.url)
-    answer = ask(["none", "dead", "unknown", "broken", "good", "next"], "hello", settings, temperature=0.0)
+    settings = settings_for(
+        none=None,
+        dead="http://127.0.0.1:1",
+        broken="ftp://host",
+        good=server.url,
+        next=server.url,
+    )
+    answer = ask(
+        ["none", "dead", "unknown", "broken", "good", "next"],
+        "hello",
+        settings,
+        temperature=0.0,
+    )
     assert answer.completion is not None
     assert answer.completion.text == "yes"
     assert [(attempt.model, attempt.success) for attempt in answer.attempts] == [
-        ("none", False), ("dead", False), ("unknown", False), ("broken", False), ("good", True),
-    ]  # fmt: skip
-    assert answer.kinds == {"none": "refused", "dead": "silent", "unknown": "refused", "broken": "refused"}
-    for failed, named in zip(answer.attempts, ["no url", "ConnectError", "known are", r"ftp://host"], strict=False):
+        ("none", False),
+        ("dead", False),
+        ("unknown", False),
+        ("broken", False),
+        ("good", True),
+    ]
+    assert answer.kinds == {
+        "none": "refused",
+        "dead": "silent",
+        "unknown": "refused",
+        "broken": "refused",
+    }
+    for failed, named in zip(
+        answer.attempts,
+        ["no url", "ConnectError", "known are", r"ftp://host"],
+        strict=False,
+    ):
         assert named in str(failed.error)
         assert (failed.latency_ms, failed.tokens, failed.cost) == (None, None, None)
     good = answer.attempts[-1]
-    assert good == Attempt("good", True, answer.completion.latency_ms, 15, 15 * 2.0 / 1e6, None, False, 12, 3)
+    assert good == Attempt(
+        "good",
+        True,
+        answer.completion.latency_ms,
+        15,
+        15 * 2.0 / 1e6,
+        None,
+        False,
+        12,
+        3,
+    )
     assert server.requests[0].body["temperature"] == 0.0
 
 
@@ -495,16 +624,29 @@ KINDS = {
         "no HTTP at all",
     },
     "busy": {"status 500", "status 429 for long"},
-    "bad_reply": {"50 MB", "a gzip bomb", "a text that is none", "an empty text", "blanks", "no text"},
+    "bad_reply": {
+        "50 MB",
+        "a gzip bomb",
+        "a text that is none",
+        "an empty text",
+        "blanks",
+        "no text",
+    },
 }
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_every_way_of_failing_is_one_failed_attempt_and_falls_back(server: HostileServer, name: str) -> None:
+def test_every_way_of_failing_is_one_failed_attempt_and_falls_back(
+    server: HostileServer, name: str
+) -> None:
     with HostileServer(FAILURES[name]) as bad:
         settings = settings_for(bad=bad.url, good=server.url)
         patience = 0.3 if name in ENDLESS else 30
-        clients = {"bad": ModelClient(bad.url, "bad", timeout_seconds=patience, sleep=Sleeper())}
+        clients = {
+            "bad": ModelClient(
+                bad.url, "bad", timeout_seconds=patience, sleep=Sleeper()
+            )
+        }
         answer = ask(["bad", "good"], "hello", settings, clients=clients)
         for client in clients.values():
             client.close()
@@ -520,13 +662,18 @@ def test_every_way_of_failing_is_one_failed_attempt_and_falls_back(server: Hosti
 def test_clients_are_kept_until_their_model_moves(server: HostileServer) -> None:
     clients: dict[str, ModelClient] = {}
     for _ in range(2):
-        assert ask(["m"], "hello", settings_for(m=server.url), clients=clients).completion is not None
+        assert (
+            ask(["m"], "hello", settings_for(m=server.url), clients=clients).completion
+            is not None
+        )
     assert server.connections == 1
     with HostileServer(completion("moved")) as other:
         answer = ask(["m"], "hello", settings_for(m=other.url), clients=clients)
     assert answer.completion is not None
     assert answer.completion.text == "moved"
-    assert [client.url for client in clients.values()] == [f"{other.url}/v1/chat/completions"]
+    assert [client.url for client in clients.values()] == [
+        f"{other.url}/v1/chat/completions"
+    ]
     clients["m"].close()
 
 

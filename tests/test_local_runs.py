@@ -1,4 +1,6 @@
-"""The recorded runs that come with the project: what they hold, and damaged files of such runs."""
+"""The recorded runs that come with the project: what they hold, and damaged files of
+such runs.
+"""
 
 from __future__ import annotations
 
@@ -15,13 +17,25 @@ from theorex_lab.experiments.data import datasets
 from theorex_lab.experiments.data.datasets import LocalRuns, TaskRun, load_runs, prompts
 from theorex_lab.experiments.data.sources import packaged
 
-QUERY_TYPES = ("code", "math", "retrieval", "synthesis", "creative", "safety", "general")
+QUERY_TYPES = (
+    "code",
+    "math",
+    "retrieval",
+    "synthesis",
+    "creative",
+    "safety",
+    "general",
+)
 MODELS = ("smollm2-135m greedy", "smollm2-135m sampled", "rules")
 
 
 def test_damaged_files_are_refused_with_the_reason(tmp_path: Path) -> None:
     file = tmp_path / "runs.gz"
-    lines = gzip.decompress(packaged("local_runs.jsonl.gz").read_bytes()).decode().splitlines()[:3]
+    lines = (
+        gzip.decompress(packaged("local_runs.jsonl.gz").read_bytes())
+        .decode()
+        .splitlines()[:3]
+    )
     run = json.loads(lines[1])
     cases: list[tuple[list[str], str]] = [
         ([*lines[:2], "{"], "line 3"),
@@ -44,7 +58,9 @@ def test_damaged_files_are_refused_with_the_reason(tmp_path: Path) -> None:
         file.write_bytes(raw)
         with pytest.raises(InvalidInput, match="cannot be read as recorded lines"):
             load_runs(file)
-    file.write_bytes(gzip.compress(json.dumps(json.loads(lines[0]) | {"version": 2}).encode()))
+    file.write_bytes(
+        gzip.compress(json.dumps(json.loads(lines[0]) | {"version": 2}).encode())
+    )
     with pytest.raises(NewerVersion, match="reads up to 1"):
         load_runs(file)
 
@@ -74,7 +90,9 @@ def test_the_packaged_runs_fit_their_tasks(recorded: LocalRuns) -> None:
 
 def rates_of(recorded: LocalRuns) -> pd.DataFrame:
     """Share of right answers: a row a query type and one for all, a column a model."""
-    table = recorded.frame.pivot_table("success", "query_type", "model", aggfunc="mean", sort=False)
+    table = recorded.frame.pivot_table(
+        "success", "query_type", "model", aggfunc="mean", sort=False
+    )
     table.loc["all"] = recorded.frame.groupby("model")["success"].mean()
     return table.astype(float)
 
@@ -83,18 +101,29 @@ def test_the_packaged_runs_discriminate(recorded: LocalRuns) -> None:
     rates = rates_of(recorded)
     assert list(rates.index) == [*QUERY_TYPES, "all"]
     assert ((rates.loc["all"] > 0.1) & (rates.loc["all"] < 0.9)).all()
-    assert len(rates.drop("all").idxmax(axis="columns").unique()) >= 2, "one solver is best at everything"
-    best = {level: max(run.success for run in recorded.runs if run.level == level) for level in (1, 2, 3, 4)}
+    assert len(rates.drop("all").idxmax(axis="columns").unique()) >= 2, (
+        "one solver is best at everything"
+    )
+    best = {
+        level: max(run.success for run in recorded.runs if run.level == level)
+        for level in (1, 2, 3, 4)
+    }
     assert best == {1: True, 2: True, 3: True, 4: True}
     assert 5 <= len(unsolved(recorded)) <= 80
 
 
 def unsolved(recorded: LocalRuns) -> list[str]:
     """Ids of the tasks that nobody ever solved."""
-    return [task for task, solved in recorded.frame.groupby("task_id")["success"].any().items() if not solved]
+    return [
+        task
+        for task, solved in recorded.frame.groupby("task_id")["success"].any().items()
+        if not solved
+    ]
 
 
-def test_the_readme_names_every_key_and_gives_the_rates_of_the_file(recorded: LocalRuns) -> None:
+def test_the_readme_names_every_key_and_gives_the_rates_of_the_file(
+    recorded: LocalRuns,
+) -> None:
     text = packaged("README.md").read_text(encoding="utf-8")
     assert all(f"`{name}`" in text for name in [*recorded.header, *TaskRun.__slots__])
     left = Counter(task.rpartition("-")[0] for task in unsolved(recorded))
@@ -106,8 +135,19 @@ def test_the_readme_names_every_key_and_gives_the_rates_of_the_file(recorded: Lo
 
 def test_the_packaged_frame_and_its_table(recorded: LocalRuns) -> None:
     assert list(recorded.frame.columns) == [
-        "task_id", "query_type", "level", "model", "success", "latency_ms", "tokens", "response", "error", "seed",
-    ]  # fmt: skip
+        "task_id",
+        "query_type",
+        "level",
+        "model",
+        "success",
+        "latency_ms",
+        "tokens",
+        "response",
+        "error",
+        "seed",
+    ]
     assert len(recorded.frame) == 3 * len(prompts())
-    assert repr(recorded).startswith(f"LocalRuns({3 * len(prompts())} runs of {len(prompts())} tasks by 3 solvers, 20")
+    assert repr(recorded).startswith(
+        f"LocalRuns({3 * len(prompts())} runs of {len(prompts())} tasks by 3 solvers, 20"
+    )
     assert "creative" in recorded._repr_html_()

@@ -1,4 +1,6 @@
-"""What a person says of single items: pinned, dismissed, corrected; in the context, in search, in files and commands."""
+"""What a person says of single items: pinned, dismissed, corrected; in the context, in
+search, in files and commands.
+"""
 
 from __future__ import annotations
 
@@ -37,61 +39,111 @@ def found(lab: Lab, query: str = "pool size", **how: bool) -> list[tuple[str, st
 
 
 class TestMarkedLines:
-    LINES = (Line("fix", "main", "one", None, ("1",)), Line("fix", "main", "two", ("a", 0), ("2", "3")))
+    LINES = (
+        Line("fix", "main", "one", None, ("1",)),
+        Line("fix", "main", "two", ("a", 0), ("2", "3")),
+    )
 
     def marks(self, *said: tuple[str, str, bool]) -> Marks:
         marks = Marks()
         events = [
-            new_event(kind, {"item": item, "undo": undo, "text": f"new {item}"}, agent="main", at=0)._replace(seq=seq)
+            new_event(
+                kind,
+                {"item": item, "undo": undo, "text": f"new {item}"},
+                agent="main",
+                at=0,
+            )._replace(seq=seq)
             for seq, (kind, item, undo) in enumerate(said, 1)
         ]
         for event in events:
             marks.fold([event])
         whole = Marks()
         whole.fold(events)
-        assert all((marks.columns()[name] == column).all() for name, column in whole.columns().items())
+        assert all(
+            (marks.columns()[name] == column).all()
+            for name, column in whole.columns().items()
+        )
         return marks
 
     def test_a_pinned_line_comes_first_and_the_others_keep_their_order(self) -> None:
-        assert marked(self.LINES, self.marks(("pinned", "3", False))) == [*reversed(self.LINES)]
-        assert marked(self.LINES, self.marks(("pinned", "3", False), ("pinned", "3", True))) == [*self.LINES]
+        assert marked(self.LINES, self.marks(("pinned", "3", False))) == [
+            *reversed(self.LINES)
+        ]
+        assert marked(
+            self.LINES, self.marks(("pinned", "3", False), ("pinned", "3", True))
+        ) == [*self.LINES]
 
     def test_a_line_that_shows_a_dismissed_item_is_left_out(self) -> None:
-        assert marked(self.LINES, self.marks(("dismissed", "3", False))) == [self.LINES[0]]
-        assert len(marked(self.LINES, self.marks(("dismissed", "3", False), ("dismissed", "3", True)))) == 2
+        assert marked(self.LINES, self.marks(("dismissed", "3", False))) == [
+            self.LINES[0]
+        ]
+        assert (
+            len(
+                marked(
+                    self.LINES,
+                    self.marks(("dismissed", "3", False), ("dismissed", "3", True)),
+                )
+            )
+            == 2
+        )
 
     def test_a_corrected_line_says_the_new_text_once_as_the_persons_own(self) -> None:
         twice = [*self.LINES, self.LINES[1]]
         shown = marked(twice, self.marks(("corrected", "2", False)), shown=str.upper)
         assert shown == [self.LINES[0], Line("fix", "main", "NEW 2", None, ("2", "3"))]
-        assert marked(self.LINES, self.marks(("corrected", "2", False), ("corrected", "2", True))) == [*self.LINES]
+        assert marked(
+            self.LINES, self.marks(("corrected", "2", False), ("corrected", "2", True))
+        ) == [*self.LINES]
 
     def test_the_last_word_holds(self) -> None:
-        assert self.marks(("pinned", "1", False), ("dismissed", "1", False)).pinned == []
-        assert self.marks(("dismissed", "1", False), ("pinned", "1", False)).dismissed == []
-        assert self.marks(("dismissed", "1", False), ("pinned", "1", True)).dismissed == ["1"]
-        assert self.marks(("dismissed", "1", False), ("corrected", "1", False)).dismissed == []
-        assert self.marks(("pinned", "1", False), ("corrected", "1", False)).corrected == {"1": "new 1"}
+        assert (
+            self.marks(("pinned", "1", False), ("dismissed", "1", False)).pinned == []
+        )
+        assert (
+            self.marks(("dismissed", "1", False), ("pinned", "1", False)).dismissed
+            == []
+        )
+        assert self.marks(
+            ("dismissed", "1", False), ("pinned", "1", True)
+        ).dismissed == ["1"]
+        assert (
+            self.marks(("dismissed", "1", False), ("corrected", "1", False)).dismissed
+            == []
+        )
+        assert self.marks(
+            ("pinned", "1", False), ("corrected", "1", False)
+        ).corrected == {"1": "new 1"}
 
 
-def test_what_is_pinned_is_given_also_where_no_section_shows_it_and_the_budget_is_small(lab: Lab) -> None:
+def test_what_is_pinned_is_given_also_where_no_section_shows_it_and_the_budget_is_small(
+    lab: Lab,
+) -> None:
     lab.home.settings = Settings(**THEOREX_SHOWN)
     for number in range(60):
-        lab.agent("main").write(f"trace_fix: fix number {number} of the harbour crane", observation_type="trace_fix")
+        lab.agent("main").write(
+            f"trace_fix: fix number {number} of the harbour crane",
+            observation_type="trace_fix",
+        )
     kept = lab.agent("main").write("The harbour opens at six.", source="tool").event_id
     own = lab.agent("main").write("The lamp is green.").event_id
     assert "opens at six" not in lab.context(tokens=300).text
     lab.pin(kept)
     lab.pin(own)
     text = lab.context(tokens=300).text
-    assert text.index("## Pinned\n```text source=main\nThe lamp is green.") < text.index("## Known fixes")
-    assert "```text source=main/tool\nThe harbour opens at six." in text, "what a tool said stays fenced as heard"
+    assert text.index(
+        "## Pinned\n```text source=main\nThe lamp is green."
+    ) < text.index("## Known fixes")
+    assert "```text source=main/tool\nThe harbour opens at six." in text, (
+        "what a tool said stays fenced as heard"
+    )
     assert {kept, own} <= {*lab.context(tokens=300).items}
     lab.unpin(kept)
     assert "opens at six" not in lab.context(tokens=300).text
 
 
-def test_what_is_dismissed_comes_back_only_to_a_search_that_asks_for_it(lab: Lab, fix: str) -> None:
+def test_what_is_dismissed_comes_back_only_to_a_search_that_asks_for_it(
+    lab: Lab, fix: str
+) -> None:
     assert FIX in lab.context().text
     assert lab.dismiss(fix) == fix
     for text in (
@@ -114,19 +166,27 @@ def test_a_correction_stands_in_the_place_of_the_text(lab: Lab, fix: str) -> Non
     assert found(lab, cold=True) == [("correction", NEW)]
     assert [hit.id for hit in lab.search("pool size", kinds=["correction"])] == [fix]
     lab.correct(fix, "Close idle connections of the pool.")
-    assert found(lab, cold=True) == [("correction", "Close idle connections of the pool.")]
+    assert found(lab, cold=True) == [
+        ("correction", "Close idle connections of the pool.")
+    ]
     lab.dismiss(fix)
     assert found(lab) == []
     lab.correct(fix, undo=True)
     assert found(lab, cold=True) == [("observation", FIX)]
-    assert (found(lab), FIX in lab.context().text) == ([], False), "it is still dismissed"
+    assert (found(lab), FIX in lab.context().text) == ([], False), (
+        "it is still dismissed"
+    )
     assert lab.verify().ok
     with pytest.raises(InvalidInput, match="empty text"):
         lab.correct(fix, " ")
 
 
 def test_a_correction_of_what_was_heard_is_trusted(lab: Lab) -> None:
-    heard = lab.agent("main").write(FIX, observation_type="trace_fix", source="import").event_id
+    heard = (
+        lab.agent("main")
+        .write(FIX, observation_type="trace_fix", source="import")
+        .event_id
+    )
     assert "Heard, not verified" in lab.context().text
     lab.correct(heard, NEW)
     assert "Heard, not verified" not in lab.context().text
@@ -143,11 +203,15 @@ def test_a_concept_is_marked_for_all_who_have_it(lab: Lab) -> None:
     assert [hit.id for hit in lab.search("pool", kinds=["concept"])] == []
     assert len(lab.search("pool", kinds=["concept"], cold=True)) == 2
     lab.correct(number, "*pool* size")
-    assert lab.context().text.count("\\*pool\\* size") == 1, "signs of Markdown are escaped"
+    assert lab.context().text.count("\\*pool\\* size") == 1, (
+        "signs of Markdown are escaped"
+    )
     assert lab.verify().ok
 
 
-def test_an_id_may_be_shortened_and_an_unknown_one_names_the_nearest(lab: Lab, fix: str) -> None:
+def test_an_id_may_be_shortened_and_an_unknown_one_names_the_nearest(
+    lab: Lab, fix: str
+) -> None:
     lab.clock.advance(days=400)  # type: ignore[attr-defined]
     other = lab.agent("main").write("another sentence").event_id
     assert lab.pin(fix[:10]) == fix
@@ -158,7 +222,11 @@ def test_an_id_may_be_shortened_and_an_unknown_one_names_the_nearest(lab: Lab, f
     with pytest.raises(InvalidInput, match=f"the nearest that is known is {other}"):
         lab.dismiss(f"{other[:12]}zz")
     outcome = lab.outcomes.record("main", "raised it", "it burst", success=False)
-    shown = next(item for item in lab.context().items if item not in (fix, other) and not item.isdecimal())
+    shown = next(
+        item
+        for item in lab.context().items
+        if item not in (fix, other) and not item.isdecimal()
+    )
     assert lab.dismiss(shown) == shown, "a line of a context that search does not find"
     assert "it burst" not in lab.context().text
     assert outcome.outcome_id
@@ -176,7 +244,9 @@ def test_a_correction_is_of_the_items_project(lab: Lab) -> None:
     assert [hit.text for hit in there.search("pool size")] == [NEW]
     general = lab.agent("main").write("The pool is never drained.").event_id
     there.correct(general, "The pool is drained on Sundays.")
-    assert [hit.text for hit in other.search("pool drained")] == ["The pool is drained on Sundays."]
+    assert [hit.text for hit in other.search("pool drained")] == [
+        "The pool is drained on Sundays."
+    ]
     assert known_projects(lab.home) == ["shop-11111111"]
 
 
@@ -186,8 +256,14 @@ def test_an_erasure_takes_what_was_said_of_it_along(lab: Lab, fix: str) -> None:
     lab.boot_inject()
     lab.views.snapshot(lab.views.get(Marks))
     assert len(lab.erase(ids=[fix])) == 3
-    assert (found(lab, cold=True), lab.views.get(Marks).pinned, lab.views.get(Marks).corrected) == ([], [], {})
-    left = b"".join(path.read_bytes() for path in lab.folder.rglob("*") if path.is_file())
+    assert (
+        found(lab, cold=True),
+        lab.views.get(Marks).pinned,
+        lab.views.get(Marks).corrected,
+    ) == ([], [], {})
+    left = b"".join(
+        path.read_bytes() for path in lab.folder.rglob("*") if path.is_file()
+    )
     assert b"sixty connections" not in left
     assert lab.verify().ok
 
@@ -202,7 +278,10 @@ def test_an_erased_correction_gives_the_text_back(lab: Lab, fix: str) -> None:
 def test_contexts_that_lie_there_are_rendered_again(lab: Lab, fix: str) -> None:
     there = lab.in_project("shop-11111111")
     there.boot_inject()
-    files = [lab.context_file, *(lab.folder / "contexts" / name for name in ("shop-11111111.md", "none.md"))]
+    files = [
+        lab.context_file,
+        *(lab.folder / "contexts" / name for name in ("shop-11111111.md", "none.md")),
+    ]
     assert all(FIX in file.read_text() for file in files)
     lab.dismiss(fix)
     assert not any("raise the pool" in file.read_text() for file in files)
@@ -230,33 +309,80 @@ def test_the_commands(run: Run) -> None:
     )
     assert (line["events"][0], len(line["events"])) == (fix, 2)
     assert fix in run("memory", "context", "--why").out
-    for words in (["unpin", fix], ["dismiss", fix], ["dismiss", fix, "--undo"], ["correct", fix, "--undo"]):
+    for words in (
+        ["unpin", fix],
+        ["dismiss", fix],
+        ["dismiss", fix, "--undo"],
+        ["correct", fix, "--undo"],
+    ):
         assert run("memory", *words).out.startswith(fix)
     assert run("correct", fix).code == run("correct", fix, "x", "--undo").code == 2
     ended = run("memory", "pin", "nonsense", "--json")
-    assert (ended.code, "the nearest that is known is" in ended.json["error"]) == (1, True)
+    assert (ended.code, "the nearest that is known is" in ended.json["error"]) == (
+        1,
+        True,
+    )
 
 
-def test_show_says_how_much_of_what_was_given_was_used(run: Run, tmp_path: Path) -> None:
+def test_show_says_how_much_of_what_was_given_was_used(
+    run: Run, tmp_path: Path
+) -> None:
     with Lab(tmp_path / "home") as lab:
         now, main = lab.clock.now(), lab.agent("main")
-        texts = ("The parser of invoices lives in src/invoice.py.", "Deploy on Tuesdays.", "The lamp is green.")
+        texts = (
+            "The parser of invoices lives in src/invoice.py.",
+            "Deploy on Tuesdays.",
+            "The lamp is green.",
+        )
         items = [main.write(text).event_id for text in texts]
         lab.journal.append(
             [
-                recalled_event("session_start", items=items, tokens=30, agent="main", session="s", at=now),
-                new_event("prompt", {"text": "when do we deploy?", "source": "user"}, agent="main", session="other", at=now),
+                recalled_event(
+                    "session_start",
+                    items=items,
+                    tokens=30,
+                    agent="main",
+                    session="s",
+                    at=now,
+                ),
+                new_event(
+                    "prompt",
+                    {"text": "when do we deploy?", "source": "user"},
+                    agent="main",
+                    session="other",
+                    at=now,
+                ),
                 new_event(
                     "tool_used",
-                    {"tool": "Edit", "input": "", "response": "the lamp is green", "paths": {"edited": ["lib/invoice.py"]}, "source": "tool"},
-                    agent="main", session="s", at=now,
+                    {
+                        "tool": "Edit",
+                        "input": "",
+                        "response": "the lamp is green",
+                        "paths": {"edited": ["lib/invoice.py"]},
+                        "source": "tool",
+                    },
+                    agent="main",
+                    session="s",
+                    at=now,
                 ),
-                new_event("prompt", {"text": "Let us deploy, it is Tuesday", "source": "user"}, agent="main", session="s", at=now),
+                new_event(
+                    "prompt",
+                    {"text": "Let us deploy, it is Tuesday", "source": "user"},
+                    agent="main",
+                    session="s",
+                    at=now,
+                ),
             ]
-        )  # fmt: skip
+        )
     shown = run("memory", "show", "--all-projects", "--json").json
-    assert (shown["given"], shown["used"]) == (3, 2), "the file was touched, the deploy was spoken of, the lamp was not"
-    assert [(row["how"], row["session"], row["items"], row["used"]) for row in shown["before"]] == [
-        ("session_start", "s", 3, 2)
-    ]
-    assert "of 3 items given in known sessions 2 were used then" in run("memory", "show", "--all-projects").out
+    assert (shown["given"], shown["used"]) == (3, 2), (
+        "the file was touched, the deploy was spoken of, the lamp was not"
+    )
+    assert [
+        (row["how"], row["session"], row["items"], row["used"])
+        for row in shown["before"]
+    ] == [("session_start", "s", 3, 2)]
+    assert (
+        "of 3 items given in known sessions 2 were used then"
+        in run("memory", "show", "--all-projects").out
+    )

@@ -1,4 +1,6 @@
-"""Previews of long texts: only what is kept is masked, and no secret at the cut leaves a part of itself behind."""
+"""Previews of long texts: only what is kept is masked, and no secret at the cut leaves
+a part of itself behind.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,15 @@ KEY = f"-----BEGIN PRIVATE KEY-----\n{KEY_LINES}\n-----END PRIVATE KEY-----"
 PASSWORD = drawn("a", 40, "password")
 SECRETS = [
     *((token, token) for token in map(filled, VENDORS[::8])),
-    (KEY, KEY_LINES), (KEY.partition("\n")[2], KEY_LINES), (KEY.rpartition("\n")[0], KEY_LINES),
-    (f"PASSWORD={PASSWORD}", PASSWORD), (f'"password": "{PASSWORD}"', PASSWORD), (f"https://me:{PASSWORD}@example.org/a", PASSWORD),
-    (f"<password>{PASSWORD}</password>", PASSWORD), (f"curl -u me:{PASSWORD} x", PASSWORD),
-]  # fmt: skip
+    (KEY, KEY_LINES),
+    (KEY.partition("\n")[2], KEY_LINES),
+    (KEY.rpartition("\n")[0], KEY_LINES),
+    (f"PASSWORD={PASSWORD}", PASSWORD),
+    (f'"password": "{PASSWORD}"', PASSWORD),
+    (f"https://me:{PASSWORD}@example.org/a", PASSWORD),
+    (f"<password>{PASSWORD}</password>", PASSWORD),
+    (f"curl -u me:{PASSWORD} x", PASSWORD),
+]
 _SHOWN = 8  # characters of a secret that tell nothing of the rest
 
 
@@ -36,13 +43,20 @@ def test_a_secret_across_the_cut_leaves_no_part_of_itself(
     whole = (sign * before)[:before] + " " + text + "\n" + (sign * after)[:after]
     shown = preview(whole, LIMIT)
     assert len(shown) <= LIMIT
-    parts = {hidden[place : place + _SHOWN] for place in range(0, len(hidden) - _SHOWN, _SHOWN)}
+    parts = {
+        hidden[place : place + _SHOWN]
+        for place in range(0, len(hidden) - _SHOWN, _SHOWN)
+    }
     assert not [part for part in parts if part in shown]
 
 
 @pytest.mark.parametrize("size", [10_000, 10_000_000])
-def test_what_is_not_kept_is_not_read(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_kept_is_not_read(
+    size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read: list[int] = []
-    monkeypatch.setattr("theorex_lab.text.masking.mask", lambda text: (read.append(len(text)), text)[1])
+    monkeypatch.setattr(
+        "theorex_lab.text.masking.mask", lambda text: (read.append(len(text)), text)[1]
+    )
     masked_start("word " * (size // 5), LIMIT)
     assert sum(read) < 4_000

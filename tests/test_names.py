@@ -1,4 +1,6 @@
-"""One meaning a name, plain words: no public class is defined twice, no loop variable is `each`."""
+"""One meaning a name, plain words: no public class is defined twice, no loop variable
+is `each`.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +56,9 @@ FUNCTIONS_DEFINED_TWICE = {
     "words",
     "write_lines",
 }
-RIDDLES = re.compile(r"\banew\b|\bof\s+which\b|\bbefell\b|\bfor\s+ever\b", re.IGNORECASE)
+RIDDLES = re.compile(
+    r"\banew\b|\bof\s+which\b|\bbefell\b|\bfor\s+ever\b", re.IGNORECASE
+)
 
 
 def modules() -> Iterator[tuple[str, str]]:
@@ -63,8 +67,12 @@ def modules() -> Iterator[tuple[str, str]]:
         yield path.relative_to(PACKAGE).as_posix(), path.read_text(encoding="utf-8")
 
 
-def defined_twice(kind: type[ast.ClassDef] | type[ast.FunctionDef]) -> dict[str, list[str]]:
-    """Public name -> the modules that define it at their top level, where there are several."""
+def defined_twice(
+    kind: type[ast.ClassDef] | type[ast.FunctionDef],
+) -> dict[str, list[str]]:
+    """Public name -> the modules that define it at their top level, where there are
+    several.
+    """
     found: dict[str, list[str]] = defaultdict(list)
     for path, text in modules():
         for node in ast.parse(text).body:
@@ -74,14 +82,25 @@ def defined_twice(kind: type[ast.ClassDef] | type[ast.FunctionDef]) -> dict[str,
 
 
 def room_of(path: str) -> str:
-    """The room of a module: the first folder; below experiments/ and designs/ the first two."""
+    """The room of a module: the first folder; below experiments/ and designs/ the first
+    two.
+    """
     first, *below = path.split("/")
-    return f"{first}/{below[0]}" if first in ("experiments", "designs") and len(below) > 1 else first
+    return (
+        f"{first}/{below[0]}"
+        if first in ("experiments", "designs") and len(below) > 1
+        else first
+    )
 
 
 def functions_of_several_rooms() -> set[str]:
-    """Public functions of the same name in different rooms; a command is named like what it calls."""
-    rooms = {name: {room_of(path) for path in paths} for name, paths in defined_twice(ast.FunctionDef).items()}
+    """Public functions of the same name in different rooms; a command is named like
+    what it calls.
+    """
+    rooms = {
+        name: {room_of(path) for path in paths}
+        for name, paths in defined_twice(ast.FunctionDef).items()
+    }
     return {name for name, found in rooms.items() if len(found - {"cli"}) > 1}
 
 
@@ -90,7 +109,11 @@ def loops_over_each(text: str) -> list[int]:
     found = []
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.For | ast.AsyncFor | ast.comprehension):
-            found += [name.lineno for name in ast.walk(node.target) if isinstance(name, ast.Name) and name.id == "each"]
+            found += [
+                name.lineno
+                for name in ast.walk(node.target)
+                if isinstance(name, ast.Name) and name.id == "each"
+            ]
         elif isinstance(node, ast.arg) and node.arg == "each":
             found.append(node.lineno)
     return found
@@ -101,7 +124,10 @@ def complaints() -> dict[str, list[str]]:
     found = {}
     for path, text in modules():
         said = [f"line {line}: each" for line in loops_over_each(text)]
-        said += [f"line {text.count(chr(10), 0, hit.start()) + 1}: {hit[0]}" for hit in RIDDLES.finditer(text)]
+        said += [
+            f"line {text.count(chr(10), 0, hit.start()) + 1}: {hit[0]}"
+            for hit in RIDDLES.finditer(text)
+        ]
         if said:
             found[path] = said
     return found
@@ -116,4 +142,8 @@ def test_no_public_function_of_another_room_has_the_same_name() -> None:
 
 
 def test_loop_variables_are_nouns_and_sentences_are_plain() -> None:
-    assert {path: said for path, said in complaints().items() if room_of(path) not in ROOMS_STILL_OPEN} == {}
+    assert {
+        path: said
+        for path, said in complaints().items()
+        if room_of(path) not in ROOMS_STILL_OPEN
+    } == {}

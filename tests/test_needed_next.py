@@ -15,13 +15,19 @@ from theorex_lab import FixedClock, Lab, Settings
 from theorex_lab.designs.theorex.scores import law_of
 from theorex_lab.designs.theorex.upkeep import MemoryReplay, needs, weighted_mean
 from theorex_lab.evolution.outcomes import outcome_event
-from theorex_lab.experiments.scores.access_log import AccessLog, LogReplay, score_snapshots, split
+from theorex_lab.experiments.scores.access_log import (
+    AccessLog,
+    LogReplay,
+    score_snapshots,
+    split,
+)
 from theorex_lab.ids import concept_id
 from theorex_lab.memory.decay import rank_order
 from theorex_lab.memory.filling import HEADING_TOKENS
 from theorex_lab.memory.needed_next import Candidates, needed_next
 
-# By their ids, since these order what is equal, and a log numbers its items in the order of their first use.
+# By their ids, since these order what is equal, and a log numbers its items in the
+# order of their first use.
 LABELS = sorted((f"topic {n}" + n % 5 * " more" for n in range(14)), key=concept_id)
 Texts = list[tuple[int, list[str]]]
 
@@ -33,7 +39,10 @@ def _texts(most: int) -> Texts:
     later = [
         (
             NOW + (14 + n) * DAY + int(rng.integers(DAY)),
-            [LABELS[k] for k in set(rng.geometric(0.2, int(rng.integers(1, most + 1))) % 14)],
+            [
+                LABELS[k]
+                for k in set(rng.geometric(0.2, int(rng.integers(1, most + 1))) % 14)
+            ],
         )
         for n in range(60)
     ]
@@ -42,7 +51,9 @@ def _texts(most: int) -> Texts:
 
 def _log(texts: Texts) -> AccessLog:
     return AccessLog.of(
-        (at, label.title(), number, False) for number, (at, labels) in enumerate(texts) for label in labels
+        (at, label.title(), number, False)
+        for number, (at, labels) in enumerate(texts)
+        for label in labels
     )
 
 
@@ -85,12 +96,17 @@ def test_the_gate_and_the_fits_give_one_number(
     _, asked = split(log)
     law = law_of(settings)
     snapshots = LogReplay(log).snapshots(asked)
-    tuned = score_snapshots(snapshots, law.raw(snapshots.items), context_tokens=context_tokens)[0].mean()
+    tuned = score_snapshots(
+        snapshots, law.raw(snapshots.items), context_tokens=context_tokens
+    )[0].mean()
     with _lab(tmp_path, texts) as lab:
         times = {texts[event][0] for event in asked.tolist()}
         wanted = [need for need in needs(lab.views) if need.at in times]
         gated, n = weighted_mean(
-            MemoryReplay(lab.journal, context_tokens=context_tokens).scores(wanted, [settings]), wanted
+            MemoryReplay(lab.journal, context_tokens=context_tokens).scores(
+                wanted, [settings]
+            ),
+            wanted,
         )
     assert n == len(asked)
     assert gated[0] == pytest.approx(tuned, abs=1e-12)
@@ -98,7 +114,11 @@ def test_the_gate_and_the_fits_give_one_number(
 
 
 rows = st.lists(
-    st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.integers(4, 30)), min_size=1, max_size=30
+    st.tuples(
+        st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.integers(4, 30)
+    ),
+    min_size=1,
+    max_size=30,
 )
 
 
@@ -106,11 +126,18 @@ rows = st.lists(
 def test_ranks_and_budget_are_those_of_the_whole_order(
     drawn: list[tuple[int, int, int, int]], room: int, data: st.DataObject
 ) -> None:
-    """Counting what comes before an item gives its place in the order, and the lines before it spend the budget."""
+    """Counting what comes before an item gives its place in the order, and the lines
+    before it spend the budget.
+    """
     raw, count, last, tokens = np.array(drawn, np.int64).T
     ids = np.random.default_rng(len(drawn)).permutation(len(drawn))
-    wanted = np.array(sorted(data.draw(st.sets(st.sampled_from(range(len(drawn))), min_size=1))), np.intp)
-    standing = needed_next(Candidates(raw / 4.0, count, last, ids, tokens), wanted, HEADING_TOKENS + room)
+    wanted = np.array(
+        sorted(data.draw(st.sets(st.sampled_from(range(len(drawn))), min_size=1))),
+        np.intp,
+    )
+    standing = needed_next(
+        Candidates(raw / 4.0, count, last, ids, tokens), wanted, HEADING_TOKENS + room
+    )
     order = rank_order(raw, count, last, ids)
     place = np.argsort(order)
     spent = np.cumsum(tokens[order])[place]
@@ -118,10 +145,14 @@ def test_ranks_and_budget_are_those_of_the_whole_order(
     assert standing.inside.tolist() == (spent[wanted] <= room).tolist()
     importance = raw / 4.0
     shown = wanted[(spent[wanted] <= room) & (importance[wanted] >= 0.5)]
-    assert standing.score(importance, 0.5) == (1.0 / (place[shown].min() + 1) if len(shown) else 0.0)
+    assert standing.score(importance, 0.5) == (
+        1.0 / (place[shown].min() + 1) if len(shown) else 0.0
+    )
 
 
 def test_what_names_too_much_at_once_is_not_asked() -> None:
     many = [(20 * DAY, f"i{n}", "bulk", False) for n in range(21)]
-    log = AccessLog.of([*((day * DAY, f"i{day % 2}", None, False) for day in range(20)), *many])
+    log = AccessLog.of(
+        [*((day * DAY, f"i{day % 2}", None, False) for day in range(20)), *many]
+    )
     assert len(split(log)[1]) == 6

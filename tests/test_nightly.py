@@ -1,4 +1,6 @@
-"""The night: every step for every agent, each by itself, safe to repeat; what schedules it; the commands of policies."""
+"""The night: every step for every agent, each by itself, safe to repeat; what schedules
+it; the commands of policies.
+"""
 
 from __future__ import annotations
 
@@ -25,25 +27,48 @@ from theorex_lab.evolution.outcomes import outcome_event
 from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.search.embed import HashedNgramEmbedder
 
-STEPS = "judge review refine gate digest flush scan graduate promote heartbeat dream attempts genes learn embed boot-inject".split()
+STEPS = (
+    "judge review refine gate digest flush scan graduate promote heartbeat dream"
+    " attempts genes learn embed boot-inject".split()
+)
 
 
 def fill(lab: Lab) -> None:
-    """Two agents: a failure that waits, tags that won and lost, a concept that is due to graduate, and old ones."""
-    lab.journal.append([observation("x", labels=["cache", "ttl"]), observation("y", labels=["queue"], agent="sage")])
+    """Two agents: a failure that waits, tags that won and lost, a concept that is due
+    to graduate, and old ones.
+    """
+    lab.journal.append(
+        [
+            observation("x", labels=["cache", "ttl"]),
+            observation("y", labels=["queue"], agent="sage"),
+        ]
+    )
     lab.journal.append([observation("old", labels=["fax", "telex"], at=NOW - 45 * DAY)])
     for day in range(6, -1, -1):
-        lab.journal.append([tool_event("the upload worker met a deadlock", at=NOW - day * DAY, session=f"d{day}")])
+        lab.journal.append(
+            [
+                tool_event(
+                    "the upload worker met a deadlock",
+                    at=NOW - day * DAY,
+                    session=f"d{day}",
+                )
+            ]
+        )
         lab.theorex.flush(f"d{day}")
     for number in range(10):
         lab.journal.append(
             [
                 outcome_event(
-                    agent="main", decision=f"deploy {number} with the cache", result="it crashed" if number == 9 else "it ran",
-                    success=number != 9, settings=lab.settings, at=NOW - (10 - number) * 3_600_000_000, tags=["deploy"],
+                    agent="main",
+                    decision=f"deploy {number} with the cache",
+                    result="it crashed" if number == 9 else "it ran",
+                    success=number != 9,
+                    settings=lab.settings,
+                    at=NOW - (10 - number) * 3_600_000_000,
+                    tags=["deploy"],
                 )
             ]
-        )  # fmt: skip
+        )
 
 
 def _events(lab: Lab, kind: str) -> list[dict[str, Any]]:
@@ -56,18 +81,30 @@ def test_a_night_takes_every_step_for_every_agent(tmp_path: Path) -> None:
         report = lab.nightly(reviewer="heuristic")
         assert [step.name for step in report.steps] == STEPS
         assert (report.ran, report.ok) == (True, True)
-        assert all(step.seconds == 0.0 for step in report.steps), "by the lab's clock, which stands"
+        assert all(step.seconds == 0.0 for step in report.steps), (
+            "by the lab's clock, which stands"
+        )
         detail = {step.name: step.detail for step in report.steps}
-        assert detail["review"].startswith("0 fixes written; 1 wait on: no trace was kept")
+        assert detail["review"].startswith(
+            "0 fixes written; 1 wait on: no trace was kept"
+        )
         assert detail["refine"] == "1 observations written"
         assert detail["gate"].startswith(
-            "memory: refuse (1.000 now, 1.000 proposed, on 5 records): nothing better found"
+            "memory: refuse (1.000 now, 1.000 proposed, on 5 records): nothing better"
+            " found"
         )
         assert detail["graduate"] == "2 concepts graduated"
         assert "2 fell asleep" in detail["scan"]
-        assert [event["steps"] for event in _events(lab, "nightly")] == [[step._asdict() for step in report.steps]]
-        assert [body["type"] for body in _events(lab, "observation")].count(FIX_TYPE) == 0
-        assert {each.agent for each in lab.journal.tail(0, kinds=["promoted"])} == {"main", "sage"}
+        assert [event["steps"] for event in _events(lab, "nightly")] == [
+            [step._asdict() for step in report.steps]
+        ]
+        assert [body["type"] for body in _events(lab, "observation")].count(
+            FIX_TYPE
+        ) == 0
+        assert {each.agent for each in lab.journal.tail(0, kinds=["promoted"])} == {
+            "main",
+            "sage",
+        }
         context = lab.context_file.read_text()
         assert "upload worker" in context.lower()
         assert "## What failed" in context
@@ -90,15 +127,30 @@ def test_a_second_night_at_once_changes_nothing(tmp_path: Path) -> None:
         assert len(_events(lab, "nightly")) == 2
 
 
-def test_a_night_flushes_what_is_idle_for_six_hours_and_of_a_running_session_the_days_before(tmp_path: Path) -> None:
+def test_a_night_flushes_what_is_idle_for_six_hours_and_of_a_running_session_the_days_before(
+    tmp_path: Path,
+) -> None:
     hour = DAY // 24
     with documented(tmp_path) as lab:
-        running = [tool_event("the queue worker met a deadlock", at=NOW - age, session="long") for age in (DAY, hour)]
-        idle = [tool_event("the upload worker met a deadlock", at=NOW - 6 * hour, session="idle")]
-        lab.journal.append([*running, *idle, tool_event("it runs", at=NOW - 5 * hour, session="busy")])
+        running = [
+            tool_event("the queue worker met a deadlock", at=NOW - age, session="long")
+            for age in (DAY, hour)
+        ]
+        idle = [
+            tool_event(
+                "the upload worker met a deadlock", at=NOW - 6 * hour, session="idle"
+            )
+        ]
+        lab.journal.append(
+            [*running, *idle, tool_event("it runs", at=NOW - 5 * hour, session="busy")]
+        )
         assert lab.nightly(reviewer="heuristic").ok
-        flushed = {each.session: each.body for each in lab.journal.tail(0, kinds=["flushed"])}
-        assert {name: body["kept"] + body["let_go"] for name, body in flushed.items()} == {"long": 1, "idle": 1}
+        flushed = {
+            each.session: each.body for each in lab.journal.tail(0, kinds=["flushed"])
+        }
+        assert {
+            name: body["kept"] + body["let_go"] for name, body in flushed.items()
+        } == {"long": 1, "idle": 1}
         assert lab.theorex.sessions() == ["long", "busy"]
         seq = lab.journal.last_seq()
         assert lab.nightly(reviewer="heuristic").ok
@@ -110,21 +162,38 @@ def test_a_night_flushes_what_is_idle_for_six_hours_and_of_a_running_session_the
 
 def test_no_day_of_a_session_crowds_out_another(tmp_path: Path) -> None:
     with documented(tmp_path) as lab:
-        early = [tool_event("the upload worker met a deadlock", at=NOW - DAY + n) for n in range(5)]
-        lab.journal.append([*early, *(tool_event(f"the queue {n} met a deadlock", at=NOW + n) for n in range(60))])
+        early = [
+            tool_event("the upload worker met a deadlock", at=NOW - DAY + n)
+            for n in range(5)
+        ]
+        lab.journal.append(
+            [
+                *early,
+                *(
+                    tool_event(f"the queue {n} met a deadlock", at=NOW + n)
+                    for n in range(60)
+                ),
+            ]
+        )
         done = lab.theorex.flush("s1")
         assert (done.kept, done.discarded) == (55, 10)
 
 
 def test_a_night_embeds_what_is_queued(tmp_path: Path) -> None:
-    with Lab(tmp_path / "spelling", clock=FixedClock(NOW), embedder=HashedNgramEmbedder()) as lab:
+    with Lab(
+        tmp_path / "spelling", clock=FixedClock(NOW), embedder=HashedNgramEmbedder()
+    ) as lab:
         lab.agent("main").write("TTL invalidation prevents cache stampedes")
-        detail = {step.name: step.detail for step in lab.nightly(reviewer="heuristic").steps}
+        detail = {
+            step.name: step.detail for step in lab.nightly(reviewer="heuristic").steps
+        }
         assert detail["embed"].startswith("no vectors are made of texts")
     with Lab(tmp_path / "meaning", clock=FixedClock(NOW), embedder=Meanings()) as lab:
         lab.agent("main").write("TTL invalidation prevents cache stampedes")
         assert lab.searcher.vectors.coverage()["queued"] > 0
-        detail = {step.name: step.detail for step in lab.nightly(reviewer="heuristic").steps}
+        detail = {
+            step.name: step.detail for step in lab.nightly(reviewer="heuristic").steps
+        }
         assert detail["embed"] != "0 embedded"
         assert lab.searcher.vectors.coverage()["queued"] == 0
 
@@ -144,12 +213,21 @@ def test_a_night_judges_where_a_model_was_set_up_for_it(
 ) -> None:
     with HostileServer(completion('{"score": 80}')) as server:
         models = {"qwen3-32b": {"tier": "medium", "url": server.url, **model}}
-        settings = {"models": models, "roles": [], **({"reviewers": ["qwen3-32b"]} if named else {})}
+        settings = {
+            "models": models,
+            "roles": [],
+            **({"reviewers": ["qwen3-32b"]} if named else {}),
+        }
         with documented(tmp_path, **settings) as lab:
-            done = lab.outcomes.record("main", "raised the TTL", "it held", success=True)
+            done = lab.outcomes.record(
+                "main", "raised the TTL", "it held", success=True
+            )
             for _ in range(2):
                 assert lab.nightly(reviewer=reviewer).ok
-            assert (len(server.requests), lab.outcomes.get(done.outcome_id).judge_score) == (
+            assert (
+                len(server.requests),
+                lab.outcomes.get(done.outcome_id).judge_score,
+            ) == (
                 asked,
                 0.8 if asked else None,
             )
@@ -165,12 +243,18 @@ def test_one_agent_alone(tmp_path: Path) -> None:
     with documented(tmp_path) as lab:
         fill(lab)
         lab.nightly(agent="sage", reviewer="heuristic")
-        assert {each.agent for each in lab.journal.tail(0, kinds=["promoted"])} == {"sage"}
+        assert {each.agent for each in lab.journal.tail(0, kinds=["promoted"])} == {
+            "sage"
+        }
         assert _events(lab, "reviewed") == _events(lab, "graduated") == []
 
 
-@pytest.mark.parametrize("broken", ["refine", "gate", "lifecycle.scan", "lifecycle.promote"])
-def test_a_step_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str) -> None:
+@pytest.mark.parametrize(
+    "broken", ["refine", "gate", "lifecycle.scan", "lifecycle.promote"]
+)
+def test_a_step_that_fails_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
+) -> None:
     def fails(*_: object, **__: object) -> None:
         raise StorageError("the disk is full")
 
@@ -180,17 +264,29 @@ def test_a_step_that_fails_stops_no_other(tmp_path: Path, monkeypatch: pytest.Mo
         monkeypatch.setattr(f"{module.__name__}.{broken}", fails)
         report = lab.nightly(reviewer="heuristic")
         # What graduates is scanned at once, so that its step fails with the scan.
-        failed = {"lifecycle.scan": {"scan", "graduate"}}.get(broken, {broken.rpartition(".")[2]})
-        assert {step.name: step.ok for step in report.steps} == {name: name not in failed for name in STEPS}
+        failed = {"lifecycle.scan": {"scan", "graduate"}}.get(
+            broken, {broken.rpartition(".")[2]}
+        )
+        assert {step.name: step.ok for step in report.steps} == {
+            name: name not in failed for name in STEPS
+        }
         assert not report.ok
-        assert all("the disk is full" in step.detail for step in report.steps if step.name in failed)
-        assert [step["ok"] for step in _events(lab, "nightly")[0]["steps"]] == [name not in failed for name in STEPS]
+        assert all(
+            "the disk is full" in step.detail
+            for step in report.steps
+            if step.name in failed
+        )
+        assert [step["ok"] for step in _events(lab, "nightly")[0]["steps"]] == [
+            name not in failed for name in STEPS
+        ]
         monkeypatch.undo()
         assert lab.nightly(reviewer="heuristic").ok, "the next night makes it good"
         assert len(_events(lab, "promoted")) >= 2
 
 
-def test_an_agent_that_fails_stops_no_other_agent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_agent_that_fails_stops_no_other_agent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = lifecycle.promote
 
     def fails_for_main(*arguments: Any, agent: str) -> Any:
@@ -202,11 +298,17 @@ def test_an_agent_that_fails_stops_no_other_agent(tmp_path: Path, monkeypatch: p
         fill(lab)
         monkeypatch.setattr(lifecycle, "promote", fails_for_main)
         report = lab.nightly(reviewer="heuristic")
-        assert [step.detail for step in report.steps if not step.ok] == ["main: not for main"]
-        assert {each.agent for each in lab.journal.tail(0, kinds=["promoted"])} == {"sage"}
+        assert [step.detail for step in report.steps if not step.ok] == [
+            "main: not for main"
+        ]
+        assert {each.agent for each in lab.journal.tail(0, kinds=["promoted"])} == {
+            "sage"
+        }
 
 
-def test_of_two_nights_at_once_one_runs_and_the_other_says_so(tmp_path: Path, run: Run) -> None:
+def test_of_two_nights_at_once_one_runs_and_the_other_says_so(
+    tmp_path: Path, run: Run
+) -> None:
     home = tmp_path / "home"
     with documented(home) as lab:
         fill(lab)
@@ -214,11 +316,19 @@ def test_of_two_nights_at_once_one_runs_and_the_other_says_so(tmp_path: Path, ru
             seq = lab.journal.last_seq()
             report = lab.nightly(reviewer="heuristic")
             assert (report.ran, report.steps) == (False, [])
-            ended = run("nightly", "--reviewer", "heuristic", "--json", "--now", to_iso(NOW))
+            ended = run(
+                "nightly", "--reviewer", "heuristic", "--json", "--now", to_iso(NOW)
+            )
             until = to_iso(NOW + 600_000_000)
             assert (ended.code, ended.json) == (
                 0,
-                {"ran": False, "ok": True, "steps": [], "held_by": lease.owner, "until": until},
+                {
+                    "ran": False,
+                    "ok": True,
+                    "steps": [],
+                    "held_by": lease.owner,
+                    "until": until,
+                },
             )
             told = run("nightly", "--now", to_iso(NOW)).out
             assert "another nightly is under way" in told
@@ -227,18 +337,30 @@ def test_of_two_nights_at_once_one_runs_and_the_other_says_so(tmp_path: Path, ru
         assert lab.nightly(reviewer="heuristic").ran
 
 
-def test_what_the_gate_accepts_is_in_force_for_the_steps_after_it(tmp_path: Path) -> None:
-    """With the old half-life the old topics would be ACTIVE; with the accepted one they are not."""
+def test_what_the_gate_accepts_is_in_force_for_the_steps_after_it(
+    tmp_path: Path,
+) -> None:
+    """With the old half-life the old topics would be ACTIVE; with the accepted one they
+    are not.
+    """
     with _lab(tmp_path, _new, halfLifeDays=120.0) as lab:
         before = lab.settings
         report = lab.nightly(reviewer="heuristic")
-        assert "memory: accept" in next(step.detail for step in report.steps if step.name == "gate")
+        assert "memory: accept" in next(
+            step.detail for step in report.steps if step.name == "gate"
+        )
         assert lab.settings == load_settings(lab.config_file)
         assert lab.settings != before
-        assert lab.searcher.home.settings is lab.dispatcher.home.settings is lab.settings
+        assert (
+            lab.searcher.home.settings is lab.dispatcher.home.settings is lab.settings
+        )
         scan = _events(lab, "scan")[-1]
         in_force = scan["policy"]["decay_law"], scan["policy"]["half_life_days"]
-        assert in_force == (lab.settings.decay_law, lab.settings.half_life_days) != ("product", 120.0)
+        assert (
+            in_force
+            == (lab.settings.decay_law, lab.settings.half_life_days)
+            != ("product", 120.0)
+        )
         assert lab.settings.context_tokens == TOKENS
 
 
@@ -252,9 +374,14 @@ def test_the_commands_of_a_policy(run: Run, tmp_path: Path) -> None:
     assert kept["metrics"] == {"memory": {"score": 0.0, "n": 0}}
     (tmp_path / "home/config.json").write_text('{"halfLifeDays": 3, "gateMargin": 0.5}')
     assert "policy 2 kept" in run("policy-snapshot").out
-    assert [row["in_force"] for row in run("policy-list", "--json").json["policies"]] == [False, True]
+    assert [
+        row["in_force"] for row in run("policy-list", "--json").json["policies"]
+    ] == [False, True]
     assert run("policy-rollback", "1", "--json").json["number"] == 3
-    assert json.loads((tmp_path / "home/config.json").read_text()) == {"gateMargin": 0.5, "halfLifeDays": 14.0}
+    assert json.loads((tmp_path / "home/config.json").read_text()) == {
+        "gateMargin": 0.5,
+        "halfLifeDays": 14.0,
+    }
     shown = run("policy-list").out.splitlines()
     assert [line[0] for line in shown] == ["*", " ", "*", "*"]
     assert shown[2].endswith("rolled back to 1")
@@ -263,14 +390,22 @@ def test_the_commands_of_a_policy(run: Run, tmp_path: Path) -> None:
     assert run("gate").out.splitlines()[0] == "memory: hold, 0 records are too few"
 
 
-def test_the_command_of_the_night(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command_of_the_night(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with documented(tmp_path / "home") as lab:
         fill(lab)
     at = ("--now", to_iso(NOW))
     ended = run("nightly", "--reviewer", "heuristic", *at)
     assert ended.code == 0
-    assert [line.split()[:2] for line in ended.out.splitlines()] == [["ok", name] for name in STEPS]
-    assert run("nightly", "--reviewer", "heuristic", "--json", *at).json.keys() == {"ran", "ok", "steps"}
+    assert [line.split()[:2] for line in ended.out.splitlines()] == [
+        ["ok", name] for name in STEPS
+    ]
+    assert run("nightly", "--reviewer", "heuristic", "--json", *at).json.keys() == {
+        "ran",
+        "ok",
+        "steps",
+    }
     assert run("verify", "--json").json["ok"]
 
     def fails(*_: object, **__: object) -> None:
@@ -279,8 +414,14 @@ def test_the_command_of_the_night(run: Run, tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(nightly_module, "refresh", fails)
     failed = run("nightly", "--reviewer", "heuristic", "--json", *at)
     assert failed.code == 1
-    assert (failed.json["ok"], failed.json["error"]) == (False, "these steps of the night failed: boot-inject")
-    assert "FAILED boot-inject the disk is full" in run("nightly", "--reviewer", "heuristic", *at).out
+    assert (failed.json["ok"], failed.json["error"]) == (
+        False,
+        "these steps of the night failed: boot-inject",
+    )
+    assert (
+        "FAILED boot-inject the disk is full"
+        in run("nightly", "--reviewer", "heuristic", *at).out
+    )
 
 
 # The schedule
@@ -293,8 +434,13 @@ def awkward(tmp_path: Path) -> str:
 
 
 def test_a_line_of_a_crontab_runs_the_night(run: Run, awkward: str) -> None:
-    line = run("schedule", "--print", "cron", "--at", "04:05", "--home", awkward, "--json").json["files"]["crontab"]
-    assert line == run("schedule", "--print", "cron", "--at", "04:05", "--home", awkward).out
+    line = run(
+        "schedule", "--print", "cron", "--at", "04:05", "--home", awkward, "--json"
+    ).json["files"]["crontab"]
+    assert (
+        line
+        == run("schedule", "--print", "cron", "--at", "04:05", "--home", awkward).out
+    )
     assert not Path(awkward).exists(), "it only prints"
     minute, hour, *stars, command = line.rstrip("\n").split(" ", 5)
     assert (minute, hour, stars) == ("5", "4", ["*", "*", "*"])
@@ -302,7 +448,10 @@ def test_a_line_of_a_crontab_runs_the_night(run: Run, awkward: str) -> None:
     assert re.search(r"(?<!\\)%", command) is None
     done = subprocess.run(
         ["/bin/sh", "-c", f"{command} --reviewer heuristic --json".replace(r"\%", "%")],
-        capture_output=True, text=True, check=True, env={},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        env={},
+    )
     assert json.loads(done.stdout)["ok"]
     assert (Path(awkward) / "SHARED_CONTEXT.md").exists()

@@ -1,4 +1,6 @@
-"""The notebooks as files: clean, numbered, introduced, readable without a kernel; nbmake tests that they run."""
+"""The notebooks as files: clean, numbered, introduced, readable without a kernel;
+nbmake tests that they run.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +45,9 @@ def complaints(notebook: Any) -> Iterator[str]:
     for cell in code:
         yield from _complaints_of_code(cell)
     for cell, following in zip(code, [*code[1:], None], strict=True):
-        if WIDGET.search(cell.source) and (following is None or not DRAWING.search(following.source)):
+        if WIDGET.search(cell.source) and (
+            following is None or not DRAWING.search(following.source)
+        ):
             yield f"{cell.id} shows a widget and no static drawing follows"
 
 
@@ -57,7 +61,10 @@ def _complaints_of_code(cell: Any) -> Iterator[str]:
     if not cell.source.strip():
         yield f"{cell.id} is empty"
     if (lines := len(cell.source.splitlines())) > LONGEST_CELL:
-        yield f"{cell.id} has {lines} lines of code; move what is no step of the story into a module"
+        yield (
+            f"{cell.id} has {lines} lines of code; move what is no step of the story"
+            " into a module"
+        )
 
 
 def read(path: Path) -> Any:
@@ -83,14 +90,20 @@ class TestEveryNotebook:
     def test_nothing_is_wrong_with_it(self, path: Path) -> None:
         assert list(complaints(read(path))) == []
 
-    def test_its_code_is_python_and_names_no_path_of_one_machine(self, path: Path) -> None:
+    def test_its_code_is_python_and_names_no_path_of_one_machine(
+        self, path: Path
+    ) -> None:
         for cell in read(path).cells:
             if cell.cell_type == "code":
                 ast.parse(cell.source)
-                assert not re.search(r"['\"](?:/|~|[A-Z]:\\)", cell.source), f"{cell.id} names a path of one machine"
+                assert not re.search(r"['\"](?:/|~|[A-Z]:\\)", cell.source), (
+                    f"{cell.id} names a path of one machine"
+                )
 
     def test_its_time_is_bound_by_a_minute(self, path: Path) -> None:
-        assert re.search(r"\*\*Time:\*\* .*(?:second|minute)", read(path).cells[0].source)
+        assert re.search(
+            r"\*\*Time:\*\* .*(?:second|minute)", read(path).cells[0].source
+        )
 
     def test_notebooks_that_it_names_exist(self, path: Path) -> None:
         text = "\n".join(cell.source for cell in read(path).cells)
@@ -100,14 +113,19 @@ class TestEveryNotebook:
 
 def _sound() -> Any:
     new = nbformat.v4
-    introduction = "# Title\n**You will learn** a thing. **Data:** none. **Time:** a second."
+    introduction = (
+        "# Title\n**You will learn** a thing. **Data:** none. **Time:** a second."
+    )
     cells = [
         new.new_markdown_cell(introduction),
         new.new_code_cell("decay_explorer(items)", id="widget"),
         new.new_markdown_cell("The same without sliders:"),
         new.new_code_cell("draw_decay(items)", id="static"),
     ]
-    return new.new_notebook(cells=cells, metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}})
+    return new.new_notebook(
+        cells=cells,
+        metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+    )
 
 
 def test_a_sound_notebook_passes() -> None:
@@ -118,20 +136,57 @@ def test_a_sound_notebook_passes() -> None:
     ("spoil", "complaint"),
     [
         (lambda book: book.cells.pop(0), "the first cell is not an introduction"),
-        (lambda book: book.cells[0].update(source="# Title **Data:** **Time:**"), "lacks \\*\\*You will learn"),
-        (lambda book: book.metadata.kernelspec.update(name="ir"), "the kernel is not python3"),
+        (
+            lambda book: book.cells[0].update(source="# Title **Data:** **Time:**"),
+            "lacks \\*\\*You will learn",
+        ),
+        (
+            lambda book: book.metadata.kernelspec.update(name="ir"),
+            "the kernel is not python3",
+        ),
         (lambda book: book.metadata.update(widgets={}), "widget state is stored"),
-        (lambda book: book.cells[3].update(execution_count=1), "static carries outputs or an execution count"),
-        (lambda book: book.cells[3].outputs.append(nbformat.v4.new_output("stream", text="x")), "static carries outputs"),
-        (lambda book: book.cells[3].metadata.update(tags=["skip-execution"]), "static is tagged as not run"),
-        (lambda book: book.cells[3].update(source="draw_decay(1)\n!ls"), "static holds a magic or a shell command"),
-        (lambda book: book.cells[3].update(source="%matplotlib inline\ndraw_decay(1)"), "static holds a magic"),
-        (lambda book: book.cells[3].update(source="draw_decay(1)\nplt.show()"), "static calls show"),
-        (lambda book: book.cells[3].update(source="print(1)"), "widget shows a widget and no static drawing follows"),
-        (lambda book: book.cells[3].update(source="draw_decay(1)\n" * 16), "static has 16 lines of code"),
-        (lambda book: book.cells.pop(3), "widget shows a widget and no static drawing follows"),
+        (
+            lambda book: book.cells[3].update(execution_count=1),
+            "static carries outputs or an execution count",
+        ),
+        (
+            lambda book: book.cells[3].outputs.append(
+                nbformat.v4.new_output("stream", text="x")
+            ),
+            "static carries outputs",
+        ),
+        (
+            lambda book: book.cells[3].metadata.update(tags=["skip-execution"]),
+            "static is tagged as not run",
+        ),
+        (
+            lambda book: book.cells[3].update(source="draw_decay(1)\n!ls"),
+            "static holds a magic or a shell command",
+        ),
+        (
+            lambda book: book.cells[3].update(
+                source="%matplotlib inline\ndraw_decay(1)"
+            ),
+            "static holds a magic",
+        ),
+        (
+            lambda book: book.cells[3].update(source="draw_decay(1)\nplt.show()"),
+            "static calls show",
+        ),
+        (
+            lambda book: book.cells[3].update(source="print(1)"),
+            "widget shows a widget and no static drawing follows",
+        ),
+        (
+            lambda book: book.cells[3].update(source="draw_decay(1)\n" * 16),
+            "static has 16 lines of code",
+        ),
+        (
+            lambda book: book.cells.pop(3),
+            "widget shows a widget and no static drawing follows",
+        ),
     ],
-)  # fmt: skip
+)
 def test_each_fault_is_found(spoil: Any, complaint: str) -> None:
     book = deepcopy(_sound())
     spoil(book)

@@ -1,4 +1,6 @@
-"""Paths as data and as they are shown: whatever git can hold is kept, and is shown as one token on one line."""
+"""Paths as data and as they are shown: whatever git can hold is kept, and is shown as
+one token on one line.
+"""
 
 from __future__ import annotations
 
@@ -29,18 +31,28 @@ from theorex_lab.text.paths import (
 
 ROOT = "/srv/shop"
 names = st.binary(min_size=1, max_size=40).filter(
-    lambda name: b"\0" not in name and b"/" not in name and name not in (b".", b"..", b".git")
+    lambda name: (
+        b"\0" not in name and b"/" not in name and name not in (b".", b"..", b".git")
+    )
 )
 texts = (
     st.text(min_size=1, max_size=40)
     .map(lambda name: name.encode("utf-8", "replace"))
-    .filter(lambda name: b"\0" not in name and b"/" not in name and name not in (b".", b"..", b".git"))
+    .filter(
+        lambda name: (
+            b"\0" not in name
+            and b"/" not in name
+            and name not in (b".", b"..", b".git")
+        )
+    )
 )
 
 
 @st.composite
 def git_paths(draw: st.DrawFn) -> str:
-    """Any path that git can hold, as Python reads it; not one that a home or a drive of Windows would have."""
+    """Any path that git can hold, as Python reads it; not one that a home or a drive of
+    Windows would have.
+    """
     parts = draw(st.lists(st.one_of(names, texts), min_size=1, max_size=4))
     path = os.fsdecode(b"/".join(parts))
     assume(not leads_elsewhere(path) and ".." not in path.replace("\\", "/").split("/"))
@@ -76,10 +88,14 @@ def test_every_path_that_git_can_hold_is_kept_and_shown_as_one_token(path: str) 
     shown = shown_path(kept[0])
     assert 0 < len(shown) <= SHOWN_CHARACTERS
     assert shown.splitlines() == [shown]
-    assert not any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in shown)
+    assert not any(
+        unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in shown
+    )
     assert not any(char.isspace() and char != " " for char in shown)
     assert not re.search("[`<>]|  ", shown)
-    assert " " not in shown or (shown[0] == shown[-1] == '"' and '"' not in re.sub(r"\\.", "", shown[1:-1]))
+    assert " " not in shown or (
+        shown[0] == shown[-1] == '"' and '"' not in re.sub(r"\\.", "", shown[1:-1])
+    )
     assert read_shown_path(shown) in (path, None)
     assert (read_shown_path(shown) is None) == ("…" in shown)
 
@@ -126,5 +142,7 @@ def test_an_end_of_a_path_is_shown_as_the_path_is() -> None:
         ('cat "~/my plan.md"', 'cat ""'),
     ],
 )
-def test_a_command_loses_paths_outside_of_the_project_whole(command: str, left: str) -> None:
+def test_a_command_loses_paths_outside_of_the_project_whole(
+    command: str, left: str
+) -> None:
     assert without_far_paths(command) == left

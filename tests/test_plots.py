@@ -1,4 +1,6 @@
-"""Plots: they draw on the Axes given, open nothing, are the same twice, and show the numbers they were given."""
+"""Plots: they draw on the Axes given, open nothing, are the same twice, and show the
+numbers they were given.
+"""
 
 from __future__ import annotations
 
@@ -23,16 +25,30 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.draw import plots
 from theorex_lab.experiments.draw.axes import TIER_COLOURS
 from theorex_lab.experiments.draw.explorer import to_png
-from theorex_lab.experiments.draw.widgets import count_tiers, decay_explorer, draw_decay, items_at_end, log_sources
+from theorex_lab.experiments.draw.widgets import (
+    count_tiers,
+    decay_explorer,
+    draw_decay,
+    items_at_end,
+    log_sources,
+)
 from theorex_lab.experiments.scores.access_log import AccessLog
 from theorex_lab.memory.decay import Items, Product, Recency
 
 OCCUPANCY = pd.DataFrame(
-    {"at_days": [0.0, 10.0, 40.0], "active": [3, 4, 1], "mild": [0, 2, 3], "less": [0, 1, 4], "sleeping": [0, 0, 2]}
+    {
+        "at_days": [0.0, 10.0, 40.0],
+        "active": [3, 4, 1],
+        "mild": [0, 2, 3],
+        "less": [0, 1, 4],
+        "sleeping": [0, 0, 2],
+    }
 )
 SHARES = pd.DataFrame(
     {
-        "at": pd.to_datetime(["2026-01-01", "2026-01-01", "2026-01-02", "2026-02-01"], utc=True),
+        "at": pd.to_datetime(
+            ["2026-01-01", "2026-01-01", "2026-01-02", "2026-02-01"], utc=True
+        ),
         "oracle": [1.0, 1.0, 0.5, 1.0],
         "recency": [0.5, 0.0, 0.5, 1.0],
         "product": [1.0, 0.5, 0.5, 1.0],
@@ -49,15 +65,23 @@ SCORES = pd.DataFrame(
 )
 
 
-def concept_graph(n: int = 24, *, agents: int = 1, order: list[int] | None = None) -> nx.Graph:
-    """A ring of concepts of falling importance, with chords; `order` is that in which nodes and links are put in."""
+def concept_graph(
+    n: int = 24, *, agents: int = 1, order: list[int] | None = None
+) -> nx.Graph:
+    """A ring of concepts of falling importance, with chords; `order` is that in which
+    nodes and links are put in.
+    """
     tiers = ("ACTIVE", "MILD", "LESS")
     graph = nx.Graph()
     for number in order or range(n):
         graph.add_node(
-            number, canonical_form=f"concept number {number}", agent_id=f"agent-{number % agents}", relevance_tier=tiers[3 * number // n],
-            importance_weight=1 - number / n, frequency_count=n - number,
-        )  # fmt: skip
+            number,
+            canonical_form=f"concept number {number}",
+            agent_id=f"agent-{number % agents}",
+            relevance_tier=tiers[3 * number // n],
+            importance_weight=1 - number / n,
+            frequency_count=n - number,
+        )
     for number in order or range(n):
         for other in {(number + 1) % n, (number * 5 + 3) % n} - {number}:
             strength = 0.1 + (number + other) % 5 / 10
@@ -82,27 +106,39 @@ class TestEveryPlot(PictureContract):
     drawings, empty = DRAWINGS, EMPTY
 
     def test_it_says_what_is_seen(self) -> None:
-        unlabelled = {name for name, draw in DRAWINGS.items() if not draw(ax=own_axes()).get_xlabel()}
+        unlabelled = {
+            name
+            for name, draw in DRAWINGS.items()
+            if not draw(ax=own_axes()).get_xlabel()
+        }
         assert unlabelled == {"graph"}
 
 
 class TestForgettingCurves:
     def test_the_lines_are_the_importances(self) -> None:
         law = Product(half_life_days=10.0)
-        once, often = plots.plot_forgetting_curves(law, longest_days=40, ax=own_axes()).lines[:2]
+        once, often = plots.plot_forgetting_curves(
+            law, longest_days=40, ax=own_axes()
+        ).lines[:2]
         days = once.get_xdata()
         assert days[0] == 0
         assert days[-1] == 40
         np.testing.assert_allclose(once.get_ydata(), 2 ** (-days / 10))
-        np.testing.assert_allclose(often.get_ydata(), np.minimum(1, (1 + np.log(10)) * 2 ** (-days / 10)))
+        np.testing.assert_allclose(
+            often.get_ydata(), np.minimum(1, (1 + np.log(10)) * 2 ** (-days / 10))
+        )
 
     def test_thresholds_are_lines_between_named_bands(self) -> None:
-        ax = plots.plot_forgetting_curves(Recency(), active_threshold=0.8, mild_threshold=0.2, ax=own_axes())
+        ax = plots.plot_forgetting_curves(
+            Recency(), active_threshold=0.8, mild_threshold=0.2, ax=own_axes()
+        )
         assert [line.get_ydata()[0] for line in ax.lines[-2:]] == [0.8, 0.2]
         assert [text.get_text() for text in ax.texts] == ["ACTIVE", "MILD", "LESS"]
 
     def test_a_band_too_narrow_for_its_name_has_none(self) -> None:
-        ax = plots.plot_forgetting_curves(Recency(), active_threshold=0.3, mild_threshold=0.3, ax=own_axes())
+        ax = plots.plot_forgetting_curves(
+            Recency(), active_threshold=0.3, mild_threshold=0.3, ax=own_axes()
+        )
         assert [text.get_text() for text in ax.texts] == ["ACTIVE", "LESS"]
 
     @pytest.mark.parametrize(
@@ -111,10 +147,16 @@ class TestForgettingCurves:
             ([], {}, "got 0 laws"),
             (Recency(), {"longest_days": 0.0}, "longest_days 0.0"),
             (Recency(), {"longest_days": float("nan")}, "longest_days nan"),
-            (Recency(), {"active_threshold": 0.2}, "mild_threshold <= active_threshold"),
+            (
+                Recency(),
+                {"active_threshold": 0.2},
+                "mild_threshold <= active_threshold",
+            ),
         ],
     )
-    def test_what_cannot_be_drawn_is_refused(self, laws: Any, more: dict[str, float], message: str) -> None:
+    def test_what_cannot_be_drawn_is_refused(
+        self, laws: Any, more: dict[str, float], message: str
+    ) -> None:
         with pytest.raises(InvalidInput, match=message):
             plots.plot_forgetting_curves(laws, **more)
         assert plt.get_fignums() == []
@@ -123,8 +165,13 @@ class TestForgettingCurves:
 class TestGraph:
     def test_the_strongest_are_shown_and_the_rest_is_counted(self) -> None:
         ax = plots.plot_graph(concept_graph(57), ax=own_axes())
-        assert ax.get_title() == "The 40 concepts of highest importance (17 more are not drawn)"
-        assert {text.get_text() for text in ax.texts} == {f"concept number {number}" for number in range(40)}
+        assert (
+            ax.get_title()
+            == "The 40 concepts of highest importance (17 more are not drawn)"
+        )
+        assert {text.get_text() for text in ax.texts} == {
+            f"concept number {number}" for number in range(40)
+        }
 
     @pytest.mark.parametrize("n", [1, 2, 12, 40])
     def test_labels_cover_neither_each_other_nor_the_outside(self, n: int) -> None:
@@ -132,7 +179,9 @@ class TestGraph:
         ax.figure.draw_without_rendering()
         boxes = [text.get_window_extent() for text in ax.texts]
         assert len(boxes) == n
-        assert not [1 for first, second in combinations(boxes, 2) if first.overlaps(second)]
+        assert not [
+            1 for first, second in combinations(boxes, 2) if first.overlaps(second)
+        ]
         assert all(box.x0 >= 0 and box.x1 <= ax.figure.bbox.width for box in boxes)
 
     def test_the_order_of_insertion_does_not_show(self) -> None:
@@ -142,7 +191,10 @@ class TestGraph:
         assert to_png(first.figure) == to_png(second.figure)
 
     def test_another_seed_is_another_layout(self) -> None:
-        first, second = (plots.plot_graph(concept_graph(), seed=seed, ax=own_axes()) for seed in (0, 1))
+        first, second = (
+            plots.plot_graph(concept_graph(), seed=seed, ax=own_axes())
+            for seed in (0, 1)
+        )
         assert to_png(first.figure) != to_png(second.figure)
 
     def test_size_is_importance_and_colour_is_tier(self) -> None:
@@ -151,7 +203,9 @@ class TestGraph:
         sizes = [node.get_markersize() for node in nodes]
         assert sizes == sorted(sizes, reverse=True)
         assert len(set(sizes)) == 6
-        assert [node.get_color() for node in nodes[::2]] == [TIER_COLOURS[t] for t in ("ACTIVE", "MILD", "LESS")]
+        assert [node.get_color() for node in nodes[::2]] == [
+            TIER_COLOURS[t] for t in ("ACTIVE", "MILD", "LESS")
+        ]
 
     def test_long_or_mathematical_labels_stay_text(self) -> None:
         graph = nx.Graph()
@@ -171,16 +225,26 @@ class TestGraph:
 class TestInContext:
     def test_a_line_a_law_best_first_with_its_interval_over_days(self) -> None:
         ax = plots.plot_in_context(SHARES, tokens=500, ax=own_axes())
-        assert ax.get_title() == "What a context of 500 tokens held of what was needed next"
+        assert (
+            ax.get_title()
+            == "What a context of 500 tokens held of what was needed next"
+        )
         labels = [text.get_text() for text in ax.get_legend().get_texts()]
-        assert [label.partition(":")[0] for label in labels] == ["oracle", "product", "recency", "new"]
+        assert [label.partition(":")[0] for label in labels] == [
+            "oracle",
+            "product",
+            "recency",
+            "new",
+        ]
         assert labels[1].startswith("product: 0.75 [")
         assert [line.get_ydata().tolist() for line in ax.lines] == [
             SHARES[name].tolist() for name in SHARES.columns[[1, 3, 2]]
         ]
 
     def test_many_events_are_drawn_as_a_dozen_means(self) -> None:
-        many = pd.concat([SHARES] * 30, ignore_index=True).sort_values("at", ignore_index=True)
+        many = pd.concat([SHARES] * 30, ignore_index=True).sort_values(
+            "at", ignore_index=True
+        )
         lines = plots.plot_in_context(many, ax=own_axes()).lines
         assert [len(line.get_xdata()) for line in lines] == [12, 12, 12]
         assert np.mean(lines[0].get_ydata()) == pytest.approx(many["oracle"].mean())
@@ -211,7 +275,9 @@ class TestLawScores:
         (plots.plot_in_context, SHARES.drop(columns="oracle"), "oracle"),
     ],
 )
-def test_a_missing_column_is_named(draw: Callable[..., Axes], table: pd.DataFrame, missing: str) -> None:
+def test_a_missing_column_is_named(
+    draw: Callable[..., Axes], table: pd.DataFrame, missing: str
+) -> None:
     with pytest.raises(InvalidInput, match=f"without {missing};"):
         draw(table)
     assert plt.get_fignums() == []
@@ -237,7 +303,12 @@ class TestDecayExplorer:
         assert to_png(figure) == to_png(draw_decay(self.items, 20.0))
 
     def test_without_items_it_still_draws(self) -> None:
-        assert draw_decay(Items.of([])).axes[0].get_title().endswith("ACTIVE 0, MILD 0, LESS 0")
+        assert (
+            draw_decay(Items.of([]))
+            .axes[0]
+            .get_title()
+            .endswith("ACTIVE 0, MILD 0, LESS 0")
+        )
 
     def test_settings_out_of_range_are_refused(self) -> None:
         with pytest.raises(InvalidInput, match="half_life_days"):
@@ -256,8 +327,10 @@ class TestDecayExplorer:
     def test_sliders_are_described_and_bounded(self) -> None:
         _, half_life, active, mild, *_ = self._explorer(self.items).children
         assert [slider.description for slider in (half_life, active, mild)] == [
-            "Half-life (days)", "ACTIVE from importance", "MILD from importance",
-        ]  # fmt: skip
+            "Half-life (days)",
+            "ACTIVE from importance",
+            "MILD from importance",
+        ]
         half_life.value = 1e9
         assert half_life.value == pytest.approx(120.0)
         half_life.value = 0.0001
@@ -270,7 +343,10 @@ class TestDecayExplorer:
         active.value = 0.1
         assert (active.value, mild.value) == (0.1, 0.1)
         expected = count_tiers(self.items, 14.0, 0.1, 0.1)
-        assert ", ".join(f"{name} {count}" for name, count in expected.items()) in counts.value
+        assert (
+            ", ".join(f"{name} {count}" for name, count in expected.items())
+            in counts.value
+        )
 
     def test_a_redraw_is_quick(self) -> None:
         """Half of the moves of the slider take less than 300 ms of the processor."""
@@ -284,7 +360,9 @@ class TestDecayExplorer:
 
 
 class TestSources:
-    log = AccessLog.of([(day * DAY, f"file {day % 3}", None, False) for day in range(9)])
+    log = AccessLog.of(
+        [(day * DAY, f"file {day % 3}", None, False) for day in range(9)]
+    )
 
     def test_a_source_is_read_once_when_it_is_chosen(self) -> None:
         calls: list[str] = []
@@ -297,8 +375,14 @@ class TestSources:
             calls.append("log")
             return self.log
 
-        source, _, _, _, counts, picture = decay_explorer({"two items": items, "nine accesses": log}).children
-        assert (source.options, source.value, calls) == (("two items", "nine accesses"), "two items", ["items"])
+        source, _, _, _, counts, picture = decay_explorer(
+            {"two items": items, "nine accesses": log}
+        ).children
+        assert (source.options, source.value, calls) == (
+            ("two items", "nine accesses"),
+            "two items",
+            ["items"],
+        )
         before = counts.value, picture.value
         source.value = "nine accesses"
         assert calls == ["items", "log"]
@@ -314,7 +398,10 @@ class TestSources:
 
         sources = {"broken": broken, "sound": lambda: Items.of([0.0])}
         source, *_, counts, picture = decay_explorer(sources).children
-        assert (counts.value, picture.value) == ('<p role="status">row 3 &lt;b&gt;is bad&lt;/b&gt;</p>', b"")
+        assert (counts.value, picture.value) == (
+            '<p role="status">row 3 &lt;b&gt;is bad&lt;/b&gt;</p>',
+            b"",
+        )
         source.value = "sound"
         assert "ACTIVE 1" in counts.value
         assert bytes(picture.value).startswith(b"\x89PNG")
@@ -329,19 +416,33 @@ class TestSources:
         assert items.count.tolist() == [3, 3, 2]
         assert len(items_at_end(AccessLog.of([]))) == 0
 
-    def test_logs_at_hand(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_logs_at_hand(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         recorded = tmp_path / "data" / "git_touches_helm" / "touches.log.gz"
         recorded.parent.mkdir(parents=True)
-        recorded.write_bytes(gzip.compress(b"\x01abc 86400\nA\tone.py\nA\ttwo.py\n\x01abd 172800\nM\tone.py\n"))
+        recorded.write_bytes(
+            gzip.compress(
+                b"\x01abc 86400\nA\tone.py\nA\ttwo.py\n\x01abd 172800\nM\tone.py\n"
+            )
+        )
         monkeypatch.setenv("THEOREX_DATA", str(recorded.parents[1]))
         found = log_sources(tmp_path)
-        assert list(found) == ["recorded: git_touches_helm", "simulation of a team of agents"]
-        assert items_at_end(found["recorded: git_touches_helm"]()).count.tolist() == [1, 1]
+        assert list(found) == [
+            "recorded: git_touches_helm",
+            "simulation of a team of agents",
+        ]
+        assert items_at_end(found["recorded: git_touches_helm"]()).count.tolist() == [
+            1,
+            1,
+        ]
         assert found["simulation of a team of agents"]().n_events > 500
         (recorded.parents[1] / "coding_sessions").mkdir()
         assert next(iter(log_sources(tmp_path))) == "recorded: coding_sessions"
         monkeypatch.delenv("THEOREX_DATA")
-        assert list(log_sources(tmp_path / "not there")) == ["simulation of a team of agents"]
+        assert list(log_sources(tmp_path / "not there")) == [
+            "simulation of a team of agents"
+        ]
 
     @pytest.mark.parametrize(("commits", "there"), [(29, False), (30, True)])
     def test_a_repository_of_thirty_commits_comes_first(
@@ -349,12 +450,21 @@ class TestSources:
     ) -> None:
         monkeypatch.delenv("THEOREX_DATA", raising=False)
         stream = "".join(
-            f"commit refs/heads/main\ncommitter A <a@example.org> {86_400 * number} +0000\ndata 1\nx\n"
-            f"M 100644 inline file{number % 4}.py\ndata {len(str(number))}\n{number}\n"
+            f"commit refs/heads/main\ncommitter A <a@example.org> {86_400 * number}"
+            f" +0000\ndata 1\nx\nM 100644 inline file{number % 4}.py\ndata"
+            f" {len(str(number))}\n{number}\n"
             for number in range(1, commits + 1)
         )
-        for arguments, text in ((["init", "--quiet", "-b", "main"], ""), (["fast-import", "--quiet"], stream)):
-            subprocess.run(["git", "-C", str(tmp_path), *arguments], input=text, text=True, check=True)
+        for arguments, text in (
+            (["init", "--quiet", "-b", "main"], ""),
+            (["fast-import", "--quiet"], stream),
+        ):
+            subprocess.run(
+                ["git", "-C", str(tmp_path), *arguments],
+                input=text,
+                text=True,
+                check=True,
+            )
         (tmp_path / "notebooks").mkdir()
         found = log_sources(tmp_path / "notebooks")
         name = f"your repository: {tmp_path.name}"

@@ -1,4 +1,6 @@
-"""What we start runs nothing of the folder in which the user stands, and one module starts it."""
+"""What we start runs nothing of the folder in which the user stands, and one module
+starts it.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,23 @@ from theorex_lab.ingest import apart
 PACKAGE = Path(theorex_lab.__file__).parent
 STARTER = "processes.py"
 MODULES = (
-    "bs4", "docutils", "pypdf", "token", "json", "resource", "jupyterlab", "jupyter_core", "jupyter_server_config",
-    "sitecustomize", "usercustomize", "multiprocessing", "traitlets",
-)  # fmt: skip
+    "bs4",
+    "docutils",
+    "pypdf",
+    "token",
+    "json",
+    "resource",
+    "jupyterlab",
+    "jupyter_core",
+    "jupyter_server_config",
+    "sitecustomize",
+    "usercustomize",
+    "multiprocessing",
+    "traitlets",
+)
 PACKAGES = ("theorex_lab", "encodings", "click")
-# An empty value is as none; an empty or relative entry is the folder in which a process is started.
+# An empty value is as none; an empty or relative entry is the folder in which a process
+# is started.
 MODULE_FOLDERS = (None, "", os.pathsep, ".", f".{os.pathsep}docs{os.pathsep}")
 
 
@@ -41,8 +55,12 @@ FORBIDDEN_MODULES = {
     "_posixsubprocess",
 }
 FORBIDDEN_NAMES = {
-    "ProcessPoolExecutor", "create_subprocess_exec", "create_subprocess_shell", "subprocess_exec", "subprocess_shell",
-}  # fmt: skip
+    "ProcessPoolExecutor",
+    "create_subprocess_exec",
+    "create_subprocess_shell",
+    "subprocess_exec",
+    "subprocess_shell",
+}
 
 
 def starts(tree: ast.AST) -> list[str]:
@@ -50,29 +68,44 @@ def starts(tree: ast.AST) -> list[str]:
     found: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            found += [each.name for each in node.names if each.name.partition(".")[0] in FORBIDDEN_MODULES]
+            found += [
+                each.name
+                for each in node.names
+                if each.name.partition(".")[0] in FORBIDDEN_MODULES
+            ]
         elif isinstance(node, ast.ImportFrom):
             module = node.module or ""
             if module.partition(".")[0] in FORBIDDEN_MODULES:
                 found.append(module)
-            found += [f"{module}.{each.name}" for each in node.names if is_forbidden(module, each.name)]
+            found += [
+                f"{module}.{each.name}"
+                for each in node.names
+                if is_forbidden(module, each.name)
+            ]
         elif isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
             if is_forbidden(node.value.id, node.attr):
                 found.append(f"{node.value.id}.{node.attr}")
         elif isinstance(node, ast.Attribute) and node.attr in FORBIDDEN_NAMES:
             found.append(node.attr)
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            named = node.args[0] if node.func.id in ("__import__", "import_module") and node.args else None
+            named = (
+                node.args[0]
+                if node.func.id in ("__import__", "import_module") and node.args
+                else None
+            )
             if isinstance(named, ast.Constant) and named.value in FORBIDDEN_MODULES:
                 found.append(str(named.value))
     return found
 
 
 def is_forbidden(module: str, name: str) -> bool:
-    starting = name.startswith(("exec", "spawn", "posix_spawn", "popen", "fork")) or name in ("system", "startfile")
+    starting = name.startswith(
+        ("exec", "spawn", "posix_spawn", "popen", "fork")
+    ) or name in ("system", "startfile")
     return (
         (module in ("os", "posix", "nt") and starting)
-        or (module, name) in {("sys", "executable"), ("sys", "_base_executable"), ("shutil", "which")}
+        or (module, name)
+        in {("sys", "executable"), ("sys", "_base_executable"), ("shutil", "which")}
         or name in FORBIDDEN_NAMES
         or name in FORBIDDEN_MODULES
     )
@@ -84,7 +117,8 @@ def test_nothing_but_one_module_starts_a_process_or_names_the_interpreter() -> N
         found = starts(ast.parse(file.read_text(encoding="utf-8")))
         if found:
             starting[file.relative_to(PACKAGE).as_posix()] = found
-    # Whether the commands in an agent's settings can be found is looked up, and nothing is run.
+    # Whether the commands in an agent's settings can be found is looked up, and nothing
+    # is run.
     assert starting.pop("cli/doctor.py", []) in ([], ["shutil.which"])
     assert list(starting) == [STARTER]
 
@@ -92,13 +126,23 @@ def test_nothing_but_one_module_starts_a_process_or_names_the_interpreter() -> N
 @pytest.mark.parametrize(
     "code",
     [
-        "import subprocess as s", "from subprocess import run", "import os; os.execv('x', [])", "from os import spawnl",
-        "import os\nos.system('x')", "from os import popen", "import multiprocessing.pool", "import sys; sys.executable",
-        "from sys import executable", "from concurrent.futures import ProcessPoolExecutor", "__import__('subprocess')",
-        "import concurrent.futures\nconcurrent.futures.ProcessPoolExecutor()", "import os; os.posix_spawn",
-        "import asyncio\nasyncio.create_subprocess_exec", "from concurrent.futures.process import multiprocessing",
+        "import subprocess as s",
+        "from subprocess import run",
+        "import os; os.execv('x', [])",
+        "from os import spawnl",
+        "import os\nos.system('x')",
+        "from os import popen",
+        "import multiprocessing.pool",
+        "import sys; sys.executable",
+        "from sys import executable",
+        "from concurrent.futures import ProcessPoolExecutor",
+        "__import__('subprocess')",
+        "import concurrent.futures\nconcurrent.futures.ProcessPoolExecutor()",
+        "import os; os.posix_spawn",
+        "import asyncio\nasyncio.create_subprocess_exec",
+        "from concurrent.futures.process import multiprocessing",
     ],
-)  # fmt: skip
+)
 def test_each_way_to_start_a_process_is_noticed(code: str) -> None:
     assert starts(ast.parse(code))
 
@@ -148,22 +192,49 @@ def test_a_file_is_read_apart_with_nothing_of_the_folder(
     set_path(monkeypatch, module_folders)
     monkeypatch.setenv("PYTHONSTARTUP", str(trap / "json.py"))
     monkeypatch.setenv("PYTHONINSPECT", "1")
-    blocks = apart.call_apart("theorex_lab.ingest.text:parse_apart", ".html", b"<h1>Lamps</h1><p>It is green.</p>")
+    blocks = apart.call_apart(
+        "theorex_lab.ingest.text:parse_apart",
+        ".html",
+        b"<h1>Lamps</h1><p>It is green.</p>",
+    )
     end_apart()
     assert "It is green." in str(blocks)
     assert ran(trap) == ""
 
 
 def environment(**more: str) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("PYTHON")
+    }
     return {**kept, **more}
 
 
-def theorex(trap: Path, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """The installed command, which has no folder of the user's on its path, as a user starts it in the folder."""
+def theorex(
+    trap: Path, *words: str, **variables: str
+) -> subprocess.CompletedProcess[str]:
+    """The installed command, which has no folder of the user's on its path, as a user
+    starts it in the folder.
+    """
     code = "import sys; from theorex_lab.cli import main; main()"
-    command = [sys.executable, "-P", "-c", code, "--home", str(trap.parent / "home"), *words]
-    return subprocess.run(command, cwd=trap, capture_output=True, text=True, check=False, env=environment(**variables))
+    command = [
+        sys.executable,
+        "-P",
+        "-c",
+        code,
+        "--home",
+        str(trap.parent / "home"),
+        *words,
+    ]
+    return subprocess.run(
+        command,
+        cwd=trap,
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(**variables),
+    )
 
 
 def test_ingest_runs_nothing_of_the_folder(trap: Path) -> None:
@@ -173,8 +244,12 @@ def test_ingest_runs_nothing_of_the_folder(trap: Path) -> None:
 
 
 @pytest.mark.parametrize("module_folders", [os.pathsep, "."])
-def test_ingest_runs_nothing_of_the_folder_by_an_entry_that_means_it(trap: Path, module_folders: str) -> None:
-    for path in sorted(trap.iterdir()):  # what the user's own interpreter loads, it loads before we are asked
+def test_ingest_runs_nothing_of_the_folder_by_an_entry_that_means_it(
+    trap: Path, module_folders: str
+) -> None:
+    for path in sorted(
+        trap.iterdir()
+    ):  # what the user's own interpreter loads, it loads before we are asked
         if path.stem not in ("bs4", "docutils", "pypdf", "resource", "docs"):
             path.rename(trap.parent / path.name)
     done = theorex(trap, "ingest", "docs", "--json", PYTHONPATH=module_folders)
@@ -182,7 +257,9 @@ def test_ingest_runs_nothing_of_the_folder_by_an_entry_that_means_it(trap: Path,
     assert ran(trap) == ""
 
 
-def test_the_server_of_notebooks_is_started_with_nothing_of_the_folder_or_of_the_notebooks(trap: Path) -> None:
+def test_the_server_of_notebooks_is_started_with_nothing_of_the_folder_or_of_the_notebooks(
+    trap: Path,
+) -> None:
     (trap / "jupyter_lab_config.py").write_text((trap / "json.py").read_text())
     done = theorex(trap, "lab", "open", "--folder", ".", "--json", "--", "--version")
     said, version = done.stdout.splitlines()
@@ -206,7 +283,9 @@ def test_what_the_server_gets(trap: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert program == sys.executable
     assert command == [sys.executable, "-m", "jupyterlab", "x"]
     assert variables["PYTHONPATH"] == str(trap / "docs")
-    assert not {"PYTHONINSPECT", "PYTHONSAFEPATH"} & variables.keys(), "kernels find modules as any Python does"
+    assert not {"PYTHONINSPECT", "PYTHONSAFEPATH"} & variables.keys(), (
+        "kernels find modules as any Python does"
+    )
 
 
 @pytest.mark.parametrize("module_folders", MODULE_FOLDERS)
@@ -223,7 +302,9 @@ def test_what_a_hook_starts_in_the_background_runs_nothing_of_the_folder_nor_of_
         return begun[-1]
 
     monkeypatch.setattr(subprocess, "Popen", start)
-    hook.start_flush(str(trap), "main", "s")  # the home itself is the folder with the modules
+    hook.start_flush(
+        str(trap), "main", "s"
+    )  # the home itself is the folder with the modules
     assert begun.pop().wait(120) == 0, (trap / "hook.log").read_text()
     assert "Error" not in (trap / "hook.log").read_text()
     assert ran(trap) == ""
@@ -232,20 +313,30 @@ def test_what_a_hook_starts_in_the_background_runs_nothing_of_the_folder_nor_of_
 # Variables and programs
 
 
-def test_a_python_of_ours_gets_no_variable_that_names_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_python_of_ours_gets_no_variable_that_names_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in list(os.environ):
         if name.startswith("PYTHON"):
             monkeypatch.delenv(name)
     own = {"PYTHONHASHSEED": "0", "PYTHONUTF8": "1", "PYTHONUSERBASE": str(tmp_path)}
     others = {
-        "PYTHONSTARTUP": "x.py", "PYTHONINSPECT": "1", "PYTHONBREAKPOINT": "x.y", "PYTHONWARNINGS": "error::x.Y",
-        "PYTHONHOME": "here", "PYTHONPYCACHEPREFIX": "cache", "PYTHONEXECUTABLE": "x", "PYTHONPLATLIBDIR": "x",
-    }  # fmt: skip
+        "PYTHONSTARTUP": "x.py",
+        "PYTHONINSPECT": "1",
+        "PYTHONBREAKPOINT": "x.y",
+        "PYTHONWARNINGS": "error::x.Y",
+        "PYTHONHOME": "here",
+        "PYTHONPYCACHEPREFIX": "cache",
+        "PYTHONEXECUTABLE": "x",
+        "PYTHONPLATLIBDIR": "x",
+    }
     for name, value in {**own, **others}.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", os.pathsep.join([".", "", str(tmp_path), "bin"]))
     variables = processes.python_variables(MORE="1")
-    python = {name: value for name, value in variables.items() if name.startswith("PYTHON")}
+    python = {
+        name: value for name, value in variables.items() if name.startswith("PYTHON")
+    }
     assert python == {**own, "PYTHONSAFEPATH": "1"}
     assert (variables["PATH"], variables["MORE"]) == (str(tmp_path), "1")
 
@@ -259,14 +350,22 @@ def test_a_package_that_was_found_by_a_variable_is_found_by_what_it_starts(
     assert processes.python_variables()["PYTHONPATH"] == str(PACKAGE.parent)
 
 
-def test_a_package_that_only_its_own_folder_leads_to_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_package_that_only_its_own_folder_leads_to_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("PYTHONPATH", raising=False)
-    elsewhere = [folder for folder in sys.path if Path(folder or ".").resolve() != PACKAGE.parent.resolve()]
+    elsewhere = [
+        folder
+        for folder in sys.path
+        if Path(folder or ".").resolve() != PACKAGE.parent.resolve()
+    ]
     monkeypatch.setattr(sys, "path", [str(PACKAGE.parent), *elsewhere])
     assert processes.python_variables()["PYTHONPATH"] == str(PACKAGE.parent)
 
 
-def test_a_program_is_not_found_in_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_program_is_not_found_in_the_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for folder in ("here", "there"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "lamp").write_text("#!/bin/sh\n")
@@ -285,12 +384,18 @@ def test_a_program_is_named_whole_and_ends_within_its_time() -> None:
     with pytest.raises(ValueError, match="allowed is an absolute path"):
         processes.run_program("git", [], variables={})
     with pytest.raises(processes.ProgramTimeout, match=r"longer than 0.2 seconds"):
-        processes.run_program(sys.executable, ["-c", "while True: pass"], variables={}, seconds=0.2)
-    ended = processes.run_program(sys.executable, ["-c", "import os; print(os.getcwd())"], variables={})
+        processes.run_program(
+            sys.executable, ["-c", "while True: pass"], variables={}, seconds=0.2
+        )
+    ended = processes.run_program(
+        sys.executable, ["-c", "import os; print(os.getcwd())"], variables={}
+    )
     assert (ended.code, ended.output.decode().strip()) == (0, processes.root_folder())
 
 
-def test_workers_do_not_look_for_modules_in_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_workers_do_not_look_for_modules_in_the_folder(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.delenv("PYTHONSAFEPATH", raising=False)
     with processes.worker_pool(1) as pool:
         assert pool.submit(os.getenv, "PYTHONSAFEPATH").result() == "1"

@@ -1,4 +1,6 @@
-"""The project of a folder: its git root, a worktree's main repository, else the folder itself."""
+"""The project of a folder: its git root, a worktree's main repository, else the folder
+itself.
+"""
 
 import subprocess
 from pathlib import Path
@@ -6,12 +8,26 @@ from pathlib import Path
 import pytest
 
 from theorex_lab.errors import InvalidInput
-from theorex_lab.project import _repository_root, check_project, checkout_root, project_of
+from theorex_lab.project import (
+    _repository_root,
+    check_project,
+    checkout_root,
+    project_of,
+)
 
 
 def git(folder: Path, *words: str) -> None:
-    named = ["-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false"]
-    subprocess.run(["git", "-C", str(folder), *named, *words], check=True, capture_output=True)
+    named = [
+        "-c",
+        "user.name=a",
+        "-c",
+        "user.email=a@example.org",
+        "-c",
+        "commit.gpgsign=false",
+    ]
+    subprocess.run(
+        ["git", "-C", str(folder), *named, *words], check=True, capture_output=True
+    )
 
 
 @pytest.fixture
@@ -41,17 +57,26 @@ def test_a_submodule_is_a_project_of_its_own(shop: Path) -> None:
     assert _repository_root(checkout_root(str(part))) == str(part)
 
 
-@pytest.mark.parametrize("content", [b"", b"gitdir:", b"gitdir: \0/.git/worktrees/x", b"\xff\xfe"])
-def test_a_broken_git_file_marks_a_root_all_the_same(tmp_path: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"gitdir:", b"gitdir: \0/.git/worktrees/x", b"\xff\xfe"]
+)
+def test_a_broken_git_file_marks_a_root_all_the_same(
+    tmp_path: Path, content: bytes
+) -> None:
     (tmp_path / ".git").write_bytes(content)
     assert _repository_root(checkout_root(str(tmp_path))) == str(tmp_path.resolve())
 
 
-def test_a_folder_without_git_is_its_own_project_and_a_link_leads_to_it(tmp_path: Path) -> None:
+def test_a_folder_without_git_is_its_own_project_and_a_link_leads_to_it(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "a" / "shop").mkdir(parents=True)
     (tmp_path / "b" / "shop").mkdir(parents=True)
     (tmp_path / "link").symlink_to(tmp_path / "a" / "shop")
-    first, second = project_of(str(tmp_path / "a" / "shop")), project_of(str(tmp_path / "b" / "shop"))
+    first, second = (
+        project_of(str(tmp_path / "a" / "shop")),
+        project_of(str(tmp_path / "b" / "shop")),
+    )
     assert first != second
     assert first.rpartition("-")[0] == second.rpartition("-")[0] == "shop"
     assert project_of(str(tmp_path / "link")) == first

@@ -1,4 +1,6 @@
-"""Which repository a folder is of, whatever its `.git` looks like: what git itself makes, and what others may write."""
+"""Which repository a folder is of, whatever its `.git` looks like: what git itself
+makes, and what others may write.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,21 @@ import pytest
 
 from theorex_lab.project import checkout_root, project_of, repository_of
 
-NAMED = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
+NAMED = (
+    "-c",
+    "user.name=a",
+    "-c",
+    "user.email=a@example.org",
+    "-c",
+    "commit.gpgsign=false",
+)
 NAMED += ("-c", "protocol.file.allow=always", "-c", "init.defaultBranch=main")
 
 
 def git(folder: Path, *words: str) -> None:
-    subprocess.run(["git", "-C", str(folder), *NAMED, *words], check=True, capture_output=True)
+    subprocess.run(
+        ["git", "-C", str(folder), *NAMED, *words], check=True, capture_output=True
+    )
 
 
 def repository(folder: Path) -> Path:
@@ -70,11 +81,13 @@ def _forged(victim: Path) -> dict[str, Callable[[Path], None]]:
         "an entry that is not there": _file(victim / ".git" / "worktrees" / "none"),
         "another checkout's entry": _file(tree),
         "the repository itself": _file(victim / ".git"),
-        "a link to the repository": lambda folder: (folder / ".git").symlink_to(victim / ".git"),
-        "a link to an entry": lambda folder: (folder / ".git").symlink_to(tree),
-        "a link to another checkout's file": lambda folder: (folder / ".git").symlink_to(
-            victim.parent / "victims-tree" / ".git"
+        "a link to the repository": lambda folder: (folder / ".git").symlink_to(
+            victim / ".git"
         ),
+        "a link to an entry": lambda folder: (folder / ".git").symlink_to(tree),
+        "a link to another checkout's file": lambda folder: (
+            folder / ".git"
+        ).symlink_to(victim.parent / "victims-tree" / ".git"),
         "a link inside": link_inside,
         "an entry of its own": forged_entry,
         "a folder of its own": own_folder,
@@ -95,7 +108,9 @@ def _forged(victim: Path) -> dict[str, Callable[[Path], None]]:
         "a folder of its own",
     ],
 )
-def test_a_git_that_leads_to_another_repository_joins_nothing(place: Path, victim: Path, name: str) -> None:
+def test_a_git_that_leads_to_another_repository_joins_nothing(
+    place: Path, victim: Path, name: str
+) -> None:
     evil = place / "evil"
     evil.mkdir()
     _forged(victim)[name](evil)
@@ -104,7 +119,9 @@ def test_a_git_that_leads_to_another_repository_joins_nothing(place: Path, victi
     assert project_of(str(victim)) == project_of(str(place / "victims-tree"))
 
 
-def test_a_folder_around_a_repository_is_not_taken_for_it(place: Path, victim: Path) -> None:
+def test_a_folder_around_a_repository_is_not_taken_for_it(
+    place: Path, victim: Path
+) -> None:
     (place / ".git").write_text("gitdir: ./victim/.git\n")
     assert repository_of(str(place)).git == ""
     assert project_of(str(place)) != project_of(str(victim))
@@ -113,7 +130,9 @@ def test_a_folder_around_a_repository_is_not_taken_for_it(place: Path, victim: P
 def test_a_bare_repository_and_its_worktrees_are_one_project(place: Path) -> None:
     seed, hub = repository(place / "seed"), place / "hub"
     hub.mkdir()
-    subprocess.run(["git", "clone", "-q", "--bare", str(seed), str(hub / ".bare")], check=True)
+    subprocess.run(
+        ["git", "clone", "-q", "--bare", str(seed), str(hub / ".bare")], check=True
+    )
     (hub / ".git").write_text("gitdir: ./.bare\n")
     git(hub, "worktree", "add", "-q", "-b", "one", str(hub / "one"))
     git(hub, "worktree", "add", "-q", "-b", "two", str(place / "far"))
@@ -133,10 +152,14 @@ def test_worktrees_of_a_bare_repository_alone_are_one_project(place: Path) -> No
     assert project_of(str(place / "one")).startswith("shop-")
 
 
-def test_a_worktree_that_is_named_by_relative_paths_is_one(place: Path, victim: Path) -> None:
+def test_a_worktree_that_is_named_by_relative_paths_is_one(
+    place: Path, victim: Path
+) -> None:
     entry = victim / ".git" / "worktrees" / "victims-tree"
     (entry / "gitdir").write_text("../../../../victims-tree/.git\n")
-    (place / "victims-tree" / ".git").write_text("gitdir: ../victim/.git/worktrees/victims-tree\n")
+    (place / "victims-tree" / ".git").write_text(
+        "gitdir: ../victim/.git/worktrees/victims-tree\n"
+    )
     assert repository_of(str(place / "victims-tree")).root == str(victim)
 
 
@@ -145,7 +168,9 @@ def test_a_worktree_that_was_moved_by_git_stays_one(place: Path, victim: Path) -
     assert project_of(str(place / "moved")) == project_of(str(victim))
 
 
-def test_a_worktree_that_was_moved_by_hand_is_one_again_once_git_repaired_it(place: Path, victim: Path) -> None:
+def test_a_worktree_that_was_moved_by_hand_is_one_again_once_git_repaired_it(
+    place: Path, victim: Path
+) -> None:
     (place / "victims-tree").rename(place / "moved")
     assert project_of(str(place / "moved")).startswith("moved-")
     git(victim, "worktree", "repair", str(place / "moved"))
@@ -157,12 +182,17 @@ def test_a_submodule_and_its_worktree_are_a_project_of_their_own(place: Path) ->
     git(shop, "submodule", "add", "-q", str(part), "lib/part")
     inner = shop / "lib" / "part"
     git(inner, "worktree", "add", "-q", "-b", "tree", str(place / "tree"))
-    assert repository_of(str(inner)) == (str(inner), str(shop / ".git/modules/lib/part"))
+    assert repository_of(str(inner)) == (
+        str(inner),
+        str(shop / ".git/modules/lib/part"),
+    )
     assert repository_of(str(place / "tree")) == repository_of(str(inner))
     assert project_of(str(inner)) != project_of(str(shop))
 
 
-def test_a_git_directory_that_lies_apart_counts_where_it_names_the_checkout(place: Path) -> None:
+def test_a_git_directory_that_lies_apart_counts_where_it_names_the_checkout(
+    place: Path,
+) -> None:
     shop, apart = place / "shop", place / "apart"
     shop.mkdir()
     git(shop, "init", "-q", f"--separate-git-dir={apart}")
@@ -171,8 +201,12 @@ def test_a_git_directory_that_lies_apart_counts_where_it_names_the_checkout(plac
     assert repository_of(str(shop)) == (str(shop), str(apart))
 
 
-@pytest.mark.parametrize("content", [b"", b"gitdir:", b"gitdir: \0/x", b"\xff\xfe", b"gitdir: x\n" * 9_000])
-def test_a_git_file_that_says_nothing_marks_a_root_alone(place: Path, content: bytes) -> None:
+@pytest.mark.parametrize(
+    "content", [b"", b"gitdir:", b"gitdir: \0/x", b"\xff\xfe", b"gitdir: x\n" * 9_000]
+)
+def test_a_git_file_that_says_nothing_marks_a_root_alone(
+    place: Path, content: bytes
+) -> None:
     (place / ".git").write_bytes(content)
     assert repository_of(checkout_root(str(place))) == (str(place), "")
 
@@ -188,7 +222,9 @@ def test_what_is_no_repository_gives_way_to_the_one_above(place: Path) -> None:
         assert checkout_root(str(shop / name)) == str(shop), name
 
 
-def test_a_pipe_in_the_place_of_a_pointer_holds_nobody_up(place: Path, victim: Path) -> None:
+def test_a_pipe_in_the_place_of_a_pointer_holds_nobody_up(
+    place: Path, victim: Path
+) -> None:
     entry = victim / ".git" / "worktrees" / "victims-tree" / "gitdir"
     entry.unlink()
     os.mkfifo(entry)
@@ -202,8 +238,15 @@ def test_a_copied_worktree_is_none(place: Path, victim: Path) -> None:
 
 @pytest.mark.parametrize(
     ("folder", "name"),
-    [(r"C:\Users\me\shop", "shop"), (r"\\server\share\x", "x"), ("C:/Users/me/my shop/", "my-shop"), ("D:\\", "D")],
+    [
+        (r"C:\Users\me\shop", "shop"),
+        (r"\\server\share\x", "x"),
+        ("C:/Users/me/my shop/", "my-shop"),
+        ("D:\\", "D"),
+    ],
 )
-def test_a_folder_of_windows_is_a_project_named_by_its_last_part(folder: str, name: str) -> None:
+def test_a_folder_of_windows_is_a_project_named_by_its_last_part(
+    folder: str, name: str
+) -> None:
     assert project_of(folder).rpartition("-")[0] == name
     assert project_of("c:/Users/me/shop") == project_of("C:\\Users\\me\\shop\\")

@@ -1,4 +1,6 @@
-"""Whatever is done to repositories, folders share a project exactly where git itself says that they share a repository."""
+"""Whatever is done to repositories, folders share a project exactly where git itself
+says that they share a repository.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,24 @@ from theorex_lab.journal.identity import project_in
 from theorex_lab.lab import Lab
 from theorex_lab.project import checkout_root, repository_of
 
-STEPS = ("repository", "worktree", "bare hub", "move", "copy", "forge file", "forge link", "empty")
+STEPS = (
+    "repository",
+    "worktree",
+    "bare hub",
+    "move",
+    "copy",
+    "forge file",
+    "forge link",
+    "empty",
+)
 
 
 def _git_directory(folder: Path) -> str:
     """The git directory that a folder shares, as git itself tells it."""
     command = ["git", "-C", str(folder), "rev-parse", "--git-common-dir"]
-    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+    told = subprocess.run(
+        command, check=True, capture_output=True, text=True
+    ).stdout.strip()
     return os.path.realpath(folder / told)
 
 
@@ -78,12 +91,22 @@ class Model:
 
     def trees_of(self, main: Path) -> list[Path]:
         project = self.projects[main]
-        return [each for each, name in self.projects.items() if name == project and each != main]
+        return [
+            each
+            for each, name in self.projects.items()
+            if name == project and each != main
+        ]
 
 
 @settings(max_examples=12)
-@given(st.lists(st.tuples(st.sampled_from(STEPS), st.integers(0, 3)), min_size=2, max_size=6))
-def test_folders_share_a_project_exactly_where_they_share_a_repository(steps: list[tuple[str, int]]) -> None:
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(STEPS), st.integers(0, 3)), min_size=2, max_size=6
+    )
+)
+def test_folders_share_a_project_exactly_where_they_share_a_repository(
+    steps: list[tuple[str, int]],
+) -> None:
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder).resolve()
         with Lab(place / "home") as lab:

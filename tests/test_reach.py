@@ -1,21 +1,30 @@
-"""What search reaches on recorded conversations, as it ships: it needs the data and the sentence model."""
+"""What search reaches on recorded conversations, as it ships: it needs the data and the
+sentence model.
+"""
 
 from __future__ import annotations
 
 import pytest
 
 from theorex_lab.experiments.data import sources
-from theorex_lab.experiments.scores.retrieval import Retrieval, retrieval_logs, score_retrieval
+from theorex_lab.experiments.scores.retrieval import (
+    Retrieval,
+    retrieval_logs,
+    score_retrieval,
+)
 from theorex_lab.search.embed import bundled_embedder
 
 recorded = sources.data_folder()
 pytestmark = [
     pytest.mark.skipif(
-        recorded is None or not all((recorded / name).is_dir() for name in ("locomo", "qmsum")),
+        recorded is None
+        or not all((recorded / name).is_dir() for name in ("locomo", "qmsum")),
         reason="needs locomo and qmsum under THEOREX_DATA",
     ),
     pytest.mark.skipif(bundled_embedder() is None, reason="needs the embeddings extra"),
-    pytest.mark.filterwarnings("ignore::theorex_lab.experiments.data.dataset_files.LicenceNotice"),
+    pytest.mark.filterwarnings(
+        "ignore::theorex_lab.experiments.data.dataset_files.LicenceNotice"
+    ),
 ]
 
 
@@ -36,7 +45,9 @@ def test_the_blend_reaches_more_than_its_parts_in_long_conversations() -> None:
 
 
 def test_the_blend_reaches_as_much_as_its_parts_in_meetings() -> None:
-    """Four of the 35 meetings of QMSum; all of them: hit@5 .734 with vectors, .717 without."""
+    """Four of the 35 meetings of QMSum; all of them: hit@5 .734 with vectors, .717
+    without.
+    """
     score = score_retrieval(retrieval_logs("qmsum")[8:12])
     hit, ten = values(score, "hit@5"), values(score, "recall@10")
     assert hit["default"] >= 0.8

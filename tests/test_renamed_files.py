@@ -1,4 +1,6 @@
-"""Files that were moved or removed in sessions: a chain of names is one file, and what is gone is not named."""
+"""Files that were moved or removed in sessions: a chain of names is one file, and what
+is gone is not named.
+"""
 
 from __future__ import annotations
 
@@ -31,11 +33,26 @@ def lab() -> Iterator[Lab]:
         yield lab
 
 
-def used(hour: int, command: str = "", *, ok: bool | None = True, session: str = "s", **more: Any) -> Event:
-    body = {"tool": "Bash" if command else "Edit", "input": "", "response": "", "source": "tool", "ok": ok}
+def used(
+    hour: int,
+    command: str = "",
+    *,
+    ok: bool | None = True,
+    session: str = "s",
+    **more: Any,
+) -> Event:
+    body = {
+        "tool": "Bash" if command else "Edit",
+        "input": "",
+        "response": "",
+        "source": "tool",
+        "ok": ok,
+    }
     paths = {"read": more.pop("read", []), "edited": more.pop("edited", [])}
     body |= {"paths": paths, "command": command, "project": SHOP, **more}
-    return new_event("tool_used", body, agent="main", session=session, at=NOW - (100 - hour) * HOUR)
+    return new_event(
+        "tool_used", body, agent="main", session=session, at=NOW - (100 - hour) * HOUR
+    )
 
 
 def files(lab: Lab, *events: Event) -> set[str]:
@@ -43,30 +60,74 @@ def files(lab: Lab, *events: Event) -> set[str]:
     return {file.path for file in needed_files(lab.home.in_project(SHOP), NOW)}
 
 
-LIB = used(0, edited=["lib/core.py", "lib/util.py"], read=["my notes/plan b.md", "web/a.ts", "README.md"])
+LIB = used(
+    0,
+    edited=["lib/core.py", "lib/util.py"],
+    read=["my notes/plan b.md", "web/a.ts", "README.md"],
+)
 
 
 @pytest.mark.parametrize(
     ("command", "gone", "new"),
     [
-        ("git mv lib src", {"lib/core.py", "lib/util.py"}, {"src/core.py", "src/util.py"}),
+        (
+            "git mv lib src",
+            {"lib/core.py", "lib/util.py"},
+            {"src/core.py", "src/util.py"},
+        ),
         ("mv lib/core.py lib/kernel.py", {"lib/core.py"}, {"lib/kernel.py"}),
-        ("mkdir -p src && mv lib src/", {"lib/core.py", "lib/util.py"}, {"src/lib/core.py", "src/lib/util.py"}),
-        ("mv -f lib/core.py lib/util.py web/", {"lib/core.py", "lib/util.py"}, {"web/core.py", "web/util.py"}),
-        ("mv -t web lib/core.py README.md", {"lib/core.py", "README.md"}, {"web/core.py", "web/README.md"}),
-        ("mv lib/*.py web", {"lib/core.py", "lib/util.py"}, {"web/core.py", "web/util.py"}),
-        ("git mv lib/{core,util}.py web", {"lib/core.py", "lib/util.py"}, {"web/core.py", "web/util.py"}),
+        (
+            "mkdir -p src && mv lib src/",
+            {"lib/core.py", "lib/util.py"},
+            {"src/lib/core.py", "src/lib/util.py"},
+        ),
+        (
+            "mv -f lib/core.py lib/util.py web/",
+            {"lib/core.py", "lib/util.py"},
+            {"web/core.py", "web/util.py"},
+        ),
+        (
+            "mv -t web lib/core.py README.md",
+            {"lib/core.py", "README.md"},
+            {"web/core.py", "web/README.md"},
+        ),
+        (
+            "mv lib/*.py web",
+            {"lib/core.py", "lib/util.py"},
+            {"web/core.py", "web/util.py"},
+        ),
+        (
+            "git mv lib/{core,util}.py web",
+            {"lib/core.py", "lib/util.py"},
+            {"web/core.py", "web/util.py"},
+        ),
         ("cd lib && git mv core.py ../web/core.py", {"lib/core.py"}, {"web/core.py"}),
         ("git -C lib mv core.py kernel.py", {"lib/core.py"}, {"lib/kernel.py"}),
-        ("(cd lib; mv core.py k.py) && mv README.md R.md", {"lib/core.py", "README.md"}, {"lib/k.py", "R.md"}),
-        ("mv 'my notes/plan b.md' \"my notes/plan c.md\"", {"my notes/plan b.md"}, {"my notes/plan c.md"}),
+        (
+            "(cd lib; mv core.py k.py) && mv README.md R.md",
+            {"lib/core.py", "README.md"},
+            {"lib/k.py", "R.md"},
+        ),
+        (
+            "mv 'my notes/plan b.md' \"my notes/plan c.md\"",
+            {"my notes/plan b.md"},
+            {"my notes/plan c.md"},
+        ),
         ("mv my\\ notes/plan\\ b.md plan.md", {"my notes/plan b.md"}, {"plan.md"}),
         ("rm -rf lib", {"lib/core.py", "lib/util.py"}, set()),
-        ("git rm -q -- lib/core.py && git commit -m 'rm README.md'", {"lib/core.py"}, set()),
+        (
+            "git rm -q -- lib/core.py && git commit -m 'rm README.md'",
+            {"lib/core.py"},
+            set(),
+        ),
         ("rm -f lib/core.py 2>/dev/null; echo rm README.md", {"lib/core.py"}, set()),
         ("mv lib/core.py ", {"lib/core.py"}, set()),
         ("mv lib/core.py a.py && mv a.py web/b.py", {"lib/core.py"}, {"web/b.py"}),
-        ("Move-Item -Path lib\\core.py -Destination web\\core.py", {"lib/core.py"}, {"web/core.py"}),
+        (
+            "Move-Item -Path lib\\core.py -Destination web\\core.py",
+            {"lib/core.py"},
+            {"web/core.py"},
+        ),
         ("ren lib\\core.py kernel.py", {"lib/core.py"}, {"lib/kernel.py"}),
         ("rm lib/core.py && git checkout HEAD -- lib/core.py", set(), set()),
         ("mv lib/core.py attic", {"lib/core.py"}, set()),
@@ -80,7 +141,9 @@ LIB = used(0, edited=["lib/core.py", "lib/util.py"], read=["my notes/plan b.md",
         ("rm -rf li…", set(), set()),
     ],
 )
-def test_what_a_command_moves_has_its_new_name(lab: Lab, command: str, gone: set[str], new: set[str]) -> None:
+def test_what_a_command_moves_has_its_new_name(
+    lab: Lab, command: str, gone: set[str], new: set[str]
+) -> None:
     before = files(lab, LIB)
     assert files(lab, used(1, command)) == before - gone | new
 
@@ -98,8 +161,16 @@ def test_a_file_that_is_made_again_is_there_again(lab: Lab) -> None:
     assert "lib/core.py" not in files(lab, used(4, "rm lib/core.py"))
 
 
-def test_a_file_has_under_its_last_name_what_it_was_touched_under_others(lab: Lab) -> None:
-    files(lab, LIB, used(1, edited=["lib/core.py"]), used(2, "mv lib/core.py lib/k.py"), used(3, "git mv lib src"))
+def test_a_file_has_under_its_last_name_what_it_was_touched_under_others(
+    lab: Lab,
+) -> None:
+    files(
+        lab,
+        LIB,
+        used(1, edited=["lib/core.py"]),
+        used(2, "mv lib/core.py lib/k.py"),
+        used(3, "git mv lib src"),
+    )
     found = {file.path: file for file in needed_files(lab.home.in_project(SHOP), NOW)}
     assert found["src/k.py"].score > 0
     assert found["src/k.py"].last_at == NOW - 99 * HOUR
@@ -108,17 +179,31 @@ def test_a_file_has_under_its_last_name_what_it_was_touched_under_others(lab: La
 
 def test_events_that_come_late_are_taken_by_their_times(lab: Lab) -> None:
     assert files(lab, used(9, edited=["lib/core.py"])) == {"lib/core.py"}
-    assert files(lab, used(2, "git mv lib src"), used(1, edited=["lib/core.py"], session="t")) == {
+    assert files(
+        lab, used(2, "git mv lib src"), used(1, edited=["lib/core.py"], session="t")
+    ) == {
         "lib/core.py",
         "src/core.py",
     }
 
 
 def test_nothing_of_another_project_is_moved(lab: Lab) -> None:
-    other = new_event("tool_used", {**LIB.body, "project": "other-12345678"}, agent="main", session="o", at=LIB.at)
+    other = new_event(
+        "tool_used",
+        {**LIB.body, "project": "other-12345678"},
+        agent="main",
+        session="o",
+        at=LIB.at,
+    )
     lab.journal.append([other])
-    assert files(lab, LIB, used(1, "rm -rf lib")) == {"my notes/plan b.md", "web/a.ts", "README.md"}
-    assert "lib/core.py" in {file.path for file in needed_files(lab.home.in_project("other-12345678"), NOW)}
+    assert files(lab, LIB, used(1, "rm -rf lib")) == {
+        "my notes/plan b.md",
+        "web/a.ts",
+        "README.md",
+    }
+    assert "lib/core.py" in {
+        file.path for file in needed_files(lab.home.in_project("other-12345678"), NOW)
+    }
 
 
 def test_contexts_fixes_and_reminders_name_what_is_there(lab: Lab) -> None:
@@ -132,7 +217,9 @@ def test_contexts_fixes_and_reminders_name_what_is_there(lab: Lab) -> None:
     )
     failed = used(1, "go test ./...", ok=False, response=red)
     edited = used(2, edited=["lib/core.py", "lib/util.py"])
-    lab.journal.append([asked, failed, edited, used(3, "go test ./...", response=green)])
+    lab.journal.append(
+        [asked, failed, edited, used(3, "go test ./...", response=green)]
+    )
     assert lab.sessions.keep_digest("s")
     lab.journal.append([used(4, "git mv lib/core.py lib/kernel.py && rm lib/util.py")])
     home = lab.home.in_project(SHOP)
@@ -147,36 +234,66 @@ def test_contexts_fixes_and_reminders_name_what_is_there(lab: Lab) -> None:
     assert "util.py" not in reminded
 
 
-def test_the_hook_keeps_where_a_command_began_and_what_a_patch_moves(tmp_path: Any) -> None:
+def test_the_hook_keeps_where_a_command_began_and_what_a_patch_moves(
+    tmp_path: Any,
+) -> None:
     shop = tmp_path / "shop"
     (shop / ".git").mkdir(parents=True)
     (shop / "web").mkdir()
 
     def body(tool: str, given: object, cwd: Any) -> dict[str, Any]:
-        event = {"hook_event_name": "PostToolUse", "tool_name": tool, "tool_input": given, "cwd": str(cwd)}
+        event = {
+            "hook_event_name": "PostToolUse",
+            "tool_name": tool,
+            "tool_input": given,
+            "cwd": str(cwd),
+        }
         return captured.tool_used(event)
 
     moved = body("Bash", {"command": "mv a.ts b.ts"}, shop / "web")
     assert moved["folder"] == "web"
     event = new_event("tool_used", moved, agent="main", at=2)
-    assert names_now([Touched(1, 1, "web/a.ts")], [Moves(2, 2, moves_of(event))]) == ["web/b.ts"]
-    entered = body("Bash", {"command": f"cd {shop} && rm a.ts; cd /tmp && rm b.ts"}, shop)
+    assert names_now([Touched(1, 1, "web/a.ts")], [Moves(2, 2, moves_of(event))]) == [
+        "web/b.ts"
+    ]
+    entered = body(
+        "Bash", {"command": f"cd {shop} && rm a.ts; cd /tmp && rm b.ts"}, shop
+    )
     assert entered["command"] == "cd . && rm a.ts; cd  && rm b.ts"
     steps = moves_of(new_event("tool_used", entered, agent="main", at=2))
-    assert names_now([Touched(1, 1, "a.ts"), Touched(1, 1, "b.ts")], [Moves(2, 2, steps)]) == ["", "b.ts"]
-    patch = "*** Update File: a.ts\n*** Move to: my b.ts\n@@\n*** Delete File: c.ts\n*** Update File: d.ts\n"
-    assert body("apply_patch", {"input": patch}, shop)["moves"] == [["a.ts", "my b.ts"], ["c.ts", ""]]
+    assert names_now(
+        [Touched(1, 1, "a.ts"), Touched(1, 1, "b.ts")], [Moves(2, 2, steps)]
+    ) == ["", "b.ts"]
+    patch = (
+        "*** Update File: a.ts\n*** Move to: my b.ts\n@@\n*** Delete File: c.ts\n***"
+        " Update File: d.ts\n"
+    )
+    assert body("apply_patch", {"input": patch}, shop)["moves"] == [
+        ["a.ts", "my b.ts"],
+        ["c.ts", ""],
+    ]
     assert "moves" not in body("Edit", {"file_path": "a.ts"}, shop)
 
 
 # A model: a small tree of files, all of them known
 
-PATHS = ("a.py", "b.py", "my c.md", "lib/a.py", "lib/b.py", "lib/in/d.py", "src/[id].ts", "src/e.ts")
+PATHS = (
+    "a.py",
+    "b.py",
+    "my c.md",
+    "lib/a.py",
+    "lib/b.py",
+    "lib/in/d.py",
+    "src/[id].ts",
+    "src/e.ts",
+)
 FOLDERS = ("lib", "src", "lib/in", "new")
 
 
 class Disk:
-    """A file system as far as mv, rm and mkdir tell: files, and folders that are there without any."""
+    """A file system as far as mv, rm and mkdir tell: files, and folders that are there
+    without any.
+    """
 
     def __init__(self) -> None:
         self.files = set(PATHS)
@@ -191,7 +308,11 @@ class Disk:
         if target in self.folders:
             target = f"{target}/{posixpath.basename(source)}"
         parent = posixpath.dirname(target)
-        if (parent and parent not in self.folders) or target == source or target.startswith(f"{source}/"):
+        if (
+            (parent and parent not in self.folders)
+            or target == source
+            or target.startswith(f"{source}/")
+        ):
             return False
         if source in self.files:
             if target in self.folders:
@@ -201,16 +322,28 @@ class Disk:
         if target in self.files or target in self.folders:
             return False
         inside = self.below(source)
-        self.files = self.files - inside | {target + name[len(source) :] for name in inside}
-        folders = {name for name in self.folders if name == source or name.startswith(f"{source}/")}
-        self.folders = self.folders - folders | {target + name[len(source) :] for name in folders}
+        self.files = self.files - inside | {
+            target + name[len(source) :] for name in inside
+        }
+        folders = {
+            name
+            for name in self.folders
+            if name == source or name.startswith(f"{source}/")
+        }
+        self.folders = self.folders - folders | {
+            target + name[len(source) :] for name in folders
+        }
         return True
 
     def remove(self, path: str) -> bool:
         if path not in self.files | self.folders:
             return False
         self.files -= {path} | self.below(path)
-        self.folders = {name for name in self.folders if name != path and not name.startswith(f"{path}/")}
+        self.folders = {
+            name
+            for name in self.folders
+            if name != path and not name.startswith(f"{path}/")
+        }
         return True
 
     def make(self, path: str) -> bool:
@@ -230,25 +363,37 @@ actions = st.one_of(
 
 
 @given(st.lists(actions, max_size=12))
-def test_only_names_of_files_that_are_there_are_given(done: list[tuple[str, ...]]) -> None:
+def test_only_names_of_files_that_are_there_are_given(
+    done: list[tuple[str, ...]],
+) -> None:
     disk = Disk()
     touched = [Touched(0, 0, path) for path in sorted(disk.files)]
     moves: list[Moves] = []
     for at, (verb, *operands) in enumerate(done, 1):
         if verb == "edit":
             path = operands[0]
-            if posixpath.dirname(path) in {"", *disk.folders} and path not in disk.folders:
+            if (
+                posixpath.dirname(path) in {"", *disk.folders}
+                and path not in disk.folders
+            ):
                 disk.files.add(path)
                 touched.append(Touched(at, at, path))
             continue
         act = disk.move if "mv" in verb else disk.remove if "rm" in verb else disk.make
         if act(*operands):
-            moves.append(Moves(at, at, steps_of(shlex.join(["x", *operands]).replace("x", verb, 1))))
+            moves.append(
+                Moves(
+                    at, at, steps_of(shlex.join(["x", *operands]).replace("x", verb, 1))
+                )
+            )
     names = set(names_now(touched, moves)) - {""}
     assert names <= disk.files
 
 
-@given(st.text(st.sampled_from(" \t\n'\"\\;&|()<>$`*?{},.…#-=/abmvrcdgit")), st.sampled_from([None, "", "web"]))
+@given(
+    st.text(st.sampled_from(" \t\n'\"\\;&|()<>$`*?{},.…#-=/abmvrcdgit")),
+    st.sampled_from([None, "", "web"]),
+)
 def test_any_command_has_its_steps(text: str, folder: str | None) -> None:
     for command in (text, f"mv {text}", f"git rm {text}", f"ren {text}"):
         for step in steps_of(command, folder):
@@ -262,4 +407,9 @@ def test_a_pattern_stands_for_names_of_one_folder() -> None:
     assert steps[0].paths == (f"{PATTERN}*.py",)
     touched = [Touched(0, 0, path) for path in ("a.py", ".b.py", "lib/c.py", "a*.py")]
     assert names_now(touched, [Moves(1, 1, steps)]) == ["", ".b.py", "lib/c.py", ""]
-    assert names_now(touched, [Moves(1, 1, steps_of("rm 'a*.py'"))]) == ["a.py", ".b.py", "lib/c.py", ""]
+    assert names_now(touched, [Moves(1, 1, steps_of("rm 'a*.py'"))]) == [
+        "a.py",
+        ".b.py",
+        "lib/c.py",
+        "",
+    ]

@@ -1,4 +1,6 @@
-"""Sessions lived again: what was given at each start, what was then needed, and what is refused."""
+"""Sessions lived again: what was given at each start, what was then needed, and what is
+refused.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ def test_a_row_a_session_says_what_was_given_and_what_was_needed() -> None:
     assert [row.session for row in replayed] == ["s5", "s6", "s7", "s8"]
     row = replayed[0]
     assert row.prompt.startswith("Mend the ffffff")
-    assert row.needed == row.edits == ("src/eeeeeeee.py",), "the other file was not known before"
+    assert row.needed == row.edits == ("src/eeeeeeee.py",), (
+        "the other file was not known before"
+    )
     assert row.named == ("src/eeeeeeee.py",)
     assert "eeeeeeee.py" in row.given
     assert (row.share, row.recent_files, row.nothing) == (1.0, 1.0, 0.0)
@@ -32,11 +36,18 @@ def test_a_row_a_session_says_what_was_given_and_what_was_needed() -> None:
 def test_the_figures_are_those_of_a_comparison() -> None:
     log = worked_log()
     replayed = replay_sessions(log, tokens=150, also=[500])
-    compared = compare([log], ["sessions", "recent_files", "nothing"], budgets=(150, 500), progress=False)
+    compared = compare(
+        [log],
+        ["sessions", "recent_files", "nothing"],
+        budgets=(150, 500),
+        progress=False,
+    )
     for tokens in (150, 500):
         for name, found in replayed.values(tokens).items():
             assert found == compared.value(name, "inject", tokens, "file")
-    assert replayed.gain() == compared.difference("sessions", "recent_files", "inject", 150, "file")
+    assert replayed.gain() == compared.difference(
+        "sessions", "recent_files", "inject", 150, "file"
+    )
 
 
 def test_the_last_sessions_alone_are_asked_about() -> None:
@@ -55,7 +66,10 @@ def test_a_memory_of_ones_own_and_a_baseline_are_replayed() -> None:
 
 def test_the_picture_has_a_line_for_each() -> None:
     ax = replay_sessions(worked_log()).plot()
-    assert {line.get_label() for line in ax.get_lines()} >= {"sessions, mean so far", "recent files, mean so far"}
+    assert {line.get_label() for line in ax.get_lines()} >= {
+        "sessions, mean so far",
+        "recent files, mean so far",
+    }
 
 
 class Broken(Remembers):

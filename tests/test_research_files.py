@@ -1,4 +1,6 @@
-"""The folders of research tiers, written and taken in; and what is broken or hostile in them."""
+"""The folders of research tiers, written and taken in; and what is broken or hostile in
+them.
+"""
 
 import json
 import subprocess
@@ -13,16 +15,48 @@ from theorex_lab.designs.research import files
 
 PUBLISHED = {
     "memory/persistent.json": {
-        "theory.failed": {"record_id": "r1", "key": "theory.failed", "value": ["Hoeffding"], "tags": ["bounds"], "source_session": "s0",
-                          "created_at": "2025-01-01T10:00:00", "updated_at": "2025-01-02T10:00:00+00:00"}},
+        "theory.failed": {
+            "record_id": "r1",
+            "key": "theory.failed",
+            "value": ["Hoeffding"],
+            "tags": ["bounds"],
+            "source_session": "s0",
+            "created_at": "2025-01-01T10:00:00",
+            "updated_at": "2025-01-02T10:00:00+00:00",
+        }
+    },
     "memory/knowledge_graph.json": {
-        "nodes": {"n1": {"node_id": "n1", "theorem_name": "A", "formal_statement": "a", "domain": "tails", "session_id": "s0", "tags": [],
-                         "created_at": "2025-01-01T10:00:00", "related_to": []},
-                  "n2": {"theorem_name": "B", "formal_statement": "b", "domain": "tails"},
-                  "n3": {"theorem_name": "B", "formal_statement": "another", "domain": "tails"}},
-        "edges": [["n1", "n2", "uses"], ["n1", "n2", "uses"], ["n1", "gone", "uses"], ["n1", "n2", "implies"]]},
-    "runs/s9/theory_state.json": {"domain": "tails", "status": "failed", "failed_attempts": [{"lemma_id": "m", "failure_reason": "too slow"}]},
-}  # fmt: skip
+        "nodes": {
+            "n1": {
+                "node_id": "n1",
+                "theorem_name": "A",
+                "formal_statement": "a",
+                "domain": "tails",
+                "session_id": "s0",
+                "tags": [],
+                "created_at": "2025-01-01T10:00:00",
+                "related_to": [],
+            },
+            "n2": {"theorem_name": "B", "formal_statement": "b", "domain": "tails"},
+            "n3": {
+                "theorem_name": "B",
+                "formal_statement": "another",
+                "domain": "tails",
+            },
+        },
+        "edges": [
+            ["n1", "n2", "uses"],
+            ["n1", "n2", "uses"],
+            ["n1", "gone", "uses"],
+            ["n1", "n2", "implies"],
+        ],
+    },
+    "runs/s9/theory_state.json": {
+        "domain": "tails",
+        "status": "failed",
+        "failed_attempts": [{"lemma_id": "m", "failure_reason": "too slow"}],
+    },
+}
 INSIGHT = """---
 category: pitfalls
 title: Union bound
@@ -54,7 +88,10 @@ def published(folder):
     for name, value in PUBLISHED.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(json.dumps(value))
-    for name, text in {"memories/tails/20250101_union_bound.md": INSIGHT, "skills/nets/SKILL.md": SKILL}.items():
+    for name, text in {
+        "memories/tails/20250101_union_bound.md": INSIGHT,
+        "skills/nets/SKILL.md": SKILL,
+    }.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text)
     (folder / "skills/empty").mkdir()
@@ -69,17 +106,29 @@ def lab(tmp_path):
 
 
 def take(lab, folder, **how):
-    return {report.file: report for report in files.import_tiers(lab.home, None, folder, **how)}
+    return {
+        report.file: report
+        for report in files.import_tiers(lab.home, None, folder, **how)
+    }
 
 
 def test_the_folders_of_the_original_are_taken_in_once(lab, tmp_path):
     folder = published(tmp_path / "eureka")
     found = take(lab, folder)
     assert {name: report.imported for name, report in found.items()} == {
-        "memory/persistent.json": 1, "memory/knowledge_graph.json": 3, "memories/tails/20250101_union_bound.md": 1, "skills/nets/SKILL.md": 1,
-        "runs/s9/theory_state.json": 1}  # fmt: skip
+        "memory/persistent.json": 1,
+        "memory/knowledge_graph.json": 3,
+        "memories/tails/20250101_union_bound.md": 1,
+        "skills/nets/SKILL.md": 1,
+        "runs/s9/theory_state.json": 1,
+    }
     record = lab.research.record_of("theory.failed")
-    assert (record.value, record.tags, record.created_at.isoformat(), record.updated_at.day) == (
+    assert (
+        record.value,
+        record.tags,
+        record.created_at.isoformat(),
+        record.updated_at.day,
+    ) == (
         ["Hoeffding"],
         ["bounds"],
         "2025-01-01T10:00:00+00:00",
@@ -89,8 +138,13 @@ def test_the_folders_of_the_original_are_taken_in_once(lab, tmp_path):
     assert "another name or domain" in problems or "n3" in problems
     assert "gone" in problems
     assert "implies" in problems
-    assert [node.theorem_name for node in lab.research.find_related_theorems("A")] == ["B"]
-    assert {one.content for one in lab.research.insights("tails")} == {"It costs a logarithm.", "m: too slow"}
+    assert [node.theorem_name for node in lab.research.find_related_theorems("A")] == [
+        "B"
+    ]
+    assert {one.content for one in lab.research.insights("tails")} == {
+        "It costs a logarithm.",
+        "m: too slow",
+    }
     (skill,) = lab.research.skills()
     assert (skill.name, skill.origin, skill.source) == ("nets", "seed", "import")
     assert skill.success_rate is None, "what a stranger says of a skill is no evidence"
@@ -99,11 +153,15 @@ def test_the_folders_of_the_original_are_taken_in_once(lab, tmp_path):
 
 def test_statistics_of_ones_own_are_where_a_skill_begins(lab, tmp_path):
     folder = published(tmp_path / "eureka")
-    (folder / "skills/seed_skill_stats.json").write_text('{"nets": {"usage_count": 10, "success_rate": 0.9}}')
+    (folder / "skills/seed_skill_stats.json").write_text(
+        '{"nets": {"usage_count": 10, "success_rate": 0.9}}'
+    )
     take(lab, folder, trust_own=True)
     (skill,) = lab.research.skills()
     assert (skill.success_rate, skill.usage_count, skill.successes) == (0.9, 10, 9)
-    assert lab.research.update_stats("nets", False).success_rate == pytest.approx(0.7 * 0.9)
+    assert lab.research.update_stats("nets", False).success_rate == pytest.approx(
+        0.7 * 0.9
+    )
 
 
 def test_what_is_exported_comes_back_in_another_home(lab, tmp_path):
@@ -112,8 +170,12 @@ def test_what_is_exported_comes_back_in_another_home(lab, tmp_path):
     for name in ("A", "B"):
         lab.research.add_theorem(name, name.lower(), domain="tails", tags=["lemma"])
     lab.research.link_theorems("A", "B")
-    lab.research.add_insight("pitfalls", "Union bound", "It costs a logarithm.\nAlways.", session_id="s1")
-    lab.research.add_insight("pitfalls", "Union bound", "It costs more.", session_id="s1")
+    lab.research.add_insight(
+        "pitfalls", "Union bound", "It costs a logarithm.\nAlways.", session_id="s1"
+    )
+    lab.research.add_insight(
+        "pitfalls", "Union bound", "It costs more.", session_id="s1"
+    )
     lab.research.record_skill("nets", "How a net is built", "Take a set.")
     lab.research.update_stats("nets", True)
     done = files.export_tiers(lab.home, None, tmp_path / "out")
@@ -123,23 +185,34 @@ def test_what_is_exported_comes_back_in_another_home(lab, tmp_path):
     assert names[0] == "20260501_union_bound.md"
     assert names[1].startswith("20260501_union_bound_")
     assert names[2] == "_index.json"
-    front = yaml.safe_load((tmp_path / "out/memories/tails" / names[0]).read_text().split("---")[1])
+    front = yaml.safe_load(
+        (tmp_path / "out/memories/tails" / names[0]).read_text().split("---")[1]
+    )
     assert front["category"] == "pitfalls"
     assert front["confidence"] == "0.80"
     with Lab(tmp_path / "other", clock=FixedClock.at("2026-06-01T00:00:00Z")) as other:
         take(other, tmp_path / "out", trust_own=True)
         assert other.research.recall("a") == {"x": [1, None]}
-        assert [(one.title, one.content, one.source, one.domain) for one in other.research.insights()] == [
-            (one.title, one.content, one.source, one.domain) for one in lab.research.insights()
+        assert [
+            (one.title, one.content, one.source, one.domain)
+            for one in other.research.insights()
+        ] == [
+            (one.title, one.content, one.source, one.domain)
+            for one in lab.research.insights()
         ]
         assert other.research.skills()[0].success_rate == 1.0
         assert other.research.find_related_theorems("A")[0].tags == ["lemma"]
-        assert all(not report.imported for report in take(other, tmp_path / "out", trust_own=True).values())
+        assert all(
+            not report.imported
+            for report in take(other, tmp_path / "out", trust_own=True).values()
+        )
         assert other.verify().ok
 
 
 def test_a_file_edited_by_hand_replaces_what_it_was(lab, tmp_path):
-    old = lab.research.add_insight("pitfalls", "Union bound", "It costs a logarithm.", domain="tails")
+    old = lab.research.add_insight(
+        "pitfalls", "Union bound", "It costs a logarithm.", domain="tails"
+    )
     files.export_tiers(lab.home, None, tmp_path / "out")
     (file,) = (tmp_path / "out/memories/tails").glob("*.md")
     file.write_text(file.read_text().replace("a logarithm", "two logarithms"))
@@ -150,7 +223,9 @@ def test_a_file_edited_by_hand_replaces_what_it_was(lab, tmp_path):
     texts = {one.content for one in lab.research.insights()}
     assert "It costs three logarithms." in texts
     assert old.content not in texts
-    assert next(hit.text for hit in lab.search("three logarithms", kinds=["insight"])).endswith("three logarithms.")
+    assert next(
+        hit.text for hit in lab.search("three logarithms", kinds=["insight"])
+    ).endswith("three logarithms.")
 
 
 @pytest.mark.parametrize(
@@ -163,34 +238,63 @@ def test_a_file_edited_by_hand_replaces_what_it_was(lab, tmp_path):
     ],
 )
 def test_an_edit_of_front_matter_alone_replaces_too(lab, tmp_path, old, new):
-    lab.research.add_insight("pitfalls", "Union bound", "It costs a logarithm.", domain="tails")
+    lab.research.add_insight(
+        "pitfalls", "Union bound", "It costs a logarithm.", domain="tails"
+    )
     files.export_tiers(lab.home, None, tmp_path / "out")
     (file,) = (tmp_path / "out/memories/tails").glob("*.md")
     file.write_text(file.read_text().replace(old, new))
-    assert take(lab, tmp_path / "out", trust_own=True)[f"memories/tails/{file.name}"].imported == 1
+    assert (
+        take(lab, tmp_path / "out", trust_own=True)[
+            f"memories/tails/{file.name}"
+        ].imported
+        == 1
+    )
     (one,) = lab.research.insights()
-    told = {"title": one.title, "category": one.category, "domain": one.domain, "confidence": f"{one.confidence:.2f}"}
+    told = {
+        "title": one.title,
+        "category": one.category,
+        "domain": one.domain,
+        "confidence": f"{one.confidence:.2f}",
+    }
     name = old.partition(":")[0]
     assert f'{name}: "{told[name]}"' == new
-    assert not take(lab, tmp_path / "out", trust_own=True)[f"memories/tails/{file.name}"].imported
+    assert not take(lab, tmp_path / "out", trust_own=True)[
+        f"memories/tails/{file.name}"
+    ].imported
     assert lab.verify().ok
 
 
 def test_a_file_is_edited_again_after_it_was_taken_in(lab, tmp_path):
-    lab.research.add_insight("pitfalls", "Union bound", "It costs a logarithm.", domain="tails")
+    lab.research.add_insight(
+        "pitfalls", "Union bound", "It costs a logarithm.", domain="tails"
+    )
     files.export_tiers(lab.home, None, tmp_path / "out")
     (file,) = (tmp_path / "out/memories/tails").glob("*.md")
-    for old, new in (("a logarithm", "two logarithms"), ("two", "three"), ("0.80", "0.30")):
+    for old, new in (
+        ("a logarithm", "two logarithms"),
+        ("two", "three"),
+        ("0.80", "0.30"),
+    ):
         file.write_text(file.read_text().replace(old, new))
-        report = take(lab, tmp_path / "out", trust_own=True)[f"memories/tails/{file.name}"]
-    assert [one.content for one in lab.research.insights()] == ["It costs three logarithms."]
+        report = take(lab, tmp_path / "out", trust_own=True)[
+            f"memories/tails/{file.name}"
+        ]
+    assert [one.content for one in lab.research.insights()] == [
+        "It costs three logarithms."
+    ]
     assert "insightConfidence" in "".join(report.problems)
 
 
 def test_an_insight_without_a_title_comes_back_without_one(lab, tmp_path):
-    lab.research.add_insight("pitfalls", "", "The union bound costs a logarithm.", domain="tails")
+    lab.research.add_insight(
+        "pitfalls", "", "The union bound costs a logarithm.", domain="tails"
+    )
     files.export_tiers(lab.home, None, tmp_path / "out")
-    assert not sum(report.imported for report in take(lab, tmp_path / "out", trust_own=True).values())
+    assert not sum(
+        report.imported
+        for report in take(lab, tmp_path / "out", trust_own=True).values()
+    )
     with Lab(tmp_path / "other") as other:
         take(other, tmp_path / "out")
         assert [(one.title, one.content) for one in other.research.insights()] == [
@@ -198,10 +302,21 @@ def test_an_insight_without_a_title_comes_back_without_one(lab, tmp_path):
         ]
 
 
-@pytest.mark.parametrize("name", [*PUBLISHED, "memories/tails/20250101_union_bound.md", "skills/nets/SKILL.md"])
+@pytest.mark.parametrize(
+    "name",
+    [*PUBLISHED, "memories/tails/20250101_union_bound.md", "skills/nets/SKILL.md"],
+)
 @pytest.mark.parametrize(
     "broken",
-    [b"", b"{", b"\xff\xfe\0", b"[" * 5_000, b'{"a": NaN}', b"---\na: &x [1]\nb: *x\n---\n", b"---\n- 1\n---\n"],
+    [
+        b"",
+        b"{",
+        b"\xff\xfe\0",
+        b"[" * 5_000,
+        b'{"a": NaN}',
+        b"---\na: &x [1]\nb: *x\n---\n",
+        b"---\n- 1\n---\n",
+    ],
 )
 def test_a_torn_file_is_told_and_the_others_are_taken_in(lab, tmp_path, name, broken):
     lab.research.remember("kept", 1)
@@ -235,7 +350,11 @@ def test_members_of_another_form_stop_no_other_file(lab, tmp_path, name, path, v
     told = held = json.loads(json.dumps(PUBLISHED[name]))
     for member in path[:-1]:
         held = held[member]
-    held[path[-1]] = [{"statement": "s", "tool_calls": value}] if path[-1] == "proven_lemmas" else value
+    held[path[-1]] = (
+        [{"statement": "s", "tool_calls": value}]
+        if path[-1] == "proven_lemmas"
+        else value
+    )
     (folder / name).write_text(json.dumps(told))
     found = take(lab, folder)
     assert sum(report.imported > 0 for report in found.values()) >= 4
@@ -244,13 +363,20 @@ def test_members_of_another_form_stop_no_other_file(lab, tmp_path, name, path, v
 
 @pytest.mark.parametrize("value", HOSTILE)
 @pytest.mark.parametrize("member", ["tags", "agent_roles", "pipeline_stages"])
-def test_a_skill_with_lists_of_another_form_stops_no_other_file(lab, tmp_path, member, value):
+def test_a_skill_with_lists_of_another_form_stops_no_other_file(
+    lab, tmp_path, member, value
+):
     folder = published(tmp_path / "eureka")
     front, body = yaml.safe_load(SKILL.split("---")[1]), SKILL.split("---")[2]
     front = {**front, "created_at": "2025-01-01T10:00:00", member: value}
-    (folder / "skills/nets/SKILL.md").write_text(f"---\n{json.dumps(front)}\n---\n{body}")
+    (folder / "skills/nets/SKILL.md").write_text(
+        f"---\n{json.dumps(front)}\n---\n{body}"
+    )
     assert sum(report.imported > 0 for report in take(lab, folder).values()) >= 4
-    assert all("allowed is a list" in one for one in take(lab, folder)["skills/nets/SKILL.md"].problems)
+    assert all(
+        "allowed is a list" in one
+        for one in take(lab, folder)["skills/nets/SKILL.md"].problems
+    )
 
 
 def test_torn_statistics_are_told_and_the_skill_comes_in_untried(lab, tmp_path):
@@ -276,7 +402,11 @@ def test_front_matter_outside_the_rules_is_told(lab, tmp_path, old, new):
     file = folder / "memories/tails/20250101_union_bound.md"
     file.write_text(file.read_text().replace(old, new, 1))
     report = take(lab, folder)[str(file.relative_to(folder))]
-    assert report.problems or not report.imported or "[1, 2]" in lab.research.insights()[0].domain
+    assert (
+        report.problems
+        or not report.imported
+        or "[1, 2]" in lab.research.insights()[0].domain
+    )
 
 
 def test_a_link_out_of_the_folder_is_refused(lab, tmp_path):
@@ -289,7 +419,9 @@ def test_a_link_out_of_the_folder_is_refused(lab, tmp_path):
 
 def test_a_record_of_ours_that_is_newer_stays(lab, tmp_path):
     lab.research.remember("theory.failed", "newer")
-    assert take(lab, published(tmp_path / "eureka"))["memory/persistent.json"].skipped == 1
+    assert (
+        take(lab, published(tmp_path / "eureka"))["memory/persistent.json"].skipped == 1
+    )
     assert lab.research.recall("theory.failed") == "newer"
 
 
@@ -302,7 +434,10 @@ def test_the_environment_names_the_folder(lab, tmp_path, monkeypatch):
     assert files.places(lab.settings) == [tmp_path / "claw"]
     assert tmp_path / "claw/memory/persistent.json" in files.named_tier_files(lab.home)
     files.export_named_tiers(lab.home)
-    assert json.loads((tmp_path / "claw/memory/persistent.json").read_text())["a"]["value"] == 1
+    assert (
+        json.loads((tmp_path / "claw/memory/persistent.json").read_text())["a"]["value"]
+        == 1
+    )
 
 
 def test_an_unused_design_writes_no_files(lab, tmp_path):
@@ -312,7 +447,16 @@ def test_an_unused_design_writes_no_files(lab, tmp_path):
 
 def theorex(home, *arguments):
     done = subprocess.run(
-        [sys.executable, "-m", "theorex_lab", "research", *arguments, "--home", str(home), "--json"],
+        [
+            sys.executable,
+            "-m",
+            "theorex_lab",
+            "research",
+            *arguments,
+            "--home",
+            str(home),
+            "--json",
+        ],
         capture_output=True,
         text=True,
         timeout=120,
@@ -325,7 +469,9 @@ def test_the_commands(tmp_path):
     home = tmp_path / "home"
     assert theorex(home, "remember", "a.b", '{"x": 1}', "--tag", "t")[1]["key"] == "a.b"
     assert theorex(home, "recall", "a.b")[1]["records"][0]["value"] == {"x": 1}
-    assert [row["key"] for row in theorex(home, "recall", "--tag", "t")[1]["records"]] == ["a.b"]
+    assert [
+        row["key"] for row in theorex(home, "recall", "--tag", "t")[1]["records"]
+    ] == ["a.b"]
     code, told, said = theorex(home, "recall", "nothing")
     assert code == 1
     assert told["records"] == []
@@ -333,22 +479,40 @@ def test_the_commands(tmp_path):
     assert theorex(home, "recall")[0] == 1
     assert theorex(home, "forget", "a.b")[1] == {"key": "a.b", "deleted": True}
     for name in ("A", "B"):
-        assert theorex(home, "theorem", "add", name, "statement", "of", name)[1]["theorem_name"] == name
-    assert theorex(home, "theorem", "link", "A", "B", "--relation", "generalizes")[1]["new"]
+        assert (
+            theorex(home, "theorem", "add", name, "statement", "of", name)[1][
+                "theorem_name"
+            ]
+            == name
+        )
+    assert theorex(home, "theorem", "link", "A", "B", "--relation", "generalizes")[1][
+        "new"
+    ]
     assert theorex(home, "theorem", "link", "A", "B")[1]["circles"] == []
     assert theorex(home, "theorem", "link", "B", "A")[1]["circles"] == [["A", "B"]]
-    assert [row["distance"] for row in theorex(home, "theorem", "related", "A")[1]["related"]] == [1]
+    assert [
+        row["distance"]
+        for row in theorex(home, "theorem", "related", "A")[1]["related"]
+    ] == [1]
     assert theorex(home, "theorem", "closure")[1]["pairs"] == 3
     assert theorex(home, "theorem", "premises", "statement", "of", "A")[1]["premises"]
     code, told, said = theorex(home, "theorem", "closure", "--dataset", "nowhere")
     assert code == 1
     assert "THEOREX_DATA" in said
-    assert theorex(home, "insight", "add", "pitfalls", "Union bound", "It", "costs.")[1]["kept"]
-    assert not theorex(home, "insight", "add", "pitfalls", "Doubt", "x", "--confidence", ".1")[1]["kept"]
+    assert theorex(home, "insight", "add", "pitfalls", "Union bound", "It", "costs.")[
+        1
+    ]["kept"]
+    assert not theorex(
+        home, "insight", "add", "pitfalls", "Doubt", "x", "--confidence", ".1"
+    )[1]["kept"]
     assert len(theorex(home, "insight", "list")[1]["insights"]) == 1
     assert "It costs." in theorex(home, "insight", "inject")[1]["text"]
-    (tmp_path / "state.json").write_text(json.dumps(PUBLISHED["runs/s9/theory_state.json"]))
-    assert theorex(home, "post-run", "--session", "s9", "--state", str(tmp_path / "state.json"))[1]["insights"]
+    (tmp_path / "state.json").write_text(
+        json.dumps(PUBLISHED["runs/s9/theory_state.json"])
+    )
+    assert theorex(
+        home, "post-run", "--session", "s9", "--state", str(tmp_path / "state.json")
+    )[1]["insights"]
     told = subprocess.run(
         [
             sys.executable,
@@ -371,7 +535,10 @@ def test_the_commands(tmp_path):
     assert told.stdout.splitlines() == ["s8: failed", "nothing new"]
     assert theorex(home, "skill", "list")[1]["skills"] == []
     assert theorex(home, "skill", "stats", "x")[0] == 1
-    assert "memory/persistent.json" in theorex(home, "export", str(tmp_path / "out"))[1]["files"]
+    assert (
+        "memory/persistent.json"
+        in theorex(home, "export", str(tmp_path / "out"))[1]["files"]
+    )
     assert theorex(home, "export", str(tmp_path / "out"))[0] == 1
     assert theorex(home, "import", str(tmp_path / "out"))[1]["skipped"] >= 4
     assert theorex(home, "import", str(tmp_path / "nowhere"))[0] == 1

@@ -19,7 +19,10 @@ VALUES = st.recursive(
     | st.integers(-(2**63), 2**63)
     | st.floats(allow_nan=False, allow_infinity=False)
     | st.text(alphabet="aé日 .x"),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(alphabet="abc", min_size=1), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.text(alphabet="abc", min_size=1), inner, max_size=3)
+    ),
     max_leaves=8,
 )
 
@@ -31,14 +34,21 @@ def lab(tmp_path):
 
 
 def test_a_record_keeps_its_id_and_its_first_time(lab):
-    first = lab.research.remember("theory.failed.bounds", ["Hoeffding"], tags=["bounds"], source_session="s1")
+    first = lab.research.remember(
+        "theory.failed.bounds", ["Hoeffding"], tags=["bounds"], source_session="s1"
+    )
     lab.clock.advance(days=1)
-    assert lab.research.remember("theory.failed.bounds", {"now": 2}, tags=["other"]) == first
+    assert (
+        lab.research.remember("theory.failed.bounds", {"now": 2}, tags=["other"])
+        == first
+    )
     found = lab.research.record_of("theory.failed.bounds")
     assert (found.value, found.tags, found.record_id) == ({"now": 2}, ["other"], first)
     assert (found.updated_at - found.created_at).days == 1
     assert lab.research.recall_by_tag("bounds") == []
-    assert [one.key for one in lab.research.recall_by_tag("other")] == ["theory.failed.bounds"]
+    assert [one.key for one in lab.research.recall_by_tag("other")] == [
+        "theory.failed.bounds"
+    ]
 
 
 def test_what_is_deleted_is_gone_and_begins_anew(lab):
@@ -57,7 +67,16 @@ def test_what_is_deleted_is_gone_and_begins_anew(lab):
 
 
 @pytest.mark.parametrize(
-    "value", [{1: "a"}, {"x": object()}, float("nan"), {"x": {1, 2}}, b"bytes", "\ud800", [float("inf")]]
+    "value",
+    [
+        {1: "a"},
+        {"x": object()},
+        float("nan"),
+        {"x": {1, 2}},
+        b"bytes",
+        "\ud800",
+        [float("inf")],
+    ],
 )
 def test_what_json_does_not_hold_is_refused_and_the_store_goes_on(lab, value):
     lab.research.remember("kept", 1)
@@ -84,7 +103,11 @@ def test_a_key_outside_the_rules_is_refused(lab, key):
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from("abcd"), VALUES | st.just("delete")), max_size=12))
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("abcd"), VALUES | st.just("delete")), max_size=12
+    )
+)
 def test_records_are_what_a_dictionary_would_be(written):
     expected = {}
     with Lab.temporary() as lab:
@@ -114,17 +137,28 @@ def test_records_of_a_project_stay_there(tmp_path):
 def test_the_ring_keeps_the_last_five_hundred_captures_of_all_kinds(lab):
     lab.agent("main").write("an observation")
     for number in range(RING + 20):
-        lab.research.log_event("theory" if number % 2 else "survey", f"event {number}", {"number": number})
+        lab.research.log_event(
+            "theory" if number % 2 else "survey", f"event {number}", {"number": number}
+        )
     recent = lab.research.recent_events(3)
-    assert [entry.content for entry in recent] == [f"event {number}" for number in range(RING + 17, RING + 20)]
+    assert [entry.content for entry in recent] == [
+        f"event {number}" for number in range(RING + 17, RING + 20)
+    ]
     assert len(lab.research.recent_events(10_000)) == RING
     assert lab.research.recent_events(0) == []
-    assert [entry.metadata["number"] for entry in lab.research.recent_events(2, agent_role="theory")] == [
+    assert [
+        entry.metadata["number"]
+        for entry in lab.research.recent_events(2, agent_role="theory")
+    ] == [
         RING + 17,
         RING + 19,
     ]
-    assert [entry.content for entry in lab.research.search_events("EVENT 519")] == ["event 519"]
-    assert [entry.content for entry in lab.research.search_events(number=400)] == ["event 400"]
+    assert [entry.content for entry in lab.research.search_events("EVENT 519")] == [
+        "event 519"
+    ]
+    assert [entry.content for entry in lab.research.search_events(number=400)] == [
+        "event 400"
+    ]
     with pytest.raises(InvalidInput):
         lab.research.recent_events(-1)
 
@@ -132,11 +166,21 @@ def test_the_ring_keeps_the_last_five_hundred_captures_of_all_kinds(lab):
 def test_hook_captures_are_episodes_too(lab):
     lab.agent("sage").write("the cache is cold", session="s1")
     (entry,) = lab.research.recent_events()
-    assert (entry.agent_role, entry.session_id, entry.content) == ("sage", "s1", "the cache is cold")
+    assert (entry.agent_role, entry.session_id, entry.content) == (
+        "sage",
+        "s1",
+        "the cache is cold",
+    )
 
 
 @pytest.mark.parametrize(
-    "bad", [{"agent_role": ""}, {"content": " "}, {"metadata": {"x": "y" * 9000}}, {"metadata": {"x": object()}}]
+    "bad",
+    [
+        {"agent_role": ""},
+        {"content": " "},
+        {"metadata": {"x": "y" * 9000}},
+        {"metadata": {"x": object()}},
+    ],
 )
 def test_an_episode_outside_the_rules_is_refused(lab, bad):
     with pytest.raises(InvalidInput):
@@ -161,7 +205,10 @@ with Lab(sys.argv[1]) as lab:
 
 def test_eight_processes_record_at_once_and_lose_nothing(tmp_path):
     home = str(tmp_path / "home")
-    running = [subprocess.Popen([sys.executable, "-c", _WRITER, home, str(number)]) for number in range(8)]
+    running = [
+        subprocess.Popen([sys.executable, "-c", _WRITER, home, str(number)])
+        for number in range(8)
+    ]
     assert [process.wait(120) for process in running] == [0] * 8
     with Lab(home) as lab:
         assert len(lab.research.search_keys("own.")) == 160
@@ -186,7 +233,9 @@ with Lab(sys.argv[1]) as lab:
 
 def test_what_was_told_before_a_kill_is_kept(tmp_path):
     home = str(tmp_path / "home")
-    with subprocess.Popen([sys.executable, "-c", _FOREVER, home], stdout=subprocess.PIPE, text=True) as running:
+    with subprocess.Popen(
+        [sys.executable, "-c", _FOREVER, home], stdout=subprocess.PIPE, text=True
+    ) as running:
         last = [int(running.stdout.readline()) for _ in range(30)][-1]
         running.kill()
     with Lab(home) as lab:

@@ -11,7 +11,9 @@ from theorex_lab.experiments.scores import injection
 from theorex_lab.experiments.scores.compare import Comparison
 from theorex_lab.search.embed import HashedNgramEmbedder
 
-needs_data = pytest.mark.skipif(not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder")
+needs_data = pytest.mark.skipif(
+    not os.environ.get("THEOREX_DATA"), reason="THEOREX_DATA names no folder"
+)
 
 
 @pytest.fixture(scope="module")
@@ -28,22 +30,36 @@ def test_the_saved_comparison_has_all_designs_on_all_sets(saved):
 
 
 def test_nothing_that_was_said_is_in_it(saved):
-    assert all(answer.unit.isdecimal() for trial in saved.trials for answer in trial.given)
-    assert all(len(problem) < 20 for trial in saved.trials for problem in trial.problems)
+    assert all(
+        answer.unit.isdecimal() for trial in saved.trials for answer in trial.given
+    )
+    assert all(
+        len(problem) < 20 for trial in saved.trials for problem in trial.problems
+    )
 
 
 def test_what_the_notebook_and_the_readme_say_of_it(saved):
     def at(dataset, design, mode, score):
         return round(saved.of(dataset).value(design, mode, 500, score).value, 2)
 
-    starts = {design: at("coding_sessions", design, "inject", "mean") for design in saved.designs}
-    assert (starts["sessions"], starts["short_files"], starts["last_session"]) == (0.55, 0.57, 0.29)
+    starts = {
+        design: at("coding_sessions", design, "inject", "mean")
+        for design in saved.designs
+    }
+    assert (starts["sessions"], starts["short_files"], starts["last_session"]) == (
+        0.55,
+        0.57,
+        0.29,
+    )
     assert max(starts[design] for design in BUILT_IN if design != "sessions") == 0.13
     simulated = [
-        at("simulated_sessions", name, "inject", "mean") for name in ("sessions", "dreams", "research", "facts")
+        at("simulated_sessions", name, "inject", "mean")
+        for name in ("sessions", "dreams", "research", "facts")
     ]
     assert simulated == [0.7, 0.41, 0.27, 0.07]
-    assert {at("locomo", design, "retrieve", "evidence_recall") for design in BUILT_IN} == {0.78}
+    assert {
+        at("locomo", design, "retrieve", "evidence_recall") for design in BUILT_IN
+    } == {0.78}
     assert at("locomo", "bm25", "retrieve", "evidence_recall") == 0.56
 
 
@@ -61,14 +77,24 @@ def test_unknown_sets_are_refused():
 
 def test_what_is_given_is_scored(monkeypatch):
     monkeypatch.setattr(injection, "kept_embedder", HashedNgramEmbedder)
-    texts = [("cache", "the cache is cold in the morning"), ("queue", "the queue is long on Mondays")]
+    texts = [
+        ("cache", "the cache is cold in the morning"),
+        ("queue", "the queue is long on Mondays"),
+    ]
     cases = [
-        injection.InjectionCase("is the cache cold", frozenset({"cache"}), frozenset({"queue"})),
+        injection.InjectionCase(
+            "is the cache cold", frozenset({"cache"}), frozenset({"queue"})
+        ),
         injection.InjectionCase("zebra", frozenset()),
     ]
     monkeypatch.setattr(injection, "_beliefs", lambda: (texts, cases))
     found = injection.score_injection("precisionmembench")
-    assert (found["n"], found["metrics"]["recall"], found["metrics"]["precision"], found["metrics"]["clean"]) == (
+    assert (
+        found["n"],
+        found["metrics"]["recall"],
+        found["metrics"]["precision"],
+        found["metrics"]["clean"],
+    ) == (
         2,
         1,
         1,
@@ -85,7 +111,9 @@ def test_the_published_graphs_are_scored():
         "unresolved": 0,
         "problems": 0,
     }
-    assert injection.score_theorems("equational_theories")["metrics"]["pairs"] == 8_178_279
+    assert (
+        injection.score_theorems("equational_theories")["metrics"]["pairs"] == 8_178_279
+    )
 
 
 @needs_data

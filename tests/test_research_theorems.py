@@ -39,14 +39,18 @@ def graph(lab, *links, names="abcdef"):
 
 
 def test_a_name_stands_for_one_statement_in_a_domain(lab):
-    first = lab.research.add_theorem("Bernstein", "P(S > t) <= x", domain="tails", tags=["bound"])
+    first = lab.research.add_theorem(
+        "Bernstein", "P(S > t) <= x", domain="tails", tags=["bound"]
+    )
     again = lab.research.add_theorem("Bernstein", "P(S > t)   <= x\n", domain="tails")
     assert again == first
     assert first.tags == ["bound"]
     assert first.distance == 0
     with pytest.raises(InvalidInput, match="another name or domain"):
         lab.research.add_theorem("Bernstein", "something else", domain="tails")
-    other = lab.research.add_theorem("Bernstein", "something else", domain="approximation")
+    other = lab.research.add_theorem(
+        "Bernstein", "something else", domain="approximation"
+    )
     assert other.node_id != first.node_id
     with pytest.raises(InvalidInput, match="several domains"):
         lab.research.theorem("Bernstein")
@@ -57,7 +61,9 @@ def test_links_are_checked_and_kept_once(lab):
     graph(lab, ("a", "b"))
     assert not lab.research.link_theorems("a", "b")
     assert lab.research.link_theorems("a", "b", "contradicts")
-    with pytest.raises(InvalidInput, match="uses, generalizes, specializes, contradicts"):
+    with pytest.raises(
+        InvalidInput, match="uses, generalizes, specializes, contradicts"
+    ):
         lab.research.link_theorems("a", "b", "implies")
     with pytest.raises(InvalidInput, match="allowed is the id or the name"):
         lab.research.link_theorems("a", "nobody")
@@ -65,13 +71,21 @@ def test_links_are_checked_and_kept_once(lab):
     assert isinstance(drawn, nx.MultiDiGraph)
     assert drawn.number_of_edges() == 2
     assert drawn.number_of_nodes() == 6
-    assert {relation for *_, relation in drawn.edges(data="relation")} == {"uses", "contradicts"}
+    assert {relation for *_, relation in drawn.edges(data="relation")} == {
+        "uses",
+        "contradicts",
+    }
 
 
 def test_related_come_breadth_first_with_their_distance(lab):
     graph(lab, ("a", "b"), ("c", "a"), ("b", "d"), ("d", "e"), ("a", "d"))
     found = lab.research.find_related_theorems("a", depth=2)
-    assert [(node.theorem_name, node.distance) for node in found] == [("b", 1), ("c", 1), ("d", 1), ("e", 2)]
+    assert [(node.theorem_name, node.distance) for node in found] == [
+        ("b", 1),
+        ("c", 1),
+        ("d", 1),
+        ("e", 2),
+    ]
     assert lab.research.find_related_theorems("a", depth=0) == []
     assert lab.research.find_related_theorems("f") == []
     with pytest.raises(InvalidInput):
@@ -85,10 +99,18 @@ def test_related_are_those_that_networkx_finds(links, start, depth):
         graph(lab, *[(str(a), str(b)) for a, b in links], names="0123456789")
         drawn = nx.Graph(links)
         drawn.add_nodes_from(range(10))
-        wanted = {node: far for node, far in nx.single_source_shortest_path_length(drawn, start, depth).items() if far}
+        wanted = {
+            node: far
+            for node, far in nx.single_source_shortest_path_length(
+                drawn, start, depth
+            ).items()
+            if far
+        }
         found = lab.research.find_related_theorems(str(start), depth)
         assert {int(node.theorem_name): node.distance for node in found} == wanted
-        assert [node.distance for node in found] == sorted(node.distance for node in found)
+        assert [node.distance for node in found] == sorted(
+            node.distance for node in found
+        )
         assert lab.verify().ok
 
 
@@ -117,16 +139,31 @@ def test_the_closure_of_a_home_reads_both_directions_and_what_always_holds(lab):
     found = lab.research.closure()
     reached = np.unpackbits(found.reached, axis=1)[:, : found.nodes].astype(bool)
     names = list(found.names)
-    assert {names[node] for node in np.flatnonzero(reached[names.index("a")])} == {"a", "b", "c", "always"}
+    assert {names[node] for node in np.flatnonzero(reached[names.index("a")])} == {
+        "a",
+        "b",
+        "c",
+        "always",
+    }
     assert (found.nodes, found.edges, found.pairs) == (7, 2, 7 + 3 + 6)
 
 
 def test_importing_twice_imports_once(lab):
-    nodes, links = [("a", "A", ()), ("b", "B", ("lemma",))], [("b", "a", "uses"), ("b", "x", "uses")]
+    nodes, links = (
+        [("a", "A", ()), ("b", "B", ("lemma",))],
+        [("b", "a", "uses"), ("b", "x", "uses")],
+    )
     first = lab.research.import_theorems(nodes, links, domain="d")
     assert (first["theorems"], first["links"], first["unresolved"]) == (2, 1, ["x"])
-    second = lab.research.import_theorems([("a", "other", ()), *nodes[1:]], links, domain="d")
-    assert (second["theorems"], second["links"], second["known"], second["conflicts"]) == (0, 0, 3, ["a"])
+    second = lab.research.import_theorems(
+        [("a", "other", ()), *nodes[1:]], links, domain="d"
+    )
+    assert (
+        second["theorems"],
+        second["links"],
+        second["known"],
+        second["conflicts"],
+    ) == (0, 0, 3, ["a"])
     assert lab.research.theorem("a").formal_statement == "A"
     with pytest.raises(InvalidInput):
         lab.research.import_theorems([("c", "C", ())], [("c", "c", "implies")])
@@ -135,7 +172,9 @@ def test_importing_twice_imports_once(lab):
 
 def test_search_finds_a_theorem(lab):
     lab.research.add_theorem("Hoeffding", "bounded variables have subgaussian tails")
-    assert [hit.kind for hit in lab.search("subgaussian tails", kinds=["theorem"])] == ["theorem"]
+    assert [hit.kind for hit in lab.search("subgaussian tails", kinds=["theorem"])] == [
+        "theorem"
+    ]
 
 
 def packed(path, **members):
@@ -148,28 +187,49 @@ def packed(path, **members):
 
 
 def test_a_blueprint_is_read_in_folders_and_archives(tmp_path):
-    text = "\\begin{lemma}[A]\\label{a}\\leanok x % \\uses{no}\n\\begin{equation}\\label{eq}\\end{equation}\\end{lemma}\n\\begin{theorem}\\label{b}\\uses{eq}B\\end{theorem}\\begin{proof}\\uses{a, gone}\\end{proof}\\begin{lemma}none\\end{lemma}"
+    text = (
+        "\\begin{lemma}[A]\\label{a}\\leanok x %"
+        " \\uses{no}\n\\begin{equation}\\label{eq}\\end{equation}\\end{lemma}\n\\begin{theorem}\\label{b}\\uses{eq}B\\end{theorem}\\begin{proof}\\uses{a,"
+        " gone}\\end{proof}\\begin{lemma}none\\end{lemma}"
+    )
     (tmp_path / "one.tex").write_text(text)
     for place in (tmp_path, packed(tmp_path / "two.tar.gz", one=text)):
         found = read_theorems(place)
         assert [node[0] for node in found.nodes] == ["a", "b"]
         assert found.nodes[0][2] == ("lemma", "formalized")
-        assert found.links == [("b", "a", "uses"), ("b", "a", "uses"), ("b", "gone", "uses")]
+        assert found.links == [
+            ("b", "a", "uses"),
+            ("b", "a", "uses"),
+            ("b", "gone", "uses"),
+        ]
         assert len(found.problems) == 1
 
 
 def test_metamath_hypotheses_are_part_of_a_statement(tmp_path):
     (tmp_path / "s.mm").write_text(
-        "ax $a |- a $. ${ h.1 $e |- b $. $( It follows. $) th $p |- c $= ( wa ax ) A $. $} t2 $p |- d $= ax th $."
+        "ax $a |- a $. ${ h.1 $e |- b $. $( It follows. $) th $p |- c $= ( wa ax ) A $."
+        " $} t2 $p |- d $= ax th $."
     )
     found = read_theorems(tmp_path / "s.mm")
-    assert {name: said for name, said, _ in found.nodes} == {"ax": "|- a", "th": "|- b => |- c", "t2": "|- d"}
-    assert found.links == [("th", "ax", "uses"), ("t2", "ax", "uses"), ("t2", "th", "uses")]
+    assert {name: said for name, said, _ in found.nodes} == {
+        "ax": "|- a",
+        "th": "|- b => |- c",
+        "t2": "|- d",
+    }
+    assert found.links == [
+        ("th", "ax", "uses"),
+        ("t2", "ax", "uses"),
+        ("t2", "th", "uses"),
+    ]
 
 
 @pytest.mark.parametrize(
     "content",
-    [b"no gzip", gzip.compress(b"\0" * 70_000_000), gzip.compress(bytes(range(256)) * 9)[:100]],
+    [
+        b"no gzip",
+        gzip.compress(b"\0" * 70_000_000),
+        gzip.compress(bytes(range(256)) * 9)[:100],
+    ],
     ids=["no gzip", "a bomb", "half a file"],
 )
 def test_what_is_broken_or_a_bomb_is_refused(tmp_path, content):
@@ -181,14 +241,32 @@ def test_what_is_broken_or_a_bomb_is_refused(tmp_path, content):
 
 def test_equations_are_read_and_closed(tmp_path):
     def entry(left, right, finite=False):
-        return {"variant": {"implication": {"lhs": f"Equation{left}", "rhs": f"Equation{right}", "finite": finite}}}
+        return {
+            "variant": {
+                "implication": {
+                    "lhs": f"Equation{left}",
+                    "rhs": f"Equation{right}",
+                    "finite": finite,
+                }
+            }
+        }
 
-    told = [{"variant": {"unconditional": "Equation1"}}, entry(3, 2), entry(3, 2), entry(2, 3, True), entry(9, 1)]
+    told = [
+        {"variant": {"unconditional": "Equation1"}},
+        entry(3, 2),
+        entry(3, 2),
+        entry(2, 3, True),
+        entry(9, 1),
+    ]
     (tmp_path / "equations.txt").write_text("x = x\nx = y\ny = z\n")
     (tmp_path / "full_entries.json").write_text(json.dumps(told))
     found = closure_of_theories(tmp_path)
     assert (found.nodes, found.edges, found.pairs) == (3, 1, 6)
-    assert read_theorems(tmp_path).nodes[0] == ("Equation1", "x = x", ("unconditional",))
+    assert read_theorems(tmp_path).nodes[0] == (
+        "Equation1",
+        "x = x",
+        ("unconditional",),
+    )
     (tmp_path / "full_entries.json").write_text('[{"variant": 3}]')
     with pytest.raises(InvalidInput, match="lists no implications"):
         closure_of_theories(tmp_path)

@@ -1,4 +1,6 @@
-"""Whatever the OpenAPI document allows, and what it does not, the server answers as the document says, and never with a fault of its own."""
+"""Whatever the OpenAPI document allows, and what it does not, the server answers as the
+document says, and never with a fault of its own.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,19 @@ from theorex_lab import Lab
 from theorex_lab.designs import installed
 
 CHECKS = [
-    checks.not_a_server_error, of_openapi.status_code_conformance, of_openapi.content_type_conformance,
-    of_openapi.response_schema_conformance, of_openapi.negative_data_rejection, of_openapi.unsupported_method,
-]  # fmt: skip
-PLACES = [f"{route.method} {route.path}" for one in installed() for route in one.routes() if route.method != "WS"]
+    checks.not_a_server_error,
+    of_openapi.status_code_conformance,
+    of_openapi.content_type_conformance,
+    of_openapi.response_schema_conformance,
+    of_openapi.negative_data_rejection,
+    of_openapi.unsupported_method,
+]
+PLACES = [
+    f"{route.method} {route.path}"
+    for one in installed()
+    for route in one.routes()
+    if route.method != "WS"
+]
 
 
 @pytest.fixture(scope="module")
@@ -38,13 +49,20 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 @pytest.fixture(scope="module")
 def operations(lab: Lab) -> Iterator[dict[str, Any]]:
     with running(lab) as url:
-        found = [each.ok() for each in schemathesis.openapi.from_url(f"{url}/openapi.json").get_all_operations()]
+        found = [
+            each.ok()
+            for each in schemathesis.openapi.from_url(
+                f"{url}/openapi.json"
+            ).get_all_operations()
+        ]
         yield {each.label: each for each in found}
 
 
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("mode", GenerationMode)
-def test_the_document_holds(operations: dict[str, Any], place: str, mode: GenerationMode) -> None:
+def test_the_document_holds(
+    operations: dict[str, Any], place: str, mode: GenerationMode
+) -> None:
     operation = operations[place]
     if mode is GenerationMode.NEGATIVE and not (operation.query or operation.body):
         return

@@ -1,4 +1,6 @@
-"""What programs ask of dreams over HTTP, from a captured trace to a step that is followed; the bodies are the document's."""
+"""What programs ask of dreams over HTTP, from a captured trace to a step that is
+followed; the bodies are the document's.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,11 @@ from theorex_lab import Lab
 from theorex_lab.evolution.lease import Lease
 
 STEPS = ["build(target='site')", "upload(to='web')"]
-GOALS = ["deploy the site to the web server", "deploy the site to the web server again", "rotate the database password"]
+GOALS = [
+    "deploy the site to the web server",
+    "deploy the site to the web server again",
+    "rotate the database password",
+]
 COUNTS = {"journal_id", "traces_processed", "nodes_created", "nodes_merged"}
 
 
@@ -27,12 +33,20 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
 
 @pytest.fixture
 def client(lab: Lab) -> Iterator[httpx.Client]:
-    with running(lab) as url, httpx.Client(base_url=url, headers=RIGHT, timeout=60, verify=PLAIN) as client:
+    with (
+        running(lab) as url,
+        httpx.Client(base_url=url, headers=RIGHT, timeout=60, verify=PLAIN) as client,
+    ):
         yield client
 
 
-def send(client: httpx.Client, goal: str, outcome: str = "success", domain: str = "default") -> str:
-    actions = [{"reasoning": f"to {goal}", "action_payload": step, "result": "ok", "ok": True} for step in STEPS]
+def send(
+    client: httpx.Client, goal: str, outcome: str = "success", domain: str = "default"
+) -> str:
+    actions = [
+        {"reasoning": f"to {goal}", "action_payload": step, "result": "ok", "ok": True}
+        for step in STEPS
+    ]
     body = {
         "goal": goal,
         "outcome": outcome,
@@ -48,26 +62,55 @@ def test_from_a_trace_to_a_step(client: httpx.Client) -> None:
     for goal in GOALS:
         send(client, goal)
     done = client.post("/dream/run").json()
-    assert done.keys() >= COUNTS | {"edges_created", "constraints_extracted", "phase_log"}
+    assert done.keys() >= COUNTS | {
+        "edges_created",
+        "constraints_extracted",
+        "phase_log",
+    }
     assert done["traces_processed"] == 3
     found = client.get("/query", params={"q": GOALS[0]}).json()
     assert found["path"] == "memory_traversal"
     entry = found["entry_point"]
-    assert entry.keys() == {"node_id", "goal", "summary", "similarity_score", "composite_score"}
+    assert entry.keys() == {
+        "node_id",
+        "goal",
+        "summary",
+        "similarity_score",
+        "composite_score",
+    }
     routed = client.post("/route", json={"query": GOALS[0], "top_k": 3}).json()
-    assert routed["entry_point"] == {name: entry[name] for name in ("node_id", "goal", "summary")}
-    assert client.get("/query", params={"q": "bake sourdough bread"}).json()["path"] == "zero_shot"
+    assert routed["entry_point"] == {
+        name: entry[name] for name in ("node_id", "goal", "summary")
+    }
+    assert (
+        client.get("/query", params={"q": "bake sourdough bread"}).json()["path"]
+        == "zero_shot"
+    )
     place = f"/nodes/{entry['node_id']}"
-    parent, steps, edges = (client.get(f"{place}{more}").json() for more in ("", "/children", "/traverse"))
-    assert (parent["type"], parent["success_rate"], parent["child_count"]) == ("parent", 1.0, len(steps))
+    parent, steps, edges = (
+        client.get(f"{place}{more}").json() for more in ("", "/children", "/traverse")
+    )
+    assert (parent["type"], parent["success_rate"], parent["child_count"]) == (
+        "parent",
+        1.0,
+        len(steps),
+    )
     assert [step["action"] for step in steps] == STEPS
     assert (
         client.get(f"/nodes/{steps[1]['node_id']}").json().items()
-        >= {"type": "child", "parent_node_id": parent["node_id"], "step_index": 1}.items()
+        >= {
+            "type": "child",
+            "parent_node_id": parent["node_id"],
+            "step_index": 1,
+        }.items()
     )
-    assert {edge["source"] for edge in edges["edges_in"]} >= {step["node_id"] for step in steps}
+    assert {edge["source"] for edge in edges["edges_in"]} >= {
+        step["node_id"] for step in steps
+    }
     following = client.get(f"/nodes/{steps[0]['node_id']}/traverse").json()["edges_out"]
-    assert (steps[1]["node_id"], "next_step") in {(edge["target"], edge["type"]) for edge in following}
+    assert (steps[1]["node_id"], "next_step") in {
+        (edge["target"], edge["type"]) for edge in following
+    }
     assert client.get(f"{place}.99").status_code == 404
     assert client.get("/nodes/st-none/children").json() == []
 
@@ -78,7 +121,10 @@ def test_a_domain_is_dreamt_by_itself(client: httpx.Client) -> None:
     told = client.post("/domains/web/dream").json()
     assert (told["domain"], told["traces_processed"]) == ("web", 1)
     assert client.get("/domains").json() == {"domains": ["default", "web"]}
-    assert client.get("/query", params={"q": GOALS[0], "domain": "web"}).json()["path"] == "zero_shot"
+    assert (
+        client.get("/query", params={"q": GOALS[0], "domain": "web"}).json()["path"]
+        == "zero_shot"
+    )
 
 
 def test_two_dreams_at_once_are_refused(lab: Lab, client: httpx.Client) -> None:

@@ -14,7 +14,9 @@ from theorex_lab.experiments.scores.retrieval import METRICS, Retrieval
 from theorex_lab.memory.intervals import bootstrap_means
 
 rng = np.random.default_rng(0)
-SCORE = Retrieval(6, {name: rng.random((6, len(METRICS))) for name in ("lexical", "default_words")})
+SCORE = Retrieval(
+    6, {name: rng.random((6, len(METRICS))) for name in ("lexical", "default_words")}
+)
 
 
 class TestContract(PictureContract):
@@ -29,10 +31,15 @@ def test_every_method_has_its_line() -> None:
     )
 
 
-def test_points_of_a_retrieval_have_intervals_over_questions_and_those_of_a_table_none() -> None:
+def test_points_of_a_retrieval_have_intervals_over_questions_and_those_of_a_table_none() -> (
+    None
+):
     drawn = plot_recall(SCORE, ax=own_axes()).collections
     assert len(drawn) == 2 * 4
-    low, high = bootstrap_means(SCORE.scores["lexical"])[0].low, bootstrap_means(SCORE.scores["lexical"])[0].high
+    low, high = (
+        bootstrap_means(SCORE.scores["lexical"])[0].low,
+        bootstrap_means(SCORE.scores["lexical"])[0].high,
+    )
     assert drawn[0].get_paths()[0].vertices[:, 1].tolist() == [low, high]
     assert not plot_recall(SCORE.frame, ax=own_axes()).collections
 

@@ -1,4 +1,6 @@
-"""Which model a query goes to: the type told from its words, the heuristic, and the chain of decisions."""
+"""Which model a query goes to: the type told from its words, the heuristic, and the
+chain of decisions.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,15 @@ from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.evidence import QUERY_TYPE_PREFIX, QUERY_TYPES, EvidenceTable
 from theorex_lab.routing.confidence import best, matrix
 from theorex_lab.routing.energy import Power
-from theorex_lab.routing.heuristic import SIGNS, Advice, Classified, advise, classify, complexity_of, estimated_tokens
+from theorex_lab.routing.heuristic import (
+    SIGNS,
+    Advice,
+    Classified,
+    advise,
+    classify,
+    complexity_of,
+    estimated_tokens,
+)
 from theorex_lab.routing.router import FALLBACK_TIERS, Decision, route
 
 MAINS = Power(None, False)
@@ -26,7 +36,8 @@ SMALL, MEDIUM, LARGE = "tiny-1b", "ministral-3b", "qwen3-32b"
 SIZES: dict[str, ModelTier] = {SMALL: "small", MEDIUM: "medium", LARGE: "large"}
 MODELS = {name: ModelSettings(tier=tier) for name, tier in SIZES.items()}
 
-# Sentences by their type, one a line; the words and phrases of `signs` were widened by what these showed.
+# Sentences by their type, one a line; the words and phrases of `signs` were widened by
+# what these showed.
 SEEN: dict[QueryType, str] = {
     "safety": """
         Is it safe to take ibuprofen together with alcohol?
@@ -196,7 +207,8 @@ SEEN: dict[QueryType, str] = {
     """,
 }
 
-# Written afterwards, and left as they came: what the signs are worth on sentences that they were not made for.
+# Written afterwards, and left as they came: what the signs are worth on sentences that
+# they were not made for.
 UNSEEN: dict[QueryType, str] = {
     "safety": """
         What is the antidote to snake venom, and is it dangerous to wait?
@@ -289,9 +301,17 @@ def _sentences(block: str) -> list[str]:
     return [line.strip() for line in block.strip().splitlines()]
 
 
-def _wrong(sentences: dict[QueryType, str]) -> tuple[list[tuple[QueryType, QueryType, str]], int]:
-    """The sentences that are told wrong (their type, what was told), and how many there are in all."""
-    given = [(query_type, each) for query_type, block in sentences.items() for each in _sentences(block)]
+def _wrong(
+    sentences: dict[QueryType, str],
+) -> tuple[list[tuple[QueryType, QueryType, str]], int]:
+    """The sentences that are told wrong (their type, what was told), and how many there
+    are in all.
+    """
+    given = [
+        (query_type, each)
+        for query_type, block in sentences.items()
+        for each in _sentences(block)
+    ]
     told = [(query_type, classify(each).query_type, each) for query_type, each in given]
     return [each for each in told if each[0] != each[1]], len(given)
 
@@ -303,7 +323,9 @@ def test_types_are_told_from_words() -> None:
     assert len(wrong) <= 0.02 * count, wrong
 
 
-def test_sentences_that_were_not_looked_at_are_told_mostly_right_and_never_for_another_kind() -> None:
+def test_sentences_that_were_not_looked_at_are_told_mostly_right_and_never_for_another_kind() -> (
+    None
+):
     wrong, count = _wrong(UNSEEN)
     assert count == 70
     assert len(wrong) <= 0.2 * count, wrong
@@ -336,7 +358,9 @@ def test_sentences_that_were_not_looked_at_are_told_mostly_right_and_never_for_a
         ("今日は", "general"),
     ],
 )
-def test_whole_words_any_case_in_the_order_of_precedence(query: str, expected: str) -> None:
+def test_whole_words_any_case_in_the_order_of_precedence(
+    query: str, expected: str
+) -> None:
     assert classify(query).query_type == expected
 
 
@@ -355,16 +379,31 @@ def test_any_text_has_one_of_the_seven_types(text: str) -> None:
 
 
 @pytest.mark.parametrize("query_type", list(SIGNS))
-def test_each_word_tells_its_type_or_one_that_goes_before(query_type: QueryType) -> None:
+def test_each_word_tells_its_type_or_one_that_goes_before(
+    query_type: QueryType,
+) -> None:
     order = list(SIGNS)
     for word in SIGNS[query_type].words:
         assert word == word.lower()
-        assert order.index(classify(word.upper()).query_type) <= order.index(query_type), word
+        assert order.index(classify(word.upper()).query_type) <= order.index(
+            query_type
+        ), word
 
 
 def test_text_that_is_made_to_be_slow_is_not() -> None:
     started = time.process_time()
-    for part in ("if 1 ", "how many ", "1", "a", "select from ", "x(", "pull ", "write a b ", "fasse ", 'file "'):
+    for part in (
+        "if 1 ",
+        "how many ",
+        "1",
+        "a",
+        "select from ",
+        "x(",
+        "pull ",
+        "write a b ",
+        "fasse ",
+        'file "',
+    ):
         classify(part * 65_536)
     assert time.process_time() - started < 3
 
@@ -372,9 +411,21 @@ def test_text_that_is_made_to_be_slow_is_not() -> None:
 @pytest.mark.parametrize(
     ("query_type", "options", "expected"),
     [
-        ("code", {"urgent": True, "context_pct": 90.0, "query_tokens": 900}, Advice("small", 0.95, "urgent")),
-        ("general", {"context_pct": 50.0, "query_tokens": 900}, Advice("large", 0.9, "50 % of the context is in use")),
-        ("general", {"context_pct": 49.9, "query_tokens": 501}, Advice("large", 0.85, "501 tokens")),
+        (
+            "code",
+            {"urgent": True, "context_pct": 90.0, "query_tokens": 900},
+            Advice("small", 0.95, "urgent"),
+        ),
+        (
+            "general",
+            {"context_pct": 50.0, "query_tokens": 900},
+            Advice("large", 0.9, "50 % of the context is in use"),
+        ),
+        (
+            "general",
+            {"context_pct": 49.9, "query_tokens": 501},
+            Advice("large", 0.85, "501 tokens"),
+        ),
         ("code", {"query_tokens": 500}, Advice("large", 0.8, "code")),
         ("math", {}, Advice("large", 0.8, "math")),
         ("retrieval", {}, Advice("medium", 0.75, "retrieval")),
@@ -391,8 +442,15 @@ def test_the_rules_of_the_heuristic_in_their_order(
 
 
 def test_what_asks_for_a_large_model_is_of_high_complexity() -> None:
-    assert [each for each in QUERY_TYPES if complexity_of(each) == "high"] == ["code", "math"]
-    assert complexity_of("general", query_tokens=501) == complexity_of("general", context_pct=50) == "high"
+    assert [each for each in QUERY_TYPES if complexity_of(each) == "high"] == [
+        "code",
+        "math",
+    ]
+    assert (
+        complexity_of("general", query_tokens=501)
+        == complexity_of("general", context_pct=50)
+        == "high"
+    )
     assert estimated_tokens("x" * 403) == 100
 
 
@@ -402,7 +460,11 @@ def _evidence(**models: tuple[int, int, float]) -> EvidenceTable:
     for name, (successes, runs, latency_ms) in models.items():
         for number in range(runs):
             table.add(
-                f"{QUERY_TYPE_PREFIX}code", NAMES.get(name, name), number < successes, at=NOW, latency_ms=latency_ms
+                f"{QUERY_TYPE_PREFIX}code",
+                NAMES.get(name, name),
+                number < successes,
+                at=NOW,
+                latency_ms=latency_ms,
             )
     return table
 
@@ -410,7 +472,9 @@ def _evidence(**models: tuple[int, int, float]) -> EvidenceTable:
 NAMES = {"small": SMALL, "medium": MEDIUM, "large": LARGE}
 
 
-def _route(query: str = "debug this", settings: Settings | None = None, **options: Any) -> Decision:
+def _route(
+    query: str = "debug this", settings: Settings | None = None, **options: Any
+) -> Decision:
     given = {"evidence": None, "power": MAINS, "now": NOW, **options}
     return route(query, settings or _settings(), **given)
 
@@ -437,34 +501,66 @@ def test_without_anything_else_the_heuristic_decides() -> None:
     }
     assert _route("where is it").fallbacks == [SMALL, LARGE]
     urgent = _route(urgent=True)
-    assert (urgent.model, urgent.tier, urgent.confidence, urgent.fallbacks) == (SMALL, "small", 0.95, [MEDIUM, LARGE])
+    assert (urgent.model, urgent.tier, urgent.confidence, urgent.fallbacks) == (
+        SMALL,
+        "small",
+        0.95,
+        [MEDIUM, LARGE],
+    )
     assert _route("x" * 2_004).confidence == 0.85
     assert _route("hello", query_tokens=501).confidence == 0.85
     assert _route("hello", context_pct=50.0).tier == "large"
 
 
 def _role(**changes: object) -> RoleSettings:
-    plain = RoleSettings(agent_id="sage", role="operative", capabilities=["code"], model_preference=MEDIUM)
+    plain = RoleSettings(
+        agent_id="sage",
+        role="operative",
+        capabilities=["code"],
+        model_preference=MEDIUM,
+    )
     return plain.replaced(**changes)
 
 
 def test_the_operative_that_takes_the_type_proposes_its_model() -> None:
     decision = _route(settings=_settings(roles=[_role()]))
-    assert (decision.model, decision.tier, decision.confidence) == (MEDIUM, "medium", 1.0)
-    assert decision.reasons[0] == f"role preference: sage (operative) takes code and prefers {MEDIUM}"
-    assert decision.reasons[4] == "heuristic: not needed; it says large (0.80) for code, by 'debug'"
+    assert (decision.model, decision.tier, decision.confidence) == (
+        MEDIUM,
+        "medium",
+        1.0,
+    )
+    assert (
+        decision.reasons[0]
+        == f"role preference: sage (operative) takes code and prefers {MEDIUM}"
+    )
+    assert (
+        decision.reasons[4]
+        == "heuristic: not needed; it says large (0.80) for code, by 'debug'"
+    )
     assert decision.fallbacks == [SMALL, LARGE]
 
 
 def test_the_defaults_are_the_models_and_roles_of_the_document() -> None:
     settings = Settings()
     assert {name: each.tier for name, each in settings.models.items()} == {
-        "qwen3-32b": "large", "ministral-3b": "medium", "claude-sonnet": "large",
-    }  # fmt: skip
-    found = {each: _route(each, settings).model for each in ("debug this", "find it", "hello", "write an overview")}
-    assert [*found.values()] == ["qwen3-32b", "qwen3-32b", "ministral-3b", "claude-sonnet"]
+        "qwen3-32b": "large",
+        "ministral-3b": "medium",
+        "claude-sonnet": "large",
+    }
+    found = {
+        each: _route(each, settings).model
+        for each in ("debug this", "find it", "hello", "write an overview")
+    }
+    assert [*found.values()] == [
+        "qwen3-32b",
+        "qwen3-32b",
+        "ministral-3b",
+        "claude-sonnet",
+    ]
     low = Power(8.0, True)
-    assert _route("debug this", settings, power=low).model == "ministral-3b", "the energy rule has something to forbid"
+    assert _route("debug this", settings, power=low).model == "ministral-3b", (
+        "the energy rule has something to forbid"
+    )
     assert _route("a haiku", settings).model == "ministral-3b"
 
 
@@ -475,16 +571,28 @@ def test_the_defaults_are_the_models_and_roles_of_the_document() -> None:
         ([_role(active=False)], "no active agent takes code"),
         ([_role(capabilities=["math"])], "no active agent takes code"),
         ([_role(model_preference=None)], "sage prefers no model"),
-        ([_role(model_preference="gone")], "sage prefers gone, which is not among the models of the settings"),
+        (
+            [_role(model_preference="gone")],
+            "sage prefers gone, which is not among the models of the settings",
+        ),
     ],
 )
-def test_a_role_that_does_not_fit_says_why(roles: list[RoleSettings], reason: str) -> None:
+def test_a_role_that_does_not_fit_says_why(
+    roles: list[RoleSettings], reason: str
+) -> None:
     decision = _route(settings=_settings().replaced(roles=roles))
-    assert (decision.model, decision.reasons[0]) == (LARGE, f"role preference: {reason}")
+    assert (decision.model, decision.reasons[0]) == (
+        LARGE,
+        f"role preference: {reason}",
+    )
 
 
 def test_of_several_profiles_the_more_important_one_counts() -> None:
-    roles = [_role(), _role(priority=2, model_preference=SMALL), _role(priority=2, model_preference=LARGE)]
+    roles = [
+        _role(),
+        _role(priority=2, model_preference=SMALL),
+        _role(priority=2, model_preference=LARGE),
+    ]
     assert _route(settings=_settings(roles=roles)).model == SMALL
 
 
@@ -493,13 +601,26 @@ def test_energy_turns_large_models_down_even_where_a_role_prefers_one() -> None:
     assert _route(power=low).model == MEDIUM
     assert _route(power=low).fallbacks == [SMALL]
     orchestrated = _settings(
-        roles=[_role(role="orchestrator", capabilities=["synthesis"], model_preference=LARGE, agent_id="main")]
+        roles=[
+            _role(
+                role="orchestrator",
+                capabilities=["synthesis"],
+                model_preference=LARGE,
+                agent_id="main",
+            )
+        ]
     )
     decision = _route("write an overview", orchestrated, power=low)
     assert (decision.query_type, decision.model) == ("synthesis", MEDIUM)
-    assert decision.reasons[1] == f"energy: no large model: battery at 8 %, below 20 %; {LARGE} is turned down"
+    assert (
+        decision.reasons[1]
+        == f"energy: no large model: battery at 8 %, below 20 %; {LARGE} is turned down"
+    )
     assert _route(power=Power(90.0, True)).model == LARGE
-    assert _route("write an overview", orchestrated, power=Power(90.0, True)).model == MEDIUM
+    assert (
+        _route("write an overview", orchestrated, power=Power(90.0, True)).model
+        == MEDIUM
+    )
     only_large = _settings(models={"huge": ModelSettings(tier="large")})
     nothing = _route(settings=only_large, power=low)
     assert (nothing.model, nothing.tier, nothing.fallbacks) == (None, "large", [])
@@ -510,57 +631,94 @@ def test_the_matrix_decides_where_no_role_does() -> None:
     decision = _route(evidence=_evidence(small=(9, 10, 100.0), large=(9, 10, 900.0)))
     assert (decision.model, decision.tier, decision.confidence) == (SMALL, "small", 0.5)
     near = f"the quickest of 2 not distinguishably worse than {LARGE}"
-    assert decision.reasons[3] == f"confidence matrix: {SMALL} scores 0.90 (90% of 10 runs), {near} for code"
+    assert (
+        decision.reasons[3]
+        == f"confidence matrix: {SMALL} scores 0.90 (90% of 10 runs), {near} for code"
+    )
     assert decision.fallbacks == [MEDIUM, LARGE]
 
 
 def test_a_leader_with_few_runs_never_hides_a_usable_runner_up() -> None:
     starved = _evidence(small=(4, 4, 10.0), medium=(40, 50, 900.0))
     assert _route(evidence=starved).model == MEDIUM
-    assert _route(evidence=starved, settings=_settings(matrix_min_samples=4)).model == SMALL
-    assert _route(evidence=_evidence()).reasons[3] == "confidence matrix: no evidence for code"
+    assert (
+        _route(evidence=starved, settings=_settings(matrix_min_samples=4)).model
+        == SMALL
+    )
+    assert (
+        _route(evidence=_evidence()).reasons[3]
+        == "confidence matrix: no evidence for code"
+    )
     few = _route(evidence=_evidence(small=(4, 4, 10.0)))
     assert (few.model, few.reasons[3]) == (
-        LARGE, "confidence matrix: no cell for code has the 5 runs that make it usable",
-    )  # fmt: skip
+        LARGE,
+        "confidence matrix: no cell for code has the 5 runs that make it usable",
+    )
 
 
 def test_evidence_ages_where_the_settings_say_so() -> None:
     evidence = _evidence(small=(20, 20, 10.0))
     aged = _settings(matrix_half_life_days=10.0)
-    assert _route(evidence=evidence, settings=aged, now=NOW + 10 * DAY).confidence == 0.5
+    assert (
+        _route(evidence=evidence, settings=aged, now=NOW + 10 * DAY).confidence == 0.5
+    )
     assert _route(evidence=evidence, settings=aged, now=NOW + 30 * DAY).model == LARGE
     assert _route(evidence=evidence, now=NOW + 3_000 * DAY).model == SMALL
 
 
 def test_a_preference_is_overruled_only_by_clear_evidence() -> None:
     sage = _settings(roles=[_role()])
-    clear = _route(settings=sage, evidence=_evidence(small=(50, 50, 100.0), medium=(5, 50, 100.0)))
+    clear = _route(
+        settings=sage, evidence=_evidence(small=(50, 50, 100.0), medium=(5, 50, 100.0))
+    )
     assert (clear.model, clear.confidence) == (SMALL, 1.0)
     assert f"{MEDIUM} is clearly worse (4% to 21%, not 93% to 100%)" in clear.reasons[3]
-    overlapping = _route(settings=sage, evidence=_evidence(small=(9, 10, 100.0), medium=(6, 10, 100.0)))
+    overlapping = _route(
+        settings=sage, evidence=_evidence(small=(9, 10, 100.0), medium=(6, 10, 100.0))
+    )
     assert overlapping.model == MEDIUM
-    assert overlapping.reasons[3].endswith(f"the intervals of success overlap: the preference for {MEDIUM} stands")
-    few = _route(settings=sage, evidence=_evidence(small=(50, 50, 100.0), medium=(0, 4, 100.0)))
+    assert overlapping.reasons[3].endswith(
+        f"the intervals of success overlap: the preference for {MEDIUM} stands"
+    )
+    few = _route(
+        settings=sage, evidence=_evidence(small=(50, 50, 100.0), medium=(0, 4, 100.0))
+    )
     assert few.model == MEDIUM
     assert "too few runs" in few.reasons[3]
-    agreeing = _route(settings=sage, evidence=_evidence(small=(1, 10, 100.0), medium=(9, 10, 100.0)))
+    agreeing = _route(
+        settings=sage, evidence=_evidence(small=(1, 10, 100.0), medium=(9, 10, 100.0))
+    )
     assert agreeing.model == MEDIUM
     assert agreeing.reasons[3].endswith("the preference stands")
 
 
 def test_only_models_of_the_settings_that_may_run_are_picked() -> None:
-    decision = _route(evidence=_evidence(retired=(50, 50, 1.0), large=(50, 50, 1.0)), power=Power(5.0, True))
+    decision = _route(
+        evidence=_evidence(retired=(50, 50, 1.0), large=(50, 50, 1.0)),
+        power=Power(5.0, True),
+    )
     assert decision.model == MEDIUM
-    assert decision.reasons[3] == "confidence matrix: no usable cell for code is of a model that may be chosen"
+    assert (
+        decision.reasons[3]
+        == "confidence matrix: no usable cell for code is of a model that may be chosen"
+    )
 
 
 def test_urgency_keeps_to_small_models_unless_a_role_prefers_another() -> None:
-    evidence = _evidence(small=(5, 10, 100.0), medium=(50, 50, 100.0), large=(50, 50, 100.0))
+    evidence = _evidence(
+        small=(5, 10, 100.0), medium=(50, 50, 100.0), large=(50, 50, 100.0)
+    )
     assert _route(urgent=True, evidence=evidence).model == SMALL
-    assert _route(urgent=True, evidence=evidence, settings=_settings(roles=[_role()])).model == MEDIUM
+    assert (
+        _route(
+            urgent=True, evidence=evidence, settings=_settings(roles=[_role()])
+        ).model
+        == MEDIUM
+    )
     assert _route(urgent=True, evidence=_evidence(large=(50, 50, 100.0))).model == SMALL
-    no_small = _settings(models={"m": ModelSettings(tier="medium"), "l": ModelSettings(tier="large")})
+    no_small = _settings(
+        models={"m": ModelSettings(tier="medium"), "l": ModelSettings(tier="large")}
+    )
     decision = _route(urgent=True, settings=no_small)
     assert (decision.model, decision.tier) == ("m", "medium")
     assert decision.reasons[4].endswith("no small model may run, so m")
@@ -577,9 +735,14 @@ def test_models_without_an_address_come_last_in_the_fallbacks() -> None:
     assert (decision.model, decision.fallbacks) == ("far", ["near", "tiny", "mid"])
 
 
-_queries = st.sampled_from(["debug this", "hello", "12*12", "find it", "a poem", "x" * 300, "is it dangerous?"])
+_queries = st.sampled_from(
+    ["debug this", "hello", "12*12", "find it", "a poem", "x" * 300, "is it dangerous?"]
+)
 _cells = st.dictionaries(
-    st.tuples(st.sampled_from(["code", "general", "math"]), st.sampled_from([SMALL, MEDIUM, LARGE, "retired"])),
+    st.tuples(
+        st.sampled_from(["code", "general", "math"]),
+        st.sampled_from([SMALL, MEDIUM, LARGE, "retired"]),
+    ),
     st.tuples(st.integers(0, 8), st.integers(0, 60), st.floats(0, 5_000)),
 )
 _powers = st.builds(Power, st.none() | st.floats(0, 100), st.booleans())
@@ -587,38 +750,69 @@ _models = st.lists(st.sampled_from([SMALL, MEDIUM, LARGE]), unique=True)
 
 
 @given(
-    query=_queries, cells=_cells, power=_powers, models=_models, urgent=st.booleans(),
-    roles=st.lists(st.sampled_from([_role(), _role(capabilities=["general"], model_preference=LARGE)])),
-    context_pct=st.floats(0, 100), query_tokens=st.integers(0, 2_000), min_samples=st.integers(1, 10),
-)  # fmt: skip
+    query=_queries,
+    cells=_cells,
+    power=_powers,
+    models=_models,
+    urgent=st.booleans(),
+    roles=st.lists(
+        st.sampled_from(
+            [_role(), _role(capabilities=["general"], model_preference=LARGE)]
+        )
+    ),
+    context_pct=st.floats(0, 100),
+    query_tokens=st.integers(0, 2_000),
+    min_samples=st.integers(1, 10),
+)
 def test_what_holds_of_every_decision(
     query, cells, power, models, urgent, roles, context_pct, query_tokens, min_samples
 ) -> None:
     settings = Settings().replaced(
-        models={name: MODELS[name] for name in models}, matrix_min_samples=min_samples, roles=roles
+        models={name: MODELS[name] for name in models},
+        matrix_min_samples=min_samples,
+        roles=roles,
     )
     table = EvidenceTable()
     for (query_type, model), (failures, successes, latency_ms) in cells.items():
         for number in range(failures + successes):
-            table.add(QUERY_TYPE_PREFIX + query_type, model, number < successes, at=NOW, latency_ms=latency_ms)
+            table.add(
+                QUERY_TYPE_PREFIX + query_type,
+                model,
+                number < successes,
+                at=NOW,
+                latency_ms=latency_ms,
+            )
     options = {
-        "evidence": table, "power": power, "now": NOW, "urgent": urgent, "context_pct": context_pct,
+        "evidence": table,
+        "power": power,
+        "now": NOW,
+        "urgent": urgent,
+        "context_pct": context_pct,
         "query_tokens": query_tokens,
-    }  # fmt: skip
+    }
     decision = route(query, settings, **options)
     assert decision == route(query, settings, **options)
     assert [reason.split(": ")[0] for reason in decision.reasons] == list(STEPS)
-    assert all(len(reason) > len(step) + 4 for reason, step in zip(decision.reasons, STEPS, strict=True))
+    assert all(
+        len(reason) > len(step) + 4
+        for reason, step in zip(decision.reasons, STEPS, strict=True)
+    )
     assert 0 <= decision.confidence <= 1
     named = [each for each in (decision.model, *decision.fallbacks) if each is not None]
     vetoed = "no large model" in decision.reasons[1]
-    assert sorted(named) == sorted(each for each in models if not (vetoed and each == LARGE))
-    assert vetoed or not (power.on_battery and power.percent is not None and power.percent < 20)
+    assert sorted(named) == sorted(
+        each for each in models if not (vetoed and each == LARGE)
+    )
+    assert vetoed or not (
+        power.on_battery and power.percent is not None and power.percent < 20
+    )
     assert (decision.model is None) == (not named)
     if decision.model is not None:
         assert decision.tier == settings.models[decision.model].tier
     if not roles and not urgent:
-        usable = best(matrix(table.cells(), min_samples=min_samples), decision.query_type, named)
+        usable = best(
+            matrix(table.cells(), min_samples=min_samples), decision.query_type, named
+        )
         if usable is not None:
             assert decision.model == usable.model
     if not roles and urgent and SMALL in models:
@@ -627,28 +821,45 @@ def test_what_holds_of_every_decision(
 
 def test_sizes_fall_back_in_the_stated_order() -> None:
     assert [FALLBACK_TIERS[tier] for tier in ("large", "medium", "small")] == [
-        ("large", "medium", "small"), ("medium", "small", "large"), ("small", "medium", "large"),
-    ]  # fmt: skip
+        ("large", "medium", "small"),
+        ("medium", "small", "large"),
+        ("small", "medium", "large"),
+    ]
 
 
-def ended_call(number: int, *, success: bool = True, model: str = MEDIUM, query_type: str = "code") -> Event:
+def ended_call(
+    number: int, *, success: bool = True, model: str = MEDIUM, query_type: str = "code"
+) -> Event:
     """The end of a call with one attempt."""
     attempt = {
-        "model": model, "success": success, "latency_ms": 200.0 if success else None, "tokens": 30, "cost": None,
+        "model": model,
+        "success": success,
+        "latency_ms": 200.0 if success else None,
+        "tokens": 30,
+        "cost": None,
         "error": None if success else "HTTP 500",
-    }  # fmt: skip
+    }
     body = {
-        "trace_id": f"trace-{number}", "query_type": query_type, "success": success, "lost": False, "model": model,
-        "tokens": 30, "latency_ms": attempt["latency_ms"], "error": attempt["error"], "response": "done",
+        "trace_id": f"trace-{number}",
+        "query_type": query_type,
+        "success": success,
+        "lost": False,
+        "model": model,
+        "tokens": 30,
+        "latency_ms": attempt["latency_ms"],
+        "error": attempt["error"],
+        "response": "done",
         "attempts": [attempt],
-    }  # fmt: skip
+    }
     return new_event("trace_ended", body, agent="main", at=NOW, lineage=[])
 
 
 def test_a_lab_routes_by_what_it_has_recorded() -> None:
     with Lab.temporary(clock=FixedClock(NOW), models=MODELS, roles=[]) as lab:
         assert lab.route("debug this", power=MAINS).model == LARGE
-        lab.journal.append([ended_call(number, success=number > 0) for number in range(6)])
+        lab.journal.append(
+            [ended_call(number, success=number > 0) for number in range(6)]
+        )
         decision = lab.route("debug this", power=MAINS)
         assert (decision.model, decision.confidence) == (MEDIUM, 0.3)
         assert "scores 0.83 (83% of 6 runs)" in decision.reasons[3]

@@ -1,4 +1,6 @@
-"""Pictures of routing and the controls over them: they show the numbers they were given, and follow their settings."""
+"""Pictures of routing and the controls over them: they show the numbers they were
+given, and follow their settings.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,11 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data.datasets import load_local_runs
 from theorex_lab.experiments.draw import routing_plots as plots
 from theorex_lab.experiments.draw.explorer import to_png
-from theorex_lab.experiments.draw.routing_explorer import describe_choices, draw_matrix, matrix_explorer
+from theorex_lab.experiments.draw.routing_explorer import (
+    describe_choices,
+    draw_matrix,
+    matrix_explorer,
+)
 from theorex_lab.experiments.scores.costs import (
     MatrixSettings,
     Runs,
@@ -40,24 +46,39 @@ MODELS = {"careful": ModelSettings(tier="large"), "quick": ModelSettings(tier="s
 
 
 def made_runs(*, settings: Settings | None = None, quick: int = NOW) -> Runs:
-    """code: `careful` 9 of 10 in 2 s, `quick` 8 of 10 in 0.5 s; math: `quick` 2 of 3 without a latency."""
+    """code: `careful` 9 of 10 in 2 s, `quick` 8 of 10 in 0.5 s; math: `quick` 2 of 3
+    without a latency.
+    """
     rows = [("code", "careful", number < 9, NOW - DAY, 2_000.0) for number in range(10)]
-    rows += [("code", "quick", number < 8, quick - DAY * (number % 3), 500.0) for number in range(10)]
+    rows += [
+        ("code", "quick", number < 8, quick - DAY * (number % 3), 500.0)
+        for number in range(10)
+    ]
     rows += [("math", "quick", number < 2, NOW, math.nan) for number in range(3)]
-    return Runs.of(rows, settings or Settings(models=MODELS, roles=[], matrix_success_weight=0.6), NOW)
+    return Runs.of(
+        rows,
+        settings or Settings(models=MODELS, roles=[], matrix_success_weight=0.6),
+        NOW,
+    )
 
 
 RUNS = made_runs()
 NO_RUNS = Runs.of([], RUNS.settings, NOW)
 SCORES = [
     PolicyScore(name, score, score - 0.1, score + 0.1, 0.0, cost, 0.0, 0.0, 0.0)
-    for name, score, cost in (("luck", 0.4, 0.3), ("oracle", 0.9, 0.2), ("heuristic", 0.5, 0.9))
+    for name, score, cost in (
+        ("luck", 0.4, 0.3),
+        ("oracle", 0.9, 0.2),
+        ("heuristic", 0.5, 0.9),
+    )
 ]
 LOCAL_SET = local_routing_set(load_local_runs())
 FLIPPED = MatrixSettings(success_weight=0.95)
 
 DRAWINGS: dict[str, Callable[..., Axes]] = {
-    "matrix": lambda **to: plots.plot_matrix(RUNS.matrix(), choices=RUNS.choices(), **to),
+    "matrix": lambda **to: plots.plot_matrix(
+        RUNS.matrix(), choices=RUNS.choices(), **to
+    ),
     "costs": lambda **to: plots.plot_costs(SCORES, "coins", "a set", **to),
 }
 EMPTY: dict[str, Callable[..., Axes]] = {
@@ -77,16 +98,34 @@ def test_a_missing_column_is_named() -> None:
 
 
 class TestMatrix:
-    def test_every_cell_says_rate_runs_and_interval_and_thin_ones_are_hatched(self) -> None:
+    def test_every_cell_says_rate_runs_and_interval_and_thin_ones_are_hatched(
+        self,
+    ) -> None:
         ax = plots.plot_matrix(RUNS.matrix(), ax=own_axes())
-        assert texts(ax) == ["90%\nn 10, 60–98%", "80%\nn 10, 49–94%", "67%\nn 3, 21–94%"]
+        assert texts(ax) == [
+            "90%\nn 10, 60–98%",
+            "80%\nn 10, 49–94%",
+            "67%\nn 3, 21–94%",
+        ]
         hatched = [each for each in ax.patches if each.get_hatch()]
-        assert [(each.get_x(), each.get_y()) for each in hatched if isinstance(each, Rectangle)] == [(0.5, 0.5)]
+        assert [
+            (each.get_x(), each.get_y())
+            for each in hatched
+            if isinstance(each, Rectangle)
+        ] == [(0.5, 0.5)]
 
     def test_the_chosen_cell_of_a_row_is_framed(self) -> None:
-        ax = plots.plot_matrix(RUNS.matrix(), choices={"code": "quick", "math": None}, ax=own_axes())
-        framed = [each for each in ax.patches if isinstance(each, Rectangle) and not each.get_fill()]
-        assert [(round(each.get_x()), round(each.get_y())) for each in framed] == [(1, 0)]
+        ax = plots.plot_matrix(
+            RUNS.matrix(), choices={"code": "quick", "math": None}, ax=own_axes()
+        )
+        framed = [
+            each
+            for each in ax.patches
+            if isinstance(each, Rectangle) and not each.get_fill()
+        ]
+        assert [(round(each.get_x()), round(each.get_y())) for each in framed] == [
+            (1, 0)
+        ]
 
     @pytest.mark.parametrize("models", [2, 3, 7])
     def test_no_name_of_a_model_covers_another(self, models: int) -> None:
@@ -100,7 +139,9 @@ class TestMatrix:
 
 
 def test_a_model_that_the_settings_do_not_know_is_not_chosen() -> None:
-    known = made_runs(settings=Settings(models={"careful": MODELS["careful"]}, roles=[]))
+    known = made_runs(
+        settings=Settings(models={"careful": MODELS["careful"]}, roles=[])
+    )
     assert known.choices() == {"code": "careful", "math": None}
 
 
@@ -113,13 +154,23 @@ def test_a_set_gives_a_run_of_every_model_on_every_training_query() -> None:
 
 
 class TestCosts:
-    def test_the_line_joins_what_no_other_beats_without_the_oracle_and_wide_costs_are_logarithmic(self) -> None:
+    def test_the_line_joins_what_no_other_beats_without_the_oracle_and_wide_costs_are_logarithmic(
+        self,
+    ) -> None:
         ax = plots.plot_costs(SCORES, "coins", "a set", ax=own_axes())
         assert ax.lines[0].get_xdata().tolist() == [0.3, 0.9]
-        assert [text.get_text() for text in ax.get_legend().get_texts()] == ["frontier", "luck", "oracle", "heuristic"]
+        assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+            "frontier",
+            "luck",
+            "oracle",
+            "heuristic",
+        ]
         assert ax.get_xscale() == "linear"
         wide = [SCORES[0], SCORES[2]._replace(cost=30.0)]
-        assert plots.plot_costs(wide, "coins", "a set", ax=own_axes()).get_xscale() == "log"
+        assert (
+            plots.plot_costs(wide, "coins", "a set", ax=own_axes()).get_xscale()
+            == "log"
+        )
 
     def test_the_recording_is_split_in_halves(self) -> None:
         found = local_routing_set(load_local_runs(), seed=3)
@@ -132,7 +183,9 @@ class TestRuns:
         recorded, runs = load_local_runs(), local_runs()
         elapsed_ms = (runs.now - to_microseconds(recorded.header["date"])) / 1_000
         assert elapsed_ms == pytest.approx(recorded.frame["latency_ms"].sum(), abs=1)
-        assert sorted(runs.settings.models) == sorted({cell.model for cell in runs.matrix()})
+        assert sorted(runs.settings.models) == sorted(
+            {cell.model for cell in runs.matrix()}
+        )
         cells = runs.evidence.cells()
         assert int(cells.n.sum()) == len(recorded.runs)
         assert int(cells.last.max()) == runs.now
@@ -140,17 +193,28 @@ class TestRuns:
     def test_a_home_gives_its_attempts_and_its_settings(self, tmp_path: Path) -> None:
         home = tmp_path / "home"
         with Lab(home, clock=FixedClock(NOW)) as lab:
-            lab.journal.append([*ended("a"), *ended("b", lost=True), *ended("c", outcome_id="o1")])
+            lab.journal.append(
+                [*ended("a"), *ended("b", lost=True), *ended("c", outcome_id="o1")]
+            )
             wrong = {"outcome_id": "o1", "success": False}
-            lab.journal.append([new_event("outcome_scored", wrong, agent="main", at=NOW + 1)])
+            lab.journal.append(
+                [new_event("outcome_scored", wrong, agent="main", at=NOW + 1)]
+            )
             lab.config_file.write_text('{"matrixSuccessWeight": 0.9}')
         runs = home_runs(home)
-        told = [(cell.query_type, cell.model, cell.n, cell.success_rate) for cell in runs.matrix()]
+        told = [
+            (cell.query_type, cell.model, cell.n, cell.success_rate)
+            for cell in runs.matrix()
+        ]
         assert told == [("code", "careful", 2.0, 0.5), ("code", "quick", 2.0, 0.0)]
-        assert [cell.latency_ms for cell in runs.matrix()] == pytest.approx([40.0, math.nan], nan_ok=True)
+        assert [cell.latency_ms for cell in runs.matrix()] == pytest.approx(
+            [40.0, math.nan], nan_ok=True
+        )
         assert runs.evidence.cells().last.tolist() == [NOW, NOW]
         with Lab(home) as lab:
-            assert [cell.success_rate for cell in lab.matrix()] == [cell.success_rate for cell in runs.matrix()]
+            assert [cell.success_rate for cell in lab.matrix()] == [
+                cell.success_rate for cell in runs.matrix()
+            ]
         assert MatrixSettings.of(runs.settings).success_weight == 0.9
         assert next(iter(run_sources(home))) == f"your home: {home}"
 
@@ -159,21 +223,58 @@ class TestRuns:
     ) -> None:
         Lab(tmp_path / "empty").close()
         monkeypatch.setenv("THEOREX_HOME", str(tmp_path / "none"))
-        assert list(run_sources(tmp_path / "empty")) == list(run_sources()) == ["recorded local runs"]
+        assert (
+            list(run_sources(tmp_path / "empty"))
+            == list(run_sources())
+            == ["recorded local runs"]
+        )
         assert not (tmp_path / "none").exists()
 
 
-def ended(trace_id: str, *, lost: bool = False, outcome_id: str | None = None) -> list[Event]:
+def ended(
+    trace_id: str, *, lost: bool = False, outcome_id: str | None = None
+) -> list[Event]:
     """A call that one model failed and the next answered."""
     attempts = [
-        {"model": "quick", "success": False, "latency_ms": None, "tokens": None, "cost": None, "error": "silent"},
-        {"model": "careful", "success": True, "latency_ms": 40.0, "tokens": 9, "cost": None, "error": None},
+        {
+            "model": "quick",
+            "success": False,
+            "latency_ms": None,
+            "tokens": None,
+            "cost": None,
+            "error": "silent",
+        },
+        {
+            "model": "careful",
+            "success": True,
+            "latency_ms": 40.0,
+            "tokens": 9,
+            "cost": None,
+            "error": None,
+        },
     ]
     body = {
-        "trace_id": trace_id, "query_type": "code", "success": not lost, "lost": lost, "model": "careful", "tokens": 9,
-        "latency_ms": 40.0, "error": None, "response": "done", "attempts": attempts, "outcome_id": outcome_id,
-    }  # fmt: skip
-    return [new_event("trace_ended", body, agent="main", at=NOW, event_id=derived_event_id("trace ended", trace_id))]
+        "trace_id": trace_id,
+        "query_type": "code",
+        "success": not lost,
+        "lost": lost,
+        "model": "careful",
+        "tokens": 9,
+        "latency_ms": 40.0,
+        "error": None,
+        "response": "done",
+        "attempts": attempts,
+        "outcome_id": outcome_id,
+    }
+    return [
+        new_event(
+            "trace_ended",
+            body,
+            agent="main",
+            at=NOW,
+            event_id=derived_event_id("trace ended", trace_id),
+        )
+    ]
 
 
 class TestMatrixExplorer:
@@ -203,14 +304,20 @@ class TestMatrixExplorer:
         assert "Flipped: math: heuristic → quick." in status.value
 
     def test_the_half_life_ages_what_was_not_used_for_long(self) -> None:
-        _, _, _, half_life, status, _ = self._explorer(made=lambda: made_runs(quick=NOW - 30 * DAY))
+        _, _, _, half_life, status, _ = self._explorer(
+            made=lambda: made_runs(quick=NOW - 30 * DAY)
+        )
         assert half_life.value == 0
         half_life.value = 7.0
         assert "code: quick → careful" in status.value
 
     def test_the_controls_take_up_the_settings_of_a_source(self) -> None:
         own = Settings(
-            models=MODELS, roles=[], matrix_success_weight=0.75, matrix_min_samples=200, matrix_half_life_days=9.0
+            models=MODELS,
+            roles=[],
+            matrix_success_weight=0.75,
+            matrix_min_samples=200,
+            matrix_half_life_days=9.0,
         )
         sources = {"made": lambda: RUNS, "own": lambda: made_runs(settings=own)}
         source, success, samples, half_life, status, _ = self._explorer(**sources)
@@ -223,7 +330,10 @@ class TestMatrixExplorer:
             raise InvalidInput("row 3 <b>is bad</b>")
 
         source, *_, status, picture = self._explorer(broken=broken, sound=lambda: RUNS)
-        assert (status.value, picture.value) == ('<p role="status">row 3 &lt;b&gt;is bad&lt;/b&gt;</p>', b"")
+        assert (status.value, picture.value) == (
+            '<p role="status">row 3 &lt;b&gt;is bad&lt;/b&gt;</p>',
+            b"",
+        )
         source.value = "sound"
         assert bytes(picture.value).startswith(b"\x89PNG")
 

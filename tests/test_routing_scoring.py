@@ -11,17 +11,29 @@ import pytest
 from theorex_lab.errors import InvalidInput
 from theorex_lab.experiments.data import sources
 from theorex_lab.experiments.data.routing_sets import RoutingSet, load_routing_set
-from theorex_lab.experiments.scores.routing import OURS, Queries, Training, score_routing
+from theorex_lab.experiments.scores.routing import (
+    OURS,
+    Queries,
+    Training,
+    score_routing,
+)
 from theorex_lab.memory.intervals import bootstrap_means
 
 needs_data = pytest.mark.skipif(
-    not os.environ.get(sources.DATA_VARIABLE), reason=f"{sources.DATA_VARIABLE} names no folder with the public sets"
+    not os.environ.get(sources.DATA_VARIABLE),
+    reason=f"{sources.DATA_VARIABLE} names no folder with the public sets",
 )
-SCORES = np.array([[0.0, 1.0, 0.5], [1.0, 0.0, 0.25], [0.5, 0.5, 0.5], [0.0, 0.75, 1.0]])
+SCORES = np.array(
+    [[0.0, 1.0, 0.5], [1.0, 0.0, 0.25], [0.5, 0.5, 0.5], [0.0, 0.75, 1.0]]
+)
 
 
-def small_set(n: int = 120, *, models: int = 3, repeats: int = 0, seed: int = 0) -> RoutingSet:
-    """Two tasks, each with a model of its own that answers all of it, and a third task that none masters."""
+def small_set(
+    n: int = 120, *, models: int = 3, repeats: int = 0, seed: int = 0
+) -> RoutingSet:
+    """Two tasks, each with a model of its own that answers all of it, and a third task
+    that none masters.
+    """
     generator = np.random.default_rng(seed)
     tasks = generator.integers(3, size=2 * n)
     scores = generator.random((2 * n, models)) * 0.5
@@ -30,11 +42,23 @@ def small_set(n: int = 120, *, models: int = 3, repeats: int = 0, seed: int = 0)
     texts = [f"question {number} of {task}" for number, task in enumerate(tasks)]
     texts[n : n + repeats] = texts[:repeats]
     train, test = (
-        Training(Queries(texts[part], [f"task {task}" for task in tasks[part]]), scores[part])
+        Training(
+            Queries(texts[part], [f"task {task}" for task in tasks[part]]), scores[part]
+        )
         for part in (slice(0, n), slice(n, None))
     )
     cost = np.arange(models, dtype=np.float64)
-    return RoutingSet("small", tuple("abcdefghi"[:models]), cost, "coins", cost, train, test, {"best": 1.0}, "none")
+    return RoutingSet(
+        "small",
+        tuple("abcdefghi"[:models]),
+        cost,
+        "coins",
+        cost,
+        train,
+        test,
+        {"best": 1.0},
+        "none",
+    )
 
 
 def test_a_bootstrap_interval_covers_the_mean_as_often_as_it_says() -> None:
@@ -53,7 +77,9 @@ def test_a_small_set_is_scored_as_computed_by_hand() -> None:
     tasks = np.array(small_set().test.queries.tasks)
     assert scores["oracle"].regret == 0.0
     assert scores["oracle"].score > scores[OURS].score > scores["best single"].score
-    assert scores[OURS].gain == pytest.approx(scores[OURS].score - scores["task matrix"].score)
+    assert scores[OURS].gain == pytest.approx(
+        scores[OURS].score - scores["task matrix"].score
+    )
     assert scores["uniform"].score == pytest.approx(small_set().test.scores.mean())
     assert scores["uniform"].cost == 1.0
     # Task 0 goes to model 0 and task 1 to model 1, which answer all of them.
@@ -61,27 +87,45 @@ def test_a_small_set_is_scored_as_computed_by_hand() -> None:
     assert scores["task matrix"].score > mastered
     assert found.policies == found.without_repeats
     assert json.loads(json.dumps(found.result()))["metrics"]["policy"] == OURS
-    assert set(found.result()["baselines"]) == {"best_single", "task_matrix", "uniform", "oracle"}
+    assert set(found.result()["baselines"]) == {
+        "best_single",
+        "task_matrix",
+        "uniform",
+        "oracle",
+    }
     assert score_routing(small_set(), seed=1) == found
 
 
 def test_a_policy_of_ones_own_is_scored_beside_the_router() -> None:
     """It knows the two models that master a task, which stands at the end of a query."""
     models = {"0": "a", "1": "b", "2": "c"}
-    found = score_routing(small_set(repeats=40), policies={"mine": lambda query: models[query[-1]]}, seed=1)
+    found = score_routing(
+        small_set(repeats=40),
+        policies={"mine": lambda query: models[query[-1]]},
+        seed=1,
+    )
     for part in (found.policies, found.without_repeats):
         scores = {each.policy: each for each in part}
-        assert scores["oracle"].score >= scores["mine"].score > scores["best single"].score
+        assert (
+            scores["oracle"].score >= scores["mine"].score > scores["best single"].score
+        )
         assert (scores["mine"].gain, scores["mine"].regret) != (0.0, 0.0)
-    with pytest.raises(InvalidInput, match=r"got 'gpt' from the policy 'mine'; allowed are a, b, c"):
+    with pytest.raises(
+        InvalidInput, match=r"got 'gpt' from the policy 'mine'; allowed are a, b, c"
+    ):
         score_routing(small_set(), policies={"mine": lambda _: "gpt"})
 
 
 def test_figures_are_given_with_and_without_repeated_queries() -> None:
     found = score_routing(small_set(repeats=40))
     assert found.n_repeated == 40
-    for part, key in ((found.policies, "metrics"), (found.without_repeats, "metrics_without_repeats")):
-        assert {each.policy: each for each in part}[OURS].score == found.result()[key]["score"]
+    for part, key in (
+        (found.policies, "metrics"),
+        (found.without_repeats, "metrics_without_repeats"),
+    ):
+        assert {each.policy: each for each in part}[OURS].score == found.result()[key][
+            "score"
+        ]
 
 
 @needs_data
@@ -90,8 +134,11 @@ def test_llmrouter_baselines_are_those_published() -> None:
     assert len(found.repeated) == 119
     score = score_routing(found)
     for name in ("best_single", "task_matrix", "oracle"):
-        assert score.result()["baselines"][name] == pytest.approx(found.published[name], abs=0.001)
-    # The figure is that of `route` itself; what beats it in an experiment is not claimed.
+        assert score.result()["baselines"][name] == pytest.approx(
+            found.published[name], abs=0.001
+        )
+    # The figure is that of `route` itself; what beats it in an experiment is not
+    # claimed.
     assert score.result()["metrics"]["policy"] == OURS
     assert score.result()["metrics"]["score"] >= 0.60
     assert score.result()["metrics_without_repeats"]["score"] >= 0.57
@@ -108,7 +155,16 @@ def test_the_command_gives_a_table_or_json() -> None:
     assert shown.exit_code == 0, shown.output
     for word in ("best single", "oracle", "95 % interval", "gain over the task matrix"):
         assert word in shown.output
-    result = json.loads(CliRunner().invoke(theorex, [*command, "--json"], obj={}).output)
-    assert {"dataset", "n", "metrics", "baselines", "published", "policies"} <= set(result)
+    result = json.loads(
+        CliRunner().invoke(theorex, [*command, "--json"], obj={}).output
+    )
+    assert {"dataset", "n", "metrics", "baselines", "published", "policies"} <= set(
+        result
+    )
     assert {"score", "regret", "cost", "low", "high"} <= set(result["metrics"])
-    assert CliRunner().invoke(theorex, ["eval", "routing", "--dataset", "nowhere"], obj={}).exit_code != 0
+    assert (
+        CliRunner()
+        .invoke(theorex, ["eval", "routing", "--dataset", "nowhere"], obj={})
+        .exit_code
+        != 0
+    )

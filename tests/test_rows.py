@@ -1,4 +1,6 @@
-"""Every result that is a table: a sequence, a DataFrame, dicts for JSON, a table in a notebook."""
+"""Every result that is a table: a sequence, a DataFrame, dicts for JSON, a table in a
+notebook.
+"""
 
 from __future__ import annotations
 
@@ -22,17 +24,27 @@ from theorex_lab.experiments.scores.fitting import Fit, LawScore
 from theorex_lab.memory.retrieve import Hit, Hits
 from theorex_lab.memory.rows import MOST_SHOWN, Rows
 
-LOG = EventLog.of(AccessLog.of([(day * 86_400_000_000, f"f{day % 3}", None, False) for day in range(30)]))
-FIT = Fit("recency", "recency", {}, {"recency": LawScore(0.5, 0.4, 0.6, 0.7)}, 6, 3, 7.0)
+LOG = EventLog.of(
+    AccessLog.of(
+        [(day * 86_400_000_000, f"f{day % 3}", None, False) for day in range(30)]
+    )
+)
+FIT = Fit(
+    "recency", "recency", {}, {"recency": LawScore(0.5, 0.4, 0.6, 0.7)}, 6, 3, 7.0
+)
 HALVES = np.array([0.0, 1.0])
 RUN = TaskRun("task-1", "code", 1, "model", True, 10.0, None, "4", None, 0)
 RESULTS: dict[str, Callable[[], Rows[Any]]] = {
-    "hits": lambda: Hits("cache", (Hit("1", "observation", "<b>", "main", 0.5, "", 0),)),
+    "hits": lambda: Hits(
+        "cache", (Hit("1", "observation", "<b>", "main", 0.5, "", 0),)
+    ),
     "fit": lambda: FIT,
     "tuning": lambda: Tuning(FIT),
     "replay": lambda: replay(LOG, Settings()),
     "failures": lambda: FailureScores("all", 2, {"find_decisive": (HALVES, HALVES)}, 0),
-    "fixes": lambda: FixEffect(np.array([HALVES, HALVES]), np.array([HALVES, 0 * HALVES]), 0),
+    "fixes": lambda: FixEffect(
+        np.array([HALVES, HALVES]), np.array([HALVES, 0 * HALVES]), 0
+    ),
     "runs": lambda: LocalRuns({"date": "2026-01-01T00:00:00Z"}, (RUN,)),
 }
 
@@ -60,7 +72,9 @@ def test_rows_are_computed_once() -> None:
 
     rows = Computed()
     assert [rows[k]["n"] for k in range(len(rows))] == list(range(2 * MOST_SHOWN))
-    assert rows._repr_html_().count("<tr>") <= MOST_SHOWN + 2, "the middle of a long table is left out"
+    assert rows._repr_html_().count("<tr>") <= MOST_SHOWN + 2, (
+        "the middle of a long table is left out"
+    )
     assert calls == [1]
 
 

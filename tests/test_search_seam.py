@@ -18,7 +18,9 @@ from theorex_lab.search.index import ItemIndex, item_index
 
 def _notes(event: Event) -> Iterator[ItemText]:
     for item_id, text in event.body["notes"]:
-        yield ItemText(item_id, text, tuple(event.body.get("tags", ())), f"note {item_id}")
+        yield ItemText(
+            item_id, text, tuple(event.body.get("tags", ())), f"note {item_id}"
+        )
 
 
 def _named(name: str) -> Callable[[Event], Iterable[str]]:
@@ -44,7 +46,12 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., Lab]]:
 
     def open_lab(*designs: Design) -> Lab:
         labs.append(
-            Lab(tmp_path / "home", clock=FixedClock(NOW), embedder=Meanings(), designs=[*installed(), *designs])
+            Lab(
+                tmp_path / "home",
+                clock=FixedClock(NOW),
+                embedder=Meanings(),
+                designs=[*installed(), *designs],
+            )
         )
         return labs[-1]
 
@@ -53,8 +60,15 @@ def opened(tmp_path: Path) -> Iterator[Callable[..., Lab]]:
         lab.close()
 
 
-def note(lab: Lab, *notes: tuple[str, str], agent: str = "main", replaces: Sequence[str] = ()) -> str:
-    event = new_event("toy_note", {"notes": notes, "replaces": replaces, "tags": ["toy"]}, agent=agent, at=NOW)
+def note(
+    lab: Lab, *notes: tuple[str, str], agent: str = "main", replaces: Sequence[str] = ()
+) -> str:
+    event = new_event(
+        "toy_note",
+        {"notes": notes, "replaces": replaces, "tags": ["toy"]},
+        agent=agent,
+        at=NOW,
+    )
     lab.journal.append([event])
     return event.id
 
@@ -64,13 +78,17 @@ def change(lab: Lab, agent: str = "main", **named: Sequence[str]) -> None:
 
 
 def found(lab: Lab, **details: object) -> list[tuple[str, str]]:
-    return sorted((hit.id, hit.text) for hit in lab.search("ferry", kinds=["note"], **details))  # type: ignore[arg-type]
+    return sorted(
+        (hit.id, hit.text) for hit in lab.search("ferry", kinds=["note"], **details)
+    )  # type: ignore[arg-type]
 
 
 FERRY, PORT = ("n1", "the ferry leaves at noon"), ("007", "a ferry port")
 
 
-def test_a_designs_items_are_found_beside_the_others(opened: Callable[..., Lab]) -> None:
+def test_a_designs_items_are_found_beside_the_others(
+    opened: Callable[..., Lab],
+) -> None:
     lab = opened(TOY)
     note(lab, FERRY, PORT)
     written = lab.agent("main").write("the ferry was late")
@@ -81,10 +99,15 @@ def test_a_designs_items_are_found_beside_the_others(opened: Callable[..., Lab])
     assert found(lab, agents=["sage"]) == []
     hits = lab.agent("main").search("ferry", kinds=["observation"])
     assert [(hit.kind, hit.id) for hit in hits] == [("observation", written.event_id)]
-    assert {hit.kind for hit in lab.search("ferry", kinds=["note", "concept"], spread=True)} == {"note", "concept"}
+    assert {
+        hit.kind for hit in lab.search("ferry", kinds=["note", "concept"], spread=True)
+    } == {"note", "concept"}
     assert lab.searcher.vectors.coverage() == {"covered": 0, "queued": 3}
     assert lab.searcher.vectors.embed_pending() == 3
-    assert lab.searcher.vectors.coverage() == {"covered": 3, "queued": 0}, "texts have vectors, labels have none"
+    assert lab.searcher.vectors.coverage() == {
+        "covered": 3,
+        "queued": 0,
+    }, "texts have vectors, labels have none"
     told = [(hit.text, hit.about) for hit in lab.search("noon", kinds=["note"])]
     assert told == [(FERRY[1], "note n1")], "any design says what its items are about"
 
@@ -95,7 +118,9 @@ def test_items_sleep_wake_and_are_hidden_for_good(opened: Callable[..., Lab]) ->
     change(lab, sleeps=["n1", "nobody"])
     assert found(lab) == [PORT]
     assert found(lab, cold=True) == sorted([FERRY, PORT])
-    change(lab, agent="sage", wakes=["n1"], hides=["007"])  # of items that are another's
+    change(
+        lab, agent="sage", wakes=["n1"], hides=["007"]
+    )  # of items that are another's
     assert found(lab) == [PORT]
     change(lab, wakes=["n1"])
     assert found(lab) == sorted([FERRY, PORT])
@@ -107,7 +132,9 @@ def test_items_sleep_wake_and_are_hidden_for_good(opened: Callable[..., Lab]) ->
     assert lab.verify().ok
 
 
-def test_what_was_hidden_or_sleeps_survives_a_snapshot(opened: Callable[..., Lab], folds: list[int]) -> None:
+def test_what_was_hidden_or_sleeps_survives_a_snapshot(
+    opened: Callable[..., Lab], folds: list[int]
+) -> None:
     lab = opened(TOY)
     note(lab, FERRY, PORT, ("n3", "a ferry that sinks"))
     change(lab, sleeps=["n1"], hides=["n3"])
@@ -140,11 +167,17 @@ def folds(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many events each fold of the index is given."""
     counted: list[int] = []
     real = ItemIndex.fold
-    monkeypatch.setattr(ItemIndex, "fold", lambda view, events: (counted.append(len(events)), real(view, events))[1])
+    monkeypatch.setattr(
+        ItemIndex,
+        "fold",
+        lambda view, events: (counted.append(len(events)), real(view, events))[1],
+    )
     return counted
 
 
-def test_a_design_that_has_no_events_yet_leaves_snapshots_in_use(opened: Callable[..., Lab], folds: list[int]) -> None:
+def test_a_design_that_has_no_events_yet_leaves_snapshots_in_use(
+    opened: Callable[..., Lab], folds: list[int]
+) -> None:
     lab = opened()
     for number in range(5):
         lab.agent("main").write(f"ferry {number}")
@@ -159,7 +192,9 @@ def test_a_design_that_has_no_events_yet_leaves_snapshots_in_use(opened: Callabl
     assert with_toy.verify().ok
 
 
-def test_a_snapshot_without_a_designs_events_is_passed_over(opened: Callable[..., Lab], folds: list[int]) -> None:
+def test_a_snapshot_without_a_designs_events_is_passed_over(
+    opened: Callable[..., Lab], folds: list[int]
+) -> None:
     lab = opened(TOY)
     note(lab, FERRY)
     lab.agent("main").write("the ferry was late")
@@ -184,19 +219,28 @@ def test_a_snapshot_with_the_items_of_a_design_that_left_is_passed_over(
     assert without.verify().ok
 
 
-def test_a_kind_that_reads_events_otherwise_folds_them_anew(opened: Callable[..., Lab], folds: list[int]) -> None:
+def test_a_kind_that_reads_events_otherwise_folds_them_anew(
+    opened: Callable[..., Lab], folds: list[int]
+) -> None:
     """The kinds of events are the same: who reads them is not."""
     lab = opened()
     lab.agent("main").write("the ferry was late")
     assert lab.views.snapshot(lab.views.get(lab.home.item_view))
     folds.clear()
-    shout = ItemKind("note", {"observation": lambda event: [ItemText(event.id, event.body["text"].upper())]})
+    shout = ItemKind(
+        "note",
+        {"observation": lambda event: [ItemText(event.id, event.body["text"].upper())]},
+    )
     louder = opened(Design("toy", items=(shout,)))
-    assert [hit.text for hit in louder.search("ferry", kinds=["note"])] == ["THE FERRY WAS LATE"]
+    assert [hit.text for hit in louder.search("ferry", kinds=["note"])] == [
+        "THE FERRY WAS LATE"
+    ]
     assert folds == [1]
 
 
-def test_the_index_is_the_same_however_events_are_cut_and_designs_named(opened: Callable[..., Lab]) -> None:
+def test_the_index_is_the_same_however_events_are_cut_and_designs_named(
+    opened: Callable[..., Lab],
+) -> None:
     lab = opened(TOY)
     for step in (FERRY, PORT):
         note(lab, step)
@@ -205,21 +249,47 @@ def test_the_index_is_the_same_however_events_are_cut_and_designs_named(opened: 
         found(lab)
     assert lab.verify().ok
     turned = Lab(lab.folder / "other", designs=[TOY, *installed()])
-    assert turned.home.item_view is lab.home.item_view is item_index(lab.home.item_view.items, "items")
+    assert (
+        turned.home.item_view
+        is lab.home.item_view
+        is item_index(lab.home.item_view.items, "items")
+    )
     turned.close()
 
 
-def test_a_kind_of_item_that_nobody_has_is_refused(opened: Callable[..., Lab], run: Run) -> None:
+def test_a_kind_of_item_that_nobody_has_is_refused(
+    opened: Callable[..., Lab], run: Run
+) -> None:
     with pytest.raises(
         InvalidInput,
-        match=r"'nite'; allowed are observation, sentence, session, fix, concept, moment, fact, strategy, constraint, gene, capsule, attempt, insight, theorem, record, skill, note, correction, section, symbol; 'note' is",
+        match=(
+            r"'nite'; allowed are observation, sentence, session, fix, concept, moment,"
+            r" fact, strategy, constraint, gene, capsule, attempt, insight, theorem,"
+            r" record, skill, note, correction, section, symbol; 'note' is"
+        ),
     ):
         opened(TOY).search("ferry", kinds=["nite"])
     assert run("write", "the ferry was late").code == 0
-    assert [hit["kind"] for hit in run("search", "ferry", "--kind", "observation", "--json").json["hits"]] == [
-        "observation"
-    ]
-    assert len(run("search", "ferry", "--kind", "observation", "--kind", "concept", "--json").json["hits"]) > 1
+    assert [
+        hit["kind"]
+        for hit in run("search", "ferry", "--kind", "observation", "--json").json[
+            "hits"
+        ]
+    ] == ["observation"]
+    assert (
+        len(
+            run(
+                "search",
+                "ferry",
+                "--kind",
+                "observation",
+                "--kind",
+                "concept",
+                "--json",
+            ).json["hits"]
+        )
+        > 1
+    )
     refused = run("search", "ferry", "--kind", "concepts")
     assert refused.code != 0
     assert "'concept' is nearest" in refused.err
@@ -227,23 +297,31 @@ def test_a_kind_of_item_that_nobody_has_is_refused(opened: Callable[..., Lab], r
 
 def test_kinds_of_events_are_registered_with_one_version() -> None:
     assert "toy_note" not in events_module.VERSIONS
-    register_kinds({"toy_note": 2}, {("toy_note", 1): lambda body: {"notes": body["texts"]}})
+    register_kinds(
+        {"toy_note": 2}, {("toy_note", 1): lambda body: {"notes": body["texts"]}}
+    )
     old = Event(1, "e", NOW, "main", "", "toy_note", (), {"v": 1, "texts": []})
     assert events_module.upcast(old).body == {"v": 2, "notes": []}
-    with pytest.raises(InvalidInput, match="got version 1 of the event kind 'toy_note'; allowed is 2"):
+    with pytest.raises(
+        InvalidInput, match="got version 1 of the event kind 'toy_note'; allowed is 2"
+    ):
         register_kinds({"toy_new": 1, "toy_note": 1})
     assert "toy_new" not in events_module.VERSIONS
     with pytest.raises(InvalidInput, match="nothing that reads version 1"):
         register_kinds({"toy_new": 2})
 
 
-def test_two_designs_with_one_kind_of_item_are_refused(opened: Callable[..., Lab]) -> None:
+def test_two_designs_with_one_kind_of_item_are_refused(
+    opened: Callable[..., Lab],
+) -> None:
     lab = opened(TOY, Design("other", items=(ItemKind("note", {}),)))
     with pytest.raises(InvalidInput, match="got two designs with 'note'"):
         lab.search("ferry")
 
 
-def test_a_lab_writes_events_of_a_design_before_it_is_asked_for(opened: Callable[..., Lab]) -> None:
+def test_a_lab_writes_events_of_a_design_before_it_is_asked_for(
+    opened: Callable[..., Lab],
+) -> None:
     with pytest.raises(InvalidInput, match="toy_note"):
         new_event("toy_note", {}, agent="main", at=NOW)
     opened(TOY)

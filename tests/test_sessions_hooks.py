@@ -1,4 +1,6 @@
-"""A week of sessions through processes of the hook, as an agent starts them: what the next session is given of it."""
+"""A week of sessions through processes of the hook, as an agent starts them: what the
+next session is given of it.
+"""
 
 from __future__ import annotations
 
@@ -45,8 +47,15 @@ def place(tmp_path: Path) -> Path:
 @pytest.fixture
 def fire(place: Path) -> Fire:
     def fire(name: str, folder: str, session: str, days: float, **more: Any) -> str:
-        """What a hook process prints so many days from now; it ends with 0 and says nothing else."""
-        event = {"hook_event_name": name, "session_id": session, "cwd": str(place / folder), **more}
+        """What a hook process prints so many days from now; it ends with 0 and says
+        nothing else.
+        """
+        event = {
+            "hook_event_name": name,
+            "session_id": session,
+            "cwd": str(place / folder),
+            **more,
+        }
         done = run([sys.executable, "-c", HOOK], place, days, json.dumps(event))
         assert done.stderr == ""
         return done.stdout
@@ -54,14 +63,23 @@ def fire(place: Path) -> Fire:
     return fire
 
 
-def run(command: list[str], place: Path, days: float, given: str = "") -> subprocess.CompletedProcess[str]:
+def run(
+    command: list[str], place: Path, days: float, given: str = ""
+) -> subprocess.CompletedProcess[str]:
     environment = {
         **os.environ,
         "THEOREX_HOME": str(place / "home"),
         "PYTHONPATH": str(place / "python"),
         "SHIFT_DAYS": str(days),
     }
-    return subprocess.run(command, input=given, capture_output=True, text=True, check=True, env=environment)
+    return subprocess.run(
+        command,
+        input=given,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=environment,
+    )
 
 
 def events(place: Path, *kinds: str) -> list[Event]:
@@ -72,22 +90,44 @@ def events(place: Path, *kinds: str) -> list[Event]:
 
 
 def wait_for(place: Path, session: str, folder: str) -> None:
-    """Until the flush that a hook started has said in the log, its last act, what it did."""
+    """Until the flush that a hook started has said in the log, its last act, what it
+    did.
+    """
     log, until = place / "home" / "hook.log", time.monotonic() + 120
     while "in 1 sessions" not in log.read_text() and time.monotonic() < until:
         time.sleep(0.02)
     assert not re.search("Error|Traceback|not taken", log.read_text()), log.read_text()
     assert session in [event.session for event in events(place, "digest")]
-    assert (place / "home" / "contexts" / f"{project_of(str(place / folder))}.md").is_file()
+    assert (
+        place / "home" / "contexts" / f"{project_of(str(place / folder))}.md"
+    ).is_file()
 
 
-def work(fire: Fire, place: Path, session: str, days: float, *, rule: str = "", folder: str = "shop") -> str:
+def work(
+    fire: Fire,
+    place: Path,
+    session: str,
+    days: float,
+    *,
+    rule: str = "",
+    folder: str = "shop",
+) -> str:
     """A session: what it is given at its start."""
     (place / "home").mkdir(mode=0o700, exist_ok=True)
     (place / "home" / "hook.log").write_text("")
     shown = fire("SessionStart", folder, session, days, source="startup")
-    fire("UserPromptSubmit", folder, session, days, prompt=f"Please mend the rounding of the till in {session}. {rule}")
-    edit = {"file_path": str(place / folder / "src" / "till" / "round.go"), "old_string": "a", "new_string": "b"}
+    fire(
+        "UserPromptSubmit",
+        folder,
+        session,
+        days,
+        prompt=f"Please mend the rounding of the till in {session}. {rule}",
+    )
+    edit = {
+        "file_path": str(place / folder / "src" / "till" / "round.go"),
+        "old_string": "a",
+        "new_string": "b",
+    }
     go = {"command": "go test ./...", "description": "tests"}
     fire(
         "PostToolUseFailure",
@@ -126,7 +166,9 @@ def work(fire: Fire, place: Path, session: str, days: float, *, rule: str = "", 
         tool_input=go,
         tool_response={"stdout": "ok", "exit_code": 0},
     )
-    last = "The bug was caused by a missing rounding step. I would cover the ledger next."
+    last = (
+        "The bug was caused by a missing rounding step. I would cover the ledger next."
+    )
     fire("Stop", folder, session, days, last_assistant_message=last)
     fire("SessionEnd", folder, session, days, reason="exit")
     wait_for(place, session, folder)
@@ -141,30 +183,63 @@ def test_a_week_in_one_project_and_none_in_another(fire: Fire, place: Path) -> N
     for text in (second, third):
         assert f"- {RULE} (" in text
         assert re.search(r"Files you will probably need:\nround\.go rounding\.md", text)
-        assert "go test failed with a failed test and passed after edits of round.go: The bug was caused" in text
+        assert (
+            "go test failed with a failed test and passed after edits of round.go: The"
+            " bug was caused" in text
+        )
         assert not KEYS.search(text), KEYS.search(text)
         assert "curl evil" not in text
     assert "Please mend the rounding of the till in wednesday." in third
     assert not re.search("gofmt|round|till", other)
     assert (
-        fire("UserPromptSubmit", "mill", "elsewhere", -2, prompt="What of the rounding of the till in round.go?") == ""
+        fire(
+            "UserPromptSubmit",
+            "mill",
+            "elsewhere",
+            -2,
+            prompt="What of the rounding of the till in round.go?",
+        )
+        == ""
     )
-    asked = fire("UserPromptSubmit", "shop", "sunday", 0, prompt="What of the rounding step in round.go, and gofmt?")
+    asked = fire(
+        "UserPromptSubmit",
+        "shop",
+        "sunday",
+        0,
+        prompt="What of the rounding step in round.go, and gofmt?",
+    )
     assert "src/till/round.go: edited" in asked
     assert RULE in asked
     assert not KEYS.search(asked), KEYS.search(asked)
     first, *_, last = events(place, "prompt")
-    assert round((last.at - first.at) / 86_400e6, 1) == 6.0, "the clock of the processes is shifted"
+    assert round((last.at - first.at) / 86_400e6, 1) == 6.0, (
+        "the clock of the processes is shifted"
+    )
     given = events(place, "recalled")
-    assert [event.body["how"] for event in given if event.session == "friday"] == ["session_start"]
-    assert [event.session for event in events(place, "digest")] == ["monday", "wednesday"]
+    assert [event.body["how"] for event in given if event.session == "friday"] == [
+        "session_start"
+    ]
+    assert [event.session for event in events(place, "digest")] == [
+        "monday",
+        "wednesday",
+    ]
     assert len(events(place, "fixed")) == 2
 
 
 def test_the_night_sees_to_a_session_that_never_ended(fire: Fire, place: Path) -> None:
-    fire("UserPromptSubmit", "shop", "open", -1, prompt=f"Please mend the rounding of the till. {RULE}")
+    fire(
+        "UserPromptSubmit",
+        "shop",
+        "open",
+        -1,
+        prompt=f"Please mend the rounding of the till. {RULE}",
+    )
     for days, count in ((-0.9, 0), (-0.5, 1), (-0.4, 1)):
-        run([sys.executable, "-m", "theorex_lab", "nightly", "--reviewer", "heuristic"], place, days)
+        run(
+            [sys.executable, "-m", "theorex_lab", "nightly", "--reviewer", "heuristic"],
+            place,
+            days,
+        )
         assert len(events(place, "digest")) == count
     shown = fire("SessionStart", "shop", "next", 0, source="startup")
     assert f"- {RULE} (" in shown
@@ -174,7 +249,13 @@ def test_the_night_sees_to_a_session_that_never_ended(fire: Fire, place: Path) -
 def test_compacting_keeps_a_digest_too(fire: Fire, place: Path) -> None:
     (place / "home").mkdir(mode=0o700)
     (place / "home" / "hook.log").write_text("")
-    fire("UserPromptSubmit", "shop", "long", 0, prompt=f"Please mend the rounding of the till. {RULE}")
+    fire(
+        "UserPromptSubmit",
+        "shop",
+        "long",
+        0,
+        prompt=f"Please mend the rounding of the till. {RULE}",
+    )
     fire("PreCompact", "shop", "long", 0, trigger="auto")
     wait_for(place, "long", "shop")
     assert RULE in fire("SessionStart", "shop", "long", 0, source="compact")

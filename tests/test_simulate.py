@@ -1,4 +1,6 @@
-"""The simulation of a team: its file, its statistics, what it refuses; and where recorded sets are found."""
+"""The simulation of a team: its file, its statistics, what it refuses; and where
+recorded sets are found.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +128,9 @@ _activities = st.builds(
 
 
 @given(st.lists(_activities, max_size=5))
-def test_what_is_saved_is_loaded(tmp_path_factory: pytest.TempPathFactory, activities: list[Activity]) -> None:
+def test_what_is_saved_is_loaded(
+    tmp_path_factory: pytest.TempPathFactory, activities: list[Activity]
+) -> None:
     file = tmp_path_factory.mktemp("saved") / "team.jsonl.gz"
     ordered = sorted(activities, key=lambda activity: activity.at)
     save(ordered, file, seed=0, days=1)
@@ -139,7 +143,9 @@ def test_what_is_saved_is_loaded(tmp_path_factory: pytest.TempPathFactory, activ
 def test_size_and_order(team: list[Activity]) -> None:
     assert 1_200 <= len(team) <= 2_500
     assert len(_commits(team)) >= 400
-    assert [activity.at for activity in team] == sorted(activity.at for activity in team)
+    assert [activity.at for activity in team] == sorted(
+        activity.at for activity in team
+    )
     assert {activity.kind for activity in team} == set(KINDS)
     first = to_microseconds("2026-01-05T00:00:00Z")
     assert first <= team[0].at < team[-1].at < first + 180 * MICROSECONDS_PER_DAY
@@ -154,7 +160,9 @@ def test_short_simulations() -> None:
 
 
 def test_commits_per_day_sets_the_pace() -> None:
-    many, few = (len(_commits(simulate(seed=7, commits_per_day=pace))) for pace in (10.0, 3.0))
+    many, few = (
+        len(_commits(simulate(seed=7, commits_per_day=pace))) for pace in (10.0, 3.0)
+    )
     working_days = 180 * 5 / 7 - 8
     assert 0.8 < many / (10 * working_days) < 1.2
     assert 0.7 < few / (3 * working_days) < 1.3
@@ -164,8 +172,13 @@ def test_every_agent_is_active_and_has_its_role(team: list[Activity]) -> None:
     counts = Counter(activity.agent for activity in team)
     assert set(counts) == set(AGENTS)
     assert all(count > 0.15 * len(team) for count in counts.values())
-    notes = Counter(activity.agent for activity in team if activity.kind in ("decision", "fact"))
-    assert notes["secretarius"] / counts["secretarius"] > 2 * notes["main"] / counts["main"]
+    notes = Counter(
+        activity.agent for activity in team if activity.kind in ("decision", "fact")
+    )
+    assert (
+        notes["secretarius"] / counts["secretarius"]
+        > 2 * notes["main"] / counts["main"]
+    )
 
 
 def test_a_session_belongs_to_one_agent_and_one_day(team: list[Activity]) -> None:
@@ -177,7 +190,10 @@ def test_a_session_belongs_to_one_agent_and_one_day(team: list[Activity]) -> Non
         assert {activity.agent for activity in activities} == {activities[0].agent}
         date = to_datetime(activities[0].at).strftime("%Y%m%d")
         assert session.startswith(f"{activities[0].agent}-{date}-")
-        assert activities[-1].at // MICROSECONDS_PER_DAY == activities[0].at // MICROSECONDS_PER_DAY
+        assert (
+            activities[-1].at // MICROSECONDS_PER_DAY
+            == activities[0].at // MICROSECONDS_PER_DAY
+        )
 
 
 def test_working_hours_weekends_and_a_holiday(team: list[Activity]) -> None:
@@ -205,13 +221,22 @@ def test_reuse_gaps_of_files_and_topics_are_heavy_tailed(team: list[Activity]) -
         for _, path in commit.files:
             touched[path].append(commit.at)
     gaps = [
-        (later - earlier) / MICROSECONDS_PER_DAY for times in touched.values() for earlier, later in pairwise(times)
+        (later - earlier) / MICROSECONDS_PER_DAY
+        for times in touched.values()
+        for earlier, later in pairwise(times)
     ]
-    over_a_week, over_a_month = (sum(gap > limit for gap in gaps) / len(gaps) for limit in (7, 30))
+    over_a_week, over_a_month = (
+        sum(gap > limit for gap in gaps) / len(gaps) for limit in (7, 30)
+    )
     assert 0.05 < over_a_week < 0.40
-    # Gaps drawn from an exponential law with that share over a week would almost never pass a month.
+    # Gaps drawn from an exponential law with that share over a week would almost never
+    # pass a month.
     assert over_a_month > 2 * over_a_week ** (30 / 7)
-    pauses = [later - earlier for days in _days_of_topics(team).values() for earlier, later in pairwise(days)]
+    pauses = [
+        later - earlier
+        for days in _days_of_topics(team).values()
+        for earlier, later in pairwise(days)
+    ]
     assert 0.05 < sum(pause > 7 for pause in pauses) / len(pauses) < 0.40
 
 
@@ -224,7 +249,9 @@ def test_topics_are_forgotten_recur_and_persist(team: list[Activity]) -> None:
     assert len(forgotten) >= 6
     assert {topic for topic in days if rhythms.get(topic) == "once"} <= set(forgotten)
     returned = [
-        topic for topic, found in days.items() if any(b - a > 20 for a, b in pairwise(found)) and found[-1] >= 120
+        topic
+        for topic, found in days.items()
+        if any(b - a > 20 for a, b in pairwise(found)) and found[-1] >= 120
     ]
     assert len(returned) >= 4
     core = [topic for topic, rhythm in rhythms.items() if rhythm == "core"]
@@ -236,27 +263,47 @@ def test_release_work_comes_every_two_weeks(team: list[Activity]) -> None:
     starts = [later for earlier, later in pairwise([-99, *days]) if later - earlier > 5]
     assert len(starts) >= 9
     between = [later - earlier for earlier, later in pairwise(starts)]
-    assert sum(12 <= gap <= 16 or 26 <= gap <= 30 for gap in between) >= 0.8 * len(between)
+    assert sum(12 <= gap <= 16 or 26 <= gap <= 30 for gap in between) >= 0.8 * len(
+        between
+    )
 
 
 def test_files_change_together_within_a_topic(team: list[Activity]) -> None:
     commits = [{path for _, path in commit.files} for commit in _commits(team)]
     alone: Counter[str] = Counter(path for paths in commits for path in paths)
-    together: Counter[tuple[str, str]] = Counter(pair for paths in commits for pair in combinations(sorted(paths), 2))
+    together: Counter[tuple[str, str]] = Counter(
+        pair for paths in commits for pair in combinations(sorted(paths), 2)
+    )
     pairs = {"own": (0, 0.0), "foreign": (0, 0.0)}
     for (one, other), count in together.items():
-        kind = "own" if one.split("/")[1:2] == other.split("/")[1:2] and "/" in one else "foreign"
+        kind = (
+            "own"
+            if one.split("/")[1:2] == other.split("/")[1:2] and "/" in one
+            else "foreign"
+        )
         seen, expected = pairs[kind]
-        pairs[kind] = (seen + count, expected + alone[one] * alone[other] / len(commits))
+        pairs[kind] = (
+            seen + count,
+            expected + alone[one] * alone[other] / len(commits),
+        )
     assert pairs["own"][0] > 5 * pairs["own"][1]
-    assert pairs["own"][0] / pairs["own"][1] > 2 * pairs["foreign"][0] / pairs["foreign"][1]
+    assert (
+        pairs["own"][0] / pairs["own"][1]
+        > 2 * pairs["foreign"][0] / pairs["foreign"][1]
+    )
 
 
 def test_files_have_a_life(team: list[Activity]) -> None:
-    """What is added was not there, what is changed or removed was; only commits touch files, 1 to 20 of them."""
+    """What is added was not there, what is changed or removed was; only commits touch
+    files, 1 to 20 of them.
+    """
     present: dict[str, bool] = {}
     for activity in team:
-        assert 1 <= len(activity.files) <= 20 if activity.kind == "commit" else not activity.files
+        assert (
+            1 <= len(activity.files) <= 20
+            if activity.kind == "commit"
+            else not activity.files
+        )
         assert len({path for _, path in activity.files}) == len(activity.files)
         for status, path in activity.files:
             assert present.get(path, status != "A") == (status != "A"), (status, path)
@@ -273,9 +320,14 @@ def test_files_have_a_life(team: list[Activity]) -> None:
 def test_failures_have_causes_and_some_fixes_hold(team: list[Activity]) -> None:
     failures = [activity for activity in team if activity.kind == "failure"]
     assert 0.08 < len(failures) / len(team) < 0.20
-    assert all(activity.success is False and len(_causes(activity)) == 1 for activity in failures)
+    assert all(
+        activity.success is False and len(_causes(activity)) == 1
+        for activity in failures
+    )
     fixes = [activity for activity in team if activity.kind == "fix"]
-    assert all("trace_fix" in fix.tags and isinstance(fix.success, bool) for fix in fixes)
+    assert all(
+        "trace_fix" in fix.tags and isinstance(fix.success, bool) for fix in fixes
+    )
     assert 0.4 < len(fixes) / len(failures) < 0.8
     assert 0.7 < sum(fix.success is True for fix in fixes) / len(fixes) < 0.95
     failed_at = {}
@@ -304,9 +356,16 @@ def test_what_was_not_mended_comes_back_more_often() -> None:
 
 def test_decisions_and_facts_are_superseded(team: list[Activity]) -> None:
     for kind in ("decision", "fact"):
-        changed = [activity for activity in team if activity.kind == kind and "supersedes" in activity.tags]
+        changed = [
+            activity
+            for activity in team
+            if activity.kind == kind and "supersedes" in activity.tags
+        ]
         assert len(changed) >= 5
-        assert all("instead of" in activity.text or "until now" in activity.text for activity in changed)
+        assert all(
+            "instead of" in activity.text or "until now" in activity.text
+            for activity in changed
+        )
     assert sum(activity.topic == TEAM_TOPIC for activity in team) >= 30
 
 
@@ -319,14 +378,24 @@ def test_texts_are_varied_whole_sentences(team: list[Activity]) -> None:
 
 
 def test_commits_name_what_they_change(team: list[Activity]) -> None:
-    phrases = {aspect.phrase: aspect.stem for topic in simulation_words.topics() for aspect in topic.aspects}
+    phrases = {
+        aspect.phrase: aspect.stem
+        for topic in simulation_words.topics()
+        for aspect in topic.aspects
+    }
     for commit in _commits(team):
         if commit.text.startswith(("Guard ", "Document ")):
-            phrase = next(each for each in phrases if commit.text.split(" ", 1)[1].startswith(each))
+            phrase = next(
+                each
+                for each in phrases
+                if commit.text.split(" ", 1)[1].startswith(each)
+            )
             assert any(phrases[phrase] in path for _, path in commit.files), commit
 
 
-@pytest.mark.parametrize("section", read_sections(simulation_words.__file__, "simulation_words.txt"))
+@pytest.mark.parametrize(
+    "section", read_sections(simulation_words.__file__, "simulation_words.txt")
+)
 def test_no_line_of_the_simulation_stands_twice(section: str) -> None:
     lines = [line for line in simulation_words.lines(section) if line]
     assert len(lines) == len(set(lines))
@@ -394,7 +463,10 @@ def _write(path: Path, *lines: object) -> Path:
         ("", "JSON"),
         ("[" * 100_000, "recursion"),
         ([], "dictionary|object|Activity"),
-        ({key: value for key, value in LINE.items() if key != "topic"}, "topic: .*required"),
+        (
+            {key: value for key, value in LINE.items() if key != "topic"},
+            "topic: .*required",
+        ),
         ({**LINE, "extra": 1}, "extra: Unexpected"),
         ({**LINE, "at": 1.0}, "at: "),
         ({**LINE, "at": True}, "at: "),
@@ -413,7 +485,9 @@ def _write(path: Path, *lines: object) -> Path:
         ({**LINE, "at": 0}, "earlier than the line before"),
     ],
 )
-def test_load_refuses_a_damaged_line_with_its_number(tmp_path: Path, line: object, reason: str) -> None:
+def test_load_refuses_a_damaged_line_with_its_number(
+    tmp_path: Path, line: object, reason: str
+) -> None:
     file = _write(tmp_path / "team.jsonl.gz", HEADER, LINE, line, {**LINE, "at": 2})
     with pytest.raises(InvalidInput, match=rf"1 damaged lines.*line 3: .*{reason}"):
         load(file)
@@ -421,11 +495,16 @@ def test_load_refuses_a_damaged_line_with_its_number(tmp_path: Path, line: objec
 
 def test_load_counts_all_damage_and_shows_five(tmp_path: Path) -> None:
     file = _write(tmp_path / "team.jsonl.gz", HEADER, *["broken"] * 8)
-    with pytest.raises(InvalidInput, match=r"8 damaged lines.*line 2.*line 6.*and 3 more$"):
+    with pytest.raises(
+        InvalidInput, match=r"8 damaged lines.*line 2.*line 6.*and 3 more$"
+    ):
         load(file)
 
 
-@pytest.mark.parametrize("header", ["", "{", "[]", LINE, {**HEADER, "simulation": "yes"}, {**HEADER, "version": "1"}])
+@pytest.mark.parametrize(
+    "header",
+    ["", "{", "[]", LINE, {**HEADER, "simulation": "yes"}, {**HEADER, "version": "1"}],
+)
 def test_load_refuses_what_is_no_simulation(tmp_path: Path, header: object) -> None:
     with pytest.raises(InvalidInput, match="line 1"):
         load(_write(tmp_path / "team.jsonl.gz", header, LINE))
@@ -446,11 +525,16 @@ def test_load_refuses_a_newer_version_and_broken_files(tmp_path: Path) -> None:
         load(tmp_path / "missing.jsonl.gz")
 
 
-def test_save_and_the_command_name_what_is_wrong(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_save_and_the_command_name_what_is_wrong(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     missing = tmp_path / "missing" / "team.jsonl.gz"
     with pytest.raises(StorageError, match="cannot be written"):
         save([], missing, seed=1, days=1)
-    for arguments, part in ((["--days", "0"], "1 to 3650"), (["--days", "2"], "cannot be written")):
+    for arguments, part in (
+        (["--days", "0"], "1 to 3650"),
+        (["--days", "2"], "cannot be written"),
+    ):
         with pytest.raises(SystemExit):
             main(["--seed", "1", *arguments, "--output", str(missing)])
         assert part in capsys.readouterr().err
@@ -459,7 +543,9 @@ def test_save_and_the_command_name_what_is_wrong(tmp_path: Path, capsys: pytest.
 # Where recorded sets are found.
 
 
-def test_packaged_prefers_the_repository_and_falls_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_packaged_prefers_the_repository_and_falls_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     package = tmp_path / "theorex_lab"
     shared, beside = package / "_share" / "datasets", tmp_path / "datasets"
     shared.mkdir(parents=True)
@@ -473,7 +559,9 @@ def test_packaged_prefers_the_repository_and_falls_back(tmp_path: Path, monkeypa
     assert packaged("team.jsonl.gz") == beside / "team.jsonl.gz"
 
 
-@pytest.mark.parametrize("name", ["", ".", "..", "../pyproject.toml", "a/b", "a\\b", "c:x", "a\0b", 3])
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "../pyproject.toml", "a/b", "a\\b", "c:x", "a\0b", 3]
+)
 def test_packaged_refuses_paths(name: object) -> None:
     with pytest.raises(InvalidInput, match="plain file name"):
         packaged(name)  # type: ignore[arg-type]
@@ -497,24 +585,40 @@ def test_describe_source_says_simulation_wherever_the_file_lies(
     assert "simulation" in describe_source(shipped)
     copy = tmp_path / "mine.jsonl.gz"
     copy.write_bytes(shipped.read_bytes())
-    assert "simulation of a small team of agents (mine.jsonl.gz, seed 7, 180 days)" in describe_source(copy)
-    assert describe_source(shipped.with_name("README.md")) == "Data: README.md, recorded and packaged by the project."
+    assert (
+        "simulation of a small team of agents (mine.jsonl.gz, seed 7, 180 days)"
+        in describe_source(copy)
+    )
+    assert (
+        describe_source(shipped.with_name("README.md"))
+        == "Data: README.md, recorded and packaged by the project."
+    )
     own = tmp_path / "log.jsonl.gz"
     own.write_bytes(b"not gzip")
     assert describe_source(own) == f"Data: {own}, chosen by you."
     monkeypatch.setenv("THEOREX_DATA", str(tmp_path))
-    assert describe_source(own) == f"Data: your own, {own} in the folder that THEOREX_DATA names."
+    assert (
+        describe_source(own)
+        == f"Data: your own, {own} in the folder that THEOREX_DATA names."
+    )
     with pytest.raises(InvalidInput, match="does not exist"):
         describe_source(tmp_path / "nothing")
 
 
 def test_readme_names_the_command_and_every_kind() -> None:
     readme = packaged("README.md").read_text(encoding="utf-8")
-    command = "python tests/simulate.py --seed 7 --days 180 --output datasets/simulated_team.jsonl.gz"
+    command = (
+        "python tests/simulate.py --seed 7 --days 180 --output"
+        " datasets/simulated_team.jsonl.gz"
+    )
     assert command in readme
     tags = {tag.split(":")[0] for activity in TEAMS[7] for tag in activity.tags}
     assert all(
         f"`{name}`" in readme
-        for name in [*KINDS, *Activity.__slots__, *read_header(packaged("simulated_team.jsonl.gz"))]
+        for name in [
+            *KINDS,
+            *Activity.__slots__,
+            *read_header(packaged("simulated_team.jsonl.gz")),
+        ]
     )
     assert all(f"`{tag}" in readme for tag in tags)

@@ -1,4 +1,6 @@
-"""Sentences of what was said: whole, readable, and never what was pasted, quoted or made by a program."""
+"""Sentences of what was said: whole, readable, and never what was pasted, quoted or
+made by a program.
+"""
 
 import itertools
 import random
@@ -92,7 +94,11 @@ def test_what_a_program_began_is_a_whole_message_of_its_own():
 
 
 def test_words_beside_a_closed_paste_stay():
-    text = f"Look at this please:\n```\n{ATTACK}\n```\n{OWN}\n<system-reminder>{ATTACK}</system-reminder>\nUse tabs, not spaces."
+    text = (
+        "Look at this"
+        f" please:\n```\n{ATTACK}\n```\n{OWN}\n<system-reminder>{ATTACK}</system-reminder>\nUse"
+        " tabs, not spaces."
+    )
     assert told(text) == [OWN, "Use tabs, not spaces."]
 
 
@@ -102,8 +108,14 @@ def test_a_fence_delimits_what_its_introduction_announces():
 
 
 def test_a_wrapped_sentence_and_list_items_are_whole():
-    wrapped = "When a file is saved the watcher reads it again, which costs so much that\nwe do it only once a second."
-    assert told(f"{wrapped}\n- Keep the old flag working.\n2. [ ] Remove the two warnings.", by="agent") == [
+    wrapped = (
+        "When a file is saved the watcher reads it again, which costs so much that\nwe"
+        " do it only once a second."
+    )
+    assert told(
+        f"{wrapped}\n- Keep the old flag working.\n2. [ ] Remove the two warnings.",
+        by="agent",
+    ) == [
         wrapped.replace("\n", " "),
         "Keep the old flag working.",
         "Remove the two warnings.",
@@ -111,7 +123,10 @@ def test_a_wrapped_sentence_and_list_items_are_whole():
 
 
 def test_an_abbreviation_or_dots_end_no_sentence():
-    assert told("Use small models, e.g. the local one... or none of them at all. Thanks for that work.") == [
+    assert told(
+        "Use small models, e.g. the local one... or none of them at all. Thanks for"
+        " that work."
+    ) == [
         "Use small models, e.g. the local one... or none of them at all.",
         "Thanks for that work.",
     ]
@@ -188,7 +203,9 @@ _TEXTS = st.lists(_PARTS | st.text(max_size=12), max_size=60).map("".join)
 @settings(deadline=None, max_examples=300)
 def test_spans_lie_in_the_text_in_order(text, by):
     spans = sentences_of(text, by=by)
-    assert all(" ".join(text[span.start : span.end].split()) == span.text for span in spans)
+    assert all(
+        " ".join(text[span.start : span.end].split()) == span.text for span in spans
+    )
     assert all(SHORTEST <= span.end - span.start <= LONGEST for span in spans)
     assert all(before.end <= after.start for before, after in itertools.pairwise(spans))
     directives(text)
@@ -261,7 +278,10 @@ def test_hostile_texts_take_linear_time(piece, by):
 
 
 def test_time_grows_with_the_length_alone():
-    words = "always never not the use should it says instead of commit , . : \n ``` <a> </a> > | no".split(" ")
+    words = (
+        "always never not the use should it says instead of commit , . : \n ``` <a>"
+        " </a> > | no".split(" ")
+    )
     text = " ".join(random.Random(3).choices(words, k=12_000))
     began = time.process_time()
     directives(text)
@@ -270,10 +290,16 @@ def test_time_grows_with_the_length_alone():
 
 def test_importing_costs_little():
     code = (
-        "import sys; before = set(sys.modules); import theorex_lab.text.directives, theorex_lab.text.spoken; "
-        "print(sorted({'numpy', 'pandas', 'pydantic', 'click', 'httpx'} & set(sys.modules)))"
+        "import sys; before = set(sys.modules); import theorex_lab.text.directives,"
+        " theorex_lab.text.spoken; print(sorted({'numpy', 'pandas', 'pydantic',"
+        " 'click', 'httpx'} & set(sys.modules)))"
     )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )
 
 
 def test_short_sentences_are_given_where_they_are_asked_for():

@@ -1,4 +1,6 @@
-"""What speed and upkeep rest on: what is imported when, what a write touches, what the package exports."""
+"""What speed and upkeep rest on: what is imported when, what a write touches, what the
+package exports.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +16,24 @@ import theorex_lab
 from theorex_lab import Lab
 
 ROOT = Path(__file__).parents[1]
-HEAVY = ("numpy", "pandas", "networkx", "matplotlib", "scipy", "onnxruntime", "hnswlib", "ipywidgets", "httpx")
+HEAVY = (
+    "numpy",
+    "pandas",
+    "networkx",
+    "matplotlib",
+    "scipy",
+    "onnxruntime",
+    "hnswlib",
+    "ipywidgets",
+    "httpx",
+)
 
 
 def _imported(code: str) -> set[str]:
     program = f"{code}\nimport sys, json\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
@@ -30,18 +44,29 @@ def test_importing_the_package_imports_nothing_heavy() -> None:
 
 def test_a_write_opens_no_view_and_imports_no_numpy(tmp_path: Path) -> None:
     modules = _imported(
-        f"from theorex_lab import Lab\nlab = Lab({str(tmp_path)!r})\nlab.agent('main').write('caches go stale')\n"
-        "assert 'views' not in vars(lab.home)"
+        "from theorex_lab import Lab\nlab ="
+        f" Lab({str(tmp_path)!r})\nlab.agent('main').write('caches go stale')\nassert"
+        " 'views' not in vars(lab.home)"
     )
     assert not modules & set(HEAVY)
-    assert {path.name for path in tmp_path.iterdir()} <= {"theorex.db", "theorex.db-wal", "theorex.db-shm"}
+    assert {path.name for path in tmp_path.iterdir()} <= {
+        "theorex.db",
+        "theorex.db-wal",
+        "theorex.db-shm",
+    }
 
 
 def test_help_imports_no_command(tmp_path: Path) -> None:
     modules = _imported(
-        "import sys\nsys.argv = ['theorex', '--help']\nfrom theorex_lab import cli\ntry:\n    cli.main()\nexcept SystemExit: pass"
+        "import sys\nsys.argv = ['theorex', '--help']\nfrom theorex_lab import"
+        " cli\ntry:\n    cli.main()\nexcept SystemExit: pass"
     )
-    assert not modules & {*HEAVY, "pydantic", "theorex_lab.cli.memory", "theorex_lab.lab"}
+    assert not modules & {
+        *HEAVY,
+        "pydantic",
+        "theorex_lab.cli.memory",
+        "theorex_lab.lab",
+    }
 
 
 def test_a_command_opens_only_the_views_that_it_names(tmp_path: Path) -> None:
@@ -51,9 +76,13 @@ def test_a_command_opens_only_the_views_that_it_names(tmp_path: Path) -> None:
         assert [view.name for view in lab.views._open.values()] == ["axon"]
 
 
-@pytest.mark.skipif(not Path("/proc/self/io").exists(), reason="counts system calls through /proc")
+@pytest.mark.skipif(
+    not Path("/proc/self/io").exists(), reason="counts system calls through /proc"
+)
 def test_a_write_costs_the_same_in_a_large_memory(tmp_path: Path) -> None:
-    """Bytes written for one event do not grow with the journal, and nothing but the journal is written."""
+    """Bytes written for one event do not grow with the journal, and nothing but the
+    journal is written.
+    """
 
     def written() -> int:
         lines = Path("/proc/self/io").read_text().splitlines()
@@ -63,7 +92,12 @@ def test_a_write_costs_the_same_in_a_large_memory(tmp_path: Path) -> None:
         main = lab.agent("main")
         costs = []
         for size in (10, 5_000):
-            lab.journal.append([observation(f"text {size} {n}", labels=[f"c {n}"]) for n in range(size)])
+            lab.journal.append(
+                [
+                    observation(f"text {size} {n}", labels=[f"c {n}"])
+                    for n in range(size)
+                ]
+            )
             lab.journal.connection().execute("PRAGMA wal_checkpoint(TRUNCATE)")
             before = written()
             for _ in range(20):
@@ -74,9 +108,19 @@ def test_a_write_costs_the_same_in_a_large_memory(tmp_path: Path) -> None:
 
 def test_the_exported_names() -> None:
     assert theorex_lab.__all__ == [
-        "ConfigError", "CorruptJournal", "Entry", "FixedClock", "InvalidInput", "Lab", "ModelUnavailable",
-        "NewerVersion", "Settings", "StorageError", "SystemClock", "TheorexError",
-    ]  # fmt: skip
+        "ConfigError",
+        "CorruptJournal",
+        "Entry",
+        "FixedClock",
+        "InvalidInput",
+        "Lab",
+        "ModelUnavailable",
+        "NewerVersion",
+        "Settings",
+        "StorageError",
+        "SystemClock",
+        "TheorexError",
+    ]
     assert len(theorex_lab.__all__) <= 15
     for name in theorex_lab.__all__:
         assert getattr(theorex_lab, name).__doc__
@@ -85,6 +129,11 @@ def test_the_exported_names() -> None:
 
 
 def test_no_lock_file_and_no_model_weights_are_tracked() -> None:
-    tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False).stdout.split()
+    tracked = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.split()
     assert "uv.lock" not in tracked
-    assert all(Path(name).suffix not in {".onnx", ".gguf", ".bin", ".parquet"} for name in tracked)
+    assert all(
+        Path(name).suffix not in {".onnx", ".gguf", ".bin", ".parquet"}
+        for name in tracked
+    )

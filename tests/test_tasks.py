@@ -1,4 +1,6 @@
-"""Tasks between agents: every transition and every refusal, against a plain model, and what a claim costs."""
+"""Tasks between agents: every transition and every refusal, against a plain model, and
+what a claim costs.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def board(lab: Lab) -> TaskBoard:
 
 
 def opened(home: Any, clock: FixedClock, **changes: Any) -> Lab:
-    return Lab(home, clock=clock, settings=check_settings({"taskLeaseSeconds": 60, **changes}))
+    return Lab(
+        home, clock=clock, settings=check_settings({"taskLeaseSeconds": 60, **changes})
+    )
 
 
 def sound(lab: Lab) -> bool:
@@ -56,18 +60,36 @@ def step_id(task_id: str, step: int) -> str:
 
 def test_the_life_of_a_task(board: TaskBoard, clock: FixedClock) -> None:
     task_id = board.send("main", "sage", "review", {"files": ["a.py"], "deep": None})
-    sent = Task(task_id, "main", "sage", "review", {"files": ["a.py"], "deep": None}, "submitted", 0, NOW)
+    sent = Task(
+        task_id,
+        "main",
+        "sage",
+        "review",
+        {"files": ["a.py"], "deep": None},
+        "submitted",
+        0,
+        NOW,
+    )
     assert board.task(task_id) == sent
     assert board.tasks("sage") == [sent]
     assert board.tasks("main") == []
     clock.advance(seconds=1)
     claimed = board.claim("sage", worker="w1")
-    held = {"claimed_at": NOW + 1_000_000, "lease_until": NOW + 61_000_000, "worker": "w1"}
+    held = {
+        "claimed_at": NOW + 1_000_000,
+        "lease_until": NOW + 61_000_000,
+        "worker": "w1",
+    }
     assert claimed == Task(**vars(sent) | {"state": "working", "attempt": 1, **held})
     assert board.claim("sage", worker="w2") is None
     clock.advance(seconds=2)
     done = board.complete(task_id, ["fine"], worker="w1")
-    ended = {"state": "completed", "lease_until": None, "completed_at": NOW + 3_000_000, "result": ["fine"]}
+    ended = {
+        "state": "completed",
+        "lease_until": None,
+        "completed_at": NOW + 3_000_000,
+        "result": ["fine"],
+    }
     assert done == Task(**vars(claimed) | ended) == board.task(task_id)
     assert board.tasks("sage", state="completed") == [done]
     assert board.tasks("sage", state="working") == []
@@ -78,12 +100,37 @@ def test_as_json_the_sender_is_from_and_times_can_be_read(board: TaskBoard) -> N
     task = board.claim("sage", worker="w", lease_seconds=1.5)
     assert task is not None
     values = task.as_dict()
-    assert list(values) == ["id", "from", "to", "type", "payload", "state", "attempt", "created_at", "claimed_at",
-                            "lease_until", "completed_at", "worker", "result",
-                            "from_agent", "to_agent", "task_type", "status", "submitted_at"]  # fmt: skip
-    a2a = [values[name] for name in ("from_agent", "to_agent", "task_type", "status", "submitted_at")]
-    assert a2a == [values[name] for name in ("from", "to", "type", "state", "created_at")]
-    assert (values["from"], values["lease_until"]) == ("main", "2026-03-01T09:00:01.500000Z")
+    assert list(values) == [
+        "id",
+        "from",
+        "to",
+        "type",
+        "payload",
+        "state",
+        "attempt",
+        "created_at",
+        "claimed_at",
+        "lease_until",
+        "completed_at",
+        "worker",
+        "result",
+        "from_agent",
+        "to_agent",
+        "task_type",
+        "status",
+        "submitted_at",
+    ]
+    a2a = [
+        values[name]
+        for name in ("from_agent", "to_agent", "task_type", "status", "submitted_at")
+    ]
+    assert a2a == [
+        values[name] for name in ("from", "to", "type", "state", "created_at")
+    ]
+    assert (values["from"], values["lease_until"]) == (
+        "main",
+        "2026-03-01T09:00:01.500000Z",
+    )
     assert values["completed_at"] is None
 
 
@@ -91,16 +138,24 @@ def test_a_failed_task_keeps_its_reason(board: TaskBoard) -> None:
     task_id = board.send("main", "sage", "review", 1)
     board.claim("sage")
     failed = board.fail(task_id, "no such file")
-    assert (failed.state, failed.result, failed.worker) == ("failed", "no such file", "sage")
+    assert (failed.state, failed.result, failed.worker) == (
+        "failed",
+        "no such file",
+        "sage",
+    )
     assert board.tasks("sage", state="failed") == [failed]
 
 
-def test_the_oldest_is_claimed_first_and_only_by_the_agent_asked(board: TaskBoard, clock: FixedClock) -> None:
+def test_the_oldest_is_claimed_first_and_only_by_the_agent_asked(
+    board: TaskBoard, clock: FixedClock
+) -> None:
     ids = []
     for number in range(4):
         ids.append(board.send("main", "sage", "work", number))
         board.send("main", "other", "work", number)
-        clock.advance(seconds=-1)  # the order is that of the journal, whatever the clock said
+        clock.advance(
+            seconds=-1
+        )  # the order is that of the journal, whatever the clock said
     first = board.claim("sage", worker="dead")
     clock.advance(seconds=61)
     assert first is not None
@@ -113,7 +168,9 @@ def test_the_oldest_is_claimed_first_and_only_by_the_agent_asked(board: TaskBoar
 # Leases
 
 
-def test_a_lease_that_is_over_puts_the_task_back(board: TaskBoard, clock: FixedClock) -> None:
+def test_a_lease_that_is_over_puts_the_task_back(
+    board: TaskBoard, clock: FixedClock
+) -> None:
     task_id = board.send("main", "sage", "work", 1)
     board.claim("sage", worker="w1")
     clock.microseconds = NOW + LEASE - 1
@@ -121,7 +178,13 @@ def test_a_lease_that_is_over_puts_the_task_back(board: TaskBoard, clock: FixedC
     assert board.claim("sage", worker="w2") is None
     clock.microseconds += 1
     waiting = board.task(task_id)
-    assert (waiting.state, waiting.attempt, waiting.worker, waiting.claimed_at, waiting.lease_until) == ("submitted", 1, None, None, None)  # fmt: skip
+    assert (
+        waiting.state,
+        waiting.attempt,
+        waiting.worker,
+        waiting.claimed_at,
+        waiting.lease_until,
+    ) == ("submitted", 1, None, None, None)
     assert board.tasks("sage", state="submitted") == [waiting]
     second = board.claim("sage", worker="w2")
     assert second is not None
@@ -132,7 +195,11 @@ def test_a_lease_that_is_over_puts_the_task_back(board: TaskBoard, clock: FixedC
 
 
 @pytest.mark.parametrize(
-    "finish", [TaskBoard.complete, lambda board, task_id, worker: board.fail(task_id, "no", worker=worker)]
+    "finish",
+    [
+        TaskBoard.complete,
+        lambda board, task_id, worker: board.fail(task_id, "no", worker=worker),
+    ],
 )
 def test_a_late_end_counts_while_nobody_has_claimed_the_task_anew(
     board: TaskBoard, clock: FixedClock, finish: Callable[..., Task]
@@ -146,7 +213,9 @@ def test_a_late_end_counts_while_nobody_has_claimed_the_task_anew(
     assert board.claim("sage") is None
 
 
-def test_the_last_moment_that_can_be_told_is_the_end_of_every_lease(board: TaskBoard, clock: FixedClock) -> None:
+def test_the_last_moment_that_can_be_told_is_the_end_of_every_lease(
+    board: TaskBoard, clock: FixedClock
+) -> None:
     clock.microseconds = FixedClock.at("9999-12-31T23:59:30Z").now()
     board.send("main", "sage", "work", 1)
     task = board.claim("sage")
@@ -157,7 +226,9 @@ def test_the_last_moment_that_can_be_told_is_the_end_of_every_lease(board: TaskB
 # What is refused
 
 ENDS: dict[str, Callable[[TaskBoard, str, str], object]] = {
-    "complete": lambda board, task_id, worker: board.complete(task_id, 1, worker=worker),
+    "complete": lambda board, task_id, worker: board.complete(
+        task_id, 1, worker=worker
+    ),
     "fail": lambda board, task_id, worker: board.fail(task_id, "no", worker=worker),
 }
 
@@ -181,7 +252,9 @@ def _bring_to(board: TaskBoard, state: str) -> str:
         ("failed", "w1", "is failed; what is finished stays"),
     ],
 )
-def test_no_other_transition(lab: Lab, board: TaskBoard, state: str, worker: str, message: str, end: str) -> None:
+def test_no_other_transition(
+    lab: Lab, board: TaskBoard, state: str, worker: str, message: str, end: str
+) -> None:
     task_id = _bring_to(board, state)
     before, task = lab.journal.last_seq(), board.task(task_id)
     with pytest.raises(InvalidInput, match=message):
@@ -191,7 +264,11 @@ def test_no_other_transition(lab: Lab, board: TaskBoard, state: str, worker: str
 
 
 @pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("task_id", [UNKNOWN, "", "../x", None, 7, UNKNOWN + "\0", "\udc80" * 36], ids=range(7))
+@pytest.mark.parametrize(
+    "task_id",
+    [UNKNOWN, "", "../x", None, 7, UNKNOWN + "\0", "\udc80" * 36],
+    ids=range(7),
+)
 def test_an_unknown_id_is_refused(board: TaskBoard, task_id: Any, end: str) -> None:
     board.send("main", "sage", "work", 1)
     with pytest.raises(InvalidInput, match="which is not known"):
@@ -208,26 +285,40 @@ for _ in range(65):
 
 
 BAD = {
-    "nan": float("nan"), "infinite": float("inf"), "set": {1, 2}, "bytes": b"x", "surrogate": "\ud800",
-    "object": {"a": object()}, "circle": CIRCLE, "digits": 10**5_000, "deep": DEEP, "long": "x" * 1_023,
-}  # fmt: skip
+    "nan": float("nan"),
+    "infinite": float("inf"),
+    "set": {1, 2},
+    "bytes": b"x",
+    "surrogate": "\ud800",
+    "object": {"a": object()},
+    "circle": CIRCLE,
+    "digits": 10**5_000,
+    "deep": DEEP,
+    "long": "x" * 1_023,
+}
 
 
 @pytest.mark.parametrize("payload", BAD.values(), ids=BAD)
-def test_a_payload_or_result_that_cannot_be_kept_is_refused(clock: FixedClock, payload: Any) -> None:
+def test_a_payload_or_result_that_cannot_be_kept_is_refused(
+    clock: FixedClock, payload: Any
+) -> None:
     with Lab.temporary(clock=clock, maxTextBytes=1_024) as lab:
         board = lab.tasks
         with pytest.raises(InvalidInput):
             board.send("main", "sage", "work", payload)
         assert lab.journal.last_seq() == 0
-        task_id = board.send("main", "sage", "work", "x" * 1_022)  # with its quotes as long as is allowed
+        task_id = board.send(
+            "main", "sage", "work", "x" * 1_022
+        )  # with its quotes as long as is allowed
         board.claim("sage")
         with pytest.raises(InvalidInput):
             board.complete(task_id, payload)
         assert board.task(task_id).state == "working"
 
 
-def test_what_was_sent_at_the_deepest_is_read_deep_in_a_program(board: TaskBoard) -> None:
+def test_what_was_sent_at_the_deepest_is_read_deep_in_a_program(
+    board: TaskBoard,
+) -> None:
     payload: Any = 0
     for _ in range(64):
         payload = [payload]
@@ -264,7 +355,9 @@ def test_what_was_sent_at_the_deepest_is_read_deep_in_a_program(board: TaskBoard
         ),
     ],
 )
-def test_input_outside_the_rules_is_refused_and_nothing_written(lab: Lab, call: Callable[[TaskBoard], object]) -> None:
+def test_input_outside_the_rules_is_refused_and_nothing_written(
+    lab: Lab, call: Callable[[TaskBoard], object]
+) -> None:
     lab.tasks.send("main", "sage", "work", 1)
     with pytest.raises(InvalidInput, match="got "):
         call(lab.tasks)
@@ -294,9 +387,28 @@ class Plain:
     def task(self, now: int) -> Task:
         base = (self.id, "main", self.to, "work", self.payload)
         if self.ended:
-            return Task(*base, self.ended, self.attempt, self.created_at, self.claimed_at, None, self.completed_at, self.worker, self.result)  # fmt: skip
+            return Task(
+                *base,
+                self.ended,
+                self.attempt,
+                self.created_at,
+                self.claimed_at,
+                None,
+                self.completed_at,
+                self.worker,
+                self.result,
+            )
         if self.attempt and now < self.lease_until:
-            return Task(*base, "working", self.attempt, self.created_at, self.claimed_at, self.lease_until, None, self.worker)  # fmt: skip
+            return Task(
+                *base,
+                "working",
+                self.attempt,
+                self.created_at,
+                self.claimed_at,
+                self.lease_until,
+                None,
+                self.worker,
+            )
         return Task(*base, "submitted", self.attempt, self.created_at)
 
 
@@ -312,7 +424,9 @@ class Board(RuleBasedStateMachine):
         self.folder = quick_folder()
         self.home = self.folder.__enter__() / "home"
         self.clock = FixedClock(NOW)
-        self.labs = [opened(self.home, self.clock, snapshotAfterEvents=3) for _ in range(2)]
+        self.labs = [
+            opened(self.home, self.clock, snapshotAfterEvents=3) for _ in range(2)
+        ]
         self.plain: list[Plain] = []
         self.sent = 0
 
@@ -333,7 +447,11 @@ class Board(RuleBasedStateMachine):
     def claim(self, lab: int, agent: str, worker: str, lease: int) -> None:
         now = self.clock.now()
         task = self.labs[lab].tasks.claim(agent, worker=worker, lease_seconds=lease)
-        waiting = [each for each in self.plain if each.to == agent and each.task(now).state == "submitted"]
+        waiting = [
+            each
+            for each in self.plain
+            if each.to == agent and each.task(now).state == "submitted"
+        ]
         if not waiting:
             assert task is None
             return
@@ -343,7 +461,12 @@ class Board(RuleBasedStateMachine):
         assert task == first.task(now)
 
     @precondition(lambda self: self.plain)
-    @rule(data=st.data(), lab=st.integers(0, 1), worker=WORKERS, how=st.sampled_from([*ENDS]))
+    @rule(
+        data=st.data(),
+        lab=st.integers(0, 1),
+        worker=WORKERS,
+        how=st.sampled_from([*ENDS]),
+    )
     def follow(self, data: st.DataObject, lab: int, worker: str, how: str) -> None:
         each, now = data.draw(st.sampled_from(self.plain)), self.clock.now()
         board = self.labs[lab].tasks
@@ -351,7 +474,10 @@ class Board(RuleBasedStateMachine):
             with pytest.raises(InvalidInput):
                 ENDS[how](board, each.id, worker)
             return
-        each.ended, each.completed_at = {"complete": "completed", "fail": "failed"}[how], now
+        each.ended, each.completed_at = (
+            {"complete": "completed", "fail": "failed"}[how],
+            now,
+        )
         each.result = {"complete": 1, "fail": "no"}[how]
         assert ENDS[how](board, each.id, worker) == each.task(now)
 
@@ -382,7 +508,9 @@ class Board(RuleBasedStateMachine):
             for lab in self.labs:
                 assert lab.tasks.tasks(agent) == expected
                 for state in STATES:
-                    assert lab.tasks.tasks(agent, state=state) == [each for each in expected if each.state == state]
+                    assert lab.tasks.tasks(agent, state=state) == [
+                        each for each in expected if each.state == state
+                    ]
 
 
 TestBoard = Board.TestCase
@@ -409,13 +537,17 @@ def test_of_two_claims_the_later_takes_the_next_task(
     ids = [board.send("main", "sage", "work", number) for number in range(2)]
     with opened(lab.folder, clock) as other:
         taken = []
-        _meanwhile(monkeypatch, lambda: taken.append(other.tasks.claim("sage", worker="w2")))
+        _meanwhile(
+            monkeypatch, lambda: taken.append(other.tasks.claim("sage", worker="w2"))
+        )
         mine = board.claim("sage", worker="w1")
     assert [taken[0].id, mine and mine.id] == ids
     assert [task.worker for task in board.tasks("sage")] == ["w2", "w1"]
 
 
-def test_a_late_end_after_a_new_claim_is_refused(lab: Lab, board: TaskBoard, clock: FixedClock, monkeypatch) -> None:
+def test_a_late_end_after_a_new_claim_is_refused(
+    lab: Lab, board: TaskBoard, clock: FixedClock, monkeypatch
+) -> None:
     task_id = board.send("main", "sage", "work", 1)
     board.claim("sage", worker="w1")
     clock.advance(seconds=61)
@@ -427,17 +559,23 @@ def test_a_late_end_after_a_new_claim_is_refused(lab: Lab, board: TaskBoard, clo
     assert board.task(task_id).result == "mine"
 
 
-def test_a_new_claim_after_a_late_end_finds_nothing(lab: Lab, board: TaskBoard, clock: FixedClock, monkeypatch) -> None:
+def test_a_new_claim_after_a_late_end_finds_nothing(
+    lab: Lab, board: TaskBoard, clock: FixedClock, monkeypatch
+) -> None:
     task_id = board.send("main", "sage", "work", 1)
     board.claim("sage", worker="w1")
     clock.advance(seconds=61)
     with opened(lab.folder, clock) as other:
-        _meanwhile(monkeypatch, lambda: other.tasks.complete(task_id, "late", worker="w1"))
+        _meanwhile(
+            monkeypatch, lambda: other.tasks.complete(task_id, "late", worker="w1")
+        )
         assert board.claim("sage", worker="w2") is None
     assert board.task(task_id).result == "late"
 
 
-def test_a_worker_reports_once_though_it_says_so_twice(lab: Lab, board: TaskBoard, clock, monkeypatch) -> None:
+def test_a_worker_reports_once_though_it_says_so_twice(
+    lab: Lab, board: TaskBoard, clock, monkeypatch
+) -> None:
     task_id = board.send("main", "sage", "work", 1)
     board.claim("sage", worker="w1")
     with opened(lab.folder, clock) as other:
@@ -451,7 +589,9 @@ def test_a_worker_reports_once_though_it_says_so_twice(lab: Lab, board: TaskBoar
 
 
 @pytest.mark.parametrize("step", range(4))
-def test_a_task_of_which_a_step_was_erased_is_gone(lab: Lab, board: TaskBoard, clock, step: int) -> None:
+def test_a_task_of_which_a_step_was_erased_is_gone(
+    lab: Lab, board: TaskBoard, clock, step: int
+) -> None:
     task_id = board.send("main", "sage", "work", "the payload")
     other = board.send("main", "sage", "work", "kept")
     for _ in range(2):
@@ -471,7 +611,9 @@ def test_a_task_of_which_a_step_was_erased_is_gone(lab: Lab, board: TaskBoard, c
     assert bool(holding(lab.folder, "the payload")) == (step > 0)
 
 
-def test_an_erased_step_is_taken_by_nobody_even_when_its_erasure_was_erased(lab: Lab, board: TaskBoard) -> None:
+def test_an_erased_step_is_taken_by_nobody_even_when_its_erasure_was_erased(
+    lab: Lab, board: TaskBoard
+) -> None:
     task_id = board.send("main", "sage", "work", 1)
     board.claim("sage", worker="w1")
     lab.erase(ids=[step_id(task_id, 1)])
@@ -488,8 +630,12 @@ def test_an_erased_step_is_taken_by_nobody_even_when_its_erasure_was_erased(lab:
 
 
 @pytest.mark.parametrize("step", range(4))
-def test_a_task_erased_while_it_is_reported_is_unknown(lab: Lab, board: TaskBoard, clock, monkeypatch, step) -> None:
-    """Also where the step that stood in the way (3) was erased, or the one that the report follows (2)."""
+def test_a_task_erased_while_it_is_reported_is_unknown(
+    lab: Lab, board: TaskBoard, clock, monkeypatch, step
+) -> None:
+    """Also where the step that stood in the way (3) was erased, or the one that the
+    report follows (2).
+    """
     task_id = board.send("main", "sage", "work", 1)
     board.claim("sage", worker="w1")
     with opened(lab.folder, clock) as other:
@@ -517,7 +663,9 @@ def test_a_task_erased_while_it_is_reported_is_unknown(lab: Lab, board: TaskBoar
 
 
 def _work(journal: SqliteJournal, run: Callable[[], object]) -> tuple[int, int]:
-    """Calls of functions in Python and C, and thousands of instructions of the database, that `run` needs."""
+    """Calls of functions in Python and C, and thousands of instructions of the
+    database, that `run` needs.
+    """
     calls = instructions = 0
 
     def called(_frame: object, event: str, _argument: object) -> None:
@@ -539,7 +687,9 @@ def _work(journal: SqliteJournal, run: Callable[[], object]) -> tuple[int, int]:
     return calls, instructions
 
 
-def test_a_claim_costs_the_same_whatever_is_finished(lab: Lab, board: TaskBoard) -> None:
+def test_a_claim_costs_the_same_whatever_is_finished(
+    lab: Lab, board: TaskBoard
+) -> None:
     def one() -> None:
         board.send("main", "sage", "work", 1)
         task = board.claim("sage")

@@ -1,4 +1,6 @@
-"""Which vectors are compared with a query, against a plain sort, and the cache's files under damage and company."""
+"""Which vectors are compared with a query, against a plain sort, and the cache's files
+under damage and company.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,17 @@ from theorex_lab.search.vectors import VectorCache, text_key
 
 
 def unit_rows(count: int, dimensions: int = 16, seed: int = 0) -> np.ndarray:
-    matrix = np.random.default_rng(seed).standard_normal((count, dimensions)).astype(np.float32)
+    matrix = (
+        np.random.default_rng(seed)
+        .standard_normal((count, dimensions))
+        .astype(np.float32)
+    )
     return matrix / np.linalg.norm(matrix, axis=1, keepdims=True)
 
 
-def nearest(cache: VectorCache, query: np.ndarray, limit: int, allowed: np.ndarray | None = None) -> list[int]:
+def nearest(
+    cache: VectorCache, query: np.ndarray, limit: int, allowed: np.ndarray | None = None
+) -> list[int]:
     """The numbers of the records nearest to a query among the allowed ones, best first."""
     numbers = np.arange(len(cache)) if allowed is None else np.flatnonzero(allowed)
     numbers = numbers[cache.likely(numbers, query, limit)]
@@ -38,12 +46,17 @@ def stored(folder: Path, matrix: np.ndarray) -> VectorCache:
 
 
 @pytest.mark.parametrize("dimensions", [3, 16, 128, 200])
-def test_a_small_or_flat_store_is_compared_whole(tmp_path: Path, dimensions: int) -> None:
+def test_a_small_or_flat_store_is_compared_whole(
+    tmp_path: Path, dimensions: int
+) -> None:
     count = 100 if dimensions >= 128 else 2_000
     matrix = unit_rows(count, dimensions)
     cache = stored(tmp_path, matrix)
     for query in unit_rows(5, dimensions, seed=1):
-        assert nearest(cache, query, 10) == np.argsort(-(matrix @ query), kind="stable")[:10].tolist()
+        assert (
+            nearest(cache, query, 10)
+            == np.argsort(-(matrix @ query), kind="stable")[:10].tolist()
+        )
 
 
 def test_an_empty_store_finds_nothing(tmp_path: Path) -> None:
@@ -51,15 +64,21 @@ def test_an_empty_store_finds_nothing(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("share", [1.0, 0.0, 0.02, 0.4])
-def test_equal_signs_name_nearly_all_that_are_nearest(tmp_path: Path, share: float) -> None:
-    """Of vectors around subjects, as sentences' are; 384 dimensions, and 100 of them wanted as search wants them."""
+def test_equal_signs_name_nearly_all_that_are_nearest(
+    tmp_path: Path, share: float
+) -> None:
+    """Of vectors around subjects, as sentences' are; 384 dimensions, and 100 of them
+    wanted as search wants them.
+    """
     subjects = unit_rows(200, 384, seed=2)
     matrix = subjects[np.arange(6_000) % 200] + 0.9 * unit_rows(6_000, 384, seed=3)
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
     cache, hits, compared = stored(tmp_path, matrix), 0, []
     allowed = np.random.default_rng(4).random(6_000) < share
     for query in matrix[:40]:
-        expected = np.flatnonzero(allowed)[np.argsort(-(matrix[allowed] @ query))[:10]].tolist()
+        expected = np.flatnonzero(allowed)[
+            np.argsort(-(matrix[allowed] @ query))[:10]
+        ].tolist()
         found = nearest(cache, query, 100, allowed)
         assert allowed[found].all()
         hits += len(set(found[:10]) & set(expected))
@@ -72,7 +91,10 @@ def test_what_is_added_later_is_found_at_once(tmp_path: Path) -> None:
     cache, later = stored(tmp_path, unit_rows(3_000, 384)), unit_rows(40, 384, seed=9)
     other = VectorCache(tmp_path, "model", 384)
     for number in range(0, 40, 4):
-        other.add([text_key(f"later {row}") for row in range(number, number + 4)], later[number : number + 4])
+        other.add(
+            [text_key(f"later {row}") for row in range(number, number + 4)],
+            later[number : number + 4],
+        )
         cache.refresh()
         assert nearest(cache, later[number], 1) == [3_000 + number]
 
@@ -92,15 +114,24 @@ def damage(path: Path, offset: int) -> None:
     path.write_bytes(content)
 
 
-def test_what_was_added_is_found_by_another_cache_in_the_asked_order(tmp_path: Path) -> None:
+def test_what_was_added_is_found_by_another_cache_in_the_asked_order(
+    tmp_path: Path,
+) -> None:
     filled(tmp_path)
-    found, matrix = VectorCache(tmp_path, "model", 16).get([KEYS[2], KEYS[9], KEYS[0], KEYS[2]])
+    found, matrix = VectorCache(tmp_path, "model", 16).get(
+        [KEYS[2], KEYS[9], KEYS[0], KEYS[2]]
+    )
     assert found.tolist() == [True, False, True, True]
-    assert np.array_equal(matrix, np.stack([unit_rows(3)[2], np.zeros(16), unit_rows(3)[0], unit_rows(3)[2]]))
+    assert np.array_equal(
+        matrix,
+        np.stack([unit_rows(3)[2], np.zeros(16), unit_rows(3)[0], unit_rows(3)[2]]),
+    )
 
 
 @given(st.lists(st.lists(st.integers(0, 39), max_size=6), max_size=8))
-def test_a_reader_follows_a_writer(tmp_path_factory: pytest.TempPathFactory, batches: list[list[int]]) -> None:
+def test_a_reader_follows_a_writer(
+    tmp_path_factory: pytest.TempPathFactory, batches: list[list[int]]
+) -> None:
     folder = tmp_path_factory.mktemp("cache")
     writer, reader = VectorCache(folder, "model", 16), VectorCache(folder, "model", 16)
     vectors, held = unit_rows(40), set()
@@ -119,7 +150,9 @@ def test_keys_already_held_are_not_written_again(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kept_bytes", [1, 40, 83])
-def test_a_record_cut_short_is_ignored_then_replaced(tmp_path: Path, kept_bytes: int) -> None:
+def test_a_record_cut_short_is_ignored_then_replaced(
+    tmp_path: Path, kept_bytes: int
+) -> None:
     cache = filled(tmp_path)
     whole = cache.path.read_bytes()
     record = len(whole) // 3
@@ -132,7 +165,9 @@ def test_a_record_cut_short_is_ignored_then_replaced(tmp_path: Path, kept_bytes:
 
 
 @pytest.mark.parametrize("offset", [0, 20, 83])
-def test_a_damaged_record_is_missing_and_can_be_added_again(tmp_path: Path, offset: int) -> None:
+def test_a_damaged_record_is_missing_and_can_be_added_again(
+    tmp_path: Path, offset: int
+) -> None:
     damage(filled(tmp_path).path, 84 + offset)
     cache = VectorCache(tmp_path, "model", 16)
     assert cache.get(KEYS[:3])[0].tolist() == [True, False, True]
@@ -159,7 +194,9 @@ def test_dropping_is_seen_by_others_and_a_new_file_starts(tmp_path: Path) -> Non
     cache.path.unlink(missing_ok=True)
 
 
-def test_embedders_and_dimensions_have_files_of_their_own_with_safe_names(tmp_path: Path) -> None:
+def test_embedders_and_dimensions_have_files_of_their_own_with_safe_names(
+    tmp_path: Path,
+) -> None:
     names = [
         "http:a@http://127.0.0.1/v1",
         "http:a@http://127.0.0.1/v2",
@@ -169,9 +206,14 @@ def test_embedders_and_dimensions_have_files_of_their_own_with_safe_names(tmp_pa
         "A",
         "a",
     ]
-    paths = {VectorCache(tmp_path, name, 16).path for name in names} | {VectorCache(tmp_path, "a", 8).path}
+    paths = {VectorCache(tmp_path, name, 16).path for name in names} | {
+        VectorCache(tmp_path, "a", 8).path
+    }
     assert len(paths) == len(names) + 1
-    assert all(path.parent == tmp_path and len(path.name) < 100 and path.name.isascii() for path in paths)
+    assert all(
+        path.parent == tmp_path and len(path.name) < 100 and path.name.isascii()
+        for path in paths
+    )
 
 
 WRITER = """
@@ -185,7 +227,10 @@ for number in range(first, first + 40):
 
 
 def test_two_processes_append_at_once_and_lose_nothing(tmp_path: Path) -> None:
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(first)]) for first in (0, 20)]
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(first)])
+        for first in (0, 20)
+    ]
     assert [writer.wait() for writer in writers] == [0, 0]
     cache = VectorCache(tmp_path, "model", 16)
     found, matrix = cache.get([text_key(str(number)) for number in range(60)])
@@ -194,7 +239,9 @@ def test_two_processes_append_at_once_and_lose_nothing(tmp_path: Path) -> None:
     assert len(cache) == 60
 
 
-def test_a_failed_write_is_taken_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_write_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cache = filled(tmp_path)
     before = cache.path.read_bytes()
 

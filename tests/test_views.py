@@ -1,4 +1,6 @@
-"""A view equals the fold of the journal, whatever the batches, snapshots and processes in between."""
+"""A view equals the fold of the journal, whatever the batches, snapshots and processes
+in between.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,25 @@ from theorex_lab.journal.view import Views, differing_columns, fold_into, verify
 from theorex_lab.memory.decay import Tier
 from theorex_lab.memory.evidence import EvidenceView
 
-VIEWS = (Axon, item_view(installed()), Flash, ShortTerm, SharedWeb, Traces, EvidenceView, Tasks, Outcomes)
+VIEWS = (
+    Axon,
+    item_view(installed()),
+    Flash,
+    ShortTerm,
+    SharedWeb,
+    Traces,
+    EvidenceView,
+    Tasks,
+    Outcomes,
+)
 LABELS = ["cache", "cache stampede", "ttl", "postgres", "парсер", "缓存"]
 AGENTS = ["main", "sage"]
 
 observations = st.builds(
     observation,
-    st.sampled_from(["the cache was stale", "TTL set to 30 s", "Парсер упал", "缓存 失效"]),
+    st.sampled_from(
+        ["the cache was stale", "TTL set to 30 s", "Парсер упал", "缓存 失效"]
+    ),
     labels=st.lists(st.sampled_from(LABELS), max_size=4, unique=True),
     agent=st.sampled_from(AGENTS),
     at=st.integers(-200, 0).map(lambda day: NOW + day * DAY),
@@ -61,7 +75,10 @@ scans = st.builds(
 )
 prunes = st.builds(
     lambda agent, concepts: new_event(
-        "prune", {"concepts": {agent: [{"concept_id": each} for each in concepts]}}, agent=agent, at=NOW
+        "prune",
+        {"concepts": {agent: [{"concept_id": each} for each in concepts]}},
+        agent=agent,
+        at=NOW,
     ),
     st.sampled_from(AGENTS),
     concept_ids,
@@ -69,112 +86,241 @@ prunes = st.builds(
 sessions = st.sampled_from(["s1", "s2"])
 hooked = st.builds(
     lambda kind, agent, session: new_event(
-        kind, {"tool": "Bash", "input": "cache", "response": "", "text": "cache", "source": "tool"},
-        agent=agent, session=session, at=NOW,
+        kind,
+        {
+            "tool": "Bash",
+            "input": "cache",
+            "response": "",
+            "text": "cache",
+            "source": "tool",
+        },
+        agent=agent,
+        session=session,
+        at=NOW,
     ),
-    st.sampled_from(["tool_used", "prompt", "turn_ended"]), st.sampled_from(AGENTS), sessions,
-)  # fmt: skip
+    st.sampled_from(["tool_used", "prompt", "turn_ended"]),
+    st.sampled_from(AGENTS),
+    sessions,
+)
 flushes = st.builds(
-    lambda agent, session, upto: new_event("flushed", {"upto": upto}, agent=agent, session=session, at=NOW),
-    st.sampled_from(AGENTS), sessions, st.integers(0, 40),
-)  # fmt: skip
+    lambda agent, session, upto: new_event(
+        "flushed", {"upto": upto}, agent=agent, session=session, at=NOW
+    ),
+    st.sampled_from(AGENTS),
+    sessions,
+    st.integers(0, 40),
+)
 kept = st.builds(
     lambda agent, session, label, day: new_event(
         "short_term",
-        {"concepts": [[concept_id(label), label, label, 2]], "score": 0.75, "source": "tool", "weight": 0.7},
-        agent=agent, session=session, at=NOW - day * DAY,
+        {
+            "concepts": [[concept_id(label), label, label, 2]],
+            "score": 0.75,
+            "source": "tool",
+            "weight": 0.7,
+        },
+        agent=agent,
+        session=session,
+        at=NOW - day * DAY,
     ),
-    st.sampled_from(AGENTS), sessions, st.sampled_from(LABELS), st.integers(0, 20),
-)  # fmt: skip
+    st.sampled_from(AGENTS),
+    sessions,
+    st.sampled_from(LABELS),
+    st.integers(0, 20),
+)
 graduations = st.builds(
     lambda agent, label, days: new_event(
         "graduated",
         {
-            "concept_id": concept_id(label), "label": label, "surface": label, "times": [NOW - day * DAY for day in days],
-            "counts": [1] * len(days), "days": days, "upto": NOW, "source": "tool", "weight": 0.7,
+            "concept_id": concept_id(label),
+            "label": label,
+            "surface": label,
+            "times": [NOW - day * DAY for day in days],
+            "counts": [1] * len(days),
+            "days": days,
+            "upto": NOW,
+            "source": "tool",
+            "weight": 0.7,
         },
-        agent=agent, at=NOW,
+        agent=agent,
+        at=NOW,
     ),
-    st.sampled_from(AGENTS), st.sampled_from(LABELS), st.lists(st.integers(0, 14), min_size=1, max_size=9),
-)  # fmt: skip
+    st.sampled_from(AGENTS),
+    st.sampled_from(LABELS),
+    st.lists(st.integers(0, 14), min_size=1, max_size=9),
+)
 promotions = st.builds(
     lambda agent, ids, count: new_event(
         "promoted",
         {
             "concepts": [
-                {"concept_id": each, "count": count, "fix_count": 0, "first_seen": NOW, "last_seen": NOW, "trust": 2,
-                 "source_weight": 0.7}
+                {
+                    "concept_id": each,
+                    "count": count,
+                    "fix_count": 0,
+                    "first_seen": NOW,
+                    "last_seen": NOW,
+                    "trust": 2,
+                    "source_weight": 0.7,
+                }
                 for each in ids
             ],
             "links": [[*sorted(ids[:2]), count, NOW]] if len(ids) > 1 else [],
         },
-        agent=agent, at=NOW,
+        agent=agent,
+        at=NOW,
     ),
-    st.sampled_from(AGENTS), concept_ids, st.integers(1, 9),
-)  # fmt: skip
+    st.sampled_from(AGENTS),
+    concept_ids,
+    st.integers(1, 9),
+)
 traces = st.sampled_from(["t1", "t2", "t3"])
 called = st.builds(
     lambda agent, session, trace, outcome: new_event(
         "trace_started",
         {
-            "trace_id": trace, "task": "mend the cache", "query_type": "code", "tags": ["code"], "model": "small",
-            "reasons": [], "context_pct": 60, "query_tokens": 4, "outcome_id": outcome, "owner": {"lock": "o"},
+            "trace_id": trace,
+            "task": "mend the cache",
+            "query_type": "code",
+            "tags": ["code"],
+            "model": "small",
+            "reasons": [],
+            "context_pct": 60,
+            "query_tokens": 4,
+            "outcome_id": outcome,
+            "owner": {"lock": "o"},
         },
-        agent=agent, session=session, at=NOW,
+        agent=agent,
+        session=session,
+        at=NOW,
     ),
-    st.sampled_from(AGENTS), sessions, traces, st.none() | st.sampled_from(["o1", "o2"]),
-)  # fmt: skip
+    st.sampled_from(AGENTS),
+    sessions,
+    traces,
+    st.none() | st.sampled_from(["o1", "o2"]),
+)
 answered = st.builds(
     lambda agent, trace, success, latency: new_event(
         "trace_ended",
         {
-            "trace_id": trace, "query_type": "code", "success": success, "lost": latency is None and not success,
-            "unavailable": False, "model": "small", "tokens": 7, "prompt_tokens": 5,
-            "completion_tokens": 2, "latency_ms": latency, "error": None, "response": "done",
+            "trace_id": trace,
+            "query_type": "code",
+            "success": success,
+            "lost": latency is None and not success,
+            "unavailable": False,
+            "model": "small",
+            "tokens": 7,
+            "prompt_tokens": 5,
+            "completion_tokens": 2,
+            "latency_ms": latency,
+            "error": None,
+            "response": "done",
             "attempts": [
-                {"model": "large", "success": False, "latency_ms": None, "tokens": None, "cost": None, "error": "gone",
-                 "unavailable": True, "prompt_tokens": None, "completion_tokens": None},
-                {"model": "small", "success": success, "latency_ms": latency, "tokens": 7, "cost": 0.1, "error": None,
-                 "unavailable": False, "prompt_tokens": 5, "completion_tokens": 2},
+                {
+                    "model": "large",
+                    "success": False,
+                    "latency_ms": None,
+                    "tokens": None,
+                    "cost": None,
+                    "error": "gone",
+                    "unavailable": True,
+                    "prompt_tokens": None,
+                    "completion_tokens": None,
+                },
+                {
+                    "model": "small",
+                    "success": success,
+                    "latency_ms": latency,
+                    "tokens": 7,
+                    "cost": 0.1,
+                    "error": None,
+                    "unavailable": False,
+                    "prompt_tokens": 5,
+                    "completion_tokens": 2,
+                },
             ],
         },
-        agent=agent, at=NOW,
+        agent=agent,
+        at=NOW,
     ),
-    st.sampled_from(AGENTS), traces, st.booleans(), st.none() | st.sampled_from([10.5, 900.0]),
-)  # fmt: skip
+    st.sampled_from(AGENTS),
+    traces,
+    st.booleans(),
+    st.none() | st.sampled_from([10.5, 900.0]),
+)
 concluded = st.builds(
     lambda number, agent, success, explicit, thumbs, tags: new_event(
         "outcome",
         {
-            "decision": "raised the TTL", "result": "stale", "success": success, "tags": tags, "concepts": [],
-            "explicit": explicit, "thumbs": thumbs, "source": "agent",
+            "decision": "raised the TTL",
+            "result": "stale",
+            "success": success,
+            "tags": tags,
+            "concepts": [],
+            "explicit": explicit,
+            "thumbs": thumbs,
+            "source": "agent",
         },
-        agent=agent, at=NOW, event_id=f"o{number}",
+        agent=agent,
+        at=NOW,
+        event_id=f"o{number}",
     ),
-    st.integers(1, 4), st.sampled_from(AGENTS), st.booleans(), st.none() | st.floats(0, 1),
-    st.none() | st.sampled_from([0.0, 1.0]), st.lists(st.sampled_from(["x", "y"]), max_size=2, unique=True),
-)  # fmt: skip
+    st.integers(1, 4),
+    st.sampled_from(AGENTS),
+    st.booleans(),
+    st.none() | st.floats(0, 1),
+    st.none() | st.sampled_from([0.0, 1.0]),
+    st.lists(st.sampled_from(["x", "y"]), max_size=2, unique=True),
+)
 looked_back = st.builds(
     lambda kind, outcome, judge, success: new_event(
         kind,
-        {"outcome_id": outcome, "judge": judge, "success": success, "explicit": None, "thumbs": None},
-        agent="main", at=NOW,
+        {
+            "outcome_id": outcome,
+            "judge": judge,
+            "success": success,
+            "explicit": None,
+            "thumbs": None,
+        },
+        agent="main",
+        at=NOW,
     ),
-    st.sampled_from(["outcome_scored", "reviewed"]), st.sampled_from(["o1", "o2", "o3"]), st.floats(0, 1),
+    st.sampled_from(["outcome_scored", "reviewed"]),
+    st.sampled_from(["o1", "o2", "o3"]),
+    st.floats(0, 1),
     st.sampled_from([None, True, False]),
-)  # fmt: skip
+)
 streams = st.lists(
     st.one_of(
-        observations, observations, scans, prunes, hooked, flushes, kept, graduations, promotions,
-        called, answered, concluded, looked_back,
+        observations,
+        observations,
+        scans,
+        prunes,
+        hooked,
+        flushes,
+        kept,
+        graduations,
+        promotions,
+        called,
+        answered,
+        concluded,
+        looked_back,
     ),
     max_size=40,
     unique_by=lambda event: event.id,
-)  # fmt: skip
+)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(stream=streams, cuts=st.lists(st.integers(0, 40), max_size=5), erased=st.none() | st.integers(0, 39))
+@settings(
+    max_examples=60,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    stream=streams,
+    cuts=st.lists(st.integers(0, 40), max_size=5),
+    erased=st.none() | st.integers(0, 39),
+)
 def test_a_view_equals_the_fold_from_nothing(
     tmp_path_factory, stream: list[Event], cuts: list[int], erased: int | None
 ) -> None:
@@ -201,19 +347,27 @@ def test_a_view_equals_the_fold_from_nothing(
 
 def _filled(home: Path) -> Views:
     journal = SqliteJournal(home / "theorex.db", clock=FixedClock(NOW))
-    journal.append([observation(f"text {n}", labels=[f"concept {n}", "cache"]) for n in range(30)])
+    journal.append(
+        [observation(f"text {n}", labels=[f"concept {n}", "cache"]) for n in range(30)]
+    )
     views = Views(journal, home / "views")
     for kind in VIEWS:
         assert views.snapshot(views.get(kind))
     return Views(journal, home / "views")
 
 
-def test_a_snapshot_is_used_and_only_the_tail_is_folded(tmp_path: Path, monkeypatch) -> None:
+def test_a_snapshot_is_used_and_only_the_tail_is_folded(
+    tmp_path: Path, monkeypatch
+) -> None:
     views = _filled(tmp_path)
     views.journal.append([observation("one more", labels=["late"])])
     folded: list[int] = []
     fold = Axon.fold
-    monkeypatch.setattr(Axon, "fold", lambda self, events: (folded.append(len(events)), fold(self, events))[1])
+    monkeypatch.setattr(
+        Axon,
+        "fold",
+        lambda self, events: (folded.append(len(events)), fold(self, events))[1],
+    )
     axon = views.get(Axon)
     assert folded == [1]
     assert axon.labels[len(axon.labels) - 1] == "late"
@@ -232,7 +386,9 @@ def test_a_snapshot_with_a_flipped_bit_is_passed_over(tmp_path: Path) -> None:
     assert len(views.get(Axon).rows_of()) == 31
 
 
-def test_a_snapshot_of_other_code_or_without_manifest_is_passed_over(tmp_path: Path) -> None:
+def test_a_snapshot_of_other_code_or_without_manifest_is_passed_over(
+    tmp_path: Path,
+) -> None:
     views = _filled(tmp_path)
     folder = next((tmp_path / "views" / "axon").glob("[0-9]*-*"))
     folder.rename(folder.with_name("0-000000000030"))
@@ -254,7 +410,9 @@ def test_a_snapshot_of_another_journal_is_passed_over(tmp_path: Path) -> None:
     assert verify(views, VIEWS).ok
 
 
-def test_old_snapshots_are_removed_and_none_is_written_for_a_short_tail(tmp_path: Path) -> None:
+def test_old_snapshots_are_removed_and_none_is_written_for_a_short_tail(
+    tmp_path: Path,
+) -> None:
     journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW))
     views = Views(journal, tmp_path / "views", snapshot_after_events=10)
     journal.append([observation("short")] * 0 + [observation(f"{n}") for n in range(9)])
@@ -284,7 +442,9 @@ def test_unknown_kinds_are_skipped_and_counted(tmp_path: Path) -> None:
 
 
 def test_the_golden_journal_still_folds_to_the_same_state(tmp_path: Path) -> None:
-    """A journal written by an earlier release; its state must never change, whatever becomes of the events."""
+    """A journal written by an earlier release; its state must never change, whatever
+    becomes of the events.
+    """
     folder = Path(__file__).parent / "golden"
     journal = SqliteJournal(tmp_path / "theorex.db", clock=FixedClock(NOW))
     lines = (folder / "journal-0.1.jsonl").read_text(encoding="utf-8").splitlines()
@@ -305,14 +465,31 @@ class _Inner(Parts):
 
 class _Outer(Parts):
     def __init__(self) -> None:
-        self.labels, self.inner, self.rows, self.other = Strings(), _Inner(), Table(count="i8"), [1]
+        self.labels, self.inner, self.rows, self.other = (
+            Strings(),
+            _Inner(),
+            Table(count="i8"),
+            [1],
+        )
 
 
-def test_parts_are_stored_by_the_names_of_their_attributes_and_taken_over_again() -> None:
+def test_parts_are_stored_by_the_names_of_their_attributes_and_taken_over_again() -> (
+    None
+):
     one, other = _Outer(), _Outer()
     one.labels.append("cache")
     one.inner._ids.number("a")
     one.rows.grow(1)
     other.load(one.columns())
-    assert [*one.columns()] == ["labels.blob", "labels.offsets", "ids.blob", "ids.offsets", "rows.count"]
-    assert (other.labels[0], other.inner._ids.find("a"), len(other.rows)) == ("cache", 0, 1)
+    assert [*one.columns()] == [
+        "labels.blob",
+        "labels.offsets",
+        "ids.blob",
+        "ids.offsets",
+        "rows.count",
+    ]
+    assert (other.labels[0], other.inner._ids.find("a"), len(other.rows)) == (
+        "cache",
+        0,
+        1,
+    )

@@ -7,7 +7,8 @@ from datetime import UTC, datetime, timedelta
 
 from theorex_lab.errors import InvalidInput
 
-TYPE_CHECKING = False  # what type checkers take for true; `typing` would cost every start of the hook 4 ms
+# what type checkers take for true; `typing` would cost every start of the hook 4 ms
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 else:
@@ -62,10 +63,11 @@ class FixedClock:
 
 
 def to_microseconds(when: str | datetime) -> int:
-    """Microseconds since 1970-01-01 UTC of an aware datetime or an ISO 8601 text with its offset.
+    """Microseconds since 1970-01-01 UTC of an aware datetime or an ISO 8601 text with
+    its offset.
 
-    Raises InvalidInput for a naive time, since without an offset nobody can tell when it was, and for one that its offset
-    takes out of the years 1 to 9999.
+    Raises InvalidInput for a naive time, since without an offset nobody can tell when
+    it was, and for one that its offset takes out of the years 1 to 9999.
 
     >>> to_microseconds("1970-01-01T01:00:00+01:00")
     0
@@ -75,7 +77,9 @@ def to_microseconds(when: str | datetime) -> int:
             parsed = datetime.fromisoformat(when)
         except ValueError as error:
             allowed = "ISO 8601 with an offset, such as 2026-01-31T09:00:00Z"
-            raise InvalidInput(f"got the time {when!r}; allowed is {allowed}") from error
+            raise InvalidInput(
+                f"got the time {when!r}; allowed is {allowed}"
+            ) from error
     else:
         parsed = when
     if parsed.tzinfo is None:
@@ -83,7 +87,9 @@ def to_microseconds(when: str | datetime) -> int:
         raise InvalidInput(f"got the time {when!s} without an offset; {advice}")
     found = (parsed - _EPOCH) // timedelta(microseconds=1)
     if not EARLIEST <= found <= LATEST:
-        raise InvalidInput(f"got the time {when!s}; allowed are the years 1 to 9999 of UTC: choose one in between")
+        raise InvalidInput(
+            f"got the time {when!s}; allowed are the years 1 to 9999 of UTC: choose one in between"
+        )
     return found
 
 
@@ -98,4 +104,9 @@ def to_iso(microseconds: int) -> str:
     >>> to_iso(0)
     '1970-01-01T00:00:00.000000Z'
     """
-    return to_datetime(microseconds).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    return (
+        to_datetime(microseconds)
+        .replace(tzinfo=None)
+        .isoformat(timespec="microseconds")
+        + "Z"
+    )

@@ -1,20 +1,21 @@
 """Every error that theorex_lab raises on purpose.
 
-TheorexError
-├── InvalidInput        what was handed in is refused; nothing was written      (also a ValueError)
-│   ├── ConfigError     a setting: names the key, the value and what is allowed
-│   ├── AlreadyThere    an event with this id was appended before, by this process or another
-│   └── FilesThere      files are there that an export would replace, and nobody said that it may
-├── StorageError        the home cannot be read or written (permissions, full disk)
-│   └── CorruptJournal  the journal's file is damaged; the memory is never taken for empty
-├── NewerVersion        an event was written by a newer release
-└── ModelUnavailable    an embedder or a language model did not answer
+TheorexError ├── InvalidInput        what was handed in is refused; nothing was written
+(also a ValueError) │   ├── ConfigError     a setting: names the key, the value and what
+is allowed │   ├── AlreadyThere    an event with this id was appended before, by this
+process or another │   └── FilesThere      files are there that an export would replace,
+and nobody said that it may ├── StorageError        the home cannot be read or written
+(permissions, full disk) │   └── CorruptJournal  the journal's file is damaged; the
+memory is never taken for empty ├── NewerVersion        an event was written by a newer
+release └── ModelUnavailable    an embedder or a language model did not answer
     └── UnusableAnswer  it did, and what it said cannot be used
 """
 
 
 class TheorexError(Exception):
-    """Base of all errors raised on purpose; its text says what was got, what is allowed, what to do."""
+    """Base of all errors raised on purpose; its text says what was got, what is
+    allowed, what to do.
+    """
 
 
 class InvalidInput(TheorexError, ValueError):
@@ -22,7 +23,9 @@ class InvalidInput(TheorexError, ValueError):
 
 
 class ConfigError(InvalidInput):
-    """A setting is unknown, of the wrong type or out of its range, or its file cannot be read."""
+    """A setting is unknown, of the wrong type or out of its range, or its file cannot
+    be read.
+    """
 
 
 class AlreadyThere(InvalidInput):
@@ -48,8 +51,9 @@ class NewerVersion(TheorexError):
 class ModelUnavailable(TheorexError):
     """An embedder or a language model did not answer.
 
-    `kind`: `silent` where nothing or no whole reply came in time, `busy` where it asks to come back later, `bad_reply`
-    where it answered what cannot be used, else `refused`.
+    `kind`: `silent` where nothing or no whole reply came in time, `busy` where it asks
+    to come back later, `bad_reply` where it answered what cannot be used, else
+    `refused`.
     """
 
     def __init__(self, text: str, kind: str = "refused") -> None:

@@ -1,7 +1,9 @@
-"""`theorex-hook`: one event of an agent, read from standard input, goes into the journal. Standard library only.
+"""`theorex-hook`: one event of an agent, read from standard input, goes into the
+journal. Standard library only.
 
-An agent starts this program for every tool call, so each module is imported in the branch that needs it, and
-whatever goes wrong becomes a line in the home's `hook.log`: the agent always sees exit code 0.
+An agent starts this program for every tool call, so each module is imported in the
+branch that needs it, and whatever goes wrong becomes a line in the home's `hook.log`:
+the agent always sees exit code 0.
 """
 
 # Paths are texts here: importing pathlib would cost every start 5 ms.
@@ -10,7 +12,9 @@ from __future__ import annotations
 import os
 import sys
 
-TYPE_CHECKING = False  # what type checkers take for true; importing `typing` for it would cost every start 5 ms
+# what type checkers take for true; importing `typing` for it would cost every start 5
+# ms
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from sqlite3 import Connection
@@ -32,13 +36,18 @@ NO_PROJECT_FILE = "none.md"
 CONFIG_FILE = "config.json"
 LOG_FILE = "hook.log"
 CACHE_FILE = "recall.db"
-NOTHING_YET = b"_Nothing is remembered yet."  # as a context says that has nothing to give
+NOTHING_YET = (
+    b"_Nothing is remembered yet."  # as a context says that has nothing to give
+)
 LARGEST_EVENT_BYTES = 16 << 20
 LARGEST_CONTEXT_BYTES = 256 << 10
 LARGEST_LOG_BYTES = 1 << 20
 LARGEST_CONFIG_BYTES = 1 << 20
 OFF = "THEOREX_OFF"
-RECALL_TOKENS, CONTEXT_TOKENS = 300, 2_000  # where the settings recallTokens and contextTokens are not set
+RECALL_TOKENS, CONTEXT_TOKENS = (
+    300,
+    2_000,
+)  # where the settings recallTokens and contextTokens are not set
 RENDER_AFTER_SECONDS = 300
 STAMP_FILE = os.path.join("views", "rendering.stamp")
 
@@ -47,14 +56,18 @@ def main() -> NoReturn:
     """Take the event on standard input and end with 0."""
     import gc
 
-    gc.disable()  # all that a hook makes it needs to its end; looking for what is left costs every start 1 ms
+    # all that a hook makes it needs to its end; looking for what is left costs every
+    # start 1 ms
+    gc.disable()
     run()
-    # All is on disk; without tearing down the interpreter the process needs a tenth less time, and ends with 0 always.
+    # All is on disk; without tearing down the interpreter the process needs a tenth
+    # less time, and ends with 0 always.
     os._exit(0)
 
 
 def run() -> None:
-    """Take the event on standard input; raises nothing, what went wrong stands in `hook.log`.
+    """Take the event on standard input; raises nothing, what went wrong stands in
+    `hook.log`.
 
     Where the environment says THEOREX_OFF=1, nothing is taken and nothing printed.
     """
@@ -63,9 +76,12 @@ def run() -> None:
         if os.environ.get(OFF, "") not in ("", "0"):
             _read(sys.stdin.buffer)
             return
-        home = os.path.abspath(os.path.expanduser(os.environ.get("THEOREX_HOME") or DEFAULT_HOME))
+        home = os.path.abspath(
+            os.path.expanduser(os.environ.get("THEOREX_HOME") or DEFAULT_HOME)
+        )
         problem = take(_read(sys.stdin.buffer), home)
-    # The one place that catches everything: an agent must never be stopped by its memory, whatever broke in it.
+    # The one place that catches everything: an agent must never be stopped by its
+    # memory, whatever broke in it.
     except BaseException as error:  # noqa: BLE001
         problem = _describe(error)
     if problem:
@@ -73,17 +89,21 @@ def run() -> None:
 
 
 def take(payload: bytes | None, home: str) -> str:
-    """Act on one event in Claude Code's hook form; `payload` is None where it was too large.
+    """Act on one event in Claude Code's hook form; `payload` is None where it was too
+    large.
 
-    Returns the problem in a few words that hold nothing of the payload, '' where there was none. Raises StorageError
-    where the journal cannot be written, NewerVersion where it is a later release's, OSError from files.
+    Returns the problem in a few words that hold nothing of the payload, '' where there
+    was none. Raises StorageError where the journal cannot be written, NewerVersion
+    where it is a later release's, OSError from files.
     """
     if payload is None:
         return f"an event of more than {LARGEST_EVENT_BYTES} bytes was refused"
     import json
 
     try:
-        event = json.loads(payload.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape"))
+        event = json.loads(
+            payload.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "surrogateescape")
+        )
     except (ValueError, RecursionError):
         return "what came in is not JSON, or nested too deeply; it was refused"
     if not isinstance(event, dict):
@@ -109,8 +129,16 @@ def _agent() -> tuple[str, str]:
         return "", f"THEOREX_AGENT: {error}"
 
 
-def _capture(home: str, kind: str, body_of: Callable[..., dict[str, Any]], event: HookEvent, agent: str) -> str:
-    """Append what the event says; at the end of a session, and before it is summarized, see to what it leaves."""
+def _capture(
+    home: str,
+    kind: str,
+    body_of: Callable[..., dict[str, Any]],
+    event: HookEvent,
+    agent: str,
+) -> str:
+    """Append what the event says; at the end of a session, and before it is summarized,
+    see to what it leaves.
+    """
     from theorex_lab.ids import session_of
 
     session, problem, journal = session_of(event.get("session_id")), "", _open(home)
@@ -118,11 +146,20 @@ def _capture(home: str, kind: str, body_of: Callable[..., dict[str, Any]], event
     from theorex_lab.memory.captured import Place, folder_of
 
     try:
-        place = Place(folder_of(event), named=lambda repository: _bound_project(home, journal, repository))
+        place = Place(
+            folder_of(event),
+            named=lambda repository: _bound_project(home, journal, repository),
+        )
         body = body_of(event, place)
         if body.get("message") and _setting(home, "keepMessages", True) is not True:
             body["message"] = ""
-        journal.append([new_event(kind, body, agent=agent, session=session, at=journal.clock.now())])
+        journal.append(
+            [
+                new_event(
+                    kind, body, agent=agent, session=session, at=journal.clock.now()
+                )
+            ]
+        )
         if kind == "prompt":
             problem = _remind(home, journal, body, agent, session)
     finally:
@@ -145,8 +182,16 @@ def _bound_project(home: str, journal: SqliteJournal, repository: Repository) ->
 
 
 def _seen_project(home: str, repository: Repository) -> str:
-    """The project of a folder as far as it is known, and what stands for it where it is not; nothing is written."""
-    from theorex_lab.journal.identity import Places, known_project, place_of, project_in, unseen_project
+    """The project of a folder as far as it is known, and what stands for it where it is
+    not; nothing is written.
+    """
+    from theorex_lab.journal.identity import (
+        Places,
+        known_project,
+        place_of,
+        project_in,
+        unseen_project,
+    )
     from theorex_lab.journal.sqlite.opening import DATABASE_FILE
 
     project, _ = known_project(home, repository)
@@ -161,8 +206,12 @@ def _seen_project(home: str, repository: Repository) -> str:
     return project or unseen_project(repository)
 
 
-def _remind(home: str, journal: SqliteJournal, body: Mapping[str, Any], agent: str, session: str) -> str:
-    """Print what is remembered that fits a prompt, if anything does, and note that it was given."""
+def _remind(
+    home: str, journal: SqliteJournal, body: Mapping[str, Any], agent: str, session: str
+) -> str:
+    """Print what is remembered that fits a prompt, if anything does, and note that it
+    was given.
+    """
     tokens = _setting(home, "recallTokens", RECALL_TOKENS)
     if type(tokens) is not int or _setting(home, "recallOnPrompt", True) is not True:
         return ""
@@ -182,7 +231,9 @@ def _remind(home: str, journal: SqliteJournal, body: Mapping[str, Any], agent: s
 
 
 def _with_cache(home: str, act: Callable[[Connection], T], nothing: T) -> tuple[T, str]:
-    """What is made of the cache of reminders, and '' or what is wrong with it; nothing where there is none."""
+    """What is made of the cache of reminders, and '' or what is wrong with it; nothing
+    where there is none.
+    """
     path = os.path.join(home, CACHE_FILE)
     if not os.path.exists(path):
         return nothing, ""
@@ -197,16 +248,22 @@ def _with_cache(home: str, act: Callable[[Connection], T], nothing: T) -> tuple[
         return nothing, f"{CACHE_FILE}: {error}; the next flush or night rebuilds it"
 
 
-def _recalled(how: str, journal: SqliteJournal, items: list[str], tokens: int, **about: str) -> Event:
+def _recalled(
+    how: str, journal: SqliteJournal, items: list[str], tokens: int, **about: str
+) -> Event:
     from theorex_lab.memory.recalled import recalled_event
 
-    event = recalled_event(how, items=items, tokens=tokens, at=journal.clock.now(), **about)
+    event = recalled_event(
+        how, items=items, tokens=tokens, at=journal.clock.now(), **about
+    )
     journal.append([event])
     return event
 
 
 def _setting(home: str, name: str, default: object) -> object:
-    """A setting as config.json has it; None where the file cannot be read, since what was wished is not known then."""
+    """A setting as config.json has it; None where the file cannot be read, since what
+    was wished is not known then.
+    """
     path = os.path.join(home, CONFIG_FILE)
     if not os.path.lexists(path):
         return default
@@ -221,17 +278,23 @@ def _setting(home: str, name: str, default: object) -> object:
         return None
     if not isinstance(settings, dict):
         return None
-    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+    snake = "".join(
+        f"_{letter.lower()}" if letter.isupper() else letter for letter in name
+    )
     return settings.get(name, settings.get(snake, default))
 
 
 def start_flush(home: str, agent: str, session: str) -> None:
-    """Start `theorex flush` for the session in a process of its own, which outlives this one and writes to the log."""
+    """Start `theorex flush` for the session in a process of its own, which outlives
+    this one and writes to the log.
+    """
     _start(home, ["flush", "--session", session, "--agent", agent, "--home", home])
 
 
 def start_rendering(home: str, project: str) -> None:
-    """Start `theorex boot-inject` for the project in a process of its own, unless one was started within the last minutes."""
+    """Start `theorex boot-inject` for the project in a process of its own, unless one
+    was started within the last minutes.
+    """
     stamp = os.path.join(home, STAMP_FILE)
     if not _is_old(stamp):
         return
@@ -243,7 +306,15 @@ def start_rendering(home: str, project: str) -> None:
         if not held or not _is_old(stamp):
             return
         Path(stamp).write_bytes(b"")
-    _start(home, ["boot-inject", *(["--project", project] if project else ["--all-projects"]), "--home", home])
+    _start(
+        home,
+        [
+            "boot-inject",
+            *(["--project", project] if project else ["--all-projects"]),
+            "--home",
+            home,
+        ],
+    )
 
 
 def _is_old(path: str) -> bool:
@@ -268,7 +339,8 @@ def _read(stream: BinaryIO) -> bytes | None:
     payload = stream.read(LARGEST_EVENT_BYTES + 1)
     if len(payload) <= LARGEST_EVENT_BYTES:
         return payload
-    # Read to the end all the same: an agent that cannot finish writing may take that for a failure.
+    # Read to the end all the same: an agent that cannot finish writing may take that
+    # for a failure.
     while stream.read(1 << 20):
         pass
     return None
@@ -282,28 +354,39 @@ def _open(home: str) -> SqliteJournal:
 
 
 def _print(text: bytes) -> None:
-    # Straight to the file: what Python buffers, it writes when it ends, and a closed pipe then changes the exit code.
+    # Straight to the file: what Python buffers, it writes when it ends, and a closed
+    # pipe then changes the exit code.
     while text:
         text = text[os.write(1, text) :]
 
 
 def _show_context(home: str, event: Mapping[str, Any]) -> str:
-    """Print the context of the agent's project, note in the journal that it was given, and see that it is rendered again.
+    """Print the context of the agent's project, note in the journal that it was given,
+    and see that it is rendered again.
 
-    A project without one gets what the cache of reminders has of it; else what is of no project. The context for all is for
-    sessions without a known project: a project is shown nothing of another.
+    A project without one gets what the cache of reminders has of it; else what is of no
+    project. The context for all is for sessions without a known project: a project is
+    shown nothing of another.
     """
     from theorex_lab.memory.captured import Place, folder_of
 
-    place = Place(folder_of(event), named=lambda repository: _seen_project(home, repository))
+    place = Place(
+        folder_of(event), named=lambda repository: _seen_project(home, repository)
+    )
     project, problem = place.project, ""
     names = (f"{project}.md", NO_PROJECT_FILE)
     own = [os.path.join(home, CONTEXTS_FOLDER, name) for name in names]
     paths = own if project else [os.path.join(home, CONTEXT_FILE)]
-    path, given, tokens = next(filter(os.path.isfile, paths), ""), ("", list[str](), 0), 0
+    path, given, tokens = (
+        next(filter(os.path.isfile, paths), ""),
+        ("", list[str](), 0),
+        0,
+    )
     text, items = _context_in(home, path) if path else b"", list[str]()
     if path != paths[0] or NOTHING_YET in text:
-        given, problem = _with_cache(home, lambda cache: _first_context(home, cache, project), given)
+        given, problem = _with_cache(
+            home, lambda cache: _first_context(home, cache, project), given
+        )
     is_known = bool(given[0]) or (path == paths[0] and _is_old(path))
     if given[0]:
         text, items, tokens = given[0].encode(), *given[1:]
@@ -319,11 +402,15 @@ def _show_context(home: str, event: Mapping[str, Any]) -> str:
     return problem
 
 
-def _first_context(home: str, cache: Connection, project: str) -> tuple[str, list[str], int]:
+def _first_context(
+    home: str, cache: Connection, project: str
+) -> tuple[str, list[str], int]:
     from theorex_lab.memory.reminding import first_rows, rendered
 
     tokens = _setting(home, "contextTokens", CONTEXT_TOKENS)
-    return rendered(first_rows(cache, project), tokens if type(tokens) is int else CONTEXT_TOKENS)
+    return rendered(
+        first_rows(cache, project), tokens if type(tokens) is int else CONTEXT_TOKENS
+    )
 
 
 def _context_in(home: str, path: str) -> bytes:
@@ -331,12 +418,19 @@ def _context_in(home: str, path: str) -> bytes:
         text = file.read(LARGEST_CONTEXT_BYTES + 1)
     if len(text) <= LARGEST_CONTEXT_BYTES:
         return text
-    _log(home, f"{os.path.basename(path)} is larger than {LARGEST_CONTEXT_BYTES} bytes and was cut")
+    _log(
+        home,
+        f"{os.path.basename(path)} is larger than {LARGEST_CONTEXT_BYTES} bytes and was cut",
+    )
     return text[: text.rfind(b"\n", 0, LARGEST_CONTEXT_BYTES) + 1]
 
 
-def _note_start(home: str, event: Mapping[str, Any], items: list[str], tokens: int, place: Place) -> str:
-    """Note what a session starts with. Its prompts may be given again what was given before, unless it is resumed."""
+def _note_start(
+    home: str, event: Mapping[str, Any], items: list[str], tokens: int, place: Place
+) -> str:
+    """Note what a session starts with. Its prompts may be given again what was given
+    before, unless it is resumed.
+    """
     from theorex_lab.ids import session_of
 
     agent, problem = _agent()
@@ -358,7 +452,9 @@ def _note_start(home: str, event: Mapping[str, Any], items: list[str], tokens: i
 
 
 def _describe(error: BaseException) -> str:
-    """What broke and where; an error's own text only where it cannot hold any of the payload."""
+    """What broke and where; an error's own text only where it cannot hold any of the
+    payload.
+    """
     from theorex_lab.errors import NewerVersion, StorageError
 
     if isinstance(error, StorageError | NewerVersion):
@@ -368,7 +464,11 @@ def _describe(error: BaseException) -> str:
     step = error.__traceback__
     while step is not None and step.tb_next is not None:
         step = step.tb_next
-    where = f" in {os.path.basename(step.tb_frame.f_code.co_filename)}, line {step.tb_lineno}" if step else ""
+    where = (
+        f" in {os.path.basename(step.tb_frame.f_code.co_filename)}, line {step.tb_lineno}"
+        if step
+        else ""
+    )
     return f"{type(error).__name__}{where}; the event was not taken"
 
 
@@ -387,7 +487,9 @@ def _log(home: str, problem: str) -> None:
     """Write one line to the log, or to standard error where the home cannot be written."""
     from theorex_lab.clock import SystemClock, to_iso
 
-    line = f"{to_iso(SystemClock().now())} {' '.join(problem.split())}\n".encode("utf-8", "replace")
+    line = f"{to_iso(SystemClock().now())} {' '.join(problem.split())}\n".encode(
+        "utf-8", "replace"
+    )
     try:
         os.makedirs(home, mode=0o700, exist_ok=True)
         file = os.open(_log_path(home), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)

@@ -61,51 +61,88 @@ FilePath = str | Path | None
 class Lab:
     """A home: its journal, the views folded from it, its settings and a clock.
 
-    folder: of the home.  config_file: in it, with the settings that were changed.  context_file: where the boot context is
-    rendered to by default.  clock: what tells the time here.
+    folder: of the home.  config_file: in it, with the settings that were changed.
+    context_file: where the boot context is rendered to by default.  clock: what tells
+    the time here.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
     ...     main = lab.agent("main")
-    ...     _ = main.write("TTL invalidation prevents cache stampedes", observation_type="decision")
+    ...     _ = main.write(
+    ...         "TTL invalidation prevents cache stampedes", observation_type="decision"
+    ...     )
     ...     hits = main.search("stampede")
     >>> [hit.kind for hit in hits]
     ['observation']
     """
 
-    def __init__(self, home: str | Path = DEFAULT_HOME, *, clock: Clock | None = None, settings: Settings | None = None,
-                 embedder: Embedder | None = None, journal: Journal | None = None,
-                 designs: Sequence[Design] | None = None, project: str = "") -> None:  # fmt: skip
+    def __init__(
+        self,
+        home: str | Path = DEFAULT_HOME,
+        *,
+        clock: Clock | None = None,
+        settings: Settings | None = None,
+        embedder: Embedder | None = None,
+        journal: Journal | None = None,
+        designs: Sequence[Design] | None = None,
+        project: str = "",
+    ) -> None:
         """Open the home at `home`, or create it.
 
-        `settings` take the place of the home's config.json, `journal` of the one in its folder, `designs` of those that are
-        installed. With a `project` (see `theorex_lab.project.project_of`) what is written is of it; given back is what is of
-        it or of none; scan, prune, promote and graduate act on what is of it alone, and status counts it. '' is none: to
-        such a lab all projects are open.
+        `settings` take the place of the home's config.json, `journal` of the one in its
+        folder, `designs` of those that are installed. With a `project` (see
+        `theorex_lab.project.project_of`) what is written is of it; given back is what
+        is of it or of none; scan, prune, promote and graduate act on what is of it
+        alone, and status counts it. '' is none: to such a lab all projects are open.
 
-        Raises InvalidInput for an object that is no clock, settings or embedder, or a design whose kinds of events are known
-        in another version, ConfigError for a broken config.json, StorageError where the home cannot be written, CorruptJournal
-        where its journal is damaged.
+        Raises InvalidInput for an object that is no clock, settings or embedder, or a
+        design whose kinds of events are known in another version, ConfigError for a
+        broken config.json, StorageError where the home cannot be written,
+        CorruptJournal where its journal is damaged.
         """
         check_given(clock, settings, embedder)
-        for design in designs or ():  # a write, which asks for no designs, may be one of theirs
+        for design in (
+            designs or ()
+        ):  # a write, which asks for no designs, may be one of theirs
             register_kinds(design.kinds, design.upcasters)
-        own: dict[str, Any] = {"journal": journal, "settings": settings, "clock": clock, "embedder": embedder}
+        own: dict[str, Any] = {
+            "journal": journal,
+            "settings": settings,
+            "clock": clock,
+            "embedder": embedder,
+        }
         found = installed if designs is None else partial(tuple, designs)
-        self.home = at = Home(Path(home).expanduser(), **own, designs=found, project=project)
-        self.folder, self.journal, self.clock, self.config_file = at.folder, at.journal, at.clock, at.config_file
+        self.home = at = Home(
+            Path(home).expanduser(), **own, designs=found, project=project
+        )
+        self.folder, self.journal, self.clock, self.config_file = (
+            at.folder,
+            at.journal,
+            at.clock,
+            at.config_file,
+        )
         self.context_file = self.folder / CONTEXT_FILE
         self._faces: dict[str, Any] = {}  # by design
         self._temporary: tempfile.TemporaryDirectory[str] | None = None
 
     @classmethod
-    def temporary(cls, *, clock: Clock | None = None, embedder: Embedder | None = None, **settings: Any) -> Self:
-        """A lab in a folder of its own, for experiments; it is gone when the lab is closed."""
+    def temporary(
+        cls,
+        *,
+        clock: Clock | None = None,
+        embedder: Embedder | None = None,
+        **settings: Any,
+    ) -> Self:
+        """A lab in a folder of its own, for experiments; it is gone when the lab is
+        closed.
+        """
         import tempfile
 
         checked = check_settings(settings)
         check_given(clock, checked, embedder)
-        folder = tempfile.TemporaryDirectory(prefix="theorex-", ignore_cleanup_errors=True)
+        folder = tempfile.TemporaryDirectory(
+            prefix="theorex-", ignore_cleanup_errors=True
+        )
         lab = cls(folder.name, clock=clock, settings=checked, embedder=embedder)
         lab._temporary = folder
         return lab
@@ -138,7 +175,9 @@ class Lab:
 
     @cached_property
     def dispatcher(self) -> Dispatcher:
-        """Hands tasks to models; opening it closes the traces of processes that have died."""
+        """Hands tasks to models; opening it closes the traces of processes that have
+        died.
+        """
         from theorex_lab.dispatch.worker import Dispatcher
 
         return Dispatcher(self.home)
@@ -152,13 +191,16 @@ class Lab:
 
     @property
     def outcomes(self) -> OutcomeLog:
-        """How what agents decided went: record, correct, list; see `evolution.outcomes.OutcomeLog`."""
+        """How what agents decided went: record, correct, list; see
+        `evolution.outcomes.OutcomeLog`.
+        """
         from theorex_lab.evolution.outcomes import OutcomeLog
 
         return OutcomeLog(self.home)
 
     def in_project(self, project: str) -> Lab:
-        """This lab for a project, '' for all; it shares everything with this one, which is the one to close.
+        """This lab for a project, '' for all; it shares everything with this one, which
+        is the one to close.
 
         Raises InvalidInput for a project outside the rule.
         """
@@ -179,14 +221,17 @@ class Lab:
         return self.home.agents()
 
     def design(self, name: str) -> Any:
-        """What one does with a design of this home: the steps of its own, see `Design.face`.
+        """What one does with a design of this home: the steps of its own, see
+        `Design.face`.
 
         Raises InvalidInput for a name that no design has.
         """
         if name not in self._faces:
             known = {design.name: design for design in self.home.designs}
             if name not in known:
-                raise InvalidInput(f"got the design {name!r}; allowed are {', '.join(known)}")
+                raise InvalidInput(
+                    f"got the design {name!r}; allowed are {', '.join(known)}"
+                )
             self._faces[name] = known[name].face(self.home, lambda: self.searcher)
         return self._faces[name]
 
@@ -202,52 +247,90 @@ class Lab:
 
     @property
     def dreams(self) -> Dreams:
-        """The design of dreams: trajectories captured, strategies made of them, recalled and followed step by step."""
+        """The design of dreams: trajectories captured, strategies made of them,
+        recalled and followed step by step.
+        """
         return cast("Dreams", self.design("dreams"))
 
     @property
     def causal(self) -> Causal:
-        """The design of causal memory: signals, attempts and outcomes, and advice on what to try."""
+        """The design of causal memory: signals, attempts and outcomes, and advice on
+        what to try.
+        """
         return cast("Causal", self.design("causal"))
 
     @property
     def research(self) -> MemoryManager:
-        """The design of research tiers: episodes, records, theorems, insights and skills."""
+        """The design of research tiers: episodes, records, theorems, insights and
+        skills.
+        """
         return cast("MemoryManager", self.design("research"))
 
     @property
     def theorex(self) -> Theorex:
-        """The design Theorex: flush, graduate, promote, scan, prune, and what an agent knows now."""
+        """The design Theorex: flush, graduate, promote, scan, prune, and what an agent
+        knows now.
+        """
         return cast("Theorex", self.design("theorex"))
 
-    def write_all(self, entries: Sequence[Entry], *, imported: bool = False,
-                  keep_secrets: bool = False) -> list[Written]:  # fmt: skip
-        """Write many texts in one transaction: all or none. `imported` allows dates ahead of the clock.
+    def write_all(
+        self,
+        entries: Sequence[Entry],
+        *,
+        imported: bool = False,
+        keep_secrets: bool = False,
+    ) -> list[Written]:
+        """Write many texts in one transaction: all or none. `imported` allows dates
+        ahead of the clock.
 
         What looks like a secret is masked, unless `keep_secrets` is given.
         """
         with door(keep_secrets=keep_secrets):
             return write_all(self.home, entries, imported=imported)
 
-    def search(self, query: str, *, agents: Sequence[str] | None = None, limit: int = 10, cold: bool = False,
-               tag: str | None = None, spread: bool = False, kinds: Sequence[str] | None = None,
-               all_projects: bool = False, vectors: VectorUse | None = None) -> Hits:  # fmt: skip
-        """Search what all agents remember, or these and the shared web; see `memory.retrieve.Searcher.search`.
+    def search(
+        self,
+        query: str,
+        *,
+        agents: Sequence[str] | None = None,
+        limit: int = 10,
+        cold: bool = False,
+        tag: str | None = None,
+        spread: bool = False,
+        kinds: Sequence[str] | None = None,
+        all_projects: bool = False,
+        vectors: VectorUse | None = None,
+    ) -> Hits:
+        """Search what all agents remember, or these and the shared web; see
+        `memory.retrieve.Searcher.search`.
 
-        In a lab of a project what is of it or of none, and the shared web, unless `all_projects`.
+        In a lab of a project what is of it or of none, and the shared web, unless
+        `all_projects`.
         """
         projects = None if all_projects else self.home.projects
-        how: dict[str, Any] = {"limit": limit, "cold": cold, "tag": tag, "spread": spread, "kinds": kinds}
-        return self.searcher.search(query, agents=agents, projects=projects, vectors=vectors, **how)
+        how: dict[str, Any] = {
+            "limit": limit,
+            "cold": cold,
+            "tag": tag,
+            "spread": spread,
+            "kinds": kinds,
+        }
+        return self.searcher.search(
+            query, agents=agents, projects=projects, vectors=vectors, **how
+        )
 
     def context(self, query: str = "", *, tokens: int | None = None) -> Context:
-        """What the next session, or one that begins with this prompt, would be given within `tokens` (default: contextTokens)."""
+        """What the next session, or one that begins with this prompt, would be given
+        within `tokens` (default: contextTokens).
+        """
         from theorex_lab.evolution.boot import boot_context
 
         return boot_context(self.home, tokens=tokens, query=query)
 
     def pin(self, item: str) -> str:
-        """Let an item come back first. Takes its id, or the beginning that it alone has; returns the id. Raises as `find_item`."""
+        """Let an item come back first. Takes its id, or the beginning that it alone
+        has; returns the id. Raises as `find_item`.
+        """
         return self._mark("pinned", item)
 
     def unpin(self, item: str) -> str:
@@ -259,45 +342,68 @@ class Lab:
         return self._mark("dismissed", item, undo=undo)
 
     def correct(self, item: str, text: str = "", *, undo: bool = False) -> str:
-        """Put a text in the place of an item's own; as `pin`. Raises InvalidInput for a blank text."""
+        """Put a text in the place of an item's own; as `pin`. Raises InvalidInput for a
+        blank text.
+        """
         return self._mark("corrected", item, text=text, undo=undo)
 
     def boot_inject(self, output: str | Path | None = None) -> Context:
-        """Render the context into `output` (default: SHARED_CONTEXT.md in the home), in a project into its own file too."""
+        """Render the context into `output` (default: SHARED_CONTEXT.md in the home), in
+        a project into its own file too.
+        """
         from theorex_lab.evolution.boot import boot_inject
 
         file = Path(output).expanduser() if output is not None else self.context_file
         return boot_inject(self.home, file)
 
     def status(self, *, agent: str | None = None) -> dict[str, Any]:
-        """The home, how many events it has, the embedder in use, and what each design tells of itself; see `Design.status`.
+        """The home, how many events it has, the embedder in use, and what each design
+        tells of itself; see `Design.status`.
 
-        bad_events: as the method of this name gives them.
-        In a lab of a project: what is of it or of none, and the events that were captured in it.
+        bad_events: as the method of this name gives them. In a lab of a project: what
+        is of it or of none, and the events that were captured in it.
         """
         if agent is not None:
             check_agent(agent)
-        parts = [design.status(self.home, agent) for design in self.home.designs if design.status is not None]
+        parts = [
+            design.status(self.home, agent)
+            for design in self.home.designs
+            if design.status is not None
+        ]
         embedder, reason = self.chosen_embedder
         # What is noted of where projects are says nothing of what happened in them.
         noted = self.journal.places().events
-        events = self._captured() if self.home.project else self.journal.last_seq() - noted
-        told = {"home": str(self.folder), "project": self.home.project, "events": events}
-        told |= {name: value for part in reversed(parts) for name, value in part.items()}
+        events = (
+            self._captured() if self.home.project else self.journal.last_seq() - noted
+        )
+        told = {
+            "home": str(self.folder),
+            "project": self.home.project,
+            "events": events,
+        }
+        told |= {
+            name: value for part in reversed(parts) for name, value in part.items()
+        }
         told["bad_events"] = [event._asdict() for event in self.bad_events()]
-        return {**told, "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason}}
+        return {
+            **told,
+            "embedder": {"id": embedder.id, "kind": embedder.kind, "reason": reason},
+        }
 
     def route(self, query: str, *, power: Power | None = None, **how: Any) -> Decision:
-        """Which model a query of an agent, or of nobody, should go to, and why; `power` None: read from the machine. Nothing is called.
+        """Which model a query of an agent, or of nobody, should go to, and why; `power`
+        None: read from the machine. Nothing is called.
 
-        `how` (agent, urgent, context_pct, query_tokens): see `theorex_lab.routing.router.route`.
+        `how` (agent, urgent, context_pct, query_tokens): see
+        `theorex_lab.routing.router.route`.
         """
         from theorex_lab.routing.router import route_in
 
         return route_in(self.home, query, self.settings, power=power, **how)
 
     def matrix(self, **how: Any) -> MatrixResult:
-        """How well each model did on each type of query; `how` (half_life_days, min_samples, heard) as `matrix_of` takes it.
+        """How well each model did on each type of query; `how` (half_life_days,
+        min_samples, heard) as `matrix_of` takes it.
 
         See `routing.confidence.matrix_of`.
         """
@@ -309,41 +415,64 @@ class Lab:
         """How calls of models went, of all agents or of one."""
         from theorex_lab.dispatch.traces import trace_stats
 
-        return trace_stats(self.views, agent=check_agent(agent) if agent is not None else None)
+        return trace_stats(
+            self.views, agent=check_agent(agent) if agent is not None else None
+        )
 
     def trace(self, trace_id: str) -> Trace:
-        """One call of a model, step by step. Raises InvalidInput for an unknown id, naming the nearest."""
+        """One call of a model, step by step. Raises InvalidInput for an unknown id,
+        naming the nearest.
+        """
         from theorex_lab.dispatch.traces import trace
 
         return trace(self.views, trace_id)
 
     def reviewer(self, kind: str = "auto") -> tuple[Reviewer, str]:
-        """A reviewer of failures (auto, heuristic or model), and why it; see `evolution.failures.choose_reviewer`."""
+        """A reviewer of failures (auto, heuristic or model), and why it; see
+        `evolution.failures.choose_reviewer`.
+        """
         from theorex_lab.evolution.failures import choose_reviewer
 
         return choose_reviewer(kind, self.settings)
 
-    def review_failures(self, *, agent: str | None = None, reviewer: str | Reviewer = "auto",
-                        again: bool = False) -> list[TraceReviewRecord]:  # fmt: skip
-        """Review the failures of an agent, or of all, that wait for it; see `evolution.failures.review_failures`."""
+    def review_failures(
+        self,
+        *,
+        agent: str | None = None,
+        reviewer: str | Reviewer = "auto",
+        again: bool = False,
+    ) -> list[TraceReviewRecord]:
+        """Review the failures of an agent, or of all, that wait for it; see
+        `evolution.failures.review_failures`.
+        """
         from theorex_lab.evolution.failures import review_failures
 
         chosen = self.reviewer(reviewer)[0] if isinstance(reviewer, str) else reviewer
         self.dispatcher.close_lost()
         return review_failures(self.home, chosen, agent=agent, again=again)
 
-    def nightly(self, *, agent: str | None = None, reviewer: str | Reviewer = "auto") -> NightlyReport:
-        """Run a night's steps for an agent, or for all; see `theorex_lab.evolution.nightly.nightly`.
+    def nightly(
+        self, *, agent: str | None = None, reviewer: str | Reviewer = "auto"
+    ) -> NightlyReport:
+        """Run a night's steps for an agent, or for all; see
+        `theorex_lab.evolution.nightly.nightly`.
 
         What the gate accepts is in force in this lab too.
         """
         from theorex_lab.evolution.nightly import nightly
 
         review = partial(self.review_failures, reviewer=reviewer)
-        return nightly(self.home, review=review, agent=agent, asks_models=reviewer in ("auto", "model"))
+        return nightly(
+            self.home,
+            review=review,
+            agent=agent,
+            asks_models=reviewer in ("auto", "model"),
+        )
 
     def verify(self) -> Verification:
-        """Read the whole journal, fold every view from nothing and compare; in a project the events counted are its own."""
+        """Read the whole journal, fold every view from nothing and compare; in a
+        project the events counted are its own.
+        """
         from theorex_lab.journal.view import verify
 
         found = verify(self.views, self._views())
@@ -352,13 +481,17 @@ class Lab:
         if not self.home.project:
             # As `status` counts them.
             return replace(found, events=found.events - self.journal.places().events)
-        counts = Counter(event.kind for event in self.journal.tail(0, projects=[self.home.project]))
+        counts = Counter(
+            event.kind for event in self.journal.tail(0, projects=[self.home.project])
+        )
         return replace(found, events=counts.total(), kinds=dict(counts))
 
     def bad_events(self) -> list[BadEvent]:
-        """The events of the home that were set aside, since their bodies are not what their kinds say.
+        """The events of the home that were set aside, since their bodies are not what
+        their kinds say.
 
-        They stay in the journal, and nothing is read from them. `erase` takes the ids that stand there.
+        They stay in the journal, and nothing is read from them. `erase` takes the ids
+        that stand there.
         """
         from theorex_lab.journal.view import bad_events
 
@@ -375,27 +508,45 @@ class Lab:
         from theorex_lab.memory.projects import projects_view
         from theorex_lab.routing.recall import Recall
 
-        own: list[type[View]] = [self.home.item_view, self.home.label_view, projects_view(self.home), Traces]
+        own: list[type[View]] = [
+            self.home.item_view,
+            self.home.label_view,
+            projects_view(self.home),
+            Traces,
+        ]
         own += [evidence_view(self.home), Recall, Tasks, Outcomes, Marks, Documents]
         return own + [view for design in self.home.designs for view in design.views()]
 
-    def erase(self, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None,
-              project: str | None = None) -> list[str]:  # fmt: skip
+    def erase(
+        self,
+        *,
+        ids: Sequence[str] = (),
+        agent: str | None = None,
+        match: str | None = None,
+        project: str | None = None,
+    ) -> list[str]:
         """Erase events and all that was derived from them; returns their ids.
 
-        With a `project` those of its events to which each of the others applies that is given.
-        Their bodies and sessions are overwritten; the snapshots and vectors that hold something of them, the rendered
-        context and the reminders' cache, which is then rebuilt, are removed; old bytes are wiped from the journal's file. Safe to repeat, which also finishes an erasure
-        that was killed; see `theorex_lab.journal.sqlite.erase`. Raises InvalidInput as `select`, and StorageError where something
-        could not be removed or wiped; the bodies are erased then.
+        With a `project` those of its events to which each of the others applies that is
+        given. Their bodies and sessions are overwritten; the snapshots and vectors that
+        hold something of them, the rendered context and the reminders' cache, which is
+        then rebuilt, are removed; old bytes are wiped from the journal's file. Safe to
+        repeat, which also finishes an erasure that was killed; see
+        `theorex_lab.journal.sqlite.erase`. Raises InvalidInput as `select`, and
+        StorageError where something could not be removed or wiped; the bodies are
+        erased then.
         """
         from theorex_lab.journal.sqlite.archive import erase_from_segments
         from theorex_lab.journal.sqlite.erase import EraseSelection, erase_chosen, wipe
         from theorex_lab.memory.prompt_cache import fill_cache, remove_cache
 
-        chosen, journal = EraseSelection(ids, agent, match, project), in_file(self.journal)
+        chosen, journal = (
+            EraseSelection(ids, agent, match, project),
+            in_file(self.journal),
+        )
         reached = erase_chosen(journal, chosen, agent=SCANNER, at=self.clock.now())
-        # From here on nobody folds or renders it. What others had made before is removed once they have let go of it.
+        # From here on nobody folds or renders it. What others had made before is
+        # removed once they have let go of it.
         remove_contexts(self.folder, self.views.folder)
         remove_cache(self.home)
         self.views.remove_reached()
@@ -415,10 +566,12 @@ class Lab:
     def merge_projects(self, old: str, new: str) -> dict[str, Any]:
         """Make all that is of one project another's, for good; returns what was merged.
 
-        Both are named as `theorex projects` lists them. Nothing in the journal is rewritten: from here on events of `old`
-        are read as events of `new`, and so is what will still be written for it. Nothing takes that back. Raises
-        InvalidInput for a name that is unknown, or ambiguous, for a project with itself, and for one that was merged
-        before; StorageError where a rendered context or the reminders cannot be written.
+        Both are named as `theorex projects` lists them. Nothing in the journal is
+        rewritten: from here on events of `old` are read as events of `new`, and so is
+        what will still be written for it. Nothing takes that back. Raises InvalidInput
+        for a name that is unknown, or ambiguous, for a project with itself, and for one
+        that was merged before; StorageError where a rendered context or the reminders
+        cannot be written.
         """
         from theorex_lab.evolution.boot import render_again
         from theorex_lab.memory.projects import merge_projects
@@ -431,23 +584,39 @@ class Lab:
         return merged
 
     def archive(self, before: int, *, project: str | None = None) -> Archiving:
-        """Move the bodies of raw events dated before a time (µs UTC) out of the journal's file; see `journal.sqlite.archive`.
+        """Move the bodies of raw events dated before a time (µs UTC) out of the
+        journal's file; see `journal.sqlite.archive`.
 
         With a `project` its own alone.
         """
         from theorex_lab.journal.sqlite.archive import archive
 
-        journal, upto, now = in_file(self.journal), self.home.taken_in(), self.clock.now()
-        return archive(journal, before, consolidated=upto, agent=SCANNER, at=now, project=project)
+        journal, upto, now = (
+            in_file(self.journal),
+            self.home.taken_in(),
+            self.clock.now(),
+        )
+        return archive(
+            journal, before, consolidated=upto, agent=SCANNER, at=now, project=project
+        )
 
     def backup(self, file: str | Path, *, replace: bool = False) -> Backup:
-        """Copy journal, archived segments and settings into one file; see `journal.sqlite.backup`."""
+        """Copy journal, archived segments and settings into one file; see
+        `journal.sqlite.backup`.
+        """
         from theorex_lab.journal.sqlite.backup import backup
 
         return backup(in_file(self.journal), Path(file).expanduser(), replace=replace)
 
-    def export_files(self, folder: FilePath = None, *, agent: str | None = None, replace: bool = False) -> Exported:
-        """Write the memory, of all agents or of one, as files for other programs; see `exchange.home_files.export_home`.
+    def export_files(
+        self,
+        folder: FilePath = None,
+        *,
+        agent: str | None = None,
+        replace: bool = False,
+    ) -> Exported:
+        """Write the memory, of all agents or of one, as files for other programs; see
+        `exchange.home_files.export_home`.
 
         Raises InvalidInput in a project: files hold what is of all.
         """
@@ -456,32 +625,49 @@ class Lab:
         if self.home.project:
             allowed = "allowed is a lab without one: files hold what is of all"
             raise InvalidInput(f"got the project {self.home.project}; {allowed}")
-        return export_home(self.home, self.searcher, _path(folder), agent=agent, replace=replace)
+        return export_home(
+            self.home, self.searcher, _path(folder), agent=agent, replace=replace
+        )
 
     def import_files(self, path: FilePath = None, **whose: Any) -> list[FileReport]:
-        """Take in a folder or a file that was exported; `whose` as `exchange.home_files.import_home` takes it."""
+        """Take in a folder or a file that was exported; `whose` as
+        `exchange.home_files.import_home` takes it.
+        """
         from theorex_lab.exchange.home_files import import_home
 
         return import_home(self.home, lambda: self.searcher, _path(path), **whose)
 
     def import_transcripts(self, path: str | Path, **how: Any) -> Imported:
-        """Take in what coding agents kept of their sessions; see `ingest.importing.import_transcripts`."""
+        """Take in what coding agents kept of their sessions; see
+        `ingest.importing.import_transcripts`.
+        """
         from theorex_lab.ingest.importing import import_transcripts
 
         return import_transcripts(self.home, Path(path).expanduser(), **how)
 
-    def ingest(self, *paths: str | Path, reader: FileReader | None = None, **how: Any) -> Ingested:
-        """Take in documents, or by another reader what it reads; `how` as `ingest.documents.ingest` takes it.
+    def ingest(
+        self, *paths: str | Path, reader: FileReader | None = None, **how: Any
+    ) -> Ingested:
+        """Take in documents, or by another reader what it reads; `how` as
+        `ingest.documents.ingest` takes it.
 
-        `reader`: `ingest.code.CODE`, or `images(home)` and `videos(home)` of `ingest.media`; None reads documents.
+        `reader`: `ingest.code.CODE`, or `images(home)` and `videos(home)` of
+        `ingest.media`; None reads documents.
         """
         from theorex_lab.ingest.documents import ingest
         from theorex_lab.ingest.text import DOCUMENTS
 
-        return ingest(self.home, [Path(path).expanduser() for path in paths], reader or DOCUMENTS, **how)
+        return ingest(
+            self.home,
+            [Path(path).expanduser() for path in paths],
+            reader or DOCUMENTS,
+            **how,
+        )
 
     def close(self) -> None:
-        """Close the journal, after the calls of models that are under way; a temporary home is removed."""
+        """Close the journal, after the calls of models that are under way; a temporary
+        home is removed.
+        """
         if "dispatcher" in self.__dict__:
             self.dispatcher.close()
         self.journal.close()
@@ -528,33 +714,67 @@ class Agent:
     def __init__(self, lab: Lab, name: str) -> None:
         self.lab, self.name = lab, name
 
-    def write(self, text: str, *, observation_type: str = DEFAULT_TYPE, source: str = "agent", tags: Sequence[str] = (),
-              session: str = "", at: str | datetime | None = None, keep_secrets: bool = False) -> Written:  # fmt: skip
-        """Write a text; it is on disk when this returns. Returns its event id and the concepts found in it.
+    def write(
+        self,
+        text: str,
+        *,
+        observation_type: str = DEFAULT_TYPE,
+        source: str = "agent",
+        tags: Sequence[str] = (),
+        session: str = "",
+        at: str | datetime | None = None,
+        keep_secrets: bool = False,
+    ) -> Written:
+        """Write a text; it is on disk when this returns. Returns its event id and the
+        concepts found in it.
 
-        `source` (user, agent, model, tool, import) says how far the text is trusted; `at` when it happened, by
-        default now. What looks like a secret is masked, unless `keep_secrets` is given; the result says how much was.
-        Raises InvalidInput, and then nothing was written.
+        `source` (user, agent, model, tool, import) says how far the text is trusted;
+        `at` when it happened, by default now. What looks like a secret is masked,
+        unless `keep_secrets` is given; the result says how much was. Raises
+        InvalidInput, and then nothing was written.
         """
         entry = Entry(text, self.name, at, observation_type, source, tags, session)
         with door(keep_secrets=keep_secrets):
             return write_all(self.lab.home, [entry])[0]
 
-    def search(self, query: str, *, limit: int = 10, cold: bool = False, tag: str | None = None, spread: bool = False,
-               kinds: Sequence[str] | None = None) -> Hits:  # fmt: skip
-        """Search what this agent remembers and what is shared, never what another keeps to itself."""
-        return self.lab.search(query, agents=[self.name], limit=limit, cold=cold, tag=tag, spread=spread, kinds=kinds)
+    def search(
+        self,
+        query: str,
+        *,
+        limit: int = 10,
+        cold: bool = False,
+        tag: str | None = None,
+        spread: bool = False,
+        kinds: Sequence[str] | None = None,
+    ) -> Hits:
+        """Search what this agent remembers and what is shared, never what another keeps
+        to itself.
+        """
+        return self.lab.search(
+            query,
+            agents=[self.name],
+            limit=limit,
+            cold=cold,
+            tag=tag,
+            spread=spread,
+            kinds=kinds,
+        )
 
     def dispatch(self, task: str, **how: Any) -> DispatchResult:
-        """Give a task to a model and keep a trace of it; see `theorex_lab.dispatch.worker.Dispatcher.dispatch`.
+        """Give a task to a model and keep a trace of it; see
+        `theorex_lab.dispatch.worker.Dispatcher.dispatch`.
 
-        `how` (context_pct, query_tokens, tags, outcome_id, trace_id, session, keep_secrets, check, cascade): see `DispatchTask`
-        there; of them `check` is what an answer must pass (`not_empty`, `json`, `regex:PATTERN`, a function of its text), else
-        the next model is asked; `cascade`: a cheap model first, then the strong one.
+        `how` (context_pct, query_tokens, tags, outcome_id, trace_id, session,
+        keep_secrets, check, cascade): see `DispatchTask` there; of them `check` is what
+        an answer must pass (`not_empty`, `json`, `regex:PATTERN`, a function of its
+        text), else the next model is asked; `cascade`: a cheap model first, then the
+        strong one.
         """
         from theorex_lab.dispatch.worker import DispatchTask
 
-        return self.lab.dispatcher.dispatch(DispatchTask(new_event_id(self.lab.clock.now()), self.name, task, **how))
+        return self.lab.dispatcher.dispatch(
+            DispatchTask(new_event_id(self.lab.clock.now()), self.name, task, **how)
+        )
 
     @property
     def axon(self) -> AxonView:

@@ -1,8 +1,11 @@
-"""How this package starts other programs: this module alone does, and nothing that lies in the user's folder is run for it.
+"""How this package starts other programs: this module alone does, and nothing that lies
+in the user's folder is run for it.
 
-A program is named by its absolute path, and never found by an empty or relative entry of PATH. It runs in a folder that is
-not the user's, by default the root of the file system. A Python of ours does not look for modules in the folder where it
-runs (PYTHONSAFEPATH), and of the variables that steer Python it gets those that name no code.
+A program is named by its absolute path, and never found by an empty or relative entry
+of PATH. It runs in a folder that is not the user's, by default the root of the file
+system. A Python of ours does not look for modules in the folder where it runs
+(PYTHONSAFEPATH), and of the variables that steer Python it gets those that name no
+code.
 
 Standard library only, and little of it: the hook imports this module.
 """
@@ -24,11 +27,21 @@ if TYPE_CHECKING:
 
     Process = Popen[bytes]
 
-# What a program needs to run at all, on one system or another; none of them says what it does.
-_PLAIN_VARIABLES = ("DYLD_LIBRARY_PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TEMP", "TMP", "TMPDIR")
+# What a program needs to run at all, on one system or another; none of them says what
+# it does.
+_PLAIN_VARIABLES = (
+    "DYLD_LIBRARY_PATH",
+    "LD_LIBRARY_PATH",
+    "SYSTEMROOT",
+    "TEMP",
+    "TMP",
+    "TMPDIR",
+)
 _PYTHON = "PYTHON"
-# Of the variables of Python, those that are handed on: how it runs, not what. All others are left out, such as
-# PYTHONSTARTUP, PYTHONINSPECT, PYTHONBREAKPOINT and PYTHONWARNINGS, by which code is run or a process waits for a person.
+# Of the variables of Python, those that are handed on: how it runs, not what. All
+# others are left out, such as
+# PYTHONSTARTUP, PYTHONINSPECT, PYTHONBREAKPOINT and PYTHONWARNINGS, by which code is
+# run or a process waits for a person.
 _PYTHON_SWITCHES = (
     "PYTHONCOERCECLOCALE",
     "PYTHONDONTWRITEBYTECODE",
@@ -48,7 +61,9 @@ _PACKAGE = "theorex_lab"
 
 
 class Finished:
-    """How a program ended: its exit code, and what it wrote to standard output and standard error."""
+    """How a program ended: its exit code, and what it wrote to standard output and
+    standard error.
+    """
 
     def __init__(self, code: int, output: bytes, errors: bytes) -> None:
         self.code = code
@@ -61,14 +76,20 @@ class ProgramTimeout(TheorexError):
 
 
 def search_path() -> str:
-    """The entries of PATH that name a whole folder; an empty or relative one is the folder of whoever calls."""
+    """The entries of PATH that name a whole folder; an empty or relative one is the
+    folder of whoever calls.
+    """
     entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
     return os.pathsep.join(entry for entry in entries if os.path.isabs(entry))
 
 
 def find_program(name: str) -> str | None:
-    """The absolute path of a program, by its bare name; None where no whole folder of PATH holds it."""
-    endings = os.environ.get("PATHEXT", ".EXE").split(os.pathsep) if os.name == "nt" else [""]
+    """The absolute path of a program, by its bare name; None where no whole folder of
+    PATH holds it.
+    """
+    endings = (
+        os.environ.get("PATHEXT", ".EXE").split(os.pathsep) if os.name == "nt" else [""]
+    )
     for folder in search_path().split(os.pathsep):
         for ending in endings:
             program = os.path.join(folder, name + ending)
@@ -79,7 +100,9 @@ def find_program(name: str) -> str | None:
 
 def plain_variables() -> dict[str, str]:
     """The variables that a program needs to run, and none that steer it."""
-    variables = {name: os.environ[name] for name in _PLAIN_VARIABLES if name in os.environ}
+    variables = {
+        name: os.environ[name] for name in _PLAIN_VARIABLES if name in os.environ
+    }
     variables["PATH"] = search_path()
     return variables
 
@@ -97,13 +120,21 @@ def python_program() -> str:
 
 
 def python_command(module: str, *words: str) -> list[str]:
-    """The command that runs a module as `python -m` does; it is safe in the folder and with the variables of this module."""
+    """The command that runs a module as `python -m` does; it is safe in the folder and
+    with the variables of this module.
+    """
     return [python_program(), "-m", module, *words]
 
 
 def python_variables(**more: str) -> dict[str, str]:
-    """The variables for a Python of ours: the user's, without those by which another folder's code would be run."""
-    variables = {name: value for name, value in os.environ.items() if not name.upper().startswith(_PYTHON)}
+    """The variables for a Python of ours: the user's, without those by which another
+    folder's code would be run.
+    """
+    variables = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.upper().startswith(_PYTHON)
+    }
     for name in _PYTHON_SWITCHES:
         if name in os.environ:
             variables[name] = os.environ[name]
@@ -119,9 +150,11 @@ def python_variables(**more: str) -> dict[str, str]:
 
 
 def _module_folders() -> list[str]:
-    """The whole folders of PYTHONPATH, and the one that holds this package where nothing else leads there.
+    """The whole folders of PYTHONPATH, and the one that holds this package where
+    nothing else leads there.
 
-    An empty or relative entry is the folder of whoever calls. Where this package was found by one, it is named whole.
+    An empty or relative entry is the folder of whoever calls. Where this package was
+    found by one, it is named whole.
     """
     entries = os.environ.get(_PYTHON_PATH, "").split(os.pathsep)
     if entries == [""]:
@@ -138,9 +171,13 @@ def _module_folders() -> list[str]:
 
 
 def script_beside_python(name: str) -> str | None:
-    """The absolute path of a script that was installed with this interpreter; None where it was not."""
+    """The absolute path of a script that was installed with this interpreter; None
+    where it was not.
+    """
     ending = ".exe" if os.name == "nt" else ""
-    script = os.path.join(os.path.dirname(os.path.abspath(sys.executable)), name + ending)
+    script = os.path.join(
+        os.path.dirname(os.path.abspath(sys.executable)), name + ending
+    )
     return script if os.path.isfile(script) else None
 
 
@@ -187,12 +224,16 @@ def run_program(
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise ProgramTimeout(f"{program} took longer than {seconds:g} seconds, and was stopped") from error
+        raise ProgramTimeout(
+            f"{program} took longer than {seconds:g} seconds, and was stopped"
+        ) from error
     return Finished(ended.returncode, ended.stdout, ended.stderr)
 
 
 def start_python(module: str, *words: str) -> Process:
-    """Start a module in a process of its own, with pipes for what it reads and writes, at the root of the file system."""
+    """Start a module in a process of its own, with pipes for what it reads and writes,
+    at the root of the file system.
+    """
     import subprocess
 
     return subprocess.Popen(
@@ -206,7 +247,9 @@ def start_python(module: str, *words: str) -> Process:
 
 
 def start_in_background(words: Sequence[str], home: str, log: IO[bytes]) -> None:
-    """Start a command of theorex in the home, apart from this process, which it outlives; it writes to the log."""
+    """Start a command of theorex in the home, apart from this process, which it
+    outlives; it writes to the log.
+    """
     import subprocess
 
     subprocess.Popen(
@@ -222,13 +265,16 @@ def start_in_background(words: Sequence[str], home: str, log: IO[bytes]) -> None
 
 
 def become_python(command: Sequence[str]) -> None:
-    """Run a command of `python_command` in the place of this process, which then has its number, signals and exit code.
+    """Run a command of `python_command` in the place of this process, which then has
+    its number, signals and exit code.
 
-    It runs at the root of the file system. What it starts in turn finds modules as any Python does.
+    It runs at the root of the file system. What it starts in turn finds modules as any
+    Python does.
     """
     _check_absolute(command[0])
     variables = python_variables()
-    # At the root there is nothing of the user's to import, and what the program starts elsewhere looks there as usual.
+    # At the root there is nothing of the user's to import, and what the program starts
+    # elsewhere looks there as usual.
     if not os.environ.get(_SAFE_PATH):
         del variables[_SAFE_PATH]
     os.chdir(root_folder())
@@ -243,7 +289,9 @@ def become_python(command: Sequence[str]) -> None:
 
 @contextmanager
 def worker_pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Processes that share work; those that start afresh do not look for modules in the user's folder either."""
+    """Processes that share work; those that start afresh do not look for modules in the
+    user's folder either.
+    """
     from concurrent.futures import ProcessPoolExecutor
 
     before = os.environ.get(_SAFE_PATH)

@@ -6,7 +6,9 @@ from typing import Any
 
 
 def bar(total: int, done: int, progress: bool | None, unit: str, what: str) -> Any:
-    """A bar of tqdm's that begins at `done`; `progress` None shows it in a terminal or notebook alone."""
+    """A bar of tqdm's that begins at `done`; `progress` None shows it in a terminal or
+    notebook alone.
+    """
     if progress is None:
         progress = "ipykernel" in sys.modules or sys.stderr.isatty()
     if not progress:

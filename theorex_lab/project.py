@@ -1,8 +1,10 @@
-"""Which project a folder belongs to, by what the file system says of it. Standard library only; paths are texts.
+"""Which project a folder belongs to, by what the file system says of it. Standard
+library only; paths are texts.
 
-A folder belongs to the nearest repository at or above it. What lies in a folder may come from anybody, so a `.git` that
-leads to another place joins nothing unless that place names the folder in turn. A path tells whose machine it is, so
-the name is what is kept of it.
+A folder belongs to the nearest repository at or above it. What lies in a folder may
+come from anybody, so a `.git` that leads to another place joins nothing unless that
+place names the folder in turn. A path tells whose machine it is, so the name is what is
+kept of it.
 """
 
 import os
@@ -13,7 +15,9 @@ from collections import namedtuple
 
 from theorex_lab.ids import check_name
 
-TYPE_CHECKING = False  # what type checkers take for true; `typing` would cost every hook 5 ms
+TYPE_CHECKING = (
+    False  # what type checkers take for true; `typing` would cost every hook 5 ms
+)
 if TYPE_CHECKING:
     from typing import NamedTuple
 
@@ -30,13 +34,17 @@ _NAME_CHARACTERS = 40
 _LARGEST_POINTER_BYTES = 8_192
 _LARGEST_CONFIG_BYTES = 1 << 18
 _GIT = ".git"
-_NO_WAIT = getattr(os, "O_NONBLOCK", 0)  # a pipe that lies in a file's place is opened without waiting
+_NO_WAIT = getattr(
+    os, "O_NONBLOCK", 0
+)  # a pipe that lies in a file's place is opened without waiting
 
 
 class Repository(_Fields):
-    """What a checkout is of. root: the project's folder, of a worktree its main repository's.
+    """What a checkout is of. root: the project's folder, of a worktree its main
+    repository's.
 
-    git: the git directory that all worktrees share; '' where the folder has none that names it.
+    git: the git directory that all worktrees share; '' where the folder has none that
+    names it.
     """
 
     __slots__ = ()
@@ -45,7 +53,11 @@ class Repository(_Fields):
 def is_windows_folder(folder: str) -> bool:
     r"""Whether a text is an absolute folder of Windows: with a drive, or on a server.
 
-    >>> is_windows_folder("C:\\Users\\me"), is_windows_folder(r"\\server\share"), is_windows_folder("/srv")
+    >>> (
+    ...     is_windows_folder("C:\\Users\\me"),
+    ...     is_windows_folder(r"\\server\share"),
+    ...     is_windows_folder("/srv"),
+    ... )
     (True, True, False)
     """
     return re.match(_WINDOWS_FOLDER, folder) is not None
@@ -59,10 +71,12 @@ def is_folder_name(folder: object) -> bool:
 
 
 def checkout_root(folder: str) -> str:
-    """The nearest git root at or above a folder, of a worktree its own; the folder itself without one.
+    """The nearest git root at or above a folder, of a worktree its own; the folder
+    itself without one.
 
-    Paths from here are the same in every worktree of a project. A `.git` folder without a HEAD is no repository: it
-    marks a root only where none is above. A folder of Windows that is read elsewhere is its own root.
+    Paths from here are the same in every worktree of a project. A `.git` folder without
+    a HEAD is no repository: it marks a root only where none is above. A folder of
+    Windows that is read elsewhere is its own root.
     """
     if not os.path.isabs(folder) and is_windows_folder(folder):
         return _windows_path(folder)
@@ -93,11 +107,13 @@ def repository_of(checkout: str) -> Repository:
 
 
 def project_of(folder: object) -> str:
-    r"""The project of an agent's working folder by its path alone; '' where that is no absolute path.
+    r"""The project of an agent's working folder by its path alone; '' where that is no
+    absolute path.
 
-    It is the name of the nearest git root (of a worktree its main repository's; else of the folder) and, after a dash,
-    eight digits of the hash of its path. What a home calls the project of a folder is told by `journal.identity`: there
-    a project keeps its name where its folder is moved.
+    It is the name of the nearest git root (of a worktree its main repository's; else of
+    the folder) and, after a dash, eight digits of the hash of its path. What a home
+    calls the project of a folder is told by `journal.identity`: there a project keeps
+    its name where its folder is moved.
 
     >>> project_of("/srv/no such shop")
     'no-such-shop-1043a0d1'
@@ -112,7 +128,9 @@ def project_of(folder: object) -> str:
 
 
 def project_at(checkout: str) -> str:
-    """The project of a checkout by its path alone; its root is as `checkout_root` gives it."""
+    """The project of a checkout by its path alone; its root is as `checkout_root` gives
+    it.
+    """
     return project_by_path(repository_of(checkout).root)
 
 
@@ -129,12 +147,21 @@ def name_of(root: str) -> str:
     """
     path = root.replace("\\", "/") if not os.path.isabs(root) else root
     last = os.path.basename(path.rstrip("/")).removesuffix(_GIT)
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", last)[:_NAME_CHARACTERS].strip("-") or "root"
+    return (
+        re.sub(r"[^A-Za-z0-9._-]+", "-", last)[:_NAME_CHARACTERS].strip("-") or "root"
+    )
 
 
 def check_project(project: str) -> str:
-    """Return `project`, '' for none, or raise InvalidInput where it is outside the rule."""
-    return check_name(project, re.compile(_NAME), "project", "up to 64 of A-Z a-z 0-9 . _ -, or a folder")
+    """Return `project`, '' for none, or raise InvalidInput where it is outside the
+    rule.
+    """
+    return check_name(
+        project,
+        re.compile(_NAME),
+        "project",
+        "up to 64 of A-Z a-z 0-9 . _ -, or a folder",
+    )
 
 
 def _repository_root(checkout: str) -> str:
@@ -142,7 +169,9 @@ def _repository_root(checkout: str) -> str:
 
 
 def _windows_path(folder: str) -> str:
-    """The folder in one spelling: without dots, with backslashes, its drive in upper case."""
+    """The folder in one spelling: without dots, with backslashes, its drive in upper
+    case.
+    """
     import ntpath
 
     path = ntpath.normpath(folder)
@@ -150,9 +179,13 @@ def _windows_path(folder: str) -> str:
 
 
 def _sha256(content: bytes) -> str:
-    """The hash in hexadecimal digits, from the C module alone: importing `hashlib` would cost every hook 5 ms."""
+    """The hash in hexadecimal digits, from the C module alone: importing `hashlib`
+    would cost every hook 5 ms.
+    """
     try:
-        sha256 = __import__("_sha2" if sys.version_info >= (3, 12) else "_sha256").sha256
+        sha256 = __import__(
+            "_sha2" if sys.version_info >= (3, 12) else "_sha256"
+        ).sha256
     except ImportError:  # another Python than CPython
         from hashlib import sha256
     digits: str = sha256(content).hexdigest()
@@ -160,7 +193,9 @@ def _sha256(content: bytes) -> str:
 
 
 def _marks_root(entry: str) -> bool | None:
-    """Whether a `.git` makes its folder a root; None where there is none, or it is neither file nor folder."""
+    """Whether a `.git` makes its folder a root; None where there is none, or it is
+    neither file nor folder.
+    """
     try:
         mode = os.stat(entry).st_mode
     except (OSError, ValueError):
@@ -175,10 +210,12 @@ def _has_head(git: str) -> bool:
 
 
 def _proved(checkout: str, entry: str) -> Repository:
-    """What a checkout is of whose `.git` is a file or link: of the place it leads to only where that is proved.
+    """What a checkout is of whose `.git` is a file or link: of the place it leads to
+    only where that is proved.
 
-    Anybody can write a `.git` that leads to another repository. So either that repository's entry of a worktree names
-    this `.git`, or the git directory lies in the checkout and is no other one's, or its settings name the checkout.
+    Anybody can write a `.git` that leads to another repository. So either that
+    repository's entry of a worktree names this `.git`, or the git directory lies in the
+    checkout and is no other one's, or its settings name the checkout.
     """
     target = _leads_to(entry)
     if not target or not _has_head(target):
@@ -203,13 +240,17 @@ def _leads_to(entry: str) -> str:
 
 
 def _shared_by_worktree(target: str) -> str:
-    """The git directory that has `target` among its worktrees, by where it lies; '' where it is no worktree's.
+    """The git directory that has `target` among its worktrees, by where it lies; ''
+    where it is no worktree's.
 
-    What `commondir` says in it is not asked: whoever made the worktree's folder may have written anything there.
+    What `commondir` says in it is not asked: whoever made the worktree's folder may
+    have written anything there.
     """
     above = os.path.dirname(target)
     shared = os.path.dirname(above)
-    return shared if os.path.basename(above) == "worktrees" and _has_head(shared) else ""
+    return (
+        shared if os.path.basename(above) == "worktrees" and _has_head(shared) else ""
+    )
 
 
 def _names_back(target: str, entry: str) -> bool:
@@ -218,12 +259,15 @@ def _names_back(target: str, entry: str) -> bool:
     if not path:
         return False
     folder, name = os.path.split(os.path.join(target, path))
-    # The last part is not followed: a link to another checkout's `.git` is not that `.git`.
+    # The last part is not followed: a link to another checkout's `.git` is not that
+    # `.git`.
     return os.path.join(os.path.realpath(folder), name) == entry
 
 
 def _lies_inside(target: str, checkout: str) -> bool:
-    """Whether a git directory lies in the checkout, and not in another one that lies in it."""
+    """Whether a git directory lies in the checkout, and not in another one that lies in
+    it.
+    """
     place = os.path.dirname(target)
     while place.startswith(checkout.rstrip(os.sep) + os.sep):
         if os.path.lexists(os.path.join(place, _GIT)):
@@ -233,7 +277,9 @@ def _lies_inside(target: str, checkout: str) -> bool:
 
 
 def _main_folder(git: str) -> str:
-    """The folder that a project with this git directory is in; of a bare repository without one the directory."""
+    """The folder that a project with this git directory is in; of a bare repository
+    without one the directory.
+    """
     place = os.path.dirname(git)
     if os.path.basename(git) == _GIT:
         return place
@@ -249,7 +295,9 @@ def _main_folder(git: str) -> str:
 
 
 def _configured_worktree(git: str) -> str:
-    """The checkout that a git directory's own settings name, without links; '' where they name none."""
+    """The checkout that a git directory's own settings name, without links; '' where
+    they name none.
+    """
     path = ""
     for file in ("config", "config.worktree"):
         path = _setting_in(os.path.join(git, file)) or path
@@ -279,7 +327,9 @@ def _line_of(file: str) -> str:
 
 
 def _text_of(file: str, most_bytes: int) -> str:
-    """The text of a small file; '' where there is none, it cannot be read, is larger, or holds a NUL."""
+    """The text of a small file; '' where there is none, it cannot be read, is larger,
+    or holds a NUL.
+    """
     try:
         handle = os.open(file, os.O_RDONLY | _NO_WAIT)
     except (OSError, ValueError):

@@ -1,4 +1,6 @@
-"""The `theorex` command. A command's module is imported when the command is called: agents start it often."""
+"""The `theorex` command. A command's module is imported when the command is called:
+agents start it often.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,12 @@ from theorex_lab.cli.groups import Root
 from theorex_lab.errors import TheorexError
 
 # How threads and shared libraries say that there is no memory for them.
-_NO_ROOM = ("can't start new thread", "failed to map segment", "cannot allocate memory", "Cannot allocate memory")
+_NO_ROOM = (
+    "can't start new thread",
+    "failed to map segment",
+    "cannot allocate memory",
+    "Cannot allocate memory",
+)
 
 
 _SHOWN = {"help_option_names": ["-h", "--help"], "show_default": True}
@@ -36,15 +43,20 @@ def main() -> NoReturn:
 
 
 def run_command(command: click.Command, program: str) -> NoReturn:
-    """Run a command as a program of that name, with what went wrong as a sentence and as an exit code."""
-    # click's own parser has not run yet when a usage error is reported, so the flag is looked for by hand.
+    """Run a command as a program of that name, with what went wrong as a sentence and
+    as an exit code.
+    """
+    # click's own parser has not run yet when a usage error is reported, so the flag is
+    # looked for by hand.
     as_json = "--json" in sys.argv[1:]
     try:
         command.main(standalone_mode=False, obj={}, prog_name=program)
     except click.UsageError as error:
         error.show()
         if as_json:
-            click.echo(json.dumps({"error": error.format_message()}, ensure_ascii=False))
+            click.echo(
+                json.dumps({"error": error.format_message()}, ensure_ascii=False)
+            )
         sys.exit(2)
     except click.exceptions.Exit as error:
         sys.exit(error.exit_code)
@@ -64,13 +76,23 @@ def run_command(command: click.Command, program: str) -> NoReturn:
 
 
 def _of_the_machine(error: Exception) -> str:
-    """One sentence about a failure of the machine (no room, refused); '' for a fault of the program."""
+    """One sentence about a failure of the machine (no room, refused); '' for a fault of
+    the program.
+    """
     reason = str(error)
-    is_memory = isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM)
+    is_memory = isinstance(error, MemoryError) or (
+        isinstance(error, OSError) and error.errno == errno.ENOMEM
+    )
     if is_memory or any(hint in reason for hint in _NO_ROOM):
         advice = "allow more (ulimit -v), close other programs, or ask for less at once"
-        return f"there is too little memory for this; what was written before is whole: {advice}"
+        return (
+            "there is too little memory for this; what was written before is whole:"
+            f" {advice}"
+        )
     if not isinstance(error, OSError):
         return ""
     where = f"{error.filename}: " if error.filename is not None else ""
-    return f"{where}{error.strerror or reason}; what was written before is whole: check the disk and its permissions, and repeat"
+    return (
+        f"{where}{error.strerror or reason}; what was written before is whole: check"
+        " the disk and its permissions, and repeat"
+    )

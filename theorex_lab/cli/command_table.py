@@ -1,8 +1,8 @@
 """The table of commands: their groups, their names and one line of help each.
 
 A command stands beside the function that it runs, in a module that is imported when the
-command is called: agents start `theorex` often. The rest of its help, and the keys of its
-answer in JSON, are the docstring of that function.
+command is called: agents start `theorex` often. The rest of its help, and the keys of
+its answer in JSON, are the docstring of that function.
 """
 
 from __future__ import annotations
@@ -101,13 +101,42 @@ def _memory() -> CommandGroup:
         "memory",
         "Write, search, scan, flush, promote, the next session's context.",
         (
-            CommandEntry("write", "write", lambda: memory.write, "Write a text into an agent's memory."),
-            CommandEntry("search", "search", lambda: memory.search, "Search what is remembered."),
-            CommandEntry("status", "status", lambda: memory.status, "Show what is remembered, by agent and tier."),
-            CommandEntry("scan", "scan", lambda: theorex_commands.scan, "Recompute tiers; put faded items to sleep."),
-            CommandEntry("prune", "prune", lambda: theorex_commands.prune, "Take faded concepts out of the axon."),
-            CommandEntry("scan-agent", "scan", lambda: theorex_commands.scan, "The same as scan."),
-            CommandEntry("prune-agent", "prune", lambda: theorex_commands.prune, "The same as prune."),
+            CommandEntry(
+                "write",
+                "write",
+                lambda: memory.write,
+                "Write a text into an agent's memory.",
+            ),
+            CommandEntry(
+                "search", "search", lambda: memory.search, "Search what is remembered."
+            ),
+            CommandEntry(
+                "status",
+                "status",
+                lambda: memory.status,
+                "Show what is remembered, by agent and tier.",
+            ),
+            CommandEntry(
+                "scan",
+                "scan",
+                lambda: theorex_commands.scan,
+                "Recompute tiers; put faded items to sleep.",
+            ),
+            CommandEntry(
+                "prune",
+                "prune",
+                lambda: theorex_commands.prune,
+                "Take faded concepts out of the axon.",
+            ),
+            CommandEntry(
+                "scan-agent", "scan", lambda: theorex_commands.scan, "The same as scan."
+            ),
+            CommandEntry(
+                "prune-agent",
+                "prune",
+                lambda: theorex_commands.prune,
+                "The same as prune.",
+            ),
             CommandEntry(
                 "flush",
                 "flush",
@@ -121,7 +150,10 @@ def _memory() -> CommandGroup:
                 "Take into the axon what was kept on enough days.",
             ),
             CommandEntry(
-                "promote", "promote", lambda: theorex_commands.promote, "Give an agent's concepts to the shared web."
+                "promote",
+                "promote",
+                lambda: theorex_commands.promote,
+                "Give an agent's concepts to the shared web.",
             ),
             CommandEntry(
                 "query-shared",
@@ -141,7 +173,12 @@ def _memory() -> CommandGroup:
                 lambda: theorex_commands.boot_aware,
                 "Show an agent's context, cut to a model's budget.",
             ),
-            CommandEntry("moment", "moment", lambda: theorex_commands.moment, "Write a story worth keeping."),
+            CommandEntry(
+                "moment",
+                "moment",
+                lambda: theorex_commands.moment,
+                "Write a story worth keeping.",
+            ),
             CommandEntry(
                 "drift",
                 "drift",
@@ -161,7 +198,10 @@ def _memory() -> CommandGroup:
                 "Render the context of the next session into a file.",
             ),
             CommandEntry(
-                "memory-context", "context", lambda: memory.memory_context, "Show what an agent would be given now."
+                "memory-context",
+                "context",
+                lambda: memory.memory_context,
+                "Show what an agent would be given now.",
             ),
             CommandEntry(
                 "memory-show",
@@ -169,14 +209,39 @@ def _memory() -> CommandGroup:
                 lambda: memory.memory_show,
                 "Show what is given now and why, what was before, and its use.",
             ),
-            CommandEntry("pin", "pin", lambda: memory.pin, "Let an item come back first."),
-            CommandEntry("unpin", "unpin", lambda: memory.unpin, "Take a pin back."),
-            CommandEntry("dismiss", "dismiss", lambda: memory.dismiss, "Let an item come back no more."),
-            CommandEntry("correct", "correct", lambda: memory.correct, "Put a text in the place of an item's own."),
-            CommandEntry("embed", "embed", lambda: memory.embed, "Compute the vectors that are still queued."),
-            CommandEntry("ingest", "ingest", lambda: ingest.ingest, "Take in documents: files, or what folders hold."),
             CommandEntry(
-                "ingest-code", "ingest-code", lambda: ingest.ingest_code, "Take in source code, symbol by symbol."
+                "pin", "pin", lambda: memory.pin, "Let an item come back first."
+            ),
+            CommandEntry("unpin", "unpin", lambda: memory.unpin, "Take a pin back."),
+            CommandEntry(
+                "dismiss",
+                "dismiss",
+                lambda: memory.dismiss,
+                "Let an item come back no more.",
+            ),
+            CommandEntry(
+                "correct",
+                "correct",
+                lambda: memory.correct,
+                "Put a text in the place of an item's own.",
+            ),
+            CommandEntry(
+                "embed",
+                "embed",
+                lambda: memory.embed,
+                "Compute the vectors that are still queued.",
+            ),
+            CommandEntry(
+                "ingest",
+                "ingest",
+                lambda: ingest.ingest,
+                "Take in documents: files, or what folders hold.",
+            ),
+            CommandEntry(
+                "ingest-code",
+                "ingest-code",
+                lambda: ingest.ingest_code,
+                "Take in source code, symbol by symbol.",
             ),
             CommandEntry(
                 "ingest-image",
@@ -185,7 +250,10 @@ def _memory() -> CommandGroup:
                 "Take in pictures: their metadata, words and description.",
             ),
             CommandEntry(
-                "ingest-video", "ingest-video", lambda: ingest.ingest_video, "Take in films as a timeline of pictures."
+                "ingest-video",
+                "ingest-video",
+                lambda: ingest.ingest_video,
+                "Take in films as a timeline of pictures.",
             ),
             CommandEntry(
                 "session-summary",
@@ -194,10 +262,16 @@ def _memory() -> CommandGroup:
                 "Say what a session found, decided, did, and what is next.",
             ),
             CommandEntry(
-                "synthesize", "synthesize", lambda: ingest.synthesize, "Let a model draw lessons from a text."
+                "synthesize",
+                "synthesize",
+                lambda: ingest.synthesize,
+                "Let a model draw lessons from a text.",
             ),
             CommandEntry(
-                "audit", "audit", lambda: learn.audit, "Show the audit log: what changed in the memory, and when."
+                "audit",
+                "audit",
+                lambda: learn.audit,
+                "Show the audit log: what changed in the memory, and when.",
             ),
         ),
     )
@@ -208,20 +282,38 @@ def _route() -> CommandGroup:
         "route",
         "Which model for a query, and why; dispatch, traces, the matrix.",
         (
-            CommandEntry("route", "", lambda: routing.route, "Say which model a query should go to, and why."),
             CommandEntry(
-                "role-route", "role-route", lambda: routing.role_route, "Say which agent a query should go to."
+                "route",
+                "",
+                lambda: routing.route,
+                "Say which model a query should go to, and why.",
             ),
-            CommandEntry("roles", "roles", lambda: routing.roles, "Show the agents' roles."),
+            CommandEntry(
+                "role-route",
+                "role-route",
+                lambda: routing.role_route,
+                "Say which agent a query should go to.",
+            ),
+            CommandEntry(
+                "roles", "roles", lambda: routing.roles, "Show the agents' roles."
+            ),
             CommandEntry(
                 "energy-check",
                 "energy-check",
                 lambda: routing.energy_check,
                 "Say which sizes of model the machine's power allows.",
             ),
-            CommandEntry("trace-stats", "trace-stats", lambda: routing.trace_stats, "Show how calls of models went."),
             CommandEntry(
-                "matrix-build", "matrix-build", lambda: routing.matrix_build, "Bring the confidence matrix up to date."
+                "trace-stats",
+                "trace-stats",
+                lambda: routing.trace_stats,
+                "Show how calls of models went.",
+            ),
+            CommandEntry(
+                "matrix-build",
+                "matrix-build",
+                lambda: routing.matrix_build,
+                "Bring the confidence matrix up to date.",
             ),
             CommandEntry(
                 "matrix-show",
@@ -230,9 +322,17 @@ def _route() -> CommandGroup:
                 "Show the confidence matrix with its intervals.",
             ),
             CommandEntry(
-                "dispatch", "dispatch", lambda: routing.dispatch, "Give a task to a model, and keep a trace of it."
+                "dispatch",
+                "dispatch",
+                lambda: routing.dispatch,
+                "Give a task to a model, and keep a trace of it.",
             ),
-            CommandEntry("trace-show", "trace-show", lambda: routing.trace_show, "Show one trace."),
+            CommandEntry(
+                "trace-show",
+                "trace-show",
+                lambda: routing.trace_show,
+                "Show one trace.",
+            ),
         ),
     )
 
@@ -248,7 +348,12 @@ def _learn() -> CommandGroup:
                 lambda: learn.outcome,
                 "Record how something went, or set right what was recorded.",
             ),
-            CommandEntry("judge", "judge", lambda: learn.judge, "Let a model score outcomes that no judge has scored."),
+            CommandEntry(
+                "judge",
+                "judge",
+                lambda: learn.judge,
+                "Let a model score outcomes that no judge has scored.",
+            ),
             CommandEntry(
                 "evolve-status",
                 "status",
@@ -268,7 +373,10 @@ def _learn() -> CommandGroup:
                 "Review failures, act on win rates, promote, render the context.",
             ),
             CommandEntry(
-                "confirm", "confirm", lambda: theorex_commands.confirm, "Vouch for a fix that was only heard."
+                "confirm",
+                "confirm",
+                lambda: theorex_commands.confirm,
+                "Vouch for a fix that was only heard.",
             ),
             CommandEntry(
                 "policy-snapshot",
@@ -276,7 +384,12 @@ def _learn() -> CommandGroup:
                 lambda: learn.policy_snapshot,
                 "Keep the policy in force, with how it scores.",
             ),
-            CommandEntry("policy-list", "policy-list", lambda: learn.policy_list, "Show the policies that were kept."),
+            CommandEntry(
+                "policy-list",
+                "policy-list",
+                lambda: learn.policy_list,
+                "Show the policies that were kept.",
+            ),
             CommandEntry(
                 "policy-rollback",
                 "policy-rollback",
@@ -284,7 +397,10 @@ def _learn() -> CommandGroup:
                 "Put an earlier policy in force again.",
             ),
             CommandEntry(
-                "gate", "gate", lambda: learn.gate, "Propose a policy, and put it in force where it does better."
+                "gate",
+                "gate",
+                lambda: learn.gate,
+                "Propose a policy, and put it in force where it does better.",
             ),
             CommandEntry(
                 "nightly",
@@ -293,7 +409,10 @@ def _learn() -> CommandGroup:
                 "Run a night's steps: review, gate, scan, promote, context.",
             ),
             CommandEntry(
-                "schedule", "schedule", lambda: learn.schedule, "Print what runs the nightly steps every day."
+                "schedule",
+                "schedule",
+                lambda: learn.schedule,
+                "Print what runs the nightly steps every day.",
             ),
         ),
     )
@@ -304,11 +423,33 @@ def _task() -> CommandGroup:
         "task",
         "Tasks between agents: send, list, claim, complete, fail.",
         (
-            CommandEntry("a2a-send", "send", lambda: routing.a2a_send, "Ask another agent for work."),
-            CommandEntry("a2a-tasks", "list", lambda: routing.a2a_tasks, "Show the tasks of an agent."),
-            CommandEntry("a2a-claim", "claim", lambda: routing.a2a_claim, "Take the oldest task that waits."),
-            CommandEntry("a2a-complete", "complete", lambda: routing.a2a_complete, "Report a task as done."),
-            CommandEntry("a2a-fail", "fail", lambda: routing.a2a_fail, "Report a task as failed."),
+            CommandEntry(
+                "a2a-send",
+                "send",
+                lambda: routing.a2a_send,
+                "Ask another agent for work.",
+            ),
+            CommandEntry(
+                "a2a-tasks",
+                "list",
+                lambda: routing.a2a_tasks,
+                "Show the tasks of an agent.",
+            ),
+            CommandEntry(
+                "a2a-claim",
+                "claim",
+                lambda: routing.a2a_claim,
+                "Take the oldest task that waits.",
+            ),
+            CommandEntry(
+                "a2a-complete",
+                "complete",
+                lambda: routing.a2a_complete,
+                "Report a task as done.",
+            ),
+            CommandEntry(
+                "a2a-fail", "fail", lambda: routing.a2a_fail, "Report a task as failed."
+            ),
         ),
     )
 
@@ -319,14 +460,28 @@ def _home() -> CommandGroup:
         "A home's files: backup, restore, verify, erase, export, config.",
         (
             CommandEntry(
-                "doctor", "doctor", lambda: doctor.doctor, "Say what keeps the memory from working, and what to do."
+                "doctor",
+                "doctor",
+                lambda: doctor.doctor,
+                "Say what keeps the memory from working, and what to do.",
             ),
             CommandEntry(
-                "backup", "backup", lambda: home.backup, "Copy the whole memory into one file, while others write."
+                "backup",
+                "backup",
+                lambda: home.backup,
+                "Copy the whole memory into one file, while others write.",
             ),
-            CommandEntry("restore", "restore", lambda: home.restore, "Put a backup in the place of the memory."),
             CommandEntry(
-                "verify", "verify", lambda: home.verify, "Read the whole journal, fold every view again, compare."
+                "restore",
+                "restore",
+                lambda: home.restore,
+                "Put a backup in the place of the memory.",
+            ),
+            CommandEntry(
+                "verify",
+                "verify",
+                lambda: home.verify,
+                "Read the whole journal, fold every view again, compare.",
             ),
             CommandEntry(
                 "salvage",
@@ -334,12 +489,30 @@ def _home() -> CommandGroup:
                 lambda: home.salvage,
                 "Make a damaged home usable again without a backup; what is sound is kept.",
             ),
-            CommandEntry("erase", "erase", lambda: home.erase, "Erase events and all that was derived from them."),
             CommandEntry(
-                "archive", "archive", lambda: home.archive, "Move old raw events into compressed segment files."
+                "erase",
+                "erase",
+                lambda: home.erase,
+                "Erase events and all that was derived from them.",
             ),
-            CommandEntry("export", "export", lambda: home.export, "Write the memory into a folder of files."),
-            CommandEntry("import", "import", lambda: home.import_, "Take in a folder or a file that was exported."),
+            CommandEntry(
+                "archive",
+                "archive",
+                lambda: home.archive,
+                "Move old raw events into compressed segment files.",
+            ),
+            CommandEntry(
+                "export",
+                "export",
+                lambda: home.export,
+                "Write the memory into a folder of files.",
+            ),
+            CommandEntry(
+                "import",
+                "import",
+                lambda: home.import_,
+                "Take in a folder or a file that was exported.",
+            ),
             CommandEntry(
                 "config",
                 "config",
@@ -362,7 +535,10 @@ def _projects() -> CommandGroup:
                 "List the projects: id, name, folders, events, the last activity.",
             ),
             CommandEntry(
-                "projects-merge", "merge", lambda: projects.projects_merge, "Make all that is of one project another's."
+                "projects-merge",
+                "merge",
+                lambda: projects.projects_merge,
+                "Make all that is of one project another's.",
             ),
         ),
     )
@@ -373,8 +549,18 @@ def _lab() -> CommandGroup:
         "lab",
         "Find out which memory works: tune and eval measure; tour and open show.",
         (
-            CommandEntry("tune", "tune", lambda: research.tune, "Fit decay laws to an access log and compare them."),
-            CommandEntry("eval", "eval", lambda: evaluate.eval, "Score a part of the toolkit on a public data set."),
+            CommandEntry(
+                "tune",
+                "tune",
+                lambda: research.tune,
+                "Fit decay laws to an access log and compare them.",
+            ),
+            CommandEntry(
+                "eval",
+                "eval",
+                lambda: evaluate.eval,
+                "Score a part of the toolkit on a public data set.",
+            ),
             CommandEntry(
                 "compare",
                 "compare",
@@ -387,7 +573,12 @@ def _lab() -> CommandGroup:
                 lambda: research.tour,
                 "What the next session would be given of a history, and its worth.",
             ),
-            CommandEntry("lab", "open", lambda: research.lab, "Open JupyterLab on the numbered notebooks."),
+            CommandEntry(
+                "lab",
+                "open",
+                lambda: research.lab,
+                "Open JupyterLab on the numbered notebooks.",
+            ),
         ),
     )
 
@@ -398,9 +589,17 @@ def _mcp() -> CommandGroup:
         "How coding agents come in: the MCP server, the hook.",
         (
             CommandEntry(
-                "mcp-start", "start", lambda: serve.mcp_start, "Serve the memory over the Model Context Protocol."
+                "mcp-start",
+                "start",
+                lambda: serve.mcp_start,
+                "Serve the memory over the Model Context Protocol.",
             ),
-            CommandEntry("serve", "serve", lambda: serve.serve, "Serve what designs bring over HTTP and web sockets."),
+            CommandEntry(
+                "serve",
+                "serve",
+                lambda: serve.serve,
+                "Serve what designs bring over HTTP and web sockets.",
+            ),
             CommandEntry(
                 "install-hooks",
                 "install-hooks",
@@ -417,9 +616,17 @@ def _fact() -> CommandGroup:
         "What is known of people and projects, and was believed when.",
         (
             CommandEntry(
-                "memory-signal", "signal", lambda: fact_commands.fact_signal, "Say whether a message is worth keeping."
+                "memory-signal",
+                "signal",
+                lambda: fact_commands.fact_signal,
+                "Say whether a message is worth keeping.",
             ),
-            CommandEntry("memory-write", "write", lambda: fact_commands.fact_write, "Write a fact about an entity."),
+            CommandEntry(
+                "memory-write",
+                "write",
+                lambda: fact_commands.fact_write,
+                "Write a fact about an entity.",
+            ),
             CommandEntry(
                 "fact-list",
                 "list",
@@ -444,17 +651,48 @@ def _fact() -> CommandGroup:
                 lambda: fact_commands.fact_contradict,
                 "Show facts that may not hold side by side.",
             ),
-            CommandEntry("fact-access", "access", lambda: fact_commands.fact_access, "Count a use of facts."),
-            CommandEntry("fact-archive", "archive", lambda: fact_commands.fact_archive, "Move an entity to archives/."),
-            CommandEntry("fact-summary", "summary", lambda: fact_commands.fact_summary, "Show the page of an entity."),
-            CommandEntry("fact-render", "render", lambda: fact_commands.fact_render, "Write the page of every entity."),
             CommandEntry(
-                "fact-session", "session", lambda: fact_commands.fact_session, "Chats that keep to themselves."
+                "fact-access",
+                "access",
+                lambda: fact_commands.fact_access,
+                "Count a use of facts.",
             ),
             CommandEntry(
-                "add-session", "", lambda: fact_commands.fact_session_add, "Make a chat a channel of its own."
+                "fact-archive",
+                "archive",
+                lambda: fact_commands.fact_archive,
+                "Move an entity to archives/.",
             ),
-            CommandEntry("memory-observe", "observe", lambda: fact_commands.fact_observe, "Note how the work goes."),
+            CommandEntry(
+                "fact-summary",
+                "summary",
+                lambda: fact_commands.fact_summary,
+                "Show the page of an entity.",
+            ),
+            CommandEntry(
+                "fact-render",
+                "render",
+                lambda: fact_commands.fact_render,
+                "Write the page of every entity.",
+            ),
+            CommandEntry(
+                "fact-session",
+                "session",
+                lambda: fact_commands.fact_session,
+                "Chats that keep to themselves.",
+            ),
+            CommandEntry(
+                "add-session",
+                "",
+                lambda: fact_commands.fact_session_add,
+                "Make a chat a channel of its own.",
+            ),
+            CommandEntry(
+                "memory-observe",
+                "observe",
+                lambda: fact_commands.fact_observe,
+                "Note how the work goes.",
+            ),
             CommandEntry(
                 "memory-tension",
                 "tension",
@@ -462,13 +700,29 @@ def _fact() -> CommandGroup:
                 "Note that two facts may not both hold.",
             ),
             CommandEntry(
-                "fact-notes", "notes", lambda: fact_commands.fact_notes, "Show notes of the work and tensions."
+                "fact-notes",
+                "notes",
+                lambda: fact_commands.fact_notes,
+                "Show notes of the work and tensions.",
             ),
-            CommandEntry("fact-review", "review", lambda: fact_commands.fact_review, "Say what becomes of a note."),
             CommandEntry(
-                "fact-self", "self", lambda: fact_commands.fact_self, "What is known always: MEMORY.md and SOUL.md."
+                "fact-review",
+                "review",
+                lambda: fact_commands.fact_review,
+                "Say what becomes of a note.",
             ),
-            CommandEntry("validate", "validate", lambda: fact_commands.fact_validate, "Check the chains of facts."),
+            CommandEntry(
+                "fact-self",
+                "self",
+                lambda: fact_commands.fact_self,
+                "What is known always: MEMORY.md and SOUL.md.",
+            ),
+            CommandEntry(
+                "validate",
+                "validate",
+                lambda: fact_commands.fact_validate,
+                "Check the chains of facts.",
+            ),
             CommandEntry(
                 "heartbeat",
                 "heartbeat",
@@ -491,14 +745,28 @@ def _dream() -> CommandGroup:
                 "Make strategies of what was done since the last dream.",
             ),
             CommandEntry(
-                "dream-recall", "recall", lambda: dream_commands.dream_recall, "Show the strategy that answers a task."
+                "dream-recall",
+                "recall",
+                lambda: dream_commands.dream_recall,
+                "Show the strategy that answers a task.",
             ),
             CommandEntry(
-                "dream-traverse", "traverse", lambda: dream_commands.dream_traverse, "Follow a strategy step by step."
+                "dream-traverse",
+                "traverse",
+                lambda: dream_commands.dream_traverse,
+                "Follow a strategy step by step.",
             ),
-            CommandEntry("dream-strategies", "strategies", lambda: dream_commands.dream_strategies, "Show strategies."),
             CommandEntry(
-                "dream-undo", "undo", lambda: dream_commands.dream_undo, "Give up the last merge of a strategy."
+                "dream-strategies",
+                "strategies",
+                lambda: dream_commands.dream_strategies,
+                "Show strategies.",
+            ),
+            CommandEntry(
+                "dream-undo",
+                "undo",
+                lambda: dream_commands.dream_undo,
+                "Give up the last merge of a strategy.",
             ),
         ),
     )
@@ -522,11 +790,22 @@ def _causal() -> CommandGroup:
                 "Record what is expected of a gene.",
             ),
             CommandEntry(
-                "causal-attempt", "attempt", lambda: causal_commands.causal_attempt, "Record that a gene is tried."
+                "causal-attempt",
+                "attempt",
+                lambda: causal_commands.causal_attempt,
+                "Record that a gene is tried.",
             ),
-            CommandEntry("causal-close", "close", lambda: causal_commands.causal_close, "Say what came of an attempt."),
             CommandEntry(
-                "causal-advice", "advice", lambda: causal_commands.causal_advice, "Which gene to try, and which not to."
+                "causal-close",
+                "close",
+                lambda: causal_commands.causal_close,
+                "Say what came of an attempt.",
+            ),
+            CommandEntry(
+                "causal-advice",
+                "advice",
+                lambda: causal_commands.causal_advice,
+                "Which gene to try, and which not to.",
             ),
             CommandEntry(
                 "causal-genes",
@@ -544,7 +823,10 @@ def _research() -> CommandGroup:
         "Records by key, a graph of theorems, insights by domain, skills.",
         (
             CommandEntry(
-                "research-remember", "remember", lambda: research_commands.REMEMBER, "Keep a value under a key."
+                "research-remember",
+                "remember",
+                lambda: research_commands.REMEMBER,
+                "Keep a value under a key.",
             ),
             CommandEntry(
                 "research-recall",
@@ -552,9 +834,17 @@ def _research() -> CommandGroup:
                 lambda: research_commands.RECALL,
                 "Show what is kept under a key, a tag or a beginning of keys.",
             ),
-            CommandEntry("research-forget", "forget", lambda: research_commands.FORGET, "Take a record back."),
             CommandEntry(
-                "research-theorem", "theorem", lambda: research_commands.THEOREM, "Theorems and what they rest on."
+                "research-forget",
+                "forget",
+                lambda: research_commands.FORGET,
+                "Take a record back.",
+            ),
+            CommandEntry(
+                "research-theorem",
+                "theorem",
+                lambda: research_commands.THEOREM,
+                "Theorems and what they rest on.",
             ),
             CommandEntry(
                 "research-insight",
@@ -562,7 +852,12 @@ def _research() -> CommandGroup:
                 lambda: research_commands.INSIGHT,
                 "What sessions taught, and what the next is given of it.",
             ),
-            CommandEntry("research-skill", "skill", lambda: research_commands.SKILL, "Skills and how they did."),
+            CommandEntry(
+                "research-skill",
+                "skill",
+                lambda: research_commands.SKILL,
+                "Skills and how they did.",
+            ),
             CommandEntry(
                 "research-post-run",
                 "post-run",

@@ -1,4 +1,6 @@
-"""What commands work with: the lab that the common options name, and the file of a picture."""
+"""What commands work with: the lab that the common options name, and the file of a
+picture.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,11 @@ if TYPE_CHECKING:
 
 
 def open_lab(*, all_projects: bool = False, bind: bool = False) -> Lab:
-    """The lab of the home that the options name, for the project that they name, else the working folder's.
+    """The lab of the home that the options name, for the project that they name, else
+    the working folder's.
 
-    A command that writes, or `bind`, gives a folder that was never seen its id; to one that reads nothing is of it.
+    A command that writes, or `bind`, gives a folder that was never seen its id; to one
+    that reads nothing is of it.
     """
     from theorex_lab.core.settings import load_settings
     from theorex_lab.lab import Lab
@@ -30,7 +34,10 @@ def open_lab(*, all_projects: bool = False, bind: bool = False) -> Lab:
     click.get_current_context().call_on_close(lab.close)
     if (preset := console.given_options().get("preset")) is not None:
         lab.settings = load_settings(lab.config_file, preset=preset)
-    is_writing = "door" in console.given_options() and not click.get_current_context().params.get("dry_run")
+    is_writing = (
+        "door" in console.given_options()
+        and not click.get_current_context().params.get("dry_run")
+    )
     if named is None:
         lab.home.project = _project_here(lab, bind=bind or is_writing)
     elif named:
@@ -55,7 +62,9 @@ def _project_here(lab: Lab, *, bind: bool) -> str:
 
 
 def _project_called(lab: Lab, name: str, *, bind: bool) -> str:
-    """The project of that name, else of the folder at that path. Raises InvalidInput where there is neither."""
+    """The project of that name, else of the folder at that path. Raises InvalidInput
+    where there is neither.
+    """
     from theorex_lab.memory.projects import find_project
 
     try:
@@ -63,5 +72,7 @@ def _project_called(lab: Lab, name: str, *, bind: bool) -> str:
     except InvalidInput:
         if (folder := Path(name).expanduser()).is_dir():
             repository = repository_of(checkout_root(str(folder.absolute())))
-            return project_in(lab.journal, repository, bind=bind) or unseen_project(repository)
+            return project_in(lab.journal, repository, bind=bind) or unseen_project(
+                repository
+            )
         raise

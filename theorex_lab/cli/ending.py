@@ -1,4 +1,6 @@
-"""The end of a command that runs for long: a signal that asks for it leaves everything in order."""
+"""The end of a command that runs for long: a signal that asks for it leaves everything
+in order.
+"""
 
 from __future__ import annotations
 
@@ -14,16 +16,21 @@ def ending() -> list[signal.Signals]:
 
     One that is ignored is none: `nohup` means a process to outlive its terminal.
     """
-    known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+    known = [
+        getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)
+    ]
     return [sign for sign in known if signal.getsignal(sign) is not signal.SIG_IGN]
 
 
 @contextmanager
 def ended_in_order() -> Iterator[None]:
-    """Within, a signal that asks to end ends the process as an exception does, so that what is begun is put in order."""
+    """Within, a signal that asks to end ends the process as an exception does, so that
+    what is begun is put in order.
+    """
 
     def end(number: int, _: object) -> NoReturn:
-        for sign in ending():  # a terminal that closes sends both, and the second would break off the writing
+        # a terminal that closes sends both, and the second would break off the writing
+        for sign in ending():
             signal.signal(sign, signal.SIG_IGN)
         sys.exit(128 + number)
 

@@ -1,6 +1,8 @@
-"""The command that enters the hook into an agent's settings.json, and where asked the MCP server into its list of servers.
+"""The command that enters the hook into an agent's settings.json, and where asked the
+MCP server into its list of servers.
 
-It takes them out again. What stands in a file keeps its value and its order; the former bytes are kept beside it.
+It takes them out again. What stands in a file keeps its value and its order; the former
+bytes are kept beside it.
 """
 
 import json
@@ -24,10 +26,18 @@ from theorex_lab.ids import check_agent
 from theorex_lab.journal.files import write_atomically, writing
 from theorex_lab.processes import script_beside_python
 
-# Newer ones stand last: installed over older ones they come out where a first installation puts them.
+# Newer ones stand last: installed over older ones they come out where a first
+# installation puts them.
 EVENTS = (
-    "PostToolUse", "UserPromptSubmit", "Stop", "SessionStart", "SessionEnd",
-    "PostToolUseFailure", "PreCompact", "SubagentStop")  # fmt: skip
+    "PostToolUse",
+    "UserPromptSubmit",
+    "Stop",
+    "SessionStart",
+    "SessionEnd",
+    "PostToolUseFailure",
+    "PreCompact",
+    "SubagentStop",
+)
 _WITH_MATCHER = frozenset({"PostToolUse", "PostToolUseFailure"})
 _TIMEOUT_SECONDS = 30
 _BYTE_ORDER_MARK = "\ufeff"  # editors of Windows put it in front; it stays where it is
@@ -37,14 +47,28 @@ _NEW = "{}\n"
 
 
 @command("install-hooks")
-@click.option("--settings", metavar="F", default="~/.claude/settings.json", help="The file.")
-@click.option("--mcp", "servers", metavar="F", help="Enter the MCP server too, in this file: .mcp.json in a project.")
+@click.option(
+    "--settings", metavar="F", default="~/.claude/settings.json", help="The file."
+)
+@click.option(
+    "--mcp",
+    "servers",
+    metavar="F",
+    help="Enter the MCP server too, in this file: .mcp.json in a project.",
+)
 @agent_option("Record as this agent; default $THEOREX_AGENT of the session, else main.")
-@click.option("--uninstall", "remove", is_flag=True, help="Take the hooks out again; with --mcp, the server too.")
+@click.option(
+    "--uninstall",
+    "remove",
+    is_flag=True,
+    help="Take the hooks out again; with --mcp, the server too.",
+)
 @click.option("--yes", is_flag=True, help="Do not ask.")
-def install_hooks(settings: str, servers: str | None, agent: str | None, remove: bool, yes: bool) -> None:
-    """Shows the difference and asks before it writes; the former file is kept beside the new one. Where nothing else
-    stands in a file, taking ours out removes it.
+def install_hooks(
+    settings: str, servers: str | None, agent: str | None, remove: bool, yes: bool
+) -> None:
+    """Shows the difference and asks before it writes; the former file is kept beside
+    the new one. Where nothing else stands in a file, taking ours out removes it.
 
     JSON: {file, changed, backup, diff, mcp}
     """
@@ -55,7 +79,9 @@ def install_hooks(settings: str, servers: str | None, agent: str | None, remove:
     if servers is not None:
         plans.append(_plan(servers, install_server, None if remove else entry))
         if plans[0].path == plans[1].path:
-            raise InvalidInput(f"got the settings file {servers!r} for --mcp; allowed is another file")
+            raise InvalidInput(
+                f"got the settings file {servers!r} for --mcp; allowed is another file"
+            )
     if not (changed := [plan for plan in plans if plan.after != plan.before]):
         found = "nothing of ours" if remove else "all is there already"
         emit(_result(plans), f"{plans[0].path}: {found}; nothing was changed")
@@ -64,10 +90,18 @@ def install_hooks(settings: str, servers: str | None, agent: str | None, remove:
     if not yes:
         if not sys.stdin.isatty():
             fail("nothing was changed; add --yes to write this", **_result(plans))
-        if not click.confirm(f"Write this to {' and '.join(str(plan.path) for plan in changed)}?", err=as_json):
+        if not click.confirm(
+            f"Write this to {' and '.join(str(plan.path) for plan in changed)}?",
+            err=as_json,
+        ):
             fail("nothing was changed", **_result(plans))
-    written = {plan.path: _replace(plan.path, plan.before, plan.after) for plan in changed}
-    lines = [f"{path}: written" + (f"; the former file is {kept}" if kept else "") for path, kept in written.items()]
+    written = {
+        plan.path: _replace(plan.path, plan.before, plan.after) for plan in changed
+    }
+    lines = [
+        f"{path}: written" + (f"; the former file is {kept}" if kept else "")
+        for path, kept in written.items()
+    ]
     emit(_result(plans, written), "\n".join(lines))
 
 
@@ -83,37 +117,60 @@ class _Plan(NamedTuple):
         texts = self.before, self.after
         names = ["/dev/null" if text is None else str(self.path) for text in texts]
         before, after = ((text or "").splitlines() for text in texts)
-        return "".join(f"{line}\n" for line in unified_diff(before, after, names[0], names[1], lineterm=""))
+        return "".join(
+            f"{line}\n"
+            for line in unified_diff(before, after, names[0], names[1], lineterm="")
+        )
 
 
 def _plan(file: str, change: Callable[[str | None, Any], str], ours: object) -> _Plan:
-    """`change` enters what is ours, or takes it out where that is None: then no file stays in which nothing else stood."""
+    """`change` enters what is ours, or takes it out where that is None: then no file
+    stays in which nothing else stood.
+    """
     # The file itself where the name is a link, so that the link stays one.
     path = Path(file).expanduser().resolve()
     before = _read(path)
     try:
         after = change(before, ours)
-        return _Plan(path, before, None if ours is None and after != before and not _object(after) else after)
+        return _Plan(
+            path,
+            before,
+            None if ours is None and after != before and not _object(after) else after,
+        )
     except InvalidInput as error:
         raise InvalidInput(f"{path}: {error}") from error
 
 
-def _result(plans: list[_Plan], written: Mapping[Path, Path | None] = MappingProxyType({})) -> dict[str, Any]:
-    """The report on the settings, and under `mcp` on the servers (None if not asked for)."""
-    parts = [{"file": str(path), "changed": path in written, "diff": plan.difference,
-              "backup": str(kept) if (kept := written.get(path)) else None}
-             for plan in plans for path in [plan.path]]  # fmt: skip
+def _result(
+    plans: list[_Plan], written: Mapping[Path, Path | None] = MappingProxyType({})
+) -> dict[str, Any]:
+    """The report on the settings, and under `mcp` on the servers (None if not asked
+    for).
+    """
+    parts = [
+        {
+            "file": str(path),
+            "changed": path in written,
+            "diff": plan.difference,
+            "backup": str(kept) if (kept := written.get(path)) else None,
+        }
+        for plan in plans
+        for path in [plan.path]
+    ]
     return {**parts[0], "mcp": parts[1] if len(parts) > 1 else None}
 
 
 def hook_command(home: str | None, agent: str | None) -> str:
-    """The shell command of the hook: the program beside this Python where it is there, else its name.
+    """The shell command of the hook: the program beside this Python where it is there,
+    else its name.
 
     >>> hook_command(None, "qwen-sage").startswith("THEOREX_AGENT=qwen-sage ")
     True
     """
     words = [] if home is None else [f"THEOREX_HOME={shlex.quote(_absolute(home))}"]
-    words += [] if agent is None else [f"THEOREX_AGENT={shlex.quote(check_agent(agent))}"]
+    words += (
+        [] if agent is None else [f"THEOREX_AGENT={shlex.quote(check_agent(agent))}"]
+    )
     return " ".join([*words, shlex.quote(_program("theorex-hook"))])
 
 
@@ -125,7 +182,10 @@ def server_entry(home: str | None, agent: str | None) -> dict[str, Any]:
     """
     first = [] if home is None else ["--home", _absolute(home)]
     last = [] if agent is None else ["--agent", check_agent(agent)]
-    return {"command": _program("theorex"), "args": [*first, "mcp-start", "--stdio", *last]}
+    return {
+        "command": _program("theorex"),
+        "args": [*first, "mcp-start", "--stdio", *last],
+    }
 
 
 def _absolute(home: str) -> str:
@@ -137,11 +197,13 @@ def _program(name: str) -> str:
 
 
 def install(text: str | None, hook: str | None) -> str:
-    """The settings with the command `hook` in each of the events; `text` is None where there is no file.
+    """The settings with the command `hook` in each of the events; `text` is None where
+    there is no file.
 
-    What is there already keeps its value and its place; an entry of ours with another command is replaced. Without a
-    hook any entry of ours is taken out, and the containers that this empties. Raises
-    InvalidInput for a text that is not a JSON object or has a key twice, and for hooks of another form.
+    What is there already keeps its value and its place; an entry of ours with another
+    command is replaced. Without a hook any entry of ours is taken out, and the
+    containers that this empties. Raises InvalidInput for a text that is not a JSON
+    object or has a key twice, and for hooks of another form.
 
     >>> install('{"model": "x"}', "theorex-hook")[:53]
     '{"model": "x", "hooks": {"PostToolUse": [{"matcher": '
@@ -155,20 +217,27 @@ def install(text: str | None, hook: str | None) -> str:
         _strip(settings, event)
         if hook is not None:
             entry = {"type": "command", "command": hook, "timeout": _TIMEOUT_SECONDS}
-            group = {**({"matcher": "*"} if event in _WITH_MATCHER else {}), "hooks": [entry]}
+            group = {
+                **({"matcher": "*"} if event in _WITH_MATCHER else {}),
+                "hooks": [entry],
+            }
             settings.setdefault("hooks", {}).setdefault(event, []).append(group)
     return _written(settings, text)
 
 
 def install_server(text: str | None, entry: object) -> str:
-    """The list of servers with ours, `entry`, in place of one of its name; `text` is None where there is no file.
+    """The list of servers with ours, `entry`, in place of one of its name; `text` is
+    None where there is no file.
 
-    Without an entry ours is taken out, and the object that this empties. Raises InvalidInput for a text that is not a
-    JSON object or has a key twice, and where its servers are none.
+    Without an entry ours is taken out, and the object that this empties. Raises
+    InvalidInput for a text that is not a JSON object or has a key twice, and where its
+    servers are none.
 
     >>> install_server('{"mcpServers": {}}', {"command": "theorex"})
     '{"mcpServers": {"theorex": {"command": "theorex"}}}'
-    >>> install_server('{"a": 1, "mcpServers": {"theorex": {"command": "theorex"}}}', None)
+    >>> install_server(
+    ...     '{"a": 1, "mcpServers": {"theorex": {"command": "theorex"}}}', None
+    ... )
     '{"a": 1}'
     """
     found = _object(text)
@@ -176,7 +245,11 @@ def install_server(text: str | None, entry: object) -> str:
     if entry is not None:
         return _written({**found, _SERVERS: {**servers, _SERVER: entry}}, text)
     if servers.pop(_SERVER, found) is not found:
-        found = {**found, _SERVERS: servers} if servers else {key: found[key] for key in found if key != _SERVERS}
+        found = (
+            {**found, _SERVERS: servers}
+            if servers
+            else {key: found[key] for key in found if key != _SERVERS}
+        )
     return _written(found, text)
 
 
@@ -194,7 +267,9 @@ def _object(text: str | None) -> dict[str, Any]:
     except ConfigError:
         raise
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"the file is not JSON ({error}); repair it first, nothing was changed") from error
+        raise InvalidInput(
+            f"the file is not JSON ({error}); repair it first, nothing was changed"
+        ) from error
     return cast(dict[str, Any], _checked(found, dict, "the JSON of the file"))
 
 
@@ -207,7 +282,9 @@ def _settings(text: str | None) -> dict[str, Any]:
 
 
 def _written(value: dict[str, Any], text: str | None) -> str:
-    """The object as JSON in the layout of `text`, its indentation and line ends; `text` itself where it says the same."""
+    """The object as JSON in the layout of `text`, its indentation and line ends; `text`
+    itself where it says the same.
+    """
     text = _NEW if text is None else text
     before, content = _object(text), text.rstrip()
     indented = re.search(r"\n([ \t]*)\S", content)
@@ -218,7 +295,9 @@ def _written(value: dict[str, Any], text: str | None) -> str:
         after = json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False)
         after.encode()
     except (ValueError, RecursionError) as error:
-        raise InvalidInput(f"the file cannot be written again ({error}); repair it first, all is as it was") from error
+        raise InvalidInput(
+            f"the file cannot be written again ({error}); repair it first, all is as it was"
+        ) from error
     if "\r\n" in text:
         after = after.replace("\n", "\r\n")
     if text.startswith(_BYTE_ORDER_MARK):
@@ -240,22 +319,38 @@ def _shell(entry: object) -> str | None:
 def _ours(settings: dict[str, Any], event: str) -> list[str]:
     """Our commands under an event."""
     groups = settings.get("hooks", {}).get(event, [])
-    return [shell for group in groups for entry in _entries(group) if (shell := _shell(entry))]
+    return [
+        shell
+        for group in groups
+        for entry in _entries(group)
+        if (shell := _shell(entry))
+    ]
 
 
 def installed_commands(file: str) -> dict[str, list[str]]:
-    """Our commands in a settings file, by event. Raises InvalidInput for a file of another form, StorageError."""
+    """Our commands in a settings file, by event. Raises InvalidInput for a file of
+    another form, StorageError.
+    """
     settings = _settings(_read(Path(file).expanduser()))
     return {event: _ours(settings, event) for event in EVENTS}
 
 
 def _strip(settings: dict[str, Any], event: str) -> None:
-    """Take our entries out from under an event; a group, an event and `hooks` that held nothing else go with them."""
+    """Take our entries out from under an event; a group, an event and `hooks` that held
+    nothing else go with them.
+    """
     if not _ours(settings, event):
         return
-    groups = [(group, [entry for entry in _entries(group) if not _shell(entry)]) for group in settings["hooks"][event]]
-    left = [(group, others) for group, others in groups if others or not _entries(group)]
-    settings["hooks"][event] = [{**group, "hooks": others} if others else group for group, others in left]
+    groups = [
+        (group, [entry for entry in _entries(group) if not _shell(entry)])
+        for group in settings["hooks"][event]
+    ]
+    left = [
+        (group, others) for group, others in groups if others or not _entries(group)
+    ]
+    settings["hooks"][event] = [
+        {**group, "hooks": others} if others else group for group, others in left
+    ]
     if not settings["hooks"][event]:
         del settings["hooks"][event]
     if not settings["hooks"]:
@@ -269,22 +364,31 @@ def _read(path: Path) -> str | None:
     except FileNotFoundError:
         return None
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{path} is not JSON in UTF-8 ({error.reason}); nothing was changed") from error
+        raise InvalidInput(
+            f"{path} is not JSON in UTF-8 ({error.reason}); nothing was changed"
+        ) from error
     except OSError as error:
-        raise StorageError(f"{path} cannot be read: {error.strerror}; name another file with --settings") from error
+        raise StorageError(
+            f"{path} cannot be read: {error.strerror}; name another file with --settings"
+        ) from error
 
 
 def _replace(path: Path, before: str | None, after: str | None) -> Path | None:
     """Write the file as a whole, or remove it; returns where its former bytes are kept."""
     if _read(path) != before:
-        raise StorageError(f"{path} was changed by another program meanwhile; nothing was written, try again")
+        raise StorageError(
+            f"{path} was changed by another program meanwhile; nothing was written, try again"
+        )
     mode, backup = None, None
     with writing(path, "the file is as it was"):
         path.parent.mkdir(parents=True, exist_ok=True)
         if before is not None:
             mode = path.stat().st_mode & 0o7777
             begin = f"{path.name}.theorex-backup-"
-            ends = (other.name.removeprefix(begin) for other in path.parent.glob("*.theorex-backup-*"))
+            ends = (
+                other.name.removeprefix(begin)
+                for other in path.parent.glob("*.theorex-backup-*")
+            )
             newest = max((int(end) for end in ends if end.isdecimal()), default=0)
             backup = path.with_name(f"{begin}{newest + 1}")
             write_atomically(backup, before.encode(), mode=mode)

@@ -21,10 +21,12 @@ _MOST_ROOTS = 100
 
 @command("projects")
 def projects() -> None:
-    """A project keeps its id where its folder is moved. Where a repository was copied over from another disk, or was moved
-    before the memory knew where it was, it has another id: `theorex projects merge OLD NEW` makes the two one.
+    """A project keeps its id where its folder is moved. Where a repository was copied
+    over from another disk, or was moved before the memory knew where it was, it has
+    another id: `theorex projects merge OLD NEW` makes the two one.
 
-    JSON: {projects: [{project, name, paths, events, last_at, merged}], hints: [{old, new, do}]}
+    JSON: {projects: [{project, name, paths, events, last_at, merged}], hints: [{old,
+    new, do}]}
     """
     lab = open_lab(all_projects=True)
     rows = lab.projects()
@@ -40,23 +42,31 @@ def projects() -> None:
 @click.argument("old", metavar="OLD")
 @click.argument("new", metavar="NEW")
 def projects_merge(old: str, new: str) -> None:
-    """All that was and will be captured in OLD is found as NEW's from then on. OLD and NEW are ids, or names or folders
-    that one project alone has. Nothing takes a merge back; `theorex backup FILE` before it keeps both apart.
+    """All that was and will be captured in OLD is found as NEW's from then on. OLD and
+    NEW are ids, or names or folders that one project alone has. Nothing takes a merge
+    back; `theorex backup FILE` before it keeps both apart.
 
     JSON: {project, from, events}
     """
     merged = open_lab(all_projects=True).merge_projects(old, new)
-    emit(merged, f"{merged['from']} is {merged['project']} now, with its {merged['events']} events")
+    emit(
+        merged,
+        f"{merged['from']} is {merged['project']} now, with its {merged['events']} events",
+    )
 
 
 def note_roots(lab: Lab) -> None:
-    """Note the first commits of the lab's project once, so that it is recognized where its folder is another by then."""
+    """Note the first commits of the lab's project once, so that it is recognized where
+    its folder is another by then.
+    """
     project = lab.home.project
     paths = lab.journal.places().paths_of(project)
     if not paths or project in _roots(lab):
         return
     try:
-        listed = GitRepository.at(paths[-1]).run("rev-list", "--max-parents=0", "HEAD", "--")
+        listed = GitRepository.at(paths[-1]).run(
+            "rev-list", "--max-parents=0", "HEAD", "--"
+        )
     except TheorexError:  # no git, no commit, or not ours to read
         return
     roots = listed.decode("ascii", "replace").split()[:_MOST_ROOTS]
@@ -77,7 +87,10 @@ def _roots(lab: Lab) -> dict[str, set[str]]:
 def _hints(lab: Lab, rows: list[dict[str, Any]]) -> list[dict[str, str]]:
     """Pairs of projects that begin with the same commit, of which one's folder is gone."""
     roots = _roots(lab)
-    there = {row["project"]: any(Path(path).is_dir() for path in row["paths"]) for row in rows}
+    there = {
+        row["project"]: any(Path(path).is_dir() for path in row["paths"])
+        for row in rows
+    }
     hints: list[dict[str, str]] = []
     for old, new in permutations(there, 2):
         shared = roots.get(old, set()) & roots.get(new, set())
@@ -88,7 +101,11 @@ def _hints(lab: Lab, rows: list[dict[str, Any]]) -> list[dict[str, str]]:
 
 
 def _line(row: dict[str, Any]) -> str:
-    last = "never" if row["last_at"] is None else f"{to_datetime(row['last_at']):%Y-%m-%d}"
+    last = (
+        "never" if row["last_at"] is None else f"{to_datetime(row['last_at']):%Y-%m-%d}"
+    )
     where = ", ".join(reversed(row["paths"])) or "no folder is bound to it"
     merged = f"  (with {', '.join(row['merged'])})" if row["merged"] else ""
-    return one_row(f"{row['project']}  {row['name']}  {row['events']} events, last {last}  {where}{merged}")
+    return one_row(
+        f"{row['project']}  {row['name']}  {row['events']} events, last {last}  {where}{merged}"
+    )

@@ -23,4 +23,6 @@ def import_string(place: str) -> Any:
     try:
         return getattr(import_module(module), name)
     except (ImportError, AttributeError, ValueError) as error:
-        raise InvalidInput(f"got {place!r} ({error}); give module:Name of something that can be imported") from error
+        raise InvalidInput(
+            f"got {place!r} ({error}); give module:Name of something that can be imported"
+        ) from error

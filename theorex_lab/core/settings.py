@@ -27,7 +27,9 @@ from theorex_lab.ids import check_agent
 
 PresetName = Literal["none", "document"]
 ModelTier = Literal["small", "medium", "large"]
-QueryType = Literal["code", "math", "retrieval", "synthesis", "creative", "safety", "general"]
+QueryType = Literal[
+    "code", "math", "retrieval", "synthesis", "creative", "safety", "general"
+]
 Role = Literal["orchestrator", "operative"]
 Fusion = Literal["standardised", "reciprocal_rank"]
 QueryVectors = Literal["auto", "always", "never"]
@@ -35,7 +37,16 @@ RoutePreference = Literal["cheapest", "success"]
 PRESET_NAMES: tuple[PresetName, ...] = get_args(PresetName)
 
 # The signals of a search, which `searchWeights` may weigh; see `search.blend`.
-SIGNALS = ("words", "passage", "around", "vector", "passage_vector", "speaker", "asked", "length")
+SIGNALS = (
+    "words",
+    "passage",
+    "around",
+    "vector",
+    "passage_vector",
+    "speaker",
+    "asked",
+    "length",
+)
 
 # The chance of error at which an option counts as worse than the best. Of parts of
 # llmrouter's training (300 to 3,000 queries, 3 to 6 models, 159 draws), routing fell
@@ -243,7 +254,9 @@ class SettingsRecord:
         vars(record).update(values, _given=self.given | set(values))
         return record
 
-    def to_dict(self, *, only_given: bool = False, names: Collection[str] | None = None) -> dict[str, Any]:
+    def to_dict(
+        self, *, only_given: bool = False, names: Collection[str] | None = None
+    ) -> dict[str, Any]:
         """Return the values as config.json holds them, under camelCase names.
 
         Args:
@@ -283,7 +296,10 @@ def _refuse(problems: Sequence[str], where: str) -> None:
 
 
 def _read_values(
-    kind: type[SettingsRecord], values: Mapping[str, Any], path: str, problems: list[str]
+    kind: type[SettingsRecord],
+    values: Mapping[str, Any],
+    path: str,
+    problems: list[str],
 ) -> dict[str, Any]:
     """Return the values that are right, by snake_case name; note what is wrong.
 
@@ -296,11 +312,15 @@ def _read_values(
         name = to_snake(key)
         if name not in rules:
             problems.append(
-                f"{path}{key} is {value!r}, but there is no such setting; the nearest is {nearest_key(key, kind)}"
+                f"{path}{key} is {value!r}, but there is no such setting; the nearest"
+                f" is {nearest_key(key, kind)}"
             )
         elif name in keys:
             inside = f"{path[:-1]}: " if path else ""
-            problems.append(f"{inside}{keys[name]} stands there twice, also as {key}; keep one of them")
+            problems.append(
+                f"{inside}{keys[name]} stands there twice, also as {key}; keep one of"
+                " them"
+            )
         else:
             keys[name] = key
             before = len(problems)
@@ -340,7 +360,9 @@ def _read_value(rule: Rule, value: Any, key: str, problems: list[str]) -> Any:
     return rule.kind(items)
 
 
-def _read_parts(rule: Rule, value: dict[str, Any], key: str, problems: list[str]) -> dict[str, Any]:
+def _read_parts(
+    rule: Rule, value: dict[str, Any], key: str, problems: list[str]
+) -> dict[str, Any]:
     parts = {}
     for name, part in value.items():
         if not _is_text(name):
@@ -349,7 +371,9 @@ def _read_parts(rule: Rule, value: dict[str, Any], key: str, problems: list[str]
     return parts
 
 
-def _read_record(kind: type[SettingsRecord], value: Any, key: str, problems: list[str]) -> SettingsRecord | None:
+def _read_record(
+    kind: type[SettingsRecord], value: Any, key: str, problems: list[str]
+) -> SettingsRecord | None:
     if isinstance(value, kind):
         return value
     if not isinstance(value, dict):
@@ -440,7 +464,9 @@ class RoleSettings(SettingsRecord):
 
     agent_id: str = setting(kind=str)
     role: Role = setting(kind=str, choices=get_args(Role))
-    capabilities: list[QueryType] = setting(kind=list, each=Rule(str, choices=get_args(QueryType)))
+    capabilities: list[QueryType] = setting(
+        kind=list, each=Rule(str, choices=get_args(QueryType))
+    )
     model_preference: str | None = setting(None, kind=str)
     priority: int = setting(0)
     active: bool = setting(True)
@@ -456,13 +482,22 @@ DEFAULT_MODELS = {
 }
 DEFAULT_ROLES = [
     RoleSettings(
-        agent_id="main", role="orchestrator", capabilities=["synthesis", "general"], model_preference="claude-sonnet"
+        agent_id="main",
+        role="orchestrator",
+        capabilities=["synthesis", "general"],
+        model_preference="claude-sonnet",
     ),
     RoleSettings(
-        agent_id="qwen-sage", role="operative", capabilities=["retrieval", "code", "math"], model_preference="qwen3-32b"
+        agent_id="qwen-sage",
+        role="operative",
+        capabilities=["retrieval", "code", "math"],
+        model_preference="qwen3-32b",
     ),
     RoleSettings(
-        agent_id="secretarius", role="operative", capabilities=["retrieval", "general"], model_preference="ministral-3b"
+        agent_id="secretarius",
+        role="operative",
+        capabilities=["retrieval", "general"],
+        model_preference="ministral-3b",
     ),
 ]
 DEFAULT_REVIEWERS = ["qwen3-32b", "ministral-3b"]
@@ -477,73 +512,130 @@ class Settings(SettingsRecord):
     """
 
     preset: PresetName = setting(
-        "none", "named set of settings in the place of the defaults; what is set here wins", choices=PRESET_NAMES
+        "none",
+        "named set of settings in the place of the defaults; what is set here wins",
+        choices=PRESET_NAMES,
     )
 
     # How a memory fades.
-    decay_law: str = setting("product", "decay law that scores an item; `theorex tune` fits one")
+    decay_law: str = setting(
+        "product", "decay law that scores an item; `theorex tune` fits one"
+    )
 
-    decay_params: dict[str, float] = setting({}, "parameters of the decay law beyond the half-life", each=Rule(float))
+    decay_params: dict[str, float] = setting(
+        {}, "parameters of the decay law beyond the half-life", each=Rule(float)
+    )
 
     half_life_days: float = days(14.0, "time in which recency halves", gt=0)
 
-    fix_half_life_days: float = days(7.0, "upper bound on the half-life of what was only ever a trace_fix", gt=0)
+    fix_half_life_days: float = days(
+        7.0, "upper bound on the half-life of what was only ever a trace_fix", gt=0
+    )
 
     active_threshold: float = share(0.6, "importance from which an item is ACTIVE")
 
-    mild_threshold: float = share(0.3, "importance from which an item is MILD, else LESS")
-
-    sleep_after_days: float = days(30.0, "a LESS item unseen this long is put to sleep by a scan", ge=0)
-
-    prune_threshold_days: float = days(30.0, "prune takes LESS items unseen longer than this", ge=0)
-
-    # What is taken in and given back.
-    max_text_bytes: int = setting(65_536, "longest text that is accepted", "bytes of UTF-8", ge=1, le=16_777_216)
-
-    ingest_max_bytes: int = setting(32 << 20, "largest file that `ingest` reads", "bytes", ge=1 << 10, le=1 << 30)
-
-    vision_model: str | None = setting(
-        None, "the model of `models` that describes pictures; none: they are not shown", kind=str
+    mild_threshold: float = share(
+        0.3, "importance from which an item is MILD, else LESS"
     )
 
-    vision_tokens: int = setting(0, "what it may cost each time something is taken in", "tokens", ge=0, le=10_000_000)
+    sleep_after_days: float = days(
+        30.0, "a LESS item unseen this long is put to sleep by a scan", ge=0
+    )
+
+    prune_threshold_days: float = days(
+        30.0, "prune takes LESS items unseen longer than this", ge=0
+    )
+
+    # What is taken in and given back.
+    max_text_bytes: int = setting(
+        65_536, "longest text that is accepted", "bytes of UTF-8", ge=1, le=16_777_216
+    )
+
+    ingest_max_bytes: int = setting(
+        32 << 20, "largest file that `ingest` reads", "bytes", ge=1 << 10, le=1 << 30
+    )
+
+    vision_model: str | None = setting(
+        None,
+        "the model of `models` that describes pictures; none: they are not shown",
+        kind=str,
+    )
+
+    vision_tokens: int = setting(
+        0,
+        "what it may cost each time something is taken in",
+        "tokens",
+        ge=0,
+        le=10_000_000,
+    )
 
     source_weights: dict[str, float] = setting(
         {}, "credibility of an agent, 0 to 1; 0.7 where none is given", each=Rule(float)
     )
 
-    context_tokens: int = setting(2_000, "budget of the boot context", "tokens", ge=50, le=1_000_000)
-
-    context_designs: list[str] = setting(
-        [], "designs whose sections the context has; none named: those that lead", each=Rule(str)
+    context_tokens: int = setting(
+        2_000, "budget of the boot context", "tokens", ge=50, le=1_000_000
     )
 
-    recall_on_prompt: bool = setting(True, "give what fits a prompt to the agent that is about to answer it")
+    context_designs: list[str] = setting(
+        [],
+        "designs whose sections the context has; none named: those that lead",
+        each=Rule(str),
+    )
 
-    recall_tokens: int = setting(300, "budget of what a prompt is given", "tokens", ge=0, le=100_000)
+    recall_on_prompt: bool = setting(
+        True, "give what fits a prompt to the agent that is about to answer it"
+    )
 
-    promotion_threshold: float = share(0.5, "importance above which a concept is promoted")
+    recall_tokens: int = setting(
+        300, "budget of what a prompt is given", "tokens", ge=0, le=100_000
+    )
+
+    promotion_threshold: float = share(
+        0.5, "importance above which a concept is promoted"
+    )
 
     flush_threshold: float = share(0.5, "flash score from which a flush keeps an event")
 
-    graduation_threshold: float = share(0.5, "best score of the day that a concept needs on days in a row")
+    graduation_threshold: float = share(
+        0.5, "best score of the day that a concept needs on days in a row"
+    )
 
-    graduation_days: int = setting(2, "different days after which a concept graduates", "days", ge=1, le=14)
+    graduation_days: int = setting(
+        2, "different days after which a concept graduates", "days", ge=1, le=14
+    )
 
-    graduation_window_days: int = setting(14, "window for graduationDays; if not longer, in a row", "days", ge=1, le=14)
+    graduation_window_days: int = setting(
+        14, "window for graduationDays; if not longer, in a row", "days", ge=1, le=14
+    )
 
-    flash_echo_weight: float = share(0.25, "weight in the flash score of concepts that the session's other events name")
+    flash_echo_weight: float = share(
+        0.25,
+        "weight in the flash score of concepts that the session's other events name",
+    )
 
-    flush_idle_hours: float = setting(6.0, "silence after which a night flushes a session", "hours", ge=0, le=8_760)
+    flush_idle_hours: float = setting(
+        6.0, "silence after which a night flushes a session", "hours", ge=0, le=8_760
+    )
 
-    keep_messages: bool = setting(True, "keep the last message of an agent's turns, from hooks and transcripts")
+    keep_messages: bool = setting(
+        True, "keep the last message of an agent's turns, from hooks and transcripts"
+    )
 
-    evolve_window_days: float = setting(7.0, "outcomes that a review looks back on", "days", ge=1, le=3_650)
+    evolve_window_days: float = setting(
+        7.0, "outcomes that a review looks back on", "days", ge=1, le=3_650
+    )
 
     # Search.
-    fusion: Fusion = setting("standardised", "how words and vectors are combined", choices=get_args(Fusion))
+    fusion: Fusion = setting(
+        "standardised", "how words and vectors are combined", choices=get_args(Fusion)
+    )
 
-    search_floor: float = share(0.35, "score below which a text does not come back; 0: the nearest, whatever they are")
+    search_floor: float = share(
+        0.35,
+        "score below which a text does not come back; 0: the nearest, whatever"
+        " they are",
+    )
     # auto: where a text holds .6 of the query's words by idf, the vectors of the three
     # best texts by words stand in for the query's, and no model is loaded: for 53 % of
     # LoCoMo's questions. .6 was chosen on five conversations (.010 of R@10 lost) and
@@ -558,20 +650,40 @@ class Settings(SettingsRecord):
     )
 
     search_weights: dict[str, float] | None = setting(
-        None, "weights of search's signals, 0 to 5, in place of its own", kind=dict, each=Rule(float)
+        None,
+        "weights of search's signals, 0 to 5, in place of its own",
+        kind=dict,
+        each=Rule(float),
     )
 
-    reciprocal_rank_k: float = setting(60.0, "k of reciprocal-rank fusion", ge=1, le=10_000)
+    reciprocal_rank_k: float = setting(
+        60.0, "k of reciprocal-rank fusion", ge=1, le=10_000
+    )
 
-    search_timeout_seconds: float = setting(2.0, "longest wait for a query's vector", "seconds", gt=0, le=60)
+    search_timeout_seconds: float = setting(
+        2.0, "longest wait for a query's vector", "seconds", gt=0, le=60
+    )
 
-    lm_studio_url: str = setting("http://localhost:1234", "OpenAI-compatible endpoint; used for vectors once it is set")
+    lm_studio_url: str = setting(
+        "http://localhost:1234",
+        "OpenAI-compatible endpoint; used for vectors once it is set",
+    )
 
-    lm_studio_embed_model: str = setting("nomic-embed-text-v1.5", "embedding model asked of the endpoint")
+    lm_studio_embed_model: str = setting(
+        "nomic-embed-text-v1.5", "embedding model asked of the endpoint"
+    )
 
-    lm_studio_api_key_env: str | None = setting(None, "environment variable that holds the endpoint's key", kind=str)
+    lm_studio_api_key_env: str | None = setting(
+        None, "environment variable that holds the endpoint's key", kind=str
+    )
 
-    embed_threads: int = setting(1, "threads of the sentence model; two double the CPU time", "threads", ge=1, le=64)
+    embed_threads: int = setting(
+        1,
+        "threads of the sentence model; two double the CPU time",
+        "threads",
+        ge=1,
+        le=64,
+    )
 
     # Which model is asked, and how.
     models: dict[str, ModelSettings] = setting(
@@ -579,62 +691,106 @@ class Settings(SettingsRecord):
     )
 
     roles: list[RoleSettings] = setting(
-        DEFAULT_ROLES, "agents' abilities; the order breaks ties", each=Rule(RoleSettings)
+        DEFAULT_ROLES,
+        "agents' abilities; the order breaks ties",
+        each=Rule(RoleSettings),
     )
 
-    battery_threshold: float = share(0.2, "charge below which no large model runs on battery")
+    battery_threshold: float = share(
+        0.2, "charge below which no large model runs on battery"
+    )
 
-    matrix_min_samples: int = counted(5, "runs that a cell of the matrix needs to be usable", unit="runs")
+    matrix_min_samples: int = counted(
+        5, "runs that a cell of the matrix needs to be usable", unit="runs"
+    )
 
-    matrix_success_weight: float = share(1.0, "weight of success in a score, the rest is speed; 1: see routePrefers")
+    matrix_success_weight: float = share(
+        1.0, "weight of success in a score, the rest is speed; 1: see routePrefers"
+    )
 
     matrix_half_life_days: float | None = days(
         None, "time in which evidence for a model halves; none: never", kind=float, gt=0
     )
 
     route_prefers: RoutePreference = setting(
-        "cheapest", "cheapest: of those not distinguishably worse", choices=get_args(RoutePreference)
+        "cheapest",
+        "cheapest: of those not distinguishably worse",
+        choices=get_args(RoutePreference),
     )
 
-    route_worse_at: float = setting(WORSE_AT, "chance of error at which a model counts as worse", ge=0, le=0.5)
+    route_worse_at: float = setting(
+        WORSE_AT, "chance of error at which a model counts as worse", ge=0, le=0.5
+    )
 
-    recall_calls: int = setting(150, "calls like a query that advise a model; 0: none", "calls", ge=0, le=10_000)
+    recall_calls: int = setting(
+        150, "calls like a query that advise a model; 0: none", "calls", ge=0, le=10_000
+    )
 
-    dispatch_context_pct: float = percent(50.0, "share of the context in use from which a task is handed to a model")
+    dispatch_context_pct: float = percent(
+        50.0, "share of the context in use from which a task is handed to a model"
+    )
 
-    model_timeout_seconds: float = setting(30.0, "longest wait for one model", "seconds", gt=0, le=3_600)
+    model_timeout_seconds: float = setting(
+        30.0, "longest wait for one model", "seconds", gt=0, le=3_600
+    )
 
-    max_response_bytes: int = setting(4 << 20, "longest answer of a model to read", "bytes", ge=1 << 10, le=1 << 28)
+    max_response_bytes: int = setting(
+        4 << 20, "longest answer of a model to read", "bytes", ge=1 << 10, le=1 << 28
+    )
 
-    task_lease_seconds: float = setting(300.0, "time until a task is queued again", "seconds", gt=0, le=864_000)
+    task_lease_seconds: float = setting(
+        300.0, "time until a task is queued again", "seconds", gt=0, le=864_000
+    )
 
-    lease_seconds: float = setting(600.0, "time that a killed night keeps others out", "seconds", ge=10, le=86_400)
+    lease_seconds: float = setting(
+        600.0, "time that a killed night keeps others out", "seconds", ge=10, le=86_400
+    )
 
     # How failures are learnt from.
     reviewers: list[str] = setting(
-        DEFAULT_REVIEWERS, "models that review failures, asked in this order", each=Rule(str)
+        DEFAULT_REVIEWERS,
+        "models that review failures, asked in this order",
+        each=Rule(str),
     )
 
-    review_timeout_seconds: float = setting(45.0, "longest wait for one reviewer", "seconds", gt=0, le=3_600)
+    review_timeout_seconds: float = setting(
+        45.0, "longest wait for one reviewer", "seconds", gt=0, le=3_600
+    )
 
     review_threshold: float = share(0.3, "score up to which a failure is reviewed")
 
-    gate_margin: float = setting(0.02, "relative gain that a new policy must show", ge=0, le=10)
+    gate_margin: float = setting(
+        0.02, "relative gain that a new policy must show", ge=0, le=10
+    )
 
-    gate_min_samples: int = counted(5, "held-back outcomes below which the gate holds", unit="outcomes")
+    gate_min_samples: int = counted(
+        5, "held-back outcomes below which the gate holds", unit="outcomes"
+    )
 
-    context_alert_pct: float = percent(50.0, "use of the context from which it is summed up")
+    context_alert_pct: float = percent(
+        50.0, "use of the context from which it is summed up"
+    )
 
-    context_window_tokens: int = setting(200_000, "a model's whole context", "tokens", ge=1_000, le=10**8)
+    context_window_tokens: int = setting(
+        200_000, "a model's whole context", "tokens", ge=1_000, le=10**8
+    )
 
-    context_cooldown_calls: int = counted(20, "calls until it may be summed up again", unit="calls")
+    context_cooldown_calls: int = counted(
+        20, "calls until it may be summed up again", unit="calls"
+    )
 
-    drift_window_days: float = days(7.0, "time in which anchors that faded count as drift", gt=0)
+    drift_window_days: float = days(
+        7.0, "time in which anchors that faded count as drift", gt=0
+    )
 
     # Where import and export look by default.
-    agent_axon_dir: str = setting("~/.openclaw/agents", "folder of the agents' axon.json files")
+    agent_axon_dir: str = setting(
+        "~/.openclaw/agents", "folder of the agents' axon.json files"
+    )
 
-    shared_axon_path: str = setting("~/.openclaw/workspace/theorex/shared-axon.json", "file of the shared axon")
+    shared_axon_path: str = setting(
+        "~/.openclaw/workspace/theorex/shared-axon.json", "file of the shared axon"
+    )
 
     outcomes_dir: str = setting("data/outcomes", "folder of outcome files")
 
@@ -644,7 +800,9 @@ class Settings(SettingsRecord):
     )
 
     # The house.
-    snapshot_after_events: int = setting(2_000, "new events after which a view is saved", "events", ge=1, le=10_000_000)
+    snapshot_after_events: int = setting(
+        2_000, "new events after which a view is saved", "events", ge=1, le=10_000_000
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -785,7 +943,9 @@ LAW_PARAMETERS: dict[str, dict[str, Parameter]] = {
 }
 
 
-def check_params(law: str, allowed: Mapping[str, Parameter], values: Mapping[str, Any]) -> None:
+def check_params(
+    law: str, allowed: Mapping[str, Parameter], values: Mapping[str, Any]
+) -> None:
     """Check the parameters of a decay law.
 
     Raises:
@@ -799,7 +959,9 @@ def check_params(law: str, allowed: Mapping[str, Parameter], values: Mapping[str
             names = ", ".join(allowed) or "none"
             problems.append(f"{name} = {value!r} (allowed names: {names})")
         elif isinstance(value, bool) or not isinstance(value, Real):
-            problems.append(f"{name} = {value!r} (allowed: a number, {parameter.allowed})")
+            problems.append(
+                f"{name} = {value!r} (allowed: a number, {parameter.allowed})"
+            )
         elif not parameter.low <= float(value) <= parameter.high:
             problems.append(f"{name} = {value!r} (allowed: {parameter.allowed})")
     if problems:
@@ -871,7 +1033,8 @@ def _problems_of_weights(settings: Settings) -> list[str]:
     for signal, weight in (settings.search_weights or {}).items():
         if signal not in SIGNALS or not 0 <= weight <= _MOST_SEARCH_WEIGHT:
             problems.append(
-                f"searchWeights.{signal} is {weight}; allowed is 0 to {_MOST_SEARCH_WEIGHT} for each of {signals}"
+                f"searchWeights.{signal} is {weight}; allowed is 0 to"
+                f" {_MOST_SEARCH_WEIGHT} for each of {signals}"
             )
     return problems
 
@@ -911,7 +1074,8 @@ def _problems_of_roles(settings: Settings) -> list[str]:
         if model is None or model in settings.models or not settings.is_set("roles"):
             continue
         problems.append(
-            f"roles.{position}.modelPreference is {model!r}; allowed are the models {', '.join(settings.models)}"
+            f"roles.{position}.modelPreference is {model!r}; allowed are the models"
+            f" {', '.join(settings.models)}"
         )
     return problems
 
@@ -973,7 +1137,9 @@ def _check_part(name: str, kind: type[R], values: Mapping[str, Any], file: Path)
     return check(kind, values, where=f"{file}: designs.{name}")
 
 
-def save_settings(file: Path, changes: Mapping[str, Any], *, unset: Sequence[str] = ()) -> Settings:
+def save_settings(
+    file: Path, changes: Mapping[str, Any], *, unset: Sequence[str] = ()
+) -> Settings:
     """Write `changes` into `file` and take `unset` out of it; keep what else is in it.
 
     The file is replaced as a whole, by one process at a time. Keys may be camelCase or
@@ -989,7 +1155,14 @@ def save_settings(file: Path, changes: Mapping[str, Any], *, unset: Sequence[str
     return save_part(file, "", Settings, changes, unset=unset)
 
 
-def save_part(file: Path, name: str, kind: type[R], changes: Mapping[str, Any], *, unset: Sequence[str] = ()) -> R:
+def save_part(
+    file: Path,
+    name: str,
+    kind: type[R],
+    changes: Mapping[str, Any],
+    *,
+    unset: Sequence[str] = (),
+) -> R:
     """Save a design's own settings; those of the home under the name ''.
 
     As `save_settings` does.
@@ -1012,7 +1185,10 @@ def save_part(file: Path, name: str, kind: type[R], changes: Mapping[str, Any], 
 
 
 def _change(
-    values: dict[str, Any], kind: type[SettingsRecord], changes: Mapping[str, Any], unset: Sequence[str]
+    values: dict[str, Any],
+    kind: type[SettingsRecord],
+    changes: Mapping[str, Any],
+    unset: Sequence[str],
 ) -> None:
     rules = rules_of(kind)
     for key in (*unset, *changes):
@@ -1020,7 +1196,10 @@ def _change(
         spellings = {key, name, to_camel(name)}
         if name not in rules and not spellings & values.keys():
             nearest = nearest_key(key, kind)
-            raise ConfigError(f"got the key {key!r}, but there is no such setting; the nearest is {nearest}")
+            raise ConfigError(
+                f"got the key {key!r}, but there is no such setting; the nearest is"
+                f" {nearest}"
+            )
         for spelling in spellings:
             values.pop(spelling, None)
     for key, value in changes.items():
@@ -1042,13 +1221,22 @@ def read_object(file: Path) -> dict[str, Any]:
     except ConfigError:
         raise
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{file} cannot be read: {error}; mend it, or remove it to use the defaults") from error
+        raise ConfigError(
+            f"{file} cannot be read: {error}; mend it, or remove it to use the defaults"
+        ) from error
     if not isinstance(values, dict):
-        raise ConfigError(f"{file} holds a {type(values).__name__}; allowed is a JSON object of settings")
+        raise ConfigError(
+            f"{file} holds a {type(values).__name__}; allowed is a JSON object of"
+            " settings"
+        )
     return values
 
 
-_FILE_KINDS = {stat.S_IFDIR: "a folder", stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}
+_FILE_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a named pipe",
+    stat.S_IFSOCK: "a socket",
+}
 
 
 def _read_regular_file(file: Path) -> bytes:
@@ -1056,7 +1244,10 @@ def _read_regular_file(file: Path) -> bytes:
     kind = stat.S_IFMT(file.stat().st_mode)
     if kind != stat.S_IFREG:
         what = _FILE_KINDS.get(kind, "a device")
-        raise ConfigError(f"{file} is {what}; allowed is a regular file: remove it to use the defaults")
+        raise ConfigError(
+            f"{file} is {what}; allowed is a regular file: remove it to use the"
+            " defaults"
+        )
     return file.read_bytes()
 
 
@@ -1083,10 +1274,15 @@ def read_value(key: str, text: str, kind: type[SettingsRecord] = Settings) -> An
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ConfigError(f'got {text!r} for {key}; allowed is JSON, such as 7, true, ["a"] or {{"a": 1}}') from error
+        raise ConfigError(
+            f'got {text!r} for {key}; allowed is JSON, such as 7, true, ["a"] or'
+            ' {"a": 1}'
+        ) from error
 
 
-def describe_settings(settings: SettingsRecord, *, before: str = "") -> list[dict[str, Any]]:
+def describe_settings(
+    settings: SettingsRecord, *, before: str = ""
+) -> list[dict[str, Any]]:
     """Describe each setting: its value, default, range, unit, source and purpose.
 
     Args:

@@ -23,6 +23,8 @@ def unambiguous(file: Path | str, pairs: list[tuple[str, Any]]) -> dict[str, Any
     values: dict[str, Any] = {}
     for key, value in pairs:
         if key in values:
-            raise ConfigError(f"{file}: the key {key!r} stands there twice; keep one of them")
+            raise ConfigError(
+                f"{file}: the key {key!r} stands there twice; keep one of them"
+            )
         values[key] = value
     return values

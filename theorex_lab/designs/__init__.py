@@ -1,4 +1,6 @@
-"""Memory designs, one folder each; none knows another, and no room below knows one of them."""
+"""Memory designs, one folder each; none knows another, and no room below knows one of
+them.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ def installed() -> tuple[Design, ...]:
 
 
 def others() -> tuple[Design, ...]:
-    """The designs of other packages: the entry points of the group `theorex_lab.designs`."""
+    """The designs of other packages: the entry points of the group
+    `theorex_lab.designs`.
+    """
     if not _may_have_others():
         return ()
     from importlib.metadata import entry_points
@@ -37,9 +41,15 @@ def others() -> tuple[Design, ...]:
 
 
 def _may_have_others() -> bool:
-    """Whether a package on the path names the group: reading the files costs a tenth of importing the library that knows."""
+    """Whether a package on the path names the group: reading the files costs a tenth of
+    importing the library that knows.
+    """
     folders = [folder or "." for folder in dict.fromkeys(sys.path)]
-    files = (file for folder in folders for file in glob(f"{escape(folder)}/*-info/entry_points.txt"))
+    files = (
+        file
+        for folder in folders
+        for file in glob(f"{escape(folder)}/*-info/entry_points.txt")
+    )
     return any(map(os.path.isfile, folders)) or any(map(_names_group, files))
 
 

@@ -1,4 +1,6 @@
-"""A call of a model as messages START, TOOL and END of one trace id, each with the event that it is kept as."""
+"""A call of a model as messages START, TOOL and END of one trace id, each with the
+event that it is kept as.
+"""
 
 import re
 from dataclasses import asdict, dataclass
@@ -13,7 +15,8 @@ from theorex_lab.text.visible import visible
 TASK_CHARACTERS = 4_000
 RESPONSE_CHARACTERS = 2_000
 ERROR_CHARACTERS = 1_000
-# How much further than a preview reaches its text is read, so that a secret at the cut is seen as one.
+# How much further than a preview reaches its text is read, so that a secret at the cut
+# is seen as one.
 _ID = re.compile(r"[A-Za-z0-9._:-]{1,128}")
 _LOOKAHEAD_CHARACTERS = 8_192
 _TOOL_CHARACTERS = {"tool": 128, "input": 300, "response": 500}
@@ -23,8 +26,9 @@ _TOOL_CHARACTERS = {"tool": 128, "input": 300, "response": 500}
 class Start:
     """A model is about to be called.
 
-    `at`: µs UTC; `model`: the first choice; `owner`: whose call it is, and `lost_after_seconds`: when it is given up
-    where nobody can see the owner, both as in `dispatch.worker.close_lost`; without an owner the call is nobody's.
+    `at`: µs UTC; `model`: the first choice; `owner`: whose call it is, and
+    `lost_after_seconds`: when it is given up where nobody can see the owner, both as in
+    `dispatch.worker.close_lost`; without an owner the call is nobody's.
     """
 
     trace_id: str
@@ -55,14 +59,24 @@ class Start:
 
     def event(self) -> Event:
         """The `trace_started` event."""
-        body = {name: value for name, value in vars(self).items() if name not in ("agent", "session", "at")}
-        body |= {"task": preview(self.task, TASK_CHARACTERS), "tags": self.all_tags, "reasons": list(self.reasons)}
+        body = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("agent", "session", "at")
+        }
+        body |= {
+            "task": preview(self.task, TASK_CHARACTERS),
+            "tags": self.all_tags,
+            "reasons": list(self.reasons),
+        }
         return _event("trace_started", body, self, self.at, event_id=self.event_id)
 
 
 @dataclass(frozen=True)
 class ToolUse:
-    """A tool was used during a call; `input` and `response` are kept as previews of 300 and 500 characters."""
+    """A tool was used during a call; `input` and `response` are kept as previews of 300
+    and 500 characters.
+    """
 
     trace_id: str
     at: int
@@ -71,19 +85,30 @@ class ToolUse:
     response: str = ""
 
     def event(self, start: Start) -> Event:
-        """The `tool_used` event, as the hook would write it, with the trace that it belongs to."""
-        told = {name: preview(getattr(self, name), limit) for name, limit in _TOOL_CHARACTERS.items()}
-        about = {"source": "tool", "ok": None, "paths": paths_by_use(self.tool, ()), "command": ""}
+        """The `tool_used` event, as the hook would write it, with the trace that it
+        belongs to.
+        """
+        told = {
+            name: preview(getattr(self, name), limit)
+            for name, limit in _TOOL_CHARACTERS.items()
+        }
+        about = {
+            "source": "tool",
+            "ok": None,
+            "paths": paths_by_use(self.tool, ()),
+            "command": "",
+        }
         body = {**told, **about, "project": start.project, "trace_id": self.trace_id}
         return _event("tool_used", body, start, self.at, lineage=[start.event_id])
 
 
 @dataclass(frozen=True)
 class End:
-    """How a call went. `model`: which answered, else the last that was tried; `latency_ms`: None where none answered.
+    """How a call went. `model`: which answered, else the last that was tried;
+    `latency_ms`: None where none answered.
 
-    `unavailable`: no answer came from any model, so that nothing can be learnt of their answers.
-    `kept`: events that are appended together with this one, or not at all.
+    `unavailable`: no answer came from any model, so that nothing can be learnt of their
+    answers. `kept`: events that are appended together with this one, or not at all.
     """
 
     trace_id: str
@@ -108,15 +133,34 @@ class End:
 
     def event(self, start: Start) -> Event:
         """The `trace_ended` event."""
-        body = {name: value for name, value in vars(self).items() if name not in ("at", "kept")}
-        body |= {"query_type": start.query_type, "outcome_id": start.outcome_id, "error": _error(self.error)}
+        body = {
+            name: value
+            for name, value in vars(self).items()
+            if name not in ("at", "kept")
+        }
+        body |= {
+            "query_type": start.query_type,
+            "outcome_id": start.outcome_id,
+            "error": _error(self.error),
+        }
         body["response"] = preview(self.response, RESPONSE_CHARACTERS)
-        body["attempts"] = [{**asdict(attempt), "error": _error(attempt.error)} for attempt in self.attempts]
-        return _event("trace_ended", body, start, self.at, lineage=[start.event_id], event_id=self.event_id)
+        body["attempts"] = [
+            {**asdict(attempt), "error": _error(attempt.error)}
+            for attempt in self.attempts
+        ]
+        return _event(
+            "trace_ended",
+            body,
+            start,
+            self.at,
+            lineage=[start.event_id],
+            event_id=self.event_id,
+        )
 
 
 def check_trace_id(trace_id: str, what: str = "trace") -> str:
-    """Return `trace_id`, or the id of `what`, or raise InvalidInput where it is outside the rule.
+    """Return `trace_id`, or the id of `what`, or raise InvalidInput where it is outside
+    the rule.
 
     >>> check_trace_id("run-7:a")
     'run-7:a'
@@ -125,7 +169,8 @@ def check_trace_id(trace_id: str, what: str = "trace") -> str:
 
 
 def clean(text: str) -> str:
-    """The text without hidden characters, and with ? for what cannot be stored: NUL, and halves of surrogate pairs.
+    """The text without hidden characters, and with ? for what cannot be stored: NUL,
+    and halves of surrogate pairs.
 
     >>> clean("four\\0letters")
     'four?letters'
@@ -134,7 +179,8 @@ def clean(text: str) -> str:
 
 
 def preview(text: str, limit: int) -> str:
-    """At most `limit` characters of a text, … at its cut, without secrets and what cannot be stored.
+    """At most `limit` characters of a text, … at its cut, without secrets and what
+    cannot be stored.
 
     >>> preview("four letters", 6)
     'four …'
@@ -144,7 +190,9 @@ def preview(text: str, limit: int) -> str:
 
 
 def _event(kind: str, body: Body, start: Start, at: int, **more: Any) -> Event:
-    return new_event(kind, body, agent=start.agent, session=start.session, at=at, **more)
+    return new_event(
+        kind, body, agent=start.agent, session=start.session, at=at, **more
+    )
 
 
 def _error(error: str | None) -> str | None:

@@ -1,4 +1,6 @@
-"""The context that a session starts with, what failed before among it, and where it is written."""
+"""The context that a session starts with, what failed before among it, and where it is
+written.
+"""
 
 from collections.abc import Sequence
 from functools import partial
@@ -33,19 +35,25 @@ _DECISION_CHARACTERS = LINE_CHARACTERS // 2
 
 
 def boot_context(home: Home, *, tokens: int | None = None, query: str = "") -> Context:
-    """What the next session is given now, within `tokens` (default: the setting contextTokens)."""
+    """What the next session is given now, within `tokens` (default: the setting
+    contextTokens).
+    """
     return render(home, home.clock.now(), more=MORE, tokens=tokens, query=query)
 
 
-def boot_lines(home: Home, *, tokens: int | None = None, query: str = "") -> ChosenLines:
+def boot_lines(
+    home: Home, *, tokens: int | None = None, query: str = ""
+) -> ChosenLines:
     """The lines that make up `boot_context`."""
     return choose(home, home.clock.now(), more=MORE, tokens=tokens, query=query)
 
 
 def boot_inject(home: Home, output: Path) -> Context:
-    """Render the context into `output`, which is replaced as a whole, and in a project into its own file too.
+    """Render the context into `output`, which is replaced as a whole, and in a project
+    into its own file too.
 
-    What is of no project is rendered as well, for the sessions of those without a file. Raises StorageError where that fails.
+    What is of no project is rendered as well, for the sessions of those without a file.
+    Raises StorageError where that fails.
     """
     rendered = write_context(output, home.views.folder, lambda: boot_context(home))
     is_known = home.project and not home.project.endswith(UNSEEN_DIGITS)
@@ -54,20 +62,29 @@ def boot_inject(home: Home, output: Path) -> Context:
 
 
 def boot_projects(home: Home, projects: Sequence[str]) -> None:
-    """Render the context of each project into its own file, and what is of none for those that have no file.
+    """Render the context of each project into its own file, and what is of none for
+    those that have no file.
 
     Raises StorageError where that fails.
     """
     for project in [*projects, NO_PROJECT]:
         there = home.in_project(project)
-        write_context(project_context(home.folder, project), home.views.folder, partial(boot_context, there))
+        write_context(
+            project_context(home.folder, project),
+            home.views.folder,
+            partial(boot_context, there),
+        )
 
 
-def mark_item(home: Home, kind: str, given: str, *, text: str = "", undo: bool = False) -> str:
-    """Append what a person says of an item, and render every context that lies in the home again; returns the item's id.
+def mark_item(
+    home: Home, kind: str, given: str, *, text: str = "", undo: bool = False
+) -> str:
+    """Append what a person says of an item, and render every context that lies in the
+    home again; returns the item's id.
 
-    kind: pinned, dismissed or corrected.  given: the item's id, or the beginning that it alone has.  text: its correction.
-    Raises InvalidInput as `find_item` and `mark`, and StorageError.
+    kind: pinned, dismissed or corrected.  given: the item's id, or the beginning that
+    it alone has.  text: its correction. Raises InvalidInput as `find_item` and `mark`,
+    and StorageError.
     """
     found = find_item(home, given, lambda: boot_context(home).items)
     mark(home, kind, found, text=text, undo=undo)
@@ -76,7 +93,8 @@ def mark_item(home: Home, kind: str, given: str, *, text: str = "", undo: bool =
 
 
 def render_again(home: Home) -> None:
-    """Render every context that lies in the home again; one of a project that was merged into another is removed.
+    """Render every context that lies in the home again; one of a project that was
+    merged into another is removed.
 
     Raises StorageError where that fails.
     """
@@ -90,20 +108,26 @@ def render_again(home: Home) -> None:
 
 
 def refresh(home: Home, most_projects: int) -> tuple[Context, int]:
-    """Bring all up to date that hooks give: the reminders, the context of all, and those of the projects that were active last.
+    """Bring all up to date that hooks give: the reminders, the context of all, and
+    those of the projects that were active last.
 
-    Of a home of a project that project's. Returns the context of all, and of how many projects one was rendered. Raises
-    StorageError where a file cannot be written.
+    Of a home of a project that project's. Returns the context of all, and of how many
+    projects one was rendered. Raises StorageError where a file cannot be written.
     """
     projects = home.projects or known_projects(home)[:most_projects]
     fill_cache(home)
-    context = write_context(home.folder / CONTEXT_FILE, home.views.folder, partial(boot_context, home.in_project("")))
+    context = write_context(
+        home.folder / CONTEXT_FILE,
+        home.views.folder,
+        partial(boot_context, home.in_project("")),
+    )
     boot_projects(home, projects)
     return context, len(projects)
 
 
 def what_failed(home: Home, wanted: Wanted) -> list[Line]:
-    """The failures of the last seven days that wait for a review at that time, newest first, each once, ten at most.
+    """The failures of the last seven days that wait for a review at that time, newest
+    first, each once, ten at most.
 
     Of the home's project, or of none.
 
@@ -112,14 +136,29 @@ def what_failed(home: Home, wanted: Wanted) -> list[Line]:
     with home.views.reading(Outcomes) as view:
         rows = view.queue(threshold=home.settings.review_threshold)
         at = view.rows["at"][rows]
-        recent = (at >= wanted.now - AGE_DAYS * MICROSECONDS_PER_DAY) & (at <= wanted.now)
+        recent = (at >= wanted.now - AGE_DAYS * MICROSECONDS_PER_DAY) & (
+            at <= wanted.now
+        )
         seqs = view.rows["seq"][rows[recent]].tolist()
     found = home.journal.read(seqs=seqs)
-    failed = [event for event in found if not home.project or event.body.get("project", "") in ("", home.project)]
+    failed = [
+        event
+        for event in found
+        if not home.project or event.body.get("project", "") in ("", home.project)
+    ]
     once: dict[tuple[str, ...], Event] = {}
     for event in sorted(failed, key=lambda event: (event.at, event.seq), reverse=True):
-        once.setdefault((event.agent, *(event.body[name] for name in ("source", "decision", "result"))), event)
-    chosen = [[event for event in once.values() if _is_trusted(event) is way][:MOST_FAILURES] for way in (True, False)]
+        once.setdefault(
+            (
+                event.agent,
+                *(event.body[name] for name in ("source", "decision", "result")),
+            ),
+            event,
+        )
+    chosen = [
+        [event for event in once.values() if _is_trusted(event) is way][:MOST_FAILURES]
+        for way in (True, False)
+    ]
     return [_line(event, wanted.now) for event in [*chosen[0], *chosen[1]]]
 
 

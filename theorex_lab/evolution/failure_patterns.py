@@ -1,4 +1,6 @@
-"""Patterns by which the steps of a run are read, and what their signs of a mistake are worth."""
+"""Patterns by which the steps of a run are read, and what their signs of a mistake are
+worth.
+"""
 
 import re
 from typing import NamedTuple
@@ -12,20 +14,34 @@ class Sign(NamedTuple):
     about: str
 
 
-# A conditional logit with a ridge of 3 on the 67 runs of Who&When whose question falls into
+# A conditional logit with a ridge of 3 on the 67 runs of Who&When whose question falls
+# into
 # the development half; fitted again by `tests/failure_weights.py`.
 SIGNS = (
     Sign("foreign_task", 0.79, "the opening works on another task than the one given"),
     Sign("opening_run", 0.78, "the opening holds code, and it was run"),
     Sign("first_code", 0.45, "the first step that holds code"),
-    Sign("first_commitment", 0.37, "the first step after the opening that does more than ask"),
+    Sign(
+        "first_commitment",
+        0.37,
+        "the first step after the opening that does more than ask",
+    ),
     Sign(
         "made_up",
         0.68,
-        "simulated, assumed or remembered data in place of looked-up data, or a check by hand that no tool backs",
+        "simulated, assumed or remembered data in place of looked-up data, or a check"
+        " by hand that no tool backs",
     ),
-    Sign("placeholder", 0.46, "a placeholder, an example value or an assumption that had to be replaced"),
-    Sign("first_claim", 0.71, "the first step that states new facts without code and announces nothing more"),
+    Sign(
+        "placeholder",
+        0.46,
+        "a placeholder, an example value or an assumption that had to be replaced",
+    ),
+    Sign(
+        "first_claim",
+        0.71,
+        "the first step that states new facts without code and announces nothing more",
+    ),
     Sign("new_facts", 0.53, "ln(1 + number of facts that no earlier step held)"),
     Sign("brief", -0.53, "fewer than 250 characters"),
     Sign("approval", -0.35, "agrees with or confirms what others did, without code"),

@@ -1,4 +1,6 @@
-"""What a reviewer's sentence may hold: its own words. Addresses, commands and quotes of the run stay out of the memory."""
+"""What a reviewer's sentence may hold: its own words. Addresses, commands and quotes of
+the run stay out of the memory.
+"""
 
 import re
 from collections.abc import Iterable
@@ -79,14 +81,16 @@ _PROGRAM = re.compile(
 # Words after which an option is named in a sentence, rather than given to a program.
 _PROSE = frozenset(
     (
-        "a add an and as by do drop for from give giving in instead is its need needs no not of on option "
-        "options or pass passing flag flags set switch than that the then to unknown use uses using via was where which with without "
+        "a add an and as by do drop for from give giving in instead is its need needs"
+        " no not of on option options or pass passing flag flags set switch than that"
+        " the then to unknown use uses using via was where which with without "
     ).split()
 )
 
 
 def problem_with(fix: str, run: Iterable[str]) -> str:
-    """The part of the sentence that may not be kept, '' if all may be; `run`: the texts of the run that it is about.
+    """The part of the sentence that may not be kept, '' if all may be; `run`: the texts
+    of the run that it is about.
 
     >>> problem_with("Pass --replace instead of --force.", ["unknown option --force"])
     ''

@@ -1,8 +1,9 @@
 """The lease: one process at a time tends a home, be it a night or a heartbeat.
 
-Taking, renewing and giving back are events, numbered 1, 2, 3, … by their ids: whichever process appends number n holds
-the lease or has given it back, and the newest is found without reading the others. A process that was killed gives
-nothing back; what it held ends with its expiry.
+Taking, renewing and giving back are events, numbered 1, 2, 3, … by their ids: whichever
+process appends number n holds the lease or has given it back, and the newest is found
+without reading the others. A process that was killed gives nothing back; what it held
+ends with its expiry.
 """
 
 import os
@@ -47,7 +48,8 @@ class Holder(NamedTuple):
 
 
 class Lease:
-    """The lease of a home, for one who asks for it. holder: who had it when it was asked for last, None for nobody.
+    """The lease of a home, for one who asks for it. holder: who had it when it was
+    asked for last, None for nobody.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -75,14 +77,21 @@ class Lease:
         return self.held
 
     def renew(self) -> None:
-        """Make sure that it is ours still, and restart it once a quarter of it has passed. Raises LeaseLost."""
+        """Make sure that it is ours still, and restart it once a quarter of it has
+        passed. Raises LeaseLost.
+        """
         with self.home.journal.exclusive() as append:
             number, last = self._own()
-            if self.home.clock.now() >= last.at + (last.body["expires_at"] - last.at) // 4:
+            if (
+                self.home.clock.now()
+                >= last.at + (last.body["expires_at"] - last.at) // 4
+            ):
                 append(self._event(number + 1))
 
     def append(self, events: Sequence[Event]) -> None:
-        """Append events while it is ours, so that nothing comes from who has lost it. Raises LeaseLost."""
+        """Append events while it is ours, so that nothing comes from who has lost it.
+        Raises LeaseLost.
+        """
         with self.home.journal.exclusive() as append:
             self._own()
             for event in events:
@@ -96,23 +105,44 @@ class Lease:
 
     def _own(self) -> tuple[int, Event]:
         number, last = _newest(self.home.journal)
-        if last is None or last.erased or last.body["released"] or last.body["owner"] != self.owner:
+        if (
+            last is None
+            or last.erased
+            or last.body["released"]
+            or last.body["owner"] != self.owner
+        ):
             self.holder = _holder(last, self.home.clock.now())
-            told = f"{self.owner} has lost the lease of {self.home.folder} ({self.holder or 'it was given back'})"
-            raise LeaseLost(f"{told}; it stops here and appends nothing more: run it again when no other is under way")
+            told = (
+                f"{self.owner} has lost the lease of {self.home.folder}"
+                f" ({self.holder or 'it was given back'})"
+            )
+            raise LeaseLost(
+                f"{told}; it stops here and appends nothing more: run it again when no"
+                " other is under way"
+            )
         return number, last
 
     def _event(self, number: int, *, released: bool = False) -> Event:
         now = self.home.clock.now()
-        expires_at = now if released else now + round(self.home.settings.lease_seconds * _SECOND)
+        expires_at = (
+            now if released else now + round(self.home.settings.lease_seconds * _SECOND)
+        )
         body = {"owner": self.owner, "expires_at": expires_at, "released": released}
         self.holder = Holder(self.owner, expires_at)
-        return new_event("lease", body, agent=SCANNER, at=now, event_id=derived_event_id("lease", number))
+        return new_event(
+            "lease",
+            body,
+            agent=SCANNER,
+            at=now,
+            event_id=derived_event_id("lease", number),
+        )
 
 
 @contextmanager
 def leased(home: Home, what: str) -> Iterator[Lease]:
-    """Hold the lease inside, renewed from a thread however long a step takes; `held` of what is yielded says whether it is ours."""
+    """Hold the lease inside, renewed from a thread however long a step takes; `held` of
+    what is yielded says whether it is ours.
+    """
     lease, ended = Lease(home, what), threading.Event()
 
     def renewing() -> None:
@@ -141,18 +171,27 @@ def lease_holder(home: Home) -> Holder | None:
 def _holder(event: Event | None, now: int) -> Holder | None:
     """Who holds the lease that an event took, unless it is over.
 
-    Over it is also where it would last from now on for more than twice its length: it was taken by a clock that has been
-    set back since, and would otherwise keep everyone out until that clock comes round again.
+    Over it is also where it would last from now on for more than twice its length: it
+    was taken by a clock that has been set back since, and would otherwise keep everyone
+    out until that clock comes round again.
     """
     if event is None or event.erased or event.body["released"]:
         return None
     expires_at = event.body["expires_at"]
-    return Holder(event.body["owner"], expires_at) if now < expires_at <= now + 2 * (expires_at - event.at) else None
+    return (
+        Holder(event.body["owner"], expires_at)
+        if now < expires_at <= now + 2 * (expires_at - event.at)
+        else None
+    )
 
 
 def _newest(journal: Journal) -> tuple[int, Event | None]:
-    """The number of the newest event of the lease, 0 for none, and that event; found by halving."""
-    number = bisect_left(range(_MOST_EVENTS), True, key=lambda number: not _read(journal, number + 1))
+    """The number of the newest event of the lease, 0 for none, and that event; found by
+    halving.
+    """
+    number = bisect_left(
+        range(_MOST_EVENTS), True, key=lambda number: not _read(journal, number + 1)
+    )
     return number, _read(journal, number)[0] if number else None
 
 

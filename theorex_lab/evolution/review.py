@@ -1,4 +1,6 @@
-"""A look back on many outcomes: how often each tag won, whether it gets better, and which tags stand out."""
+"""A look back on many outcomes: how often each tag won, whether it gets better, and
+which tags stand out.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +21,8 @@ RISING, DECLINING, STEADY = "rising", "declining", "steady"
 
 @dataclass(frozen=True)
 class TagRate:
-    """How often a tag's outcomes were successes: `rate` of `n` with its 95 % Wilson interval, all 0..1.
+    """How often a tag's outcomes were successes: `rate` of `n` with its 95 % Wilson
+    interval, all 0..1.
 
     trend: rising, declining or steady; None where there are fewer than four outcomes.
     """
@@ -36,8 +39,8 @@ class TagRate:
 class Review:
     """What a look back found.
 
-    success_rate: None without outcomes.  tags: most outcomes first.  top, weak: tags that win or lose, surest first;
-    a tag is in one of them at most.
+    success_rate: None without outcomes.  tags: most outcomes first.  top, weak: tags
+    that win or lose, surest first; a tag is in one of them at most.
     """
 
     outcomes: int
@@ -47,33 +50,54 @@ class Review:
     weak: list[TagRate]
 
 
-def look_back(view: Outcomes, *, agent: str | None = None, since: int | None = None,
-              until: int | None = None) -> Review:  # fmt: skip
-    """Win rates of an agent's outcomes, or of all, with since ≤ time ≤ until (µs UTC; None: no bound).
+def look_back(
+    view: Outcomes,
+    *,
+    agent: str | None = None,
+    since: int | None = None,
+    until: int | None = None,
+) -> Review:
+    """Win rates of an agent's outcomes, or of all, with since ≤ time ≤ until (µs UTC;
+    None: no bound).
 
-    A tag is top with at least four outcomes and a rate from .6, weak with a rate up to .4; the surest by the bound of
-    its Wilson interval come first, five at most.
+    A tag is top with at least four outcomes and a rate from .6, weak with a rate up to
+    .4; the surest by the bound of its Wilson interval come first, five at most.
     """
     rows = rows_between(view, agent=agent, since=since, until=until)
     success = view.rows["success"][rows]
     tags = _tag_rates(view, rows)
     enough = [tag for tag in tags if tag.n >= MIN_OUTCOMES]
-    top = sorted((tag for tag in enough if tag.rate >= TOP_RATE), key=lambda tag: (-tag.low, tag.tag))
-    weak = sorted((tag for tag in enough if tag.rate <= WEAK_RATE), key=lambda tag: (tag.high, tag.tag))
+    top = sorted(
+        (tag for tag in enough if tag.rate >= TOP_RATE),
+        key=lambda tag: (-tag.low, tag.tag),
+    )
+    weak = sorted(
+        (tag for tag in enough if tag.rate <= WEAK_RATE),
+        key=lambda tag: (tag.high, tag.tag),
+    )
     rate = float(success.mean()) if len(rows) else None
     return Review(len(rows), rate, tags, top[:MOST_LISTED], weak[:MOST_LISTED])
 
 
-def rows_between(view: Outcomes, *, agent: str | None = None, since: int | None = None,
-                 until: int | None = None) -> NDArray[np.int64]:  # fmt: skip
-    """Rows of the outcomes of an agent, or of all, in these times (µs), in the order of their times."""
+def rows_between(
+    view: Outcomes,
+    *,
+    agent: str | None = None,
+    since: int | None = None,
+    until: int | None = None,
+) -> NDArray[np.int64]:
+    """Rows of the outcomes of an agent, or of all, in these times (µs), in the order of
+    their times.
+    """
     rows = view.select(agent=agent, since=since)
     at = view.rows["at"][rows]
     rows, at = (rows, at) if until is None else (rows[at <= until], at[at <= until])
     return rows[np.argsort(at, kind="stable")]
 
 
-def rows_by_tag(view: Outcomes, rows: NDArray[np.int64]) -> dict[str, NDArray[np.int64]]:
+def rows_by_tag(
+    view: Outcomes, rows: NDArray[np.int64]
+) -> dict[str, NDArray[np.int64]]:
     """tag -> those of `rows`, in their order, that carry it."""
     place = np.full(len(view.rows), -1)
     place[rows] = np.arange(len(rows))
@@ -82,15 +106,23 @@ def rows_by_tag(view: Outcomes, rows: NDArray[np.int64]) -> dict[str, NDArray[np
     chosen = chosen[np.lexsort((places[chosen], tags[chosen]))]
     numbers, starts = np.unique(tags[chosen], return_index=True)
     parts = np.split(rows[places[chosen]], starts[1:])
-    return {view.tags[number]: part for number, part in zip(numbers.tolist(), parts, strict=False)}
+    return {
+        view.tags[number]: part
+        for number, part in zip(numbers.tolist(), parts, strict=False)
+    }
 
 
 def trend(successes: Sequence[bool] | NDArray[np.bool_]) -> str | None:
-    """Whether the later half of outcomes in the order of their times won more often, by .1 or more; None below four.
+    """Whether the later half of outcomes in the order of their times won more often, by
+    .1 or more; None below four.
 
     Of an odd number the one in the middle belongs to the later half.
 
-    >>> trend([False, False, True, True]), trend([True, False, True, False]), trend([True, False])
+    >>> (
+    ...     trend([False, False, True, True]),
+    ...     trend([True, False, True, False]),
+    ...     trend([True, False]),
+    ... )
     ('rising', 'steady', None)
     """
     if len(successes) < MIN_OUTCOMES:

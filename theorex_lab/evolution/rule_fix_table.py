@@ -24,17 +24,24 @@ class Lesson(NamedTuple):
 ERRORS = (
     ErrorRule(
         "an unknown option",
-        re.compile(r"(?:unknown|unrecogni[sz]ed|invalid|illegal|no such) (?:option|argument|flag|switch)", re.I),
+        re.compile(
+            r"(?:unknown|unrecogni[sz]ed|invalid|illegal|no such) (?:option|argument|flag|switch)",
+            re.I,
+        ),
         "look up in its help which options it takes before the call",
     ),
     ErrorRule(
         "a file that was not there",
-        re.compile(r"FileNotFound|no such file|cannot open|file .{0,40}not found", re.I),
+        re.compile(
+            r"FileNotFound|no such file|cannot open|file .{0,40}not found", re.I
+        ),
         "check that the file is there, and fetch it before use",
     ),
     ErrorRule(
         "a program or module that was not installed",
-        re.compile(r"ModuleNotFound|No module named|command not found|not installed", re.I),
+        re.compile(
+            r"ModuleNotFound|No module named|command not found|not installed", re.I
+        ),
         "check what is installed, and take another way where it cannot be",
     ),
     ErrorRule(
@@ -92,7 +99,9 @@ LESSONS = (
         "inspect the input first and check the output against the task before building on it",
     ),
     Lesson(
-        "tool_error_ignored", "went on after an error", "mend the call or take another tool before drawing conclusions"
+        "tool_error_ignored",
+        "went on after an error",
+        "mend the call or take another tool before drawing conclusions",
     ),
     Lesson(
         "wrong_extraction",

@@ -1,4 +1,6 @@
-"""What an export and an import report, names that every system takes for plain files, and how far what comes in is trusted."""
+"""What an export and an import report, names that every system takes for plain files,
+and how far what comes in is trusted.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -8,7 +10,14 @@ from pathlib import Path
 
 from theorex_lab.core.settings import Settings
 from theorex_lab.errors import FilesThere, InvalidInput, StorageError
-from theorex_lab.exchange.flat_files import FlatRecord, Lines, append_new, merged, parse_object, write_lines
+from theorex_lab.exchange.flat_files import (
+    FlatRecord,
+    Lines,
+    append_new,
+    merged,
+    parse_object,
+    write_lines,
+)
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.event import Event, encode
 from theorex_lab.journal.foreign import check_inside, read_file
@@ -23,7 +32,9 @@ _NAMED_FILES = 5  # of those that are in the way
 
 @dataclass
 class Exported:
-    """Which files were written into the folder, with their number of lines or nodes and edges."""
+    """Which files were written into the folder, with their number of lines or nodes and
+    edges.
+    """
 
     folder: Path
     files: dict[str, int] = field(default_factory=dict)
@@ -32,16 +43,24 @@ class Exported:
         """Write the file of this name, a record a line. Raises StorageError."""
         self.files[name] = write_lines(self.folder / name, map(encode, records))
 
-    def write_each(self, name: str, documents: Iterable[tuple[str, FlatRecord]], pattern: str = "") -> None:
-        """Write a file a document into the folder of this name; told as the `pattern`, or as its *.json. Raises StorageError."""
+    def write_each(
+        self, name: str, documents: Iterable[tuple[str, FlatRecord]], pattern: str = ""
+    ) -> None:
+        """Write a file a document into the folder of this name; told as the `pattern`,
+        or as its *.json. Raises StorageError.
+        """
         told = pattern or f"{name}/*.json"
         for file, document in documents:
-            self.files[told] = self.files.get(told, 0) + write_lines(self.folder / name / file, [encode(document)])
+            self.files[told] = self.files.get(told, 0) + write_lines(
+                self.folder / name / file, [encode(document)]
+            )
 
 
 @dataclass
 class FileReport:
-    """What became of one file: records imported, those that were there already, and what could not be read, by place."""
+    """What became of one file: records imported, those that were there already, and
+    what could not be read, by place.
+    """
 
     file: str
     imported: int = 0
@@ -50,15 +69,24 @@ class FileReport:
 
 
 Reports = list[FileReport]
-Read = Iterator[tuple[Event, int]]  # what a file's records become, each event with how many of them it stands for
-Reader = Callable[[Lines, list[str]], Read]  # of a file's lines, with the problems that it adds to
+Read = Iterator[
+    tuple[Event, int]
+]  # what a file's records become, each event with how many of them it stands for
+Reader = Callable[
+    [Lines, list[str]], Read
+]  # of a file's lines, with the problems that it adds to
 
 
-def each_file(path: Path, files: Iterable[Path], take: Callable[[Path, list[str]], tuple[int, int]]) -> Reports:
+def each_file(
+    path: Path,
+    files: Iterable[Path],
+    take: Callable[[Path, list[str]], tuple[int, int]],
+) -> Reports:
     """What became of these files, which lie below a folder or are the path itself.
 
-    take: imports one file and returns how many records were new and how many known; what it could not read it notes from
-    the place on: ":12: reason". A file that it refuses is reported, and so is a link to what lies outside.
+    take: imports one file and returns how many records were new and how many known;
+    what it could not read it notes from the place on: ":12: reason". A file that it
+    refuses is reported, and so is a link to what lies outside.
     """
     reports = []
     for file in files:
@@ -74,17 +102,27 @@ def each_file(path: Path, files: Iterable[Path], take: Callable[[Path, list[str]
     return reports
 
 
-def read_group(journal: Journal, name: str, files: Iterable[Path], path: Path, read: Reader) -> FileReport:
-    """What became of these files together, as `each_file`; read: makes events of their objects, which come with places."""
+def read_group(
+    journal: Journal, name: str, files: Iterable[Path], path: Path, read: Reader
+) -> FileReport:
+    """What became of these files together, as `each_file`; read: makes events of their
+    objects, which come with places.
+    """
     report = FileReport(name)
-    events = read(_objects(files, path, name.partition("/")[0], report.problems), report.problems)
+    events = read(
+        _objects(files, path, name.partition("/")[0], report.problems), report.problems
+    )
     report.imported, report.skipped = append_new(journal, events)
     report.problems = merged(problem.lstrip(": ") for problem in report.problems)
     return report
 
 
-def _objects(files: Iterable[Path], path: Path, folder: str, problems: list[str]) -> Lines:
-    """Each document with its place in `folder`; what is wrong with others is noted. Links in a folder of settings are followed."""
+def _objects(
+    files: Iterable[Path], path: Path, folder: str, problems: list[str]
+) -> Lines:
+    """Each document with its place in `folder`; what is wrong with others is noted.
+    Links in a folder of settings are followed.
+    """
     for file in files:
         try:
             if path.is_dir() and path != file.parent:
@@ -97,13 +135,24 @@ def _objects(files: Iterable[Path], path: Path, folder: str, problems: list[str]
 def refuse_to_replace(files: Iterable[Path]) -> None:
     """Raise FilesThere where one of these is there."""
     if there := [str(path) for path in files if path.exists()]:
-        more = f" and {len(there) - _NAMED_FILES} more" if len(there) > _NAMED_FILES else ""
-        advice = "import them first and then replace them with --replace, or export into an empty folder"
-        raise FilesThere(f"got files that are there already: {', '.join(there[:_NAMED_FILES])}{more}; {advice}")
+        more = (
+            f" and {len(there) - _NAMED_FILES} more"
+            if len(there) > _NAMED_FILES
+            else ""
+        )
+        advice = (
+            "import them first and then replace them with --replace, or export into an"
+            " empty folder"
+        )
+        raise FilesThere(
+            "got files that are there already:"
+            f" {', '.join(there[:_NAMED_FILES])}{more}; {advice}"
+        )
 
 
 def portable(agent: str) -> str:
-    """The folder of an agent in an export: its name, between underscores where Windows knows that for a device.
+    """The folder of an agent in an export: its name, between underscores where Windows
+    knows that for a device.
 
     No agent's name begins with an underscore.
 
@@ -136,7 +185,8 @@ def file_name(run_id: str) -> str:
 
 @dataclass(frozen=True)
 class Importing:
-    """How to read: the settings, the present (µs), whose a record is that names nobody, and whether sources are kept.
+    """How to read: the settings, the present (µs), whose a record is that names nobody,
+    and whether sources are kept.
 
     Without `trust_own` everything has the source `import`, whatever the file says.
     """
@@ -148,11 +198,15 @@ class Importing:
 
     @property
     def latest(self) -> int:
-        """The latest time (µs) that is believed: clocks differ by some minutes, and what is ahead would never fade."""
+        """The latest time (µs) that is believed: clocks differ by some minutes, and
+        what is ahead would never fade.
+        """
         return self.now + _AHEAD_MICROSECONDS
 
     def source(self, record: FlatRecord, key: str, default: str = "import") -> str:
-        """The source to be noted; `default` where one's own file names none. Raises InvalidInput for one that does not exist."""
+        """The source to be noted; `default` where one's own file names none. Raises
+        InvalidInput for one that does not exist.
+        """
         stated = record.get(key, default)
         if not isinstance(stated, str) or stated not in TRUST:
             raise InvalidInput(f"{key} is {stated!r}; allowed are {', '.join(TRUST)}")
@@ -161,5 +215,7 @@ class Importing:
     def believed(self, event: Event, problems: list[str], where: int | str) -> Event:
         """The event not ahead of the clock; where it was, that is noted."""
         if event.at > self.latest:
-            problems.append(f":{where}: the time is ahead of the clock; the clock's is taken")
+            problems.append(
+                f":{where}: the time is ahead of the clock; the clock's is taken"
+            )
         return event._replace(at=min(event.at, self.latest))

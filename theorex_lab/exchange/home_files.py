@@ -1,4 +1,6 @@
-"""A home in files: what each layout, the designs' and the substrate's own, writes of it, and back."""
+"""A home in files: what each layout, the designs' and the substrate's own, writes of
+it, and back.
+"""
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
@@ -12,7 +14,15 @@ from theorex_lab.dispatch.traces import Traces, trace, trace_events
 from theorex_lab.errors import InvalidInput, StorageError
 from theorex_lab.evolution.outcomes import OutcomeLog
 from theorex_lab.exchange import flat_files as flat
-from theorex_lab.exchange.files import Exported, Importing, Read, Reports, file_name, read_group, refuse_to_replace
+from theorex_lab.exchange.files import (
+    Exported,
+    Importing,
+    Read,
+    Reports,
+    file_name,
+    read_group,
+    refuse_to_replace,
+)
 from theorex_lab.home import Home
 from theorex_lab.ids import check_agent
 from theorex_lab.journal.event import Event, encode
@@ -28,49 +38,90 @@ def layouts(home: Home) -> list[FileLayout]:
 
 
 def layouts_of(home: Home, path: Path) -> list[FileLayout]:
-    """Those that have files at the path: of a folder all. Of a file one: the home's own, else the last design that knows it."""
-    last_first = [layout for design in reversed(home.designs) for layout in design.files]
+    """Those that have files at the path: of a folder all. Of a file one: the home's
+    own, else the last design that knows it.
+    """
+    last_first = [
+        layout for design in reversed(home.designs) for layout in design.files
+    ]
     found = layouts(home) if path.is_dir() else [OWN, *last_first]
-    return [layout for layout in found if layout.files_of(path)][: None if path.is_dir() else 1]
+    return [layout for layout in found if layout.files_of(path)][
+        : None if path.is_dir() else 1
+    ]
 
 
 def places_of(home: Home) -> list[tuple[FileLayout, Path]]:
-    """Each layout with each of the places that it has beside the home; also those where nothing is."""
-    found = [(layout, layout.places) for layout in layouts(home) if layout.places is not None]
-    return [(layout, place) for layout, places in found for place in places(home.settings)]
+    """Each layout with each of the places that it has beside the home; also those where
+    nothing is.
+    """
+    found = [
+        (layout, layout.places) for layout in layouts(home) if layout.places is not None
+    ]
+    return [
+        (layout, place) for layout, places in found for place in places(home.settings)
+    ]
 
 
-def export_home(home: Home, searcher: Searcher, folder: Path | None, *, agent: str | None = None,
-                replace: bool = False) -> Exported:  # fmt: skip
-    """Write the files of every layout, each design's and the home's own, of all agents or of one.
+def export_home(
+    home: Home,
+    searcher: Searcher,
+    folder: Path | None,
+    *,
+    agent: str | None = None,
+    replace: bool = False,
+) -> Exported:
+    """Write the files of every layout, each design's and the home's own, of all agents
+    or of one.
 
-    Without a folder to the original system's places, and outcomes to the setting outcomesDir.
-    A trace that was erased, or the outcome, has no file; one of an earlier export stays in the folder. It is no backup:
-    tasks, policies, reviews, what the night decided, the prompts and the like are not in it. Raises FilesThere,
-    with nothing written, for a folder that is not empty, or where a file would be replaced at those places, unless
-    `replace` is given. What is of any project is written.
+    Without a folder to the original system's places, and outcomes to the setting
+    outcomesDir. A trace that was erased, or the outcome, has no file; one of an earlier
+    export stays in the folder. It is no backup: tasks, policies, reviews, what the
+    night decided, the prompts and the like are not in it. Raises FilesThere, with
+    nothing written, for a folder that is not empty, or where a file would be replaced
+    at those places, unless `replace` is given. What is of any project is written.
     """
     if folder is None:
-        placed = [(write, layout.in_places) for layout in layouts(home) if (write := layout.export_places) is not None]
+        placed = [
+            (write, layout.in_places)
+            for layout in layouts(home)
+            if (write := layout.export_places) is not None
+        ]
         if not replace:
-            refuse_to_replace(path for _, in_places in placed for path in in_places(home, agent=agent))
+            refuse_to_replace(
+                path for _, in_places in placed for path in in_places(home, agent=agent)
+            )
         written = [write(home, agent=agent) for write, _ in placed]
     else:
         if not replace and folder.is_dir():
             refuse_to_replace(sorted(folder.iterdir()))
-        written = [layout.export(home, searcher, folder, agent=agent) for layout in layouts(home)]
-    return Exported(written[0].folder, {name: count for done in written for name, count in done.files.items()})
+        written = [
+            layout.export(home, searcher, folder, agent=agent)
+            for layout in layouts(home)
+        ]
+    return Exported(
+        written[0].folder,
+        {name: count for done in written for name, count in done.files.items()},
+    )
 
 
-def import_home(home: Home, searcher: Callable[[], Searcher], path: Path | None, *, agent: str = "main",
-                trust_own: bool = False, keep_secrets: bool = False) -> Reports:  # fmt: skip
-    """Import the files that any layout has at the path, a folder or one file: memory first, then runs.
+def import_home(
+    home: Home,
+    searcher: Callable[[], Searcher],
+    path: Path | None,
+    *,
+    agent: str = "main",
+    trust_own: bool = False,
+    keep_secrets: bool = False,
+) -> Reports:
+    """Import the files that any layout has at the path, a folder or one file: memory
+    first, then runs.
 
-    Without a path from those of the original system's places, the settings agentAxonDir, sharedAxonPath
-    and outcomesDir, that are there; InvalidInput where none is.
+    Without a path from those of the original system's places, the settings
+    agentAxonDir, sharedAxonPath and outcomesDir, that are there; InvalidInput where
+    none is.
 
-    A damaged file is reported and the others are imported. What looks like a secret is masked, unless `keep_secrets` is
-    given.
+    A damaged file is reported and the others are imported. What looks like a secret is
+    masked, unless `keep_secrets` is given.
     """
     check_agent(agent)
     if path is None:
@@ -79,7 +130,11 @@ def import_home(home: Home, searcher: Callable[[], Searcher], path: Path | None,
         found = [(layout, path) for layout in layouts_of(home, path)]
     how: Any = {"agent": agent, "trust_own": trust_own}
     with door(keep_secrets=keep_secrets):
-        reports = [report for layout, place in found for report in layout.take(home, searcher, place, **how)]
+        reports = [
+            report
+            for layout, place in found
+            for report in layout.take(home, searcher, place, **how)
+        ]
     if not reports:
         raise _nothing_at(home, path)
     return reports
@@ -88,17 +143,23 @@ def import_home(home: Home, searcher: Callable[[], Searcher], path: Path | None,
 def _nothing_at(home: Home, path: Path | None) -> InvalidInput:
     if path is None:
         looked = ", ".join(str(place) for _, place in places_of(home))
-        return InvalidInput(f"got no path, and nothing is in {looked}; give a folder that was exported, or one file")
+        return InvalidInput(
+            f"got no path, and nothing is in {looked}; give a folder that was exported, or one file"
+        )
     read = ", ".join(layout.names for layout in layouts(home) if layout.names)
     wrong = f"where nothing can be taken in: it is no file and holds none of {read}"
-    return InvalidInput(f"got {path}, {wrong}; give a folder that was exported, or one such file")
+    return InvalidInput(
+        f"got {path}, {wrong}; give a folder that was exported, or one such file"
+    )
 
 
 TRACES, OUTCOMES = "traces", "outcomes"
 Links = dict[str, str]  # by the id of a trace, the event of the outcome that names it
 
 
-def export_runs(home: Home, _searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
+def export_runs(
+    home: Home, _searcher: object, folder: Path, *, agent: str | None = None
+) -> Exported:
     """Write a file a trace and an outcome into `folder`. Raises StorageError."""
     done = Exported(folder)
     done.write_each(TRACES, _named(_trace_records(home.views, agent)))
@@ -116,7 +177,10 @@ def export_outcomes(home: Home, *, agent: str | None = None) -> Exported:
 def outcomes_in_places(home: Home, *, agent: str | None = None) -> list[Path]:
     """The files that `export_outcomes` writes."""
     outcomes = OutcomeLog(home).outcomes(agent=agent)
-    return [home.settings.path("outcomes_dir") / file_name(outcome.outcome_id) for outcome in outcomes]
+    return [
+        home.settings.path("outcomes_dir") / file_name(outcome.outcome_id)
+        for outcome in outcomes
+    ]
 
 
 def places(settings: Settings) -> list[Path]:
@@ -133,44 +197,74 @@ def _trace_records(views: Views, agent: str | None) -> Iterator[flat.FlatRecord]
     view = views.get(Traces)
     with view.lock:
         owners = view.traces["agent"].tolist()
-        chosen = [view.ids[row] for row in range(len(owners)) if agent in (None, view.agents[owners[row]])]
+        chosen = [
+            view.ids[row]
+            for row in range(len(owners))
+            if agent in (None, view.agents[owners[row]])
+        ]
     for trace_id in dict.fromkeys(chosen):
         steps, tools = trace_events(views, trace_id)
         if not steps or any(event.erased for event in steps):
             continue
         start, told = steps[0], trace(views, trace_id).to_dict()
         yield {
-            **{name: value for name, value in told.items() if value is not None}, "session_id": start.session,
-            **{name: start.body.get(name, 0) for name in ("context_pct", "query_tokens")},
-            "source": start.body.get("source", "model"), "events": [_tool_record(event) for event in tools]}  # fmt: skip
+            **{name: value for name, value in told.items() if value is not None},
+            "session_id": start.session,
+            **{
+                name: start.body.get(name, 0)
+                for name in ("context_pct", "query_tokens")
+            },
+            "source": start.body.get("source", "model"),
+            "events": [_tool_record(event) for event in tools],
+        }
 
 
 def _tool_record(event: Event) -> flat.FlatRecord:
-    named = {name: event.body.get(name, "") for name in ("tool", "input", "response", "source")}
+    named = {
+        name: event.body.get(name, "")
+        for name in ("tool", "input", "response", "source")
+    }
     return {"id": event.id, **named, "at": to_iso(event.at)}
 
 
 def _outcome_records(home: Home, agent: str | None) -> Iterator[flat.FlatRecord]:
     for outcome in OutcomeLog(home).outcomes(agent=agent):
         (event,) = home.journal.read(ids=[outcome.outcome_id])
-        told = {name: value for name, value in outcome.to_dict().items() if value is not None}
-        named = {"id": told.pop("id"), "timestamp": told.pop("at"), "session_id": told.pop("session")}
+        told = {
+            name: value
+            for name, value in outcome.to_dict().items()
+            if value is not None
+        }
+        named = {
+            "id": told.pop("id"),
+            "timestamp": told.pop("at"),
+            "session_id": told.pop("session"),
+        }
         del told["reviewed"], told["outcome_id"]
         yield {**named, **told, "source": event.body.get("source", "agent")}
 
 
 def run_files(path: Path) -> list[Path]:
-    """Files of outcomes, then of traces, in a folder or the one that is given; a folder of outcomes alone is one too."""
+    """Files of outcomes, then of traces, in a folder or the one that is given; a folder
+    of outcomes alone is one too.
+    """
     if path.is_file():
         return [path] * (_kind(path) is not None)
-    return [file for folder in (OUTCOMES, TRACES) for file in sorted(path.glob(f"{folder}/*.json"))]
+    return [
+        file
+        for folder in (OUTCOMES, TRACES)
+        for file in sorted(path.glob(f"{folder}/*.json"))
+    ]
 
 
-def import_runs(home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False) -> Reports:
-    """Import outcomes, and then traces, each in one transaction; a damaged file is reported. Raises StorageError.
+def import_runs(
+    home: Home, _: object, path: Path, *, agent: str = "main", trust_own: bool = False
+) -> Reports:
+    """Import outcomes, and then traces, each in one transaction; a damaged file is
+    reported. Raises StorageError.
 
-    Of traces that failed or were lost no latency is kept. A trace of the original system belongs to the outcome that
-    names it, where the two are imported together.
+    Of traces that failed or were lost no latency is kept. A trace of the original
+    system belongs to the outcome that names it, where the two are imported together.
     """
     how = Importing(home.settings, home.clock.now(), check_agent(agent), trust_own)
     by_kind: dict[str | None, list[Path]] = {}
@@ -181,8 +275,16 @@ def import_runs(home: Home, _: object, path: Path, *, agent: str = "main", trust
     # A call names its outcome at its start; so the outcomes are read first.
     links: Links = {}
     takers = {OUTCOMES: _import_outcomes, TRACES: _import_traces}
-    found = [(by_kind[kind], partial(take, home, how, links)) for kind, take in takers.items() if kind in by_kind]
-    return [read_group(home.journal, _name(files), files, path, take) for files, take in found if files]
+    found = [
+        (by_kind[kind], partial(take, home, how, links))
+        for kind, take in takers.items()
+        if kind in by_kind
+    ]
+    return [
+        read_group(home.journal, _name(files), files, path, take)
+        for files, take in found
+        if files
+    ]
 
 
 def _name(files: list[Path]) -> str:
@@ -191,7 +293,9 @@ def _name(files: list[Path]) -> str:
 
 
 def _kind(file: Path) -> str | None:
-    """Whether a single file is an outcome or a trace, by its place, else by what is in it."""
+    """Whether a single file is an outcome or a trace, by its place, else by what is in
+    it.
+    """
     if file.suffix != ".json":
         return None
     if file.parent.name in (TRACES, OUTCOMES):
@@ -204,27 +308,52 @@ def _kind(file: Path) -> str | None:
     return next((kind for key, kind in kinds.items() if key in record), None)
 
 
-def _import_outcomes(_home: Home, how: Importing, links: Links, lines: flat.Lines, problems: list[str]) -> Read:
+def _import_outcomes(
+    _home: Home, how: Importing, links: Links, lines: flat.Lines, problems: list[str]
+) -> Read:
     from theorex_lab.exchange.records import outcome_of
 
-    read = [found for _, found in flat.each_noted(problems, lines, _read, partial(outcome_of, how=how))]
+    read = [
+        found
+        for _, found in flat.each_noted(
+            problems, lines, _read, partial(outcome_of, how=how)
+        )
+    ]
     for record, event in sorted(read, key=lambda found: found[1].at):
         if "trace_id" in record:
             links[str(record["trace_id"])] = event.id
         yield event, 1
 
 
-def _import_traces(home: Home, how: Importing, links: Links, lines: flat.Lines, problems: list[str]) -> Read:
+def _import_traces(
+    home: Home, how: Importing, links: Links, lines: flat.Lines, problems: list[str]
+) -> Read:
     from theorex_lab.exchange.records import trace_of
 
-    read = [steps for _, (_, steps) in flat.each_noted(problems, lines, _read, partial(trace_of, how=how, links=links))]
-    # Of the calls made for an outcome the last one counts as its own: the one that it names, among equal times.
-    read.sort(key=lambda steps: (steps[0].at, steps[0].body["trace_id"] in links, steps[0].body["trace_id"]))
-    for event in (event for steps in read for event in [*steps, *_settled(home, steps)]):
+    read = [
+        steps
+        for _, (_, steps) in flat.each_noted(
+            problems, lines, _read, partial(trace_of, how=how, links=links)
+        )
+    ]
+    # Of the calls made for an outcome the last one counts as its own: the one that it
+    # names, among equal times.
+    read.sort(
+        key=lambda steps: (
+            steps[0].at,
+            steps[0].body["trace_id"] in links,
+            steps[0].body["trace_id"],
+        )
+    )
+    for event in (
+        event for steps in read for event in [*steps, *_settled(home, steps)]
+    ):
         yield event, int(event.kind == "trace_started")
 
 
-def _read(document: flat.FlatRecord, read: Callable[[flat.FlatRecord], flat.T]) -> tuple[flat.FlatRecord, flat.T]:
+def _read(
+    document: flat.FlatRecord, read: Callable[[flat.FlatRecord], flat.T]
+) -> tuple[flat.FlatRecord, flat.T]:
     encode(document)  # refuses numbers and texts that no event can hold
     record = flat.without_nulls(kept_value(document))
     return record, read(record)
@@ -233,12 +362,22 @@ def _read(document: flat.FlatRecord, read: Callable[[flat.FlatRecord], flat.T]) 
 def _settled(home: Home, steps: list[Event]) -> list[Event]:
     """What the designs append that wait for tool events, where some of these are new."""
     tools = [event for event in steps if event.kind == "tool_used"]
-    if len(home.journal.read(ids=[event.id for event in tools], erased=True)) == len({event.id for event in tools}):
+    if len(home.journal.read(ids=[event.id for event in tools], erased=True)) == len(
+        {event.id for event in tools}
+    ):
         return []
     asked = (design.events.settled for design in home.designs)
-    return [event for settled in asked if settled is not None for event in settled(tools)]
+    return [
+        event for settled in asked if settled is not None for event in settled(tools)
+    ]
 
 
 OWN = FileLayout(
-    "traces/*.json, outcomes/*.json", export_runs, run_files, import_runs,
-    places=places, export_places=export_outcomes, in_places=outcomes_in_places)  # fmt: skip
+    "traces/*.json, outcomes/*.json",
+    export_runs,
+    run_files,
+    import_runs,
+    places=places,
+    export_places=export_outcomes,
+    in_places=outcomes_in_places,
+)

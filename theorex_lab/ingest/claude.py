@@ -1,20 +1,42 @@
-"""Claude Code's transcripts: ~/.claude/projects/**/*.jsonl, one object a line, as its versions 1 and 2 write them.
+"""Claude Code's transcripts: ~/.claude/projects/**/*.jsonl, one object a line, as its
+versions 1 and 2 write them.
 
-A line is of a `user` (a prompt, answers of tools, what the program itself says), an `assistant` (messages, calls) or the
-`system`; what sub-agents do is marked `isSidechain`, and has an `agentId` in later versions. A turn's end is stated by a
-`stop_reason` or a line of the system; in transcripts without either the next prompt shows it.
+A line is of a `user` (a prompt, answers of tools, what the program itself says), an
+`assistant` (messages, calls) or the `system`; what sub-agents do is marked
+`isSidechain`, and has an `agentId` in later versions. A turn's end is stated by a
+`stop_reason` or a line of the system; in transcripts without either the next prompt
+shows it.
 
-A session that is resumed or forked may repeat the lines of its origin in a file of its own, in its own name and with
-their ids and times, or name the origin (`forkedFrom`): they tell what the origin's file tells.
+A session that is resumed or forked may repeat the lines of its origin in a file of its
+own, in its own name and with their ids and times, or name the origin (`forkedFrom`):
+they tell what the origin's file tells.
 """
 
 import re
 from collections.abc import Iterator
 
-from theorex_lab.ingest.said import Calls, Row, Source, Turns, Utterance, blocks_of, object_of, texts_of, time_of
+from theorex_lab.ingest.said import (
+    Calls,
+    Row,
+    Source,
+    Turns,
+    Utterance,
+    blocks_of,
+    object_of,
+    texts_of,
+    time_of,
+)
 
 # Tuples, since a broken line may have anything at the place of a name.
-_KINDS = ("user", "assistant", "system", "summary", "progress", "attachment", "queue-operation")
+_KINDS = (
+    "user",
+    "assistant",
+    "system",
+    "summary",
+    "progress",
+    "attachment",
+    "queue-operation",
+)
 _MARKS = frozenset({"message", "sessionId", "uuid", "leafUuid"})
 _ENDS = ("end_turn", "stop_sequence", "refusal")
 _TURN_ENDS = ("turn_duration", "stop_hook_summary")
@@ -22,7 +44,9 @@ _INTERRUPTED = re.compile(r"\[Request interrupted by user(?: for [a-z ]{1,40})?\
 
 
 class Claude:
-    """Reads one transcript of Claude Code; `stem` is its session where its lines name none."""
+    """Reads one transcript of Claude Code; `stem` is its session where its lines name
+    none.
+    """
 
     name = "claude"
 
@@ -53,28 +77,53 @@ class Claude:
         yield from self._turns.all_ended()
 
     def _source(self, row: Row, number: int | str) -> Source:
-        session, own, at = row.get("sessionId"), row.get("uuid", number), row.get("timestamp")
+        session, own, at = (
+            row.get("sessionId"),
+            row.get("uuid", number),
+            row.get("timestamp"),
+        )
         origin = object_of(row.get("forkedFrom"))
-        if isinstance(origin.get("sessionId"), str) and isinstance(origin.get("messageUuid"), str):
+        if isinstance(origin.get("sessionId"), str) and isinstance(
+            origin.get("messageUuid"), str
+        ):
             session, own = origin["sessionId"], origin["messageUuid"]
-        is_unique = isinstance(own, str) and bool(own) and own != number and time_of(at) is not None
-        return Source(session if isinstance(session, str) else self._stem, own, at, row.get("cwd"), is_unique)
+        is_unique = (
+            isinstance(own, str)
+            and bool(own)
+            and own != number
+            and time_of(at) is not None
+        )
+        return Source(
+            session if isinstance(session, str) else self._stem,
+            own,
+            at,
+            row.get("cwd"),
+            is_unique,
+        )
 
     def _assistant(self, row: Row, source: Source, size: int) -> Iterator[Utterance]:
         message, helper = object_of(row.get("message")), _helper(row)
-        self._turns.says(source, "\n".join(texts_of(message.get("content"))), helper=helper)
+        self._turns.says(
+            source, "\n".join(texts_of(message.get("content"))), helper=helper
+        )
         for block in blocks_of(message.get("content")):
             if block.get("type") == "tool_use":
                 self._turns.goes_on(helper)
-                self._calls.begin(block.get("id"), block.get("name"), block.get("input"), size)
+                self._calls.begin(
+                    block.get("id"), block.get("name"), block.get("input"), size
+                )
         if message.get("stop_reason") in _ENDS:
             yield from self._turns.ended(helper)
 
     def _user(self, row: Row, source: Source) -> Iterator[Utterance]:
         content = object_of(row.get("message")).get("content")
-        answers = [block for block in blocks_of(content) if block.get("type") == "tool_result"]
+        answers = [
+            block for block in blocks_of(content) if block.get("type") == "tool_result"
+        ]
         for block in answers:
-            answer = _answer(block, row.get("toolUseResult") if len(answers) == 1 else None)
+            answer = _answer(
+                block, row.get("toolUseResult") if len(answers) == 1 else None
+            )
             yield self._calls.answered(source, block.get("tool_use_id"), answer)
         if row.get("isCompactSummary"):
             if not self._compacted:
@@ -90,7 +139,9 @@ class Claude:
     def _system(self, row: Row, source: Source) -> Iterator[Utterance]:
         if row.get("subtype") == "compact_boundary":
             self._compacted = True
-            yield source.compacting(object_of(row.get("compactMetadata")).get("trigger"))
+            yield source.compacting(
+                object_of(row.get("compactMetadata")).get("trigger")
+            )
         elif row.get("subtype") in _TURN_ENDS:
             yield from self._turns.ended(_helper(row))
 

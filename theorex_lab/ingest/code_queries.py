@@ -1,7 +1,8 @@
 """What is read of each language, as queries of tree-sitter.
 
-@class, @function and @module are symbols; @owner is a part of the file whose @name stands before the names of the symbols
-in it (or, where it lies in a symbol, before that symbol's); @call and @import count for the innermost symbol around them.
+@class, @function and @module are symbols; @owner is a part of the file whose @name
+stands before the names of the symbols in it (or, where it lies in a symbol, before that
+symbol's); @call and @import count for the innermost symbol around them.
 """
 
 PYTHON = """
@@ -165,4 +166,10 @@ ERRORS = """
 ] @error
 """
 
-QUERIES = {"python": PYTHON, "javascript": JAVASCRIPT, "typescript": TYPESCRIPT, "go": GO, "rust": RUST}
+QUERIES = {
+    "python": PYTHON,
+    "javascript": JAVASCRIPT,
+    "typescript": TYPESCRIPT,
+    "go": GO,
+    "rust": RUST,
+}

@@ -1,4 +1,6 @@
-"""Transcripts in a folder, and their lines: streamed, each of bounded length, with what cannot be read."""
+"""Transcripts in a folder, and their lines: streamed, each of bounded length, with what
+cannot be read.
+"""
 
 import gzip
 import io
@@ -26,11 +28,17 @@ _NAME_CHARACTERS = 64
 _SIZE_BYTES = 4  # at the end of a packed file
 _BLANK = re.compile(r"[\s\0\ufeff]*")
 _DECODER = json.JSONDecoder()
-BROKEN = (OSError, EOFError, zlib.error)  # what reading a damaged or vanished file raises
+BROKEN = (
+    OSError,
+    EOFError,
+    zlib.error,
+)  # what reading a damaged or vanished file raises
 
 
 class SourceLine(NamedTuple):
-    """A line: its number from 1, its bytes (None where it is too long), and whether its end is there."""
+    """A line: its number from 1, its bytes (None where it is too long), and whether its
+    end is there.
+    """
 
     number: int
     content: bytes | None
@@ -45,7 +53,8 @@ class Transcript(NamedTuple):
 
 
 def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
-    """The file itself, or the regular files below a folder that may be transcripts, in order, with their sizes in bytes.
+    """The file itself, or the regular files below a folder that may be transcripts, in
+    order, with their sizes in bytes.
 
     Links in the folder are not followed.
 
@@ -54,11 +63,25 @@ def files_in(path: Path, problems: list[str]) -> dict[Path, int]:
     if path.is_file():
         return {path: path.stat().st_size}
     if not path.is_dir():
-        raise InvalidInput(f"got {path}, which is no file or folder; allowed is a transcript, or a folder of them")
-    walk = os.walk(path, onerror=lambda error: problems.append(f"{error.filename}: {error.strerror}"))
-    found = [Path(folder) / name for folder, _, names in walk for name in names if name.lower().endswith(_SUFFIXES)]
+        raise InvalidInput(
+            f"got {path}, which is no file or folder; allowed is a transcript, or a folder of them"
+        )
+    walk = os.walk(
+        path,
+        onerror=lambda error: problems.append(f"{error.filename}: {error.strerror}"),
+    )
+    found = [
+        Path(folder) / name
+        for folder, _, names in walk
+        for name in names
+        if name.lower().endswith(_SUFFIXES)
+    ]
     looked_at = {file: _looked_at(file) for file in sorted(found)}
-    return {file: known.st_size for file, known in looked_at.items() if known and stat.S_ISREG(known.st_mode)}
+    return {
+        file: known.st_size
+        for file, known in looked_at.items()
+        if known and stat.S_ISREG(known.st_mode)
+    }
 
 
 def in_time_order(files: Mapping[Path, int]) -> dict[Path, int]:
@@ -66,12 +89,16 @@ def in_time_order(files: Mapping[Path, int]) -> dict[Path, int]:
 
     So a session stands before one that repeats its lines.
     """
-    places = {file: (*_beginning(file), _unpacked_bytes(file), str(file)) for file in files}
+    places = {
+        file: (*_beginning(file), _unpacked_bytes(file), str(file)) for file in files
+    }
     return {file: files[file] for file in sorted(files, key=places.__getitem__)}
 
 
 def _beginning(file: Path) -> tuple[int, str]:
-    """The first time that a file states, in µs UTC, and its form; the last of all times where its first lines state none."""
+    """The first time that a file states, in µs UTC, and its form; the last of all times
+    where its first lines state none.
+    """
     with suppress(*BROKEN, InvalidInput), opened(file) as (content, _):
         found = transcript(file, content)
         lines = islice(found.lines, _LOOKED_AT_LINES) if found else ()
@@ -112,14 +139,23 @@ def _looked_at(file: Path) -> os.stat_result | None:
 
 
 def stem_of(file: Path) -> str:
-    """A file's name without its endings, made of what the names of sessions and projects may have."""
-    name = re.sub(r"(?i)\.(?:gz|jsonl|ndjson|json)$", "", re.sub(r"(?i)\.gz$", "", file.name))
-    return re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:_NAME_CHARACTERS].strip("-") or "transcripts"
+    """A file's name without its endings, made of what the names of sessions and
+    projects may have.
+    """
+    name = re.sub(
+        r"(?i)\.(?:gz|jsonl|ndjson|json)$", "", re.sub(r"(?i)\.gz$", "", file.name)
+    )
+    return (
+        re.sub(r"[^A-Za-z0-9._-]+", "-", name)[:_NAME_CHARACTERS].strip("-")
+        or "transcripts"
+    )
 
 
 @contextmanager
 def opened(file: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
-    """A regular file's content, unpacked where it is packed, and the file itself, which tells how far it was read."""
+    """A regular file's content, unpacked where it is packed, and the file itself, which
+    tells how far it was read.
+    """
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     with os.fdopen(os.open(file, flags), "rb") as raw:
         if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
@@ -129,7 +165,9 @@ def opened(file: Path) -> Iterator[tuple[BinaryIO, BinaryIO]]:
 
 
 def transcript(file: Path, content: BinaryIO) -> Transcript | None:
-    """The file with its reader, by what its first lines are like; None where no reader knows them."""
+    """The file with its reader, by what its first lines are like; None where no reader
+    knows them.
+    """
     lines, looked_at, size = lines_of(content), list[SourceLine](), 0
     for line in islice(lines, _LOOKED_AT_LINES):
         looked_at.append(line)
@@ -142,9 +180,11 @@ def transcript(file: Path, content: BinaryIO) -> Transcript | None:
 
 
 def rows_of(line: SourceLine) -> Iterator[Row]:
-    """The objects of JSON in a line, of which a program that was killed may have left several, behind bytes that are 0.
+    """The objects of JSON in a line, of which a program that was killed may have left
+    several, behind bytes that are 0.
 
-    Raises InvalidInput, after those that stand before it, for anything else; an empty line has none.
+    Raises InvalidInput, after those that stand before it, for anything else; an empty
+    line has none.
     """
     if line.content is None:
         raise InvalidInput(f"the line is longer than {LONGEST_LINE_BYTES >> 20} MiB")
@@ -152,13 +192,19 @@ def rows_of(line: SourceLine) -> Iterator[Row]:
     place = _filled_from(text, 0)
     if place == len(text):
         if "\0" in text:
-            raise InvalidInput("the line holds bytes that are 0 and nothing else: what it held is lost")
+            raise InvalidInput(
+                "the line holds bytes that are 0 and nothing else: what it held is lost"
+            )
         return
     while place < len(text):
         try:
             row, place = _DECODER.raw_decode(text, place)
         except (ValueError, RecursionError) as error:
-            reason = "not JSON, or nested too deeply" if line.whole else "the transcript ends inside the line"
+            reason = (
+                "not JSON, or nested too deeply"
+                if line.whole
+                else "the transcript ends inside the line"
+            )
             raise InvalidInput(reason) from error
         if not isinstance(row, dict):
             raise InvalidInput("no object of JSON")
@@ -177,13 +223,22 @@ def _reader_of(line: SourceLine, file: Path) -> Reader | None:
         row = next(rows_of(line), None)
     except InvalidInput:
         return None
-    found = next((form for form in (HookForm, Codex, Claude) if row is not None and form.reads(row)), None)
+    found = next(
+        (
+            form
+            for form in (HookForm, Codex, Claude)
+            if row is not None and form.reads(row)
+        ),
+        None,
+    )
     return None if found is None else found(stem_of(file))
 
 
 def lines_of(content: BinaryIO) -> Iterator[SourceLine]:
     """The lines of a file; one that is too long is not held."""
-    for number, found in enumerate(iter(lambda: content.readline(LONGEST_LINE_BYTES + 1), b""), 1):
+    for number, found in enumerate(
+        iter(lambda: content.readline(LONGEST_LINE_BYTES + 1), b""), 1
+    ):
         if len(found) <= LONGEST_LINE_BYTES or found.endswith(b"\n"):
             yield SourceLine(number, found, found.endswith(b"\n"))
             continue

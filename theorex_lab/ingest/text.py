@@ -1,4 +1,6 @@
-"""Documents: Markdown, plain text, reStructuredText, HTML, PDF and notebooks, cut by their headings, then by size."""
+"""Documents: Markdown, plain text, reStructuredText, HTML, PDF and notebooks, cut by
+their headings, then by size.
+"""
 
 from __future__ import annotations
 
@@ -16,20 +18,46 @@ from theorex_lab.ingest.documents import FileReader
 from theorex_lab.memory.documents import Part
 from theorex_lab.text.line import folded
 
-_SECTION_CHARACTERS = 1_200  # a text of some 300 tokens, about what the sentence model reads
+_SECTION_CHARACTERS = (
+    1_200  # a text of some 300 tokens, about what the sentence model reads
+)
 _MOST_PAGES = 5_000
 _FRONT = re.compile(r"\A---\n.*?\n(?:---|\.\.\.)\n", re.DOTALL)
 _LINK = re.compile(
     r"\]\(<?([^()\s<>]{1,300})>?[^()]{0,100}\)|`[^`<>]{1,200}<([^<>\s]{1,300})>`__?|\[\[([^\[\]|]{1,200})"
 )
 _HEADINGS = [f"h{level}" for level in range(1, 7)]
-_LINED = (".md", ".markdown", ".txt", ".text", ".rst")  # whose sections begin at a line of the file
-_INLINE = ("a", "abbr", "b", "code", "em", "i", "kbd", "q", "s", "small", "span", "strong", "sub", "sup", "u")
+_LINED = (
+    ".md",
+    ".markdown",
+    ".txt",
+    ".text",
+    ".rst",
+)  # whose sections begin at a line of the file
+_INLINE = (
+    "a",
+    "abbr",
+    "b",
+    "code",
+    "em",
+    "i",
+    "kbd",
+    "q",
+    "s",
+    "small",
+    "span",
+    "strong",
+    "sub",
+    "sup",
+    "u",
+)
 _UNSEEN = ("script", "style", "template", "noscript", "head")
 
 
 class TextBlock(NamedTuple):
-    """A heading of a level from 1, or (level 0) what stands below it; line: where it begins, from 1."""
+    """A heading of a level from 1, or (level 0) what stands below it; line: where it
+    begins, from 1.
+    """
 
     level: int
     text: str
@@ -40,9 +68,14 @@ Blocks = Iterable[TextBlock | Sequence[object]]
 
 
 def markdown_blocks(text: str) -> Iterator[TextBlock]:
-    """The headings of a text in Markdown, and its source between them; nothing of it is lost.
+    """The headings of a text in Markdown, and its source between them; nothing of it is
+    lost.
 
-    >>> [block.text for block in markdown_blocks("# One\\ntwo\\n```\\n# no heading\\n```") if block.text]
+    >>> [
+    ...     block.text
+    ...     for block in markdown_blocks("# One\\ntwo\\n```\\n# no heading\\n```")
+    ...     if block.text
+    ... ]
     ['One', 'two\\n```\\n# no heading\\n```']
     """
     from markdown_it import MarkdownIt
@@ -50,13 +83,30 @@ def markdown_blocks(text: str) -> Iterator[TextBlock]:
     front = _FRONT.match(text)
     shift = front[0].count("\n") if front else 0
     tokens = MarkdownIt("commonmark").parse(text[front.end() :] if front else text)
-    opened = [place for place, token in enumerate(tokens) if token.type == "heading_open" and token.level == 0]
-    heads = [(tokens[at].map or [0, 0], int(tokens[at].tag[1]), tokens[at + 1].content) for at in opened]
-    return _between(text, [(first + shift, last + shift, level, title) for (first, last), level, title in heads])
+    opened = [
+        place
+        for place, token in enumerate(tokens)
+        if token.type == "heading_open" and token.level == 0
+    ]
+    heads = [
+        (tokens[at].map or [0, 0], int(tokens[at].tag[1]), tokens[at + 1].content)
+        for at in opened
+    ]
+    return _between(
+        text,
+        [
+            (first + shift, last + shift, level, title)
+            for (first, last), level, title in heads
+        ],
+    )
 
 
-def _between(text: str, heads: Sequence[tuple[int, int, int, str]]) -> Iterator[TextBlock]:
-    """Headings, given by their first line from 0, the line after them, their level and title, and the source between them."""
+def _between(
+    text: str, heads: Sequence[tuple[int, int, int, str]]
+) -> Iterator[TextBlock]:
+    """Headings, given by their first line from 0, the line after them, their level and
+    title, and the source between them.
+    """
     lines, start = text.split("\n"), 0
     for first, last, level, title in heads:
         yield TextBlock(0, "\n".join(lines[start:first]), start + 1)
@@ -69,8 +119,15 @@ def _restructured(text: str) -> Iterator[TextBlock]:
     from docutils import nodes  # type: ignore[import-untyped]
     from docutils.core import publish_doctree  # type: ignore[import-untyped]
 
-    closed = {"file_insertion_enabled": False, "raw_enabled": False, "_disable_config": True, "doctitle_xform": False}
-    tree = publish_doctree(text, settings_overrides={**closed, "report_level": 5, "halt_level": 6})
+    closed = {
+        "file_insertion_enabled": False,
+        "raw_enabled": False,
+        "_disable_config": True,
+        "doctitle_xform": False,
+    }
+    tree = publish_doctree(
+        text, settings_overrides={**closed, "report_level": 5, "halt_level": 6}
+    )
     heads, lines = list[tuple[int, int, int, str]](), text.split("\n")
     for title in tree.findall(nodes.title):
         level, above = 0, title.parent
@@ -86,7 +143,9 @@ def _restructured(text: str) -> Iterator[TextBlock]:
 def _is_rule(lines: Sequence[str], at: int) -> bool:
     """Whether a line underlines the one before it."""
     rule = r"([!-/:-@\[-`{-~])\1+\s*"
-    return 1 <= at < len(lines) and bool(re.fullmatch(rule, lines[at]) and lines[at - 1].strip())
+    return 1 <= at < len(lines) and bool(
+        re.fullmatch(rule, lines[at]) and lines[at - 1].strip()
+    )
 
 
 def _html(content: bytes) -> Iterator[TextBlock]:
@@ -101,9 +160,13 @@ def _html(content: bytes) -> Iterator[TextBlock]:
     said, heading, last = list[str](), None, None
     for string in soup.find_all(string=True):
         place = next(above for above in string.parents if above.name not in _INLINE)
-        if type(string) is NavigableString and (place is last or string.strip()):  # else a comment, a declaration
+        if type(string) is NavigableString and (
+            place is last or string.strip()
+        ):  # else a comment, a declaration
             if (above := string.find_parent(_HEADINGS)) is not heading:
-                yield TextBlock(int(heading.name[1]) if heading else 0, "".join(said).strip())
+                yield TextBlock(
+                    int(heading.name[1]) if heading else 0, "".join(said).strip()
+                )
                 said, heading = [], above
             said.append(str(string) if place is last else f"\n{string.lstrip()}")
             last = place
@@ -119,10 +182,14 @@ def _pdf(content: bytes) -> Iterator[TextBlock]:
         if reader.is_encrypted and not reader.decrypt(""):
             raise InvalidInput("it is locked by a password")
         if len(reader.pages) > _MOST_PAGES:
-            raise InvalidInput(f"it has {len(reader.pages)} pages; allowed are {_MOST_PAGES}")
+            raise InvalidInput(
+                f"it has {len(reader.pages)} pages; allowed are {_MOST_PAGES}"
+            )
         for number, page in enumerate(reader.pages, start=1):
             if (shown := page.get_contents()) is not None:
-                shown.get_data()  # raises where it unpacks to more than is allowed, which `extract_text` passes over
+                # raises where it unpacks to more than is allowed, which `extract_text`
+                # passes over
+                shown.get_data()
             yield TextBlock(1, f"page {number}", number)
             yield TextBlock(0, _clean(page.extract_text()), number)
     except PyPdfError as error:
@@ -133,12 +200,16 @@ def _notebook(text: str) -> Iterator[TextBlock]:
     """The cells of a notebook, without their outputs; a line is the number of a cell."""
     try:
         cells = json.loads(text)["cells"]
-        sources = [(str(cell["cell_type"]), _clean("".join(cell["source"]))) for cell in cells]
+        sources = [
+            (str(cell["cell_type"]), _clean("".join(cell["source"]))) for cell in cells
+        ]
     except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise InvalidInput("it is no notebook of nbformat 4") from error
     for number, (kind, source) in enumerate(sources, start=1):
         if kind == "markdown":
-            yield from (block._replace(line=number) for block in markdown_blocks(source))
+            yield from (
+                block._replace(line=number) for block in markdown_blocks(source)
+            )
         elif kind == "code":
             yield TextBlock(0, f"```\n{source}\n```", number)
 
@@ -146,7 +217,9 @@ def _notebook(text: str) -> Iterator[TextBlock]:
 def parse_apart(suffix: str, content: bytes) -> list[TextBlock]:
     """The blocks of a form whose parser may be led astray; called in a process apart."""
     form: Callable[[], Iterator[TextBlock]] = {
-        ".pdf": lambda: _pdf(content), ".rst": lambda: _restructured(_decoded(content))}.get(suffix, lambda: _html(content))  # fmt: skip
+        ".pdf": lambda: _pdf(content),
+        ".rst": lambda: _restructured(_decoded(content)),
+    }.get(suffix, lambda: _html(content))
     return list(form())
 
 
@@ -156,7 +229,9 @@ def _apart(suffix: str) -> Callable[[bytes], Blocks]:
 
 def _checked(content: bytes) -> bytes:
     if b"\0" in content:
-        raise InvalidInput("it holds bytes that no text has; is it another kind of file?")
+        raise InvalidInput(
+            "it holds bytes that no text has; is it another kind of file?"
+        )
     return content
 
 
@@ -171,17 +246,28 @@ def _decoded(content: bytes) -> str:
     try:
         return _clean(_checked(content).decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"it is no text in UTF-8 (byte {error.start:,}); convert it") from error
+        raise InvalidInput(
+            f"it is no text in UTF-8 (byte {error.start:,}); convert it"
+        ) from error
 
 
 FORMS: dict[str, Callable[[bytes], Blocks]] = {
-    **dict.fromkeys((".md", ".markdown"), lambda content: markdown_blocks(_decoded(content))),
-    **dict.fromkeys((".txt", ".text"), lambda content: [TextBlock(0, _decoded(content))]),
-    ".ipynb": lambda content: _notebook(_decoded(content)), ".rst": _apart(".rst"), ".pdf": _apart(".pdf"),
-    **dict.fromkeys((".html", ".htm"), _apart(".html"))}  # fmt: skip
+    **dict.fromkeys(
+        (".md", ".markdown"), lambda content: markdown_blocks(_decoded(content))
+    ),
+    **dict.fromkeys(
+        (".txt", ".text"), lambda content: [TextBlock(0, _decoded(content))]
+    ),
+    ".ipynb": lambda content: _notebook(_decoded(content)),
+    ".rst": _apart(".rst"),
+    ".pdf": _apart(".pdf"),
+    **dict.fromkeys((".html", ".htm"), _apart(".html")),
+}
 
 
-def read_document(path: Path, name: str, content: bytes) -> tuple[list[Part], list[str]]:
+def read_document(
+    path: Path, name: str, content: bytes
+) -> tuple[list[Part], list[str]]:
     """The sections of a document; see `documents.FileReader`."""
     form = FORMS.get(path.suffix.lower())
     if form is None:
@@ -191,26 +277,49 @@ def read_document(path: Path, name: str, content: bytes) -> tuple[list[Part], li
 
 
 def sections(blocks: Blocks, file: str) -> Iterator[Part]:
-    """The sections that blocks make, each named by the headings above it; a long one is cut between paragraphs or lines.
+    """The sections that blocks make, each named by the headings above it; a long one is
+    cut between paragraphs or lines.
 
-    >>> [part.name for part in sections([TextBlock(1, "Cache"), TextBlock(0, "It is warm."), TextBlock(2, "Faults"), TextBlock(0, "None.")], "a.md")]
+    >>> [
+    ...     part.name
+    ...     for part in sections(
+    ...         [
+    ...             TextBlock(1, "Cache"),
+    ...             TextBlock(0, "It is warm."),
+    ...             TextBlock(2, "Faults"),
+    ...             TextBlock(0, "None."),
+    ...         ],
+    ...         "a.md",
+    ...     )
+    ... ]
     ['Cache', 'Cache › Faults']
     """
     headings: list[tuple[int, str]] = []
     used: dict[str, int] = {}
     for level, text, line in (TextBlock(*block) for block in blocks):
         if level:
-            headings = [*((deep, title) for deep, title in headings if deep < level), (level, folded(text))]
+            headings = [
+                *((deep, title) for deep, title in headings if deep < level),
+                (level, folded(text)),
+            ]
             continue
         name = " › ".join(title for _, title in headings) or posixpath.basename(file)
         for piece, shift in _cut(text):
             used[name] = number = used.get(name, 0) + 1
             named = name if number == 1 else f"{name} ({number})"
-            yield Part("section", named, piece, line + shift * file.lower().endswith(_LINED), _links(piece, file))
+            yield Part(
+                "section",
+                named,
+                piece,
+                line + shift * file.lower().endswith(_LINED),
+                _links(piece, file),
+            )
 
 
 def _cut(text: str) -> Iterator[tuple[str, int]]:
-    """A text in pieces of some size, none of them blank, each with the number of lines before it."""
+    """A text in pieces of some size, none of them blank, each with the number of lines
+    before it.
+    """
     start, size = 0, len(text)
     while start < size:
         end = min(start + _SECTION_CHARACTERS, size)
@@ -219,12 +328,21 @@ def _cut(text: str) -> Iterator[tuple[str, int]]:
             ends = (text.rfind(mark, least, end) for mark in ("\n\n", "\n", ". ", " "))
             end = next((at + 1 for at in ends if at >= 0), end)
         if piece := text[start:end].strip():
-            yield piece, text.count("\n", 0, start + len(text[start:end]) - len(text[start:end].lstrip()))
+            yield (
+                piece,
+                text.count(
+                    "\n",
+                    0,
+                    start + len(text[start:end]) - len(text[start:end].lstrip()),
+                ),
+            )
         start = end
 
 
 def _links(text: str, file: str) -> tuple[tuple[str, str], ...]:
-    """What a section cites: files from the root as the file's own name is, headings behind `#`, addresses as they are."""
+    """What a section cites: files from the root as the file's own name is, headings
+    behind `#`, addresses as they are.
+    """
     found = (next(filter(None, groups)) for groups in _LINK.findall(text))
     return tuple(("cites", _resolved(target, file)) for target in dict.fromkeys(found))
 
@@ -233,7 +351,15 @@ def _resolved(target: str, file: str) -> str:
     if re.match(r"[a-z][a-z0-9+.-]*:|/", target, re.IGNORECASE):
         return target
     path, sign, heading = target.partition("#")
-    return (posixpath.normpath(posixpath.join(posixpath.dirname(file), path)) if path else file) + sign + heading
+    return (
+        (
+            posixpath.normpath(posixpath.join(posixpath.dirname(file), path))
+            if path
+            else file
+        )
+        + sign
+        + heading
+    )
 
 
 DOCUMENTS = FileReader("text 2", lambda: FORMS, read_document, "ingest")

@@ -21,7 +21,9 @@ class Table:
 
     def __init__(self, **types: DTypeLike | tuple[str, int]) -> None:
         self._length = 0
-        self._arrays: Columns = {name: np.zeros(0, kind) for name, kind in types.items()}
+        self._arrays: Columns = {
+            name: np.zeros(0, kind) for name, kind in types.items()
+        }
 
     def __len__(self) -> int:
         return self._length
@@ -30,28 +32,37 @@ class Table:
         return self._arrays[name][: self._length]
 
     def grow(self, rows: int) -> slice:
-        """Append rows of zeros and return where they are; the room doubles, so that a row costs O(1)."""
+        """Append rows of zeros and return where they are; the room doubles, so that a
+        row costs O(1).
+        """
         start, self._length = self._length, self._length + rows
         for name, array in self._arrays.items():
             if self._length > len(array):
-                room = np.zeros((max(self._length, 2 * len(array), 16), *array.shape[1:]), array.dtype)
+                room = np.zeros(
+                    (max(self._length, 2 * len(array), 16), *array.shape[1:]),
+                    array.dtype,
+                )
                 room[:start] = array[:start]
                 self._arrays[name] = room
         return slice(start, self._length)
 
     def extend(self, names: Sequence[str], rows: Sequence[Sequence[int]]) -> slice:
-        """Append rows that hold a whole number for each of these columns; returns where they are.
+        """Append rows that hold a whole number for each of these columns; returns where
+        they are.
 
         >>> Table(seq="i8", at="i8").extend(("at", "seq"), [(5, 1), (7, 2)])
         slice(0, 2, None)
         """
         where = self.grow(len(rows))
-        for name, column in zip(names, np.array(rows, np.int64).reshape(-1, len(names)).T, strict=True):
+        for name, column in zip(
+            names, np.array(rows, np.int64).reshape(-1, len(names)).T, strict=True
+        ):
             self[name][where] = column
         return where
 
     def add(self, **values: object) -> int:
-        """Append a row with these values, zeros in the other columns; returns its number.
+        """Append a row with these values, zeros in the other columns; returns its
+        number.
 
         >>> Table(seq="i8", at="i8").add(at=5)
         0
@@ -68,7 +79,9 @@ class Table:
     def keep(self, mask: NDArray[np.bool_]) -> None:
         """Drop the rows where the mask is False."""
         kept = np.flatnonzero(mask)
-        self._arrays = {name: array[: self._length][kept] for name, array in self._arrays.items()}
+        self._arrays = {
+            name: array[: self._length][kept] for name, array in self._arrays.items()
+        }
         self._length = len(kept)
 
     def columns(self, prefix: str) -> Columns:
@@ -82,7 +95,8 @@ class Table:
 
 
 class Strings:
-    """A growing list of texts; what came from a snapshot stays one blob until it is asked for.
+    """A growing list of texts; what came from a snapshot stays one blob until it is
+    asked for.
 
     >>> names = Strings()
     >>> names.append("cache stampede")
@@ -102,7 +116,11 @@ class Strings:
         stored = len(self._offsets) - 1
         if index >= stored:
             return self._new[index - stored]
-        return self._blob[self._offsets[index] : self._offsets[index + 1]].tobytes().decode()
+        return (
+            self._blob[self._offsets[index] : self._offsets[index + 1]]
+            .tobytes()
+            .decode()
+        )
 
     def __iter__(self) -> Iterator[str]:
         return (self[index] for index in range(len(self)))
@@ -112,15 +130,26 @@ class Strings:
         self._new.append(text)
 
     def columns(self, prefix: str) -> Columns:
-        """The blob (uint8) and its offsets (int64), named `prefix.blob` and `prefix.offsets`."""
+        """The blob (uint8) and its offsets (int64), named `prefix.blob` and
+        `prefix.offsets`.
+        """
         encoded = [text.encode() for text in self._new]
-        ends = self._offsets[-1] + np.cumsum([len(text) for text in encoded], dtype=np.int64)
+        ends = self._offsets[-1] + np.cumsum(
+            [len(text) for text in encoded], dtype=np.int64
+        )
         blob = np.concatenate([self._blob, np.frombuffer(b"".join(encoded), np.uint8)])
-        return {f"{prefix}.blob": blob, f"{prefix}.offsets": np.concatenate([self._offsets, ends])}
+        return {
+            f"{prefix}.blob": blob,
+            f"{prefix}.offsets": np.concatenate([self._offsets, ends]),
+        }
 
     def load(self, prefix: str, columns: Columns) -> None:
         """Take over columns written by `columns`; they may be maps of files."""
-        self._blob, self._offsets, self._new = columns[f"{prefix}.blob"], columns[f"{prefix}.offsets"], []
+        self._blob, self._offsets, self._new = (
+            columns[f"{prefix}.blob"],
+            columns[f"{prefix}.offsets"],
+            [],
+        )
 
 
 class Names(Strings):
@@ -157,7 +186,8 @@ class Names(Strings):
 
 
 class Parts:
-    """What is made of tables, names, texts and other `Parts`: their columns together, by the names of its attributes.
+    """What is made of tables, names, texts and other `Parts`: their columns together,
+    by the names of its attributes.
 
     A leading underscore is no part of a name. Columns of other `Parts` have no prefix.
 

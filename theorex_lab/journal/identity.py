@@ -1,8 +1,11 @@
-"""What a home calls the project of a folder: an id that was drawn once, and stays where the folder is moved.
+"""What a home calls the project of a folder: an id that was drawn once, and stays where
+the folder is moved.
 
-Events say which id was bound to which place, and which projects were merged. A file beside the journal holds what they
-say, so that a known folder costs a hook one look at the folder and one small file; it is a cache, and where it is
-missing, torn or of another journal, the events are read. Standard library only: each tool call waits for it.
+Events say which id was bound to which place, and which projects were merged. A file
+beside the journal holds what they say, so that a known folder costs a hook one look at
+the folder and one small file; it is a cache, and where it is missing, torn or of
+another journal, the events are read. Standard library only: each tool call waits for
+it.
 """
 
 from __future__ import annotations
@@ -11,7 +14,9 @@ import json
 import os
 from collections import namedtuple
 
-TYPE_CHECKING = False  # what type checkers take for true; `typing` and its NamedTuple would cost every hook 7 ms
+# what type checkers take for true; `typing` and its NamedTuple would cost every hook 7
+# ms
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any, NamedTuple
@@ -32,13 +37,16 @@ if TYPE_CHECKING:
 else:
     _Fields = namedtuple("_Fields", "project path git device inode born folder")
 
-UNSEEN_DIGITS = "00000000"  # never drawn: a project with them stands for one that has no id yet
+UNSEEN_DIGITS = (
+    "00000000"  # never drawn: a project with them stands for one that has no id yet
+)
 BOUND, ROOTS, MERGED = "project_bound", "project_roots", "projects_merged"
 KINDS = (BOUND, ROOTS, MERGED)
 CACHE_FILE = "projects.json"
 _LAYOUT = 1
 _LARGEST_CACHE_BYTES = 16 << 20
-# Git writes this file when it makes a repository, and never again: its time tells a repository that was moved from one
+# Git writes this file when it makes a repository, and never again: its time tells a
+# repository that was moved from one
 # that was made later and got the number of the old one's folder.
 _WRITTEN_ONCE = "description"
 
@@ -46,8 +54,9 @@ _WRITTEN_ONCE = "description"
 class Binding(_Fields):
     """A project at a place, or with the project '' a place that was looked at.
 
-    path: the project's folder.  git: its git directory, '' for none.  device, inode: of the git directory.  born: when
-    the repository was made (ns).  folder: the inode of the project's folder. None: there was no such folder to look at.
+    path: the project's folder.  git: its git directory, '' for none.  device, inode: of
+    the git directory.  born: when the repository was made (ns).  folder: the inode of
+    the project's folder. None: there was no such folder to look at.
     """
 
     __slots__ = ()
@@ -59,11 +68,13 @@ class Binding(_Fields):
 
 
 class Places:
-    """What the events up to `seq` say of projects and their places. event_id: of the event at `seq`.
+    """What the events up to `seq` say of projects and their places. event_id: of the
+    event at `seq`.
 
-    bindings: all that there were, the latest last.  places: the latest of each key.  folders: the latest of each
-    project's folder.  merged: by each project that was merged, the one that it is now.  bound: every id that was bound.
-    events: how many said all that.
+    bindings: all that there were, the latest last.  places: the latest of each key.
+    folders: the latest of each project's folder.  merged: by each project that was
+    merged, the one that it is now.  bound: every id that was bound. events: how many
+    said all that.
     """
 
     def __init__(self) -> None:
@@ -96,7 +107,11 @@ class Places:
         project, old = body.get("project"), body.get("from")
         if not isinstance(project, str) or not project:
             return
-        if kind == BOUND and isinstance(body.get("path"), str) and isinstance(body.get("git"), str):
+        if (
+            kind == BOUND
+            and isinstance(body.get("path"), str)
+            and isinstance(body.get("git"), str)
+        ):
             self.bind(Binding._make(body.get(name) for name in Binding._fields))
         elif kind == MERGED and isinstance(old, str):
             self.merge(old, project)
@@ -128,14 +143,24 @@ class Places:
 
     def paths_of(self, project: str) -> list[str]:
         """The folders that a project was bound to, the latest last."""
-        bound = [binding.path for binding in self.bindings if self.current(binding.project) == project]
+        bound = [
+            binding.path
+            for binding in self.bindings
+            if self.current(binding.project) == project
+        ]
         return list(dict.fromkeys(reversed(bound)))[::-1]
 
     def project_at(self, place: Binding) -> str:
-        """The project of a place that is known as it is now; '' where more has to be looked at."""
+        """The project of a place that is known as it is now; '' where more has to be
+        looked at.
+        """
         if place.git:
             known = self.places.get(place.git)
-            is_same = known is not None and known.inode is not None and known.inode == place.inode
+            is_same = (
+                known is not None
+                and known.inode is not None
+                and known.inode == place.inode
+            )
             return self.current(known.project) if known is not None and is_same else ""
         at_path = self.folders.get(place.path)
         if at_path is not None:
@@ -143,7 +168,9 @@ class Places:
         return self.project_by_path(place)
 
     def project_by_path(self, place: Binding) -> str:
-        """The project that a folder without git has by its path alone; '' where that id was bound to a place."""
+        """The project that a folder without git has by its path alone; '' where that id
+        was bound to a place.
+        """
         from theorex_lab.project import project_by_path
 
         by_path = project_by_path(place.path)
@@ -152,7 +179,12 @@ class Places:
     def to_json(self) -> dict[str, Any]:
         """All of it as JSON holds it."""
         bindings = [list(binding) for binding in self.bindings]
-        head = {"layout": _LAYOUT, "seq": self.seq, "event": self.event_id, "events": self.events}
+        head = {
+            "layout": _LAYOUT,
+            "seq": self.seq,
+            "event": self.event_id,
+            "events": self.events,
+        }
         return {**head, "bindings": bindings, "merged": self.merged}
 
 
@@ -168,17 +200,22 @@ def place_of(repository: Repository) -> Binding:
 
 
 def known_project(home: str, repository: Repository) -> tuple[str, Places | None]:
-    """The project of a folder by the home's file alone, and what the file says; '' where that does not tell it."""
+    """The project of a folder by the home's file alone, and what the file says; ''
+    where that does not tell it.
+    """
     known = read_cache(home)
-    return ("", None) if known is None else (known.project_at(place_of(repository)), known)
+    return (
+        ("", None) if known is None else (known.project_at(place_of(repository)), known)
+    )
 
 
 def project_in(journal: Journal, repository: Repository, *, bind: bool) -> str:
-    """The project of a folder in a journal. With `bind`, one that is not known gets an id, which is noted as an event.
+    """The project of a folder in a journal. With `bind`, one that is not known gets an
+    id, which is noted as an event.
 
-    Without, nothing is written, and a repository that was never seen has the project ''. A folder without git, or one
-    that is not here, as in a transcript of another machine, has the project that was bound at its path, else one by its
-    path alone.
+    Without, nothing is written, and a repository that was never seen has the project
+    ''. A folder without git, or one that is not here, as in a transcript of another
+    machine, has the project that was bound at its path, else one by its path alone.
     """
     place = place_of(repository)
     known = journal.places()
@@ -196,7 +233,10 @@ def project_in(journal: Journal, repository: Repository, *, bind: bool) -> str:
         known = journal.places()
         project = known.project_at(place)
         if not project:
-            project = _found(journal, known, place) or f"{name_of(place.path)}-{drawn_digits()}"
+            project = (
+                _found(journal, known, place)
+                or f"{name_of(place.path)}-{drawn_digits()}"
+            )
             body = {**place._replace(project=project)._asdict()}
             now = journal.clock.now()
             append(new_event(BOUND, body, agent=SCANNER, at=now))
@@ -205,7 +245,9 @@ def project_in(journal: Journal, repository: Repository, *, bind: bool) -> str:
 
 
 def unseen_project(repository: Repository) -> str:
-    """What stands for the project of a folder that has no id yet: nothing is of it, and nothing is written as its own."""
+    """What stands for the project of a folder that has no id yet: nothing is of it, and
+    nothing is written as its own.
+    """
     from theorex_lab.project import name_of
 
     return f"{name_of(repository.root)}-{UNSEEN_DIGITS}"
@@ -225,10 +267,14 @@ def merge_into(journal: Journal, old: str, new: str) -> None:
         target = known.current(new)
         if old == target:
             advice = "name two projects that are apart; `theorex projects` lists them"
-            raise InvalidInput(f"got {old!r} to be merged into {new!r}, which is the same project by now; {advice}")
+            raise InvalidInput(
+                f"got {old!r} to be merged into {new!r}, which is the same project by now; {advice}"
+            )
         if old in known.merged:
             advice = f"merge {known.merged[old]!r} where both shall be one"
-            raise InvalidInput(f"got {old!r}, which was merged into {known.merged[old]!r} before; {advice}")
+            raise InvalidInput(
+                f"got {old!r}, which was merged into {known.merged[old]!r} before; {advice}"
+            )
         body = {"project": target, "from": old}
         append(new_event(MERGED, body, agent=SCANNER, at=journal.clock.now()))
     journal.keep_places()
@@ -242,7 +288,11 @@ def read_cache(home: str) -> Places | None:
         known = Places()
         if content["layout"] != _LAYOUT:
             return None
-        known.seq, known.event_id, known.events = int(content["seq"]), str(content["event"]), int(content["events"])
+        known.seq, known.event_id, known.events = (
+            int(content["seq"]),
+            str(content["event"]),
+            int(content["events"]),
+        )
         for fields in content["bindings"]:
             known.bind(Binding._make(fields))
         known.merged = dict(content["merged"])
@@ -252,7 +302,9 @@ def read_cache(home: str) -> Places | None:
 
 
 def write_cache(home: str, known: Places) -> None:
-    """Write the home's file as a whole; where it cannot be written, the next one who looks reads the events."""
+    """Write the home's file as a whole; where it cannot be written, the next one who
+    looks reads the events.
+    """
     from theorex_lab.journal.files import open_private
 
     content = json.dumps(known.to_json(), separators=(",", ":")).encode()
@@ -268,32 +320,47 @@ def write_cache(home: str, known: Places) -> None:
 
 
 def _found(journal: Journal, known: Places, place: Binding) -> str:
-    """The project that a place which is not known as it is must be of; '' where it is a new one."""
+    """The project that a place which is not known as it is must be of; '' where it is a
+    new one.
+    """
     at_path = known.folders.get(place.path)
-    if at_path is not None and (place.folder is None or _is_same_folder(at_path, place)):
+    if at_path is not None and (
+        place.folder is None or _is_same_folder(at_path, place)
+    ):
         return at_path.project
     moved = _moved(known, place)
     if moved:
         return moved
-    # So projects were called before ids were drawn, and so are those of folders that no id is bound to.
+    # So projects were called before ids were drawn, and so are those of folders that no
+    # id is bound to.
     by_path = known.project_by_path(place)
-    return by_path if by_path and (not place.git or journal.has_project(by_path)) else ""
+    return (
+        by_path if by_path and (not place.git or journal.has_project(by_path)) else ""
+    )
 
 
 def _is_same_folder(before: Binding, now: Binding) -> bool:
-    """Whether the folder of a place is the one that was bound at its path, though its git directory is another by now."""
+    """Whether the folder of a place is the one that was bound at its path, though its
+    git directory is another by now.
+    """
     if before.folder is None:
         return not before.git  # bound by its path alone: nobody had looked at it
     return before.folder == now.folder
 
 
 def _moved(known: Places, place: Binding) -> str:
-    """The project whose git directory this is, which has gone from where it was; '' where there is none."""
+    """The project whose git directory this is, which has gone from where it was; ''
+    where there is none.
+    """
     if not place.git or not place.inode:
         return ""
     for before in reversed(known.bindings):
         same = (before.device, before.inode) == (place.device, place.inode)
-        if not same or (before.born is not None and place.born is not None and before.born != place.born):
+        if not same or (
+            before.born is not None
+            and place.born is not None
+            and before.born != place.born
+        ):
             continue
         if _is_gone(before):
             return before.project
@@ -301,7 +368,9 @@ def _moved(known: Places, place: Binding) -> str:
 
 
 def _is_gone(before: Binding) -> bool:
-    """Whether a git directory is no longer where it was; another one may be there by now."""
+    """Whether a git directory is no longer where it was; another one may be there by
+    now.
+    """
     try:
         status = os.stat(before.git)
     except (FileNotFoundError, NotADirectoryError):

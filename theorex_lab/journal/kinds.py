@@ -1,23 +1,40 @@
-"""The kinds of events that the journal knows of itself: what each says, and what its body holds.
+"""The kinds of events that the journal knows of itself: what each says, and what its
+body holds.
 
-A design declares its own in the same form, see `theorex_lab.design.Design.kinds`. Kinds and fields keep their names for
-ever; where a field is new, or means something else, the version is raised and `event.UPCASTERS` has what reads the older
-one. A field is needed where those who write it always write it and a reader takes it for granted, else it ends with `?`.
-Standard library only, and cheap to import: agents start a process for every event.
+A design declares its own in the same form, see `theorex_lab.design.Design.kinds`. Kinds
+and fields keep their names for ever; where a field is new, or means something else, the
+version is raised and `event.UPCASTERS` has what reads the older one. A field is needed
+where those who write it always write it and a reader takes it for granted, else it ends
+with `?`. Standard library only, and cheap to import: agents start a process for every
+event.
 """
 
 from __future__ import annotations
 
-from theorex_lab.journal.shapes import AMOUNT, COUNT, FILLED, SHARE, TIME, Kind, Rule, one_of, row
+from theorex_lab.journal.shapes import (
+    AMOUNT,
+    COUNT,
+    FILLED,
+    SHARE,
+    TIME,
+    Kind,
+    Rule,
+    one_of,
+    row,
+)
 
 # Whose words something is: the keys of `memory.observation.TRUST`.
 SOURCE = one_of("import", "tool", "model", "agent", "user")
 _PROJECT_CHARACTERS = 64
-_PROJECT_SIGNS = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+_PROJECT_SIGNS = frozenset(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
+)
 
 
 def _is_project(name: str) -> bool:
-    """Whether it may name a project, as `theorex_lab.project` has it: files are named by it."""
+    """Whether it may name a project, as `theorex_lab.project` has it: files are named
+    by it.
+    """
     if name == "":
         return True
     return len(name) <= _PROJECT_CHARACTERS and _PROJECT_SIGNS.issuperset(name)
@@ -45,7 +62,8 @@ _ATTEMPT = {
     "prompt_tokens?": _KNOWN,
     "completion_tokens?": _KNOWN,
 }
-# Of a part of a document: its id, kind, name and text, the number of its line, and links: how, and to what.
+# Of a part of a document: its id, kind, name and text, the number of its line, and
+# links: how, and to what.
 _PART = row(str, str, str, str, int, [row(str, str)])
 _ITEM_MARK = {"item": FILLED, "undo": bool, "source?": SOURCE, "project?": PROJECT}
 
@@ -70,8 +88,8 @@ KINDS = {
     ),
     "tool_used": Kind(
         2,
-        "a tool call of an agent: name, previews of input and response, ok, paths, command,"
-        " where it began or what it moved, project",
+        "a tool call of an agent: name, previews of input and response, ok, paths,"
+        " command, where it began or what it moved, project",
         {
             "tool": str,
             "source": SOURCE,
@@ -95,7 +113,13 @@ KINDS = {
     "turn_ended": Kind(
         2,
         "the agent, or one that it had started, finished an answer; its last message",
-        {"message": str, "source": SOURCE, "subagent?": bool, "project?": PROJECT, "transcript_bytes?": (COUNT, None)},
+        {
+            "message": str,
+            "source": SOURCE,
+            "subagent?": bool,
+            "project?": PROJECT,
+            "transcript_bytes?": (COUNT, None),
+        },
     ),
     "turn_message": Kind(
         1,
@@ -108,16 +132,26 @@ KINDS = {
         {"trigger?": str, "project?": PROJECT, "source?": SOURCE},
     ),
     "session_ended": Kind(
-        2, "the session is over; its tool events may be flushed", {"project?": PROJECT, "source?": SOURCE}
+        2,
+        "the session is over; its tool events may be flushed",
+        {"project?": PROJECT, "source?": SOURCE},
     ),
     "recalled": Kind(
         1,
-        "what of the memory was given to an agent: how, for which query, which items, how many tokens",
-        {"how": str, "query?": str, "items": [str], "tokens": COUNT, "project?": PROJECT},
+        "what of the memory was given to an agent: how, for which query, which items,"
+        " how many tokens",
+        {
+            "how": str,
+            "query?": str,
+            "items": [str],
+            "tokens": COUNT,
+            "project?": PROJECT,
+        },
     ),
     "document": Kind(
         1,
-        "a file that was taken in: its parts and links, those that they replace, where it was moved from",
+        "a file that was taken in: its parts and links, those that they replace, where"
+        " it was moved from",
         {
             "file": str,
             "hash": str,
@@ -128,21 +162,35 @@ KINDS = {
             "moved_from?": str,
         },
     ),
-    "pinned": Kind(1, "a person wants an item to come back first; with `undo`, no longer", _ITEM_MARK),
-    "dismissed": Kind(1, "a person wants an item to come back no more; with `undo`, again", _ITEM_MARK),
+    "pinned": Kind(
+        1,
+        "a person wants an item to come back first; with `undo`, no longer",
+        _ITEM_MARK,
+    ),
+    "dismissed": Kind(
+        1, "a person wants an item to come back no more; with `undo`, again", _ITEM_MARK
+    ),
     "corrected": Kind(
-        1, "a person's text in the place of an item's; with `undo`, the item's own again", {**_ITEM_MARK, "text?": str}
+        1,
+        "a person's text in the place of an item's; with `undo`, the item's own again",
+        {**_ITEM_MARK, "text?": str},
     ),
     "erasure": Kind(
         2,
-        "ids of the events whose bodies were erased, and of each kind the lowest seq among them",
+        "ids of the events whose bodies were erased, and of each kind the lowest seq"
+        " among them",
         {"ids": [str], "first_seqs?": ({str: COUNT}, None)},
     ),
     "lost": Kind(1, "stands where a salvage found no sound event", {}),
     "salvaged": Kind(
         1,
         "what a salvage kept and lost of a damaged journal, as ranges of seqs",
-        {"events": COUNT, "lost": [row(COUNT, COUNT)], "set_aside?": str, "problems?": [str]},
+        {
+            "events": COUNT,
+            "lost": [row(COUNT, COUNT)],
+            "set_aside?": str,
+            "problems?": [str],
+        },
     ),
     "archived": Kind(
         2,
@@ -151,7 +199,8 @@ KINDS = {
     ),
     "trace_started": Kind(
         3,
-        "a model is about to be called: trace_id, task, route, owner process, outcome_id, project",
+        "a model is about to be called: trace_id, task, route, owner process,"
+        " outcome_id, project",
         {
             "trace_id": FILLED,
             "task": str,
@@ -170,7 +219,8 @@ KINDS = {
     ),
     "trace_ended": Kind(
         3,
-        "how that call went, or that its process died: success, model, tokens by part, latency, attempts",
+        "how that call went, or that its process died: success, model, tokens by part,"
+        " latency, attempts",
         {
             "trace_id": FILLED,
             "success": bool,
@@ -192,21 +242,42 @@ KINDS = {
     "task_submitted": Kind(
         2,
         "an agent asks another for work",
-        {"task_id": FILLED, "step": COUNT, "from": str, "to": str, "type": str, "payload": object, "project?": PROJECT},
+        {
+            "task_id": FILLED,
+            "step": COUNT,
+            "from": str,
+            "to": str,
+            "type": str,
+            "payload": object,
+            "project?": PROJECT,
+        },
     ),
     "task_claimed": Kind(
         1,
         "a worker took a task, for as long as its lease lasts",
-        {"task_id": FILLED, "step": COUNT, "worker": str, "attempt": COUNT, "lease_until": TIME},
+        {
+            "task_id": FILLED,
+            "step": COUNT,
+            "worker": str,
+            "attempt": COUNT,
+            "lease_until": TIME,
+        },
     ),
     "task_ended": Kind(
         1,
         "a task was completed, or failed",
-        {"task_id": FILLED, "step": COUNT, "worker": str, "state": one_of("completed", "failed"), "result": object},
+        {
+            "task_id": FILLED,
+            "step": COUNT,
+            "worker": str,
+            "state": one_of("completed", "failed"),
+            "result": object,
+        },
     ),
     "outcome": Kind(
         2,
-        "how something that an agent decided went, with the scores that were given at once",
+        "how something that an agent decided went, with the scores that were given at"
+        " once",
         {
             "decision": str,
             "result": str,
@@ -238,7 +309,8 @@ KINDS = {
     ),
     "reviewed": Kind(
         2,
-        "a failure was reviewed: decisive step and how sure, class, fix, and the observation that holds it",
+        "a failure was reviewed: decisive step and how sure, class, fix, and the"
+        " observation that holds it",
         {
             "outcome_id": FILLED,
             "trace_id?": _TEXT_OR_NONE,
@@ -253,7 +325,8 @@ KINDS = {
     ),
     "review_failed": Kind(
         2,
-        "a reviewer did not answer, or said nothing that could be used; the failure waits for others",
+        "a reviewer did not answer, or said nothing that could be used; the failure"
+        " waits for others",
         {
             "outcome_id": FILLED,
             "trace_id": _TEXT_OR_NONE,
@@ -266,7 +339,13 @@ KINDS = {
     "policy": Kind(
         1,
         "a policy was kept whole: its number, settings and metrics",
-        {"number": COUNT, "settings": {str: object}, "metrics": {str: object}, "reason": str, "parent": (COUNT, None)},
+        {
+            "number": COUNT,
+            "settings": {str: object},
+            "metrics": {str: object},
+            "reason": str,
+            "parent": (COUNT, None),
+        },
     ),
     "gated": Kind(
         1,
@@ -287,16 +366,21 @@ KINDS = {
         },
     ),
     "heard": Kind(
-        1, "what another home's file tells of its tasks, policies or reviews: history, which no view takes in", {}
+        1,
+        "what another home's file tells of its tasks, policies or reviews: history,"
+        " which no view takes in",
+        {},
     ),
     "lease": Kind(
         1,
-        "who tends the home, and until when: taken, renewed or, with `released`, given back",
+        "who tends the home, and until when: taken, renewed or, with `released`, given"
+        " back",
         {"owner": str, "expires_at": TIME, "released": bool},
     ),
     "project_bound": Kind(
         1,
-        "a project's id was bound to a place: its folder, its git directory with device and inode, when it was made",
+        "a project's id was bound to a place: its folder, its git directory with device"
+        " and inode, when it was made",
         {
             "project": PROJECT,
             "path": str,
@@ -309,15 +393,19 @@ KINDS = {
     ),
     "project_roots": Kind(
         1,
-        "the first commits of a project's repository, by which another project may be the same one's",
+        "the first commits of a project's repository, by which another project may be"
+        " the same one's",
         {"project": PROJECT, "roots": [str]},
     ),
     "projects_merged": Kind(
-        1, "all that is of the project `from` is of another one", {"project": PROJECT, "from": PROJECT}
+        1,
+        "all that is of the project `from` is of another one",
+        {"project": PROJECT, "from": PROJECT},
     ),
     "nightly": Kind(
         2,
-        "the steps of one night and how each ended, how many fixes it wrote, what the gate said",
+        "the steps of one night and how each ended, how many fixes it wrote, what the"
+        " gate said",
         {
             "steps": [{"name": str, "ok": bool, "seconds": AMOUNT, "detail": str}],
             "fixes": (COUNT, None),

@@ -1,4 +1,6 @@
-"""Segment files: bodies of raw events that left the journal's file, compressed and never written to again."""
+"""Segment files: bodies of raw events that left the journal's file, compressed and
+never written to again.
+"""
 
 import gzip
 import hashlib
@@ -25,10 +27,14 @@ class Segments:
         self._held: dict[str, dict[str, Body]] = {}
 
     def body(self, segment: str, event_id: str) -> Body | None:
-        """The event's body, or None where the segment lacks it. Raises CorruptJournal for a segment gone or damaged."""
+        """The event's body, or None where the segment lacks it. Raises CorruptJournal
+        for a segment gone or damaged.
+        """
         held = self._held.get(segment)
         if held is None or event_id not in held:
-            held = {event.id: event.body for event in read_segment(self.folder / segment)}
+            held = {
+                event.id: event.body for event in read_segment(self.folder / segment)
+            }
             self._held = dict([*self._held.items(), (segment, held)][-_HELD:])
         return held.get(event_id)
 
@@ -53,31 +59,49 @@ def write_segment(path: Path, events: Iterable[Event]) -> None:
 
     The same events give the same bytes.
     """
-    data = gzip.compress("".join(f"{encode(event._asdict())}\n" for event in events).encode(), mtime=0)
+    data = gzip.compress(
+        "".join(f"{encode(event._asdict())}\n" for event in events).encode(), mtime=0
+    )
     with writing(path, "make room or permit it, and repeat"):
         make_folder(str(path.parent))
         write_atomically(path, data, mode=_OWNER_READS)
 
 
 def read_segment(path: Path) -> Iterator[Event]:
-    """The events of a segment, in journal order. Raises CorruptJournal for a file that is gone or damaged."""
+    """The events of a segment, in journal order. Raises CorruptJournal for a file that
+    is gone or damaged.
+    """
     try:
         for line in gzip.decompress(path.read_bytes()).decode().splitlines():
             yield Event(**json.loads(line))
     except (OSError, EOFError, zlib.error, ValueError, TypeError) as error:
-        raise CorruptJournal(f"the segment {path} cannot be read ({error}); {WAYS_OUT}") from error
+        raise CorruptJournal(
+            f"the segment {path} cannot be read ({error}); {WAYS_OUT}"
+        ) from error
 
 
 def body_hashes(path: Path) -> dict[str, str]:
-    """The `body_hash` of each event of a segment, by its id. Raises CorruptJournal as `read_segment`."""
+    """The `body_hash` of each event of a segment, by its id. Raises CorruptJournal as
+    `read_segment`.
+    """
     return {event.id: body_hash(event.body) for event in read_segment(path)}
 
 
 def check_segment(path: Path, hashes: Mapping[str, str]) -> list[str]:
-    """What is wrong with a segment that should hold the bodies with these hashes, by event id."""
+    """What is wrong with a segment that should hold the bodies with these hashes, by
+    event id.
+    """
     try:
         found = body_hashes(path)
     except CorruptJournal as error:
         return [str(error)]
-    lost = [event_id for event_id, noted in hashes.items() if found.get(event_id) != noted]
-    return [f"the segment {path} lacks {len(lost)} events, or has them changed, such as {lost[0]}"] if lost else []
+    lost = [
+        event_id for event_id, noted in hashes.items() if found.get(event_id) != noted
+    ]
+    return (
+        [
+            f"the segment {path} lacks {len(lost)} events, or has them changed, such as {lost[0]}"
+        ]
+        if lost
+        else []
+    )

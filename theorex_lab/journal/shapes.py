@@ -1,17 +1,20 @@
-"""Shapes: what the body of an event must hold, declared in plain Python and checked at every door.
+"""Shapes: what the body of an event must hold, declared in plain Python and checked at
+every door.
 
 A shape is one of:
 
-- `str`, `bool`, `int` (a whole number of 64 bits), `float` (a finite number), `None`, `object` (any JSON);
+- `str`, `bool`, `int` (a whole number of 64 bits), `float` (a finite number), `None`,
+  `object` (any JSON);
 - `[shape]`, a list of such values;
-- `{"name": shape, "other?": shape}`, an object with these members; one with `?` may be left out, others may be there too;
+- `{"name": shape, "other?": shape}`, an object with these members; one with `?` may be
+  left out, others may be there too;
 - `{str: shape}`, an object whose members have any names, and such values;
 - `row(shape, shape)`, a list that begins with such values, in this order;
 - `(shape, shape)`, one of these;
 - a `Rule`, which asks more of a value than its type.
 
-Standard library only, and cheap to import: agents start a process for every event. A shape becomes functions when the
-first body of its kind is checked.
+Standard library only, and cheap to import: agents start a process for every event. A
+shape becomes functions when the first body of its kind is checked.
 """
 
 from __future__ import annotations
@@ -29,13 +32,20 @@ _LEAST_WHOLE, _GREATEST_WHOLE = -(2**63), 2**63 - 1
 _INFINITE = float("inf")
 # Those whose type alone tells whether they fit.
 _BY_TYPE: dict[Any, str] = {str: "a text", bool: "true or false", None: "null"}
-_IN_WORDS: dict[Any, str] = {**_BY_TYPE, int: "a whole number of 64 bits", float: "a finite number", object: "any JSON"}
+_IN_WORDS: dict[Any, str] = {
+    **_BY_TYPE,
+    int: "a whole number of 64 bits",
+    float: "a finite number",
+    object: "any JSON",
+}
 _SHOWN_CHARACTERS = 60
 _MOST_KEPT = 1_000  # forms, or texts, that a check keeps in memory
 
 
 class Rule:
-    """A shape whose values must pass a test as well. says: what is allowed, as an error puts it."""
+    """A shape whose values must pass a test as well. says: what is allowed, as an error
+    puts it.
+    """
 
     __slots__ = ("says", "shape", "test")
 
@@ -57,8 +67,8 @@ class Row:
 class Kind:
     """A kind of events as it is declared.
 
-    version: of the bodies that this release writes.  says: what such an event tells.  fields: the members of a body
-    beside `v`, as a shape.
+    version: of the bodies that this release writes.  says: what such an event tells.
+    fields: the members of a body beside `v`, as a shape.
     """
 
     __slots__ = ("fields", "says", "version")
@@ -85,7 +95,11 @@ def one_of_numbers(*numbers: int) -> Rule:
 
 def between(least: float, most: float) -> Rule:
     """A number from `least` to `most`."""
-    return Rule(float, f"a number from {least} to {most}", lambda number: least <= number <= most)
+    return Rule(
+        float,
+        f"a number from {least} to {most}",
+        lambda number: least <= number <= most,
+    )
 
 
 def row(*shapes: Shape) -> Row:
@@ -122,8 +136,11 @@ def body_check(fields: dict[str, Shape]) -> Callable[[Any], str]:
     """
     check_whole = _members_check(fields)
     shapes = {name.removesuffix("?"): shape for name, shape in fields.items()}
-    checks = {name: _check_of(shape) for name, shape in shapes.items() if not _is_plain(shape)}
-    # By the names and types of members that were sound once: the checks of those whose types do not tell all.
+    checks = {
+        name: _check_of(shape) for name, shape in shapes.items() if not _is_plain(shape)
+    }
+    # By the names and types of members that were sound once: the checks of those whose
+    # types do not tell all.
     plans: dict[tuple[tuple[str, ...], tuple[type, ...]], list[tuple[str, Check]]] = {}
 
     def check(body: Any) -> str:
@@ -132,7 +149,9 @@ def body_check(fields: dict[str, Shape]) -> Callable[[Any], str]:
         if plan is None:
             problem = check_whole(body, "")
             if not problem and len(plans) < _MOST_KEPT:
-                plans[form] = [(name, checks[name]) for name in form[0] if name in checks]
+                plans[form] = [
+                    (name, checks[name]) for name in form[0] if name in checks
+                ]
             return problem
         for name, check_one in plan:
             if problem := check_one(body[name], name):
@@ -155,7 +174,11 @@ def shape_text(shape: Shape) -> str:
     if isinstance(shape, tuple):
         return " or ".join(map(shape_text, shape))
     if isinstance(shape, list):
-        return f"a list, each {shape_text(shape[0])}" if shape[0] is not int else "a list of whole numbers of 64 bits"
+        return (
+            f"a list, each {shape_text(shape[0])}"
+            if shape[0] is not int
+            else "a list of whole numbers of 64 bits"
+        )
     if isinstance(shape, dict):
         return "an object"
     return _IN_WORDS[shape]
@@ -164,7 +187,11 @@ def shape_text(shape: Shape) -> str:
 def _is_plain(shape: Shape) -> bool:
     """Whether the type of a value tells all."""
     shapes = shape if isinstance(shape, tuple) else (shape,)
-    return all(not isinstance(one, list | dict | Rule | Row) and (one in _BY_TYPE or one is object) for one in shapes)
+    return all(
+        not isinstance(one, list | dict | Rule | Row)
+        and (one in _BY_TYPE or one is object)
+        for one in shapes
+    )
 
 
 def _check_of(shape: Shape) -> Check:
@@ -229,7 +256,8 @@ def _nothing_wrong(_value: Any, _place: str) -> str:
 def _rule_check(rule: Rule) -> Check:
     check_shape = _check_of(rule.shape)
     test = rule.test
-    # Texts that passed once: names of sources, projects and the like come again and again.
+    # Texts that passed once: names of sources, projects and the like come again and
+    # again.
     sound: set[str] = set()
 
     def check(value: Any, place: str) -> str:
@@ -237,7 +265,11 @@ def _rule_check(rule: Rule) -> Check:
             return ""
         if check_shape(value, place) or not test(value):
             return _wrong(value, place, rule)
-        if type(value) is str and len(value) <= _SHOWN_CHARACTERS and len(sound) < _MOST_KEPT:
+        if (
+            type(value) is str
+            and len(value) <= _SHOWN_CHARACTERS
+            and len(sound) < _MOST_KEPT
+        ):
             sound.add(value)
         return ""
 
@@ -246,8 +278,11 @@ def _rule_check(rule: Rule) -> Check:
 
 def _either_check(shapes: Sequence[Shape]) -> Check:
     checks = [_check_of(shape) for shape in shapes]
-    # What is wrong inside of a list or an object says more than that it is none of the others.
-    deep = [_check_of(shape) for shape in shapes if isinstance(shape, list | dict | Row)]
+    # What is wrong inside of a list or an object says more than that it is none of the
+    # others.
+    deep = [
+        _check_of(shape) for shape in shapes if isinstance(shape, list | dict | Row)
+    ]
 
     def check(value: Any, place: str) -> str:
         for check_one in checks:
@@ -280,8 +315,13 @@ def _list_check(shape: Shape) -> Check:
 
 def _row_check(row: Row) -> Check:
     checks = [_check_of(shape) for shape in row.shapes]
-    # The places whose types do not tell all, and the types of rows that were sound once.
-    deep = [(number, checks[number]) for number, shape in enumerate(row.shapes) if not _is_plain(shape)]
+    # The places whose types do not tell all, and the types of rows that were sound
+    # once.
+    deep = [
+        (number, checks[number])
+        for number, shape in enumerate(row.shapes)
+        if not _is_plain(shape)
+    ]
     sound: set[tuple[type, ...]] = set()
 
     def check(values: Any, place: str) -> str:
@@ -331,9 +371,17 @@ def _object_check(shape: dict[str, Shape]) -> Check:
 
 
 def _members_check(shape: dict[str, Shape]) -> Check:
-    """Checks the members of what is an object already; `place` is what stands before their names."""
-    needed = [(name, _check_of(one), one) for name, one in shape.items() if not name.endswith("?")]
-    optional = [(name[:-1], _check_of(one)) for name, one in shape.items() if name.endswith("?")]
+    """Checks the members of what is an object already; `place` is what stands before
+    their names.
+    """
+    needed = [
+        (name, _check_of(one), one)
+        for name, one in shape.items()
+        if not name.endswith("?")
+    ]
+    optional = [
+        (name[:-1], _check_of(one)) for name, one in shape.items() if name.endswith("?")
+    ]
 
     def check(value: Any, place: str) -> str:
         for name, check_one, one in needed:

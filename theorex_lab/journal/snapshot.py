@@ -1,4 +1,6 @@
-"""Snapshots: a view's columns as .npy files beside a manifest. A cache; the journal alone is the truth."""
+"""Snapshots: a view's columns as .npy files beside a manifest. A cache; the journal
+alone is the truth.
+"""
 
 import json
 import os
@@ -17,15 +19,24 @@ from theorex_lab.errors import StorageError
 from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Columns
 from theorex_lab.journal.event import Event
-from theorex_lab.journal.files import exclusive, make_folder, open_private, sync_folder, told, write_atomically
+from theorex_lab.journal.files import (
+    exclusive,
+    make_folder,
+    open_private,
+    sync_folder,
+    told,
+    write_atomically,
+)
 from theorex_lab.journal.identity import MERGED
 from theorex_lab.journal.sqlite.erase import ERASURE
 
 
 class Erasures:
-    """The erasures of a journal after some seq, each with the lowest seq that it reached of each kind.
+    """The erasures of a journal after some seq, each with the lowest seq that it
+    reached of each kind.
 
-    A merge of projects counts as one: what was folded before it is of other projects by now.
+    A merge of projects counts as one: what was folded before it is of other projects by
+    now.
     """
 
     def __init__(self, events: Iterable[Event] = ()) -> None:
@@ -33,24 +44,37 @@ class Erasures:
 
     @classmethod
     def after(cls, journal: Journal, seq: int, *, upto: int | None = None) -> Self:
-        """The erasures with `seq` < their own seq ≤ `upto` (default: the newest there is)."""
+        """The erasures with `seq` < their own seq ≤ `upto` (default: the newest there
+        is).
+        """
         return cls(journal.tail(seq, kinds=[ERASURE, MERGED], upto=upto, erased=True))
 
     def reach(self, kinds: Sequence[str] | None, seq: int) -> bool:
-        """Whether one of them erased something that was folded from events of these kinds (None: of any) up to `seq`."""
+        """Whether one of them erased something that was folded from events of these
+        kinds (None: of any) up to `seq`.
+        """
         return any(
-            seq < at and (first is None or kinds is None or any(first.get(kind, at) <= seq for kind in kinds))
-            for at, first in self._reached)  # fmt: skip
+            seq < at
+            and (
+                first is None
+                or kinds is None
+                or any(first.get(kind, at) <= seq for kind in kinds)
+            )
+            for at, first in self._reached
+        )
 
 
-# Raised where the journal begins to refuse bodies that were folded before: then older snapshots are passed over.
+# Raised where the journal begins to refuse bodies that were folded before: then older
+# snapshots are passed over.
 BODY_RULES = 1
 
 
 def _reached(event: Event) -> dict[str, int] | None:
-    """By kind, the lowest seq that was reached; None for what may have reached anything.
+    """By kind, the lowest seq that was reached; None for what may have reached
+    anything.
 
-    That is an erasure which was itself erased, or does not say, and one of a merge, by which all is parted again.
+    That is an erasure which was itself erased, or does not say, and one of a merge, by
+    which all is parted again.
     """
     if event.erased or event.kind == MERGED:
         return None
@@ -66,8 +90,9 @@ _HEAD_BYTES = 512  # what is read of a column for its shape and type; they take 
 class Snapshot(NamedTuple):
     """What a snapshot's manifest says, and its columns.
 
-    event_id: of the event at `seq`; it ties the snapshot to its journal.  kinds: of the events that were folded.
-    reads, passed_over: see `View`.  body_rules: `BODY_RULES` of the release that folded.
+    event_id: of the event at `seq`; it ties the snapshot to its journal.  kinds: of the
+    events that were folded. reads, passed_over: see `View`.  body_rules: `BODY_RULES`
+    of the release that folded.
     """
 
     code: int
@@ -89,14 +114,21 @@ def write_snapshot(
     passed_over: Mapping[int, str] = MappingProxyType({}),
     **details: Any,
 ) -> Path:
-    """Write `columns` to `folder/<code>-<seq>`, manifest last, and remove what is older or was left by a crash.
+    """Write `columns` to `folder/<code>-<seq>`, manifest last, and remove what is older
+    or was left by a crash.
 
-    `details`: code, seq and event_id; see `Snapshot`. A sound snapshot that is there already is left as it is. To be called under the lock of `folder`.
+    `details`: code, seq and event_id; see `Snapshot`. A sound snapshot that is there
+    already is left as it is. To be called under the lock of `folder`.
     """
     noted = {str(seq): why for seq, why in passed_over.items()}
     reads = list(reads or kinds)
     snapshot = Snapshot(
-        kinds=list(kinds), reads=reads, passed_over=noted, body_rules=BODY_RULES, columns=columns, **details
+        kinds=list(kinds),
+        reads=reads,
+        passed_over=noted,
+        body_rules=BODY_RULES,
+        columns=columns,
+        **details,
     )
     final = folder / f"{snapshot.code}-{snapshot.seq:012d}"
     if _read(final) is not None:
@@ -106,7 +138,10 @@ def write_snapshot(
     draft = folder / f".draft-{os.getpid()}-{secrets.token_hex(4)}"
     make_folder(str(draft))
     try:
-        listed = {name: _write_column(draft / f"{name}.npy", array) for name, array in columns.items()}
+        listed = {
+            name: _write_column(draft / f"{name}.npy", array)
+            for name, array in columns.items()
+        }
         content = {**snapshot._asdict(), "columns": listed}
         manifest = {"content": content, "crc": _content_checksum(content)}
         write_atomically(draft / "manifest.json", json.dumps(manifest).encode())
@@ -124,8 +159,9 @@ def write_snapshot(
 def open_snapshots(folder: Path, code: int) -> Iterator[Snapshot]:
     """Yield each sound snapshot written by `code`, newest first.
 
-    Columns are copy-on-write maps: changing them changes no file. A snapshot that is incomplete or whose bytes do
-    not have the noted checksums is passed over, and one that was folded by other rules of bodies.
+    Columns are copy-on-write maps: changing them changes no file. A snapshot that is
+    incomplete or whose bytes do not have the noted checksums is passed over, and one
+    that was folded by other rules of bodies.
     """
     for snapshot in map(_read, _snapshots(folder, code)):
         if snapshot is not None and snapshot.body_rules == BODY_RULES:
@@ -134,26 +170,36 @@ def open_snapshots(folder: Path, code: int) -> Iterator[Snapshot]:
 
 def newest_seq(folder: Path, code: int) -> int:
     """The seq of the newest snapshot of `code`, sound or not; 0 where there is none."""
-    return max((int(path.name.rpartition("-")[2]) for path in _snapshots(folder, code)), default=0)
+    return max(
+        (int(path.name.rpartition("-")[2]) for path in _snapshots(folder, code)),
+        default=0,
+    )
 
 
 def remove_reached(folder: Path, erasures: Erasures, *, wait: bool) -> None:
-    """Remove the snapshots in the folder of a view that hold what was erased, and what a crash left.
+    """Remove the snapshots in the folder of a view that hold what was erased, and what
+    a crash left.
 
-    With `wait` for a process that writes one there: what it has written is seen then, and what it writes afterwards is
-    none of that, since it looks for erasures itself. Else nothing is done meanwhile. Raises StorageError where something
-    cannot be removed.
+    With `wait` for a process that writes one there: what it has written is seen then,
+    and what it writes afterwards is none of that, since it looks for erasures itself.
+    Else nothing is done meanwhile. Raises StorageError where something cannot be
+    removed.
     """
     if not folder.exists():
         return
-    with told(f"cannot remove what is in {folder}"), exclusive(folder / "lock", wait=wait) as held:
+    with (
+        told(f"cannot remove what is in {folder}"),
+        exclusive(folder / "lock", wait=wait) as held,
+    ):
         if not held:
             return
         for left in folder.glob(".draft-*"):
             drop_snapshots(left)
         for path in _snapshots(folder, code=None):
             manifest = _manifest(path)
-            if manifest is None or erasures.reach(manifest.get("kinds"), manifest["seq"]):
+            if manifest is None or erasures.reach(
+                manifest.get("kinds"), manifest["seq"]
+            ):
                 drop_snapshots(path)
 
 
@@ -169,7 +215,9 @@ def drop_snapshots(folder: Path) -> None:
         except OSError as error:
             problem = str(error.strerror)
     if folder.exists():
-        raise StorageError(f"cannot remove {folder}: {problem}; remove it by hand, and repeat")
+        raise StorageError(
+            f"cannot remove {folder}: {problem}; remove it by hand, and repeat"
+        )
 
 
 def _manifest(path: Path) -> dict[str, Any] | None:
@@ -187,7 +235,10 @@ def _read(path: Path) -> Snapshot | None:
     if (content := _manifest(path)) is None:
         return None
     try:
-        columns = {name: _open_column(path / f"{name}.npy", noted) for name, noted in content["columns"].items()}
+        columns = {
+            name: _open_column(path / f"{name}.npy", noted)
+            for name, noted in content["columns"].items()
+        }
         return Snapshot(**{**content, "columns": columns})
     except (OSError, ValueError, KeyError, TypeError):
         return None
@@ -198,7 +249,9 @@ def _content_checksum(content: dict[str, Any]) -> int:
 
 
 class _Checked:
-    """Writes to a file and keeps the CRC-32 of all that was handed over, whatever becomes of it on the disk."""
+    """Writes to a file and keeps the CRC-32 of all that was handed over, whatever
+    becomes of it on the disk.
+    """
 
     def __init__(self, file: BinaryIO) -> None:
         self.file, self.crc = file, 0
@@ -233,4 +286,8 @@ def _open_column(path: Path, noted: int) -> np.ndarray[Any, Any]:
 def _snapshots(folder: Path, code: int | None) -> list[Path]:
     """Snapshot folders, of this code or of any, newest first."""
     pattern = "[0-9]*-[0-9]*" if code is None else f"{code}-[0-9]*"
-    return sorted(folder.glob(pattern), key=lambda path: path.name.rpartition("-")[2], reverse=True)
+    return sorted(
+        folder.glob(pattern),
+        key=lambda path: path.name.rpartition("-")[2],
+        reverse=True,
+    )

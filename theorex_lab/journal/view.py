@@ -1,4 +1,6 @@
-"""Views: columns folded from the journal, kept current, and checked against a fold from nothing."""
+"""Views: columns folded from the journal, kept current, and checked against a fold from
+nothing.
+"""
 
 import gc
 import threading
@@ -19,24 +21,39 @@ from theorex_lab.journal.base import Journal
 from theorex_lab.journal.columns import Parts, Strings, Table
 from theorex_lab.journal.event import BAD_BODY_ERRORS, FIELDS, VERSIONS, Event
 from theorex_lab.journal.files import exclusive
-from theorex_lab.journal.snapshot import Erasures, Snapshot, drop_snapshots, remove_reached, write_snapshot
+from theorex_lab.journal.snapshot import (
+    Erasures,
+    Snapshot,
+    drop_snapshots,
+    remove_reached,
+    write_snapshot,
+)
 from theorex_lab.journal.sqlite.erase import ERASURE as ERASURE
 
 _BATCH_EVENTS = 2_000
-_GROWTH = 3  # a snapshot is written after a third as many events as the last one holds, so that the disk is spared
+# a snapshot is written after a third as many events as the last one holds, so that the
+# disk is spared
+_GROWTH = 3
 
 
 class View(Parts, ABC):
-    """Columns folded from events: those of its tables, names and texts, by the names of its attributes (see `Parts`).
+    """Columns folded from events: those of its tables, names and texts, by the names of
+    its attributes (see `Parts`).
 
-    A fold is pure: it reads the events it is given and its own columns, no other view, no clock, no model; and it
-    gives the same columns however the events are cut into batches (floating-point columns up to rounding).
+    A fold is pure: it reads the events it is given and its own columns, no other view,
+    no clock, no model; and it gives the same columns however the events are cut into
+    batches (floating-point columns up to rounding).
     """
 
     name: ClassVar[str]
-    code: ClassVar[int]  # raised whenever the fold or the columns change, so that older snapshots are passed over
+    code: ClassVar[
+        int
+        # raised whenever the fold or the columns change, so that older snapshots are passed
+        # over
+    ]
     kinds: ClassVar[tuple[str, ...]]
-    # Where views of one name differ in what they read: each kind after who reads it and a colon. Else the kinds.
+    # Where views of one name differ in what they read: each kind after who reads it and
+    # a colon. Else the kinds.
     reads: ClassVar[tuple[str, ...]] = ()
     # Whether events come to it that were set aside or erased.
     takes_unreadable: ClassVar[bool] = False
@@ -44,11 +61,14 @@ class View(Parts, ABC):
     def __init__(self) -> None:
         self.seq = 0
         self.lock = threading.RLock()
-        # Why the fold left out events of kinds that declare no fields, by seq: it raised on them.
+        # Why the fold left out events of kinds that declare no fields, by seq: it
+        # raised on them.
         self.passed_over: dict[int, str] = {}
 
     def fold(self, events: Sequence[Event]) -> None:
-        """Take in events of `kinds`, in journal order, none of them erased, each kind by a method `_KIND`."""
+        """Take in events of `kinds`, in journal order, none of them erased, each kind
+        by a method `_KIND`.
+        """
         for event in events:
             getattr(self, f"_{event.kind}")(event)
 
@@ -57,20 +77,28 @@ V = TypeVar("V", bound=View)
 
 
 class Views:
-    """The views of one home: opened from their snapshots when first asked for, and current at every `get`."""
+    """The views of one home: opened from their snapshots when first asked for, and
+    current at every `get`.
+    """
 
-    def __init__(self, journal: Journal, folder: Path, *, snapshot_after_events: int = 2_000) -> None:
+    def __init__(
+        self, journal: Journal, folder: Path, *, snapshot_after_events: int = 2_000
+    ) -> None:
         self.journal = journal
         self.folder = folder
         self.snapshot_after_events = snapshot_after_events
         self._open: dict[type[View], View] = {}
-        self._kept: dict[type[View], int] = {}  # seq of the newest snapshot that is known
+        self._kept: dict[
+            type[View], int
+        ] = {}  # seq of the newest snapshot that is known
         self._lock = threading.Lock()
 
     def get(self, kind: type[V], *, upto: int | None = None) -> V:
-        """The view, holding every event that was appended before this call, or with `upto` those up to that seq at least.
+        """The view, holding every event that was appended before this call, or with
+        `upto` those up to that seq at least.
 
-        Hold its `lock` while reading from it where other threads use the same home, as `reading` does.
+        Hold its `lock` while reading from it where other threads use the same home, as
+        `reading` does.
         """
         with self._lock:
             if (view := self._open.get(kind)) is None:
@@ -78,7 +106,9 @@ class Views:
         assert isinstance(view, kind)
         with view.lock:
             try:
-                folded = 0 if upto is not None and upto <= view.seq else self._refresh(view)
+                folded = (
+                    0 if upto is not None and upto <= view.seq else self._refresh(view)
+                )
             except BaseException:
                 self._open.pop(kind, None)  # it may hold half a batch
                 raise
@@ -94,15 +124,18 @@ class Views:
             yield view
 
     def snapshot(self, view: View) -> bool:
-        """Write a snapshot unless another process is at it; False where none was written.
+        """Write a snapshot unless another process is at it; False where none was
+        written.
 
-        A snapshot is only a cache: where there is no room for it, the memory goes on without. None is written of what
-        was erased after it was folded.
+        A snapshot is only a cache: where there is no room for it, the memory goes on
+        without. None is written of what was erased after it was folded.
         """
         return self._write(view, always=True)
 
     def remove_reached(self) -> None:
-        """Remove every snapshot that holds what was erased. Raises StorageError where that fails."""
+        """Remove every snapshot that holds what was erased. Raises StorageError where
+        that fails.
+        """
         erasures = Erasures.after(self.journal, 0)
         for folder in sorted(self.folder.glob("*/")):
             remove_reached(folder, erasures, wait=True)
@@ -112,27 +145,45 @@ class Views:
         return Erasures.after(self.journal, view.seq).reach(view.kinds, view.seq)
 
     def _is_due(self, view: View) -> bool:
-        """Whether so much was folded since the newest snapshot that another is worth its bytes."""
+        """Whether so much was folded since the newest snapshot that another is worth
+        its bytes.
+        """
         kept = self._kept.get(type(view), 0)
         return view.seq - kept >= max(self.snapshot_after_events, kept // _GROWTH)
 
     def _write(self, view: View, *, always: bool) -> bool:
-        kind, event_id, folder = type(view), self.journal.event_id(view.seq), self.folder / view.name
+        kind, event_id, folder = (
+            type(view),
+            self.journal.event_id(view.seq),
+            self.folder / view.name,
+        )
         if event_id is None or not (always or self._is_due(view)):
             return False
         try:
             with exclusive(folder / "lock", wait=False) as held:
-                if held and snapshots.newest_seq(folder, view.code) > self._kept.get(kind, 0):
-                    newest = self._newest_snapshot(kind)  # another process has written one meanwhile
+                if held and snapshots.newest_seq(folder, view.code) > self._kept.get(
+                    kind, 0
+                ):
+                    newest = self._newest_snapshot(
+                        kind
+                    )  # another process has written one meanwhile
                     self._kept[kind] = newest.seq if newest else self._kept.get(kind, 0)
-                # Once an erasure is in the journal, nothing that was folded before it is written; and whoever erases waits
+                # Once an erasure is in the journal, nothing that was folded before it
+                # is written; and whoever erases waits
                 # for this lock. Where there are no locks, the second look finds it.
-                if not held or not (always or self._is_due(view)) or self.outdated(view):
+                if (
+                    not held
+                    or not (always or self._is_due(view))
+                    or self.outdated(view)
+                ):
                     return False
                 details: dict[str, Any] = {
-                    name: getattr(view, name) for name in ("code", "seq", "kinds", "reads", "passed_over")
+                    name: getattr(view, name)
+                    for name in ("code", "seq", "kinds", "reads", "passed_over")
                 }
-                written = write_snapshot(folder, view.columns(), event_id=event_id, **details)
+                written = write_snapshot(
+                    folder, view.columns(), event_id=event_id, **details
+                )
                 if self.outdated(view):
                     drop_snapshots(written)
                     return False
@@ -142,20 +193,33 @@ class Views:
             return False
 
     def _newest_snapshot(self, kind: type[View]) -> Snapshot | None:
-        """The newest snapshot that is of this journal, holds what is read now, and nothing that was erased since."""
+        """The newest snapshot that is of this journal, holds what is read now, and
+        nothing that was erased since.
+        """
         for found in snapshots.open_snapshots(self.folder / kind.name, kind.code):
             # The journal may have been replaced, by an older backup for instance.
             if self.journal.event_id(found.seq) == found.event_id:
-                reached = Erasures.after(self.journal, found.seq).reach(kind.kinds, found.seq)
+                reached = Erasures.after(self.journal, found.seq).reach(
+                    kind.kinds, found.seq
+                )
                 if not reached and self._is_as_read_now(kind, found):
                     return found
         return None
 
     def _is_as_read_now(self, kind: type[View], found: Snapshot) -> bool:
-        """Whether no event up to the snapshot is of a kind that is read otherwise by now, or no longer, or only now."""
-        changed = {read.rpartition(":")[2] for read in set(found.reads) ^ set(kind.reads or kind.kinds)}
+        """Whether no event up to the snapshot is of a kind that is read otherwise by
+        now, or no longer, or only now.
+        """
+        changed = {
+            read.rpartition(":")[2]
+            for read in set(found.reads) ^ set(kind.reads or kind.kinds)
+        }
         # An erased one counts: it may have been folded before that.
-        events = self.journal.tail(0, kinds=sorted(changed), upto=found.seq, erased=True) if changed else iter(())
+        events = (
+            self.journal.tail(0, kinds=sorted(changed), upto=found.seq, erased=True)
+            if changed
+            else iter(())
+        )
         return next(events, None) is None
 
     def _from_snapshot(self, kind: type[V]) -> V:
@@ -168,7 +232,9 @@ class Views:
         return view
 
     def _refresh(self, view: View) -> int:
-        """Fold what came since; where something that was folded before was erased, begin at a snapshot before that."""
+        """Fold what came since; where something that was folded before was erased,
+        begin at a snapshot before that.
+        """
         if (last := self.journal.last_seq()) == view.seq:
             return 0
         if view.seq:
@@ -183,11 +249,12 @@ class Views:
 
 
 def fold_into(view: View, journal: Journal, upto: int) -> int:
-    """Fold the events after the view's seq up to `upto`; returns how many seqs that were.
+    """Fold the events after the view's seq up to `upto`; returns how many seqs that
+    were.
 
-    An event of a kind that declares no fields may hold anything. Where the fold raises on it, the view is folded again
-    from nothing without it, so that no half of it stays in the columns; `View.passed_over` has why. Else what the fold
-    raises is raised on.
+    An event of a kind that declares no fields may hold anything. Where the fold raises
+    on it, the view is folded again from nothing without it, so that no half of it stays
+    in the columns; `View.passed_over` has why. Else what the fold raises is raised on.
     """
     start = view.seq
     with _collector_paused():
@@ -196,7 +263,9 @@ def fold_into(view: View, journal: Journal, upto: int) -> int:
         except BAD_BODY_ERRORS:
             if all(kind in FIELDS for kind in view.kinds):
                 raise
-            _replace_with(view, _folded_apart(type(view), journal, upto, view.passed_over))
+            _replace_with(
+                view, _folded_apart(type(view), journal, upto, view.passed_over)
+            )
     view.seq = upto
     return upto - start
 
@@ -210,14 +279,20 @@ def _fold_on(view: View, journal: Journal, upto: int) -> None:
 
 
 def _events_of(view: View, journal: Journal, upto: int) -> Iterator[Event]:
-    events = journal.tail(view.seq, kinds=view.kinds, upto=upto, erased=view.takes_unreadable)
+    events = journal.tail(
+        view.seq, kinds=view.kinds, upto=upto, erased=view.takes_unreadable
+    )
     if not view.passed_over:
         return iter(events)
     return (event for event in events if event.seq not in view.passed_over)
 
 
-def _folded_apart(kind: type[V], journal: Journal, upto: int, passed_over: dict[int, str]) -> V:
-    """The view folded from nothing, without each event of a kind without declared fields on which the fold raises."""
+def _folded_apart(
+    kind: type[V], journal: Journal, upto: int, passed_over: dict[int, str]
+) -> V:
+    """The view folded from nothing, without each event of a kind without declared
+    fields on which the fold raises.
+    """
     passed_over = dict(passed_over)
     while True:
         view = kind()
@@ -229,7 +304,9 @@ def _folded_apart(kind: type[V], journal: Journal, upto: int, passed_over: dict[
                 if event.kind in FIELDS:
                     raise
                 told = f"{type(error).__name__}: {error}"
-                passed_over[event.seq] = f"the view {view.name} cannot take it in: {told:.100}"
+                passed_over[event.seq] = (
+                    f"the view {view.name} cannot take it in: {told:.100}"
+                )
                 break
             view.seq = event.seq
         else:
@@ -238,12 +315,16 @@ def _folded_apart(kind: type[V], journal: Journal, upto: int, passed_over: dict[
 
 def _replace_with(view: View, other: View) -> None:
     """Let a view hold what another one holds; whoever has its lock keeps it."""
-    view.__dict__.update({name: value for name, value in vars(other).items() if name != "lock"})
+    view.__dict__.update(
+        {name: value for name, value in vars(other).items() if name != "lock"}
+    )
 
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Keep the search for cycles of garbage from running: bodies hold none, and it takes a fifth of a fold's time."""
+    """Keep the search for cycles of garbage from running: bodies hold none, and it
+    takes a fifth of a fold's time.
+    """
     running = gc.isenabled()
     gc.disable()
     try:
@@ -254,10 +335,15 @@ def _collector_paused() -> Iterator[None]:
 
 
 def differing_columns(one: View, other: View) -> list[str]:
-    """Names of the columns in which two views differ; floating-point ones may differ by rounding."""
+    """Names of the columns in which two views differ; floating-point ones may differ by
+    rounding.
+    """
     mine, theirs = one.columns(), other.columns()
     shared = mine.keys() & theirs.keys()
-    return sorted((mine.keys() ^ theirs.keys()) | {name for name in shared if not _same(mine[name], theirs[name])})
+    return sorted(
+        (mine.keys() ^ theirs.keys())
+        | {name for name in shared if not _same(mine[name], theirs[name])}
+    )
 
 
 def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
@@ -269,7 +355,9 @@ def _same(one: np.ndarray[Any, Any], other: np.ndarray[Any, Any]) -> bool:
 
 
 class BadEvent(NamedTuple):
-    """An event that was set aside, since its body is not what its kind says. do: the command that erases it."""
+    """An event that was set aside, since its body is not what its kind says. do: the
+    command that erases it.
+    """
 
     seq: int
     id: str
@@ -324,9 +412,11 @@ def _bad_event(seq: int, event_id: str, kind: str, why: str) -> BadEvent:
 
 
 def bad_events(views: Views, kinds: Sequence[type[View]]) -> list[BadEvent]:
-    """The events that were set aside: by the declaration of their kind, or by the fold of one of these views.
+    """The events that were set aside: by the declaration of their kind, or by the fold
+    of one of these views.
 
-    What was looked at before is not read again. Raises StorageError where the journal cannot be read.
+    What was looked at before is not read again. Raises StorageError where the journal
+    cannot be read.
     """
     with views.reading(_set_aside_view(tuple(sorted(VERSIONS)))) as view:
         found = {bad.seq: bad for bad in view.told()}
@@ -336,13 +426,16 @@ def bad_events(views: Views, kinds: Sequence[type[View]]) -> list[BadEvent]:
         with views.reading(kind) as folded:
             passed_over = folded.passed_over
         for event in views.journal.read(seqs=sorted(passed_over)):
-            found[event.seq] = _bad_event(event.seq, event.id, event.kind, passed_over[event.seq])
+            found[event.seq] = _bad_event(
+                event.seq, event.id, event.kind, passed_over[event.seq]
+            )
     return [found[seq] for seq in sorted(found)]
 
 
 @dataclass(frozen=True)
 class Verification:
-    """What `verify` found: ok, the number of events, and per view the columns that differ (none when sound).
+    """What `verify` found: ok, the number of events, and per view the columns that
+    differ (none when sound).
 
     bad_events: those that were set aside.
     """
@@ -356,7 +449,8 @@ class Verification:
 
 
 def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
-    """Read the whole journal, and fold every view from nothing to compare it with the one in use.
+    """Read the whole journal, and fold every view from nothing to compare it with the
+    one in use.
 
     Never raises for damage: what is wrong is listed in `problems`.
     """
@@ -368,16 +462,24 @@ def verify(views: Views, kinds: Sequence[type[View]]) -> Verification:
                 different[kind.name] = _compare(views, kind)
             except StorageError as error:
                 problems.append(str(error))
-        problems += [f"view {name}: {', '.join(columns)} differ" for name, columns in different.items() if columns]
+        problems += [
+            f"view {name}: {', '.join(columns)} differ"
+            for name, columns in different.items()
+            if columns
+        ]
     bad: list[BadEvent] = []
     if not problems:
         bad = bad_events(views, kinds)
         problems += [event.told for event in bad]
-    return Verification(not problems, sum(counts.values()), different, problems, counts, bad)
+    return Verification(
+        not problems, sum(counts.values()), different, problems, counts, bad
+    )
 
 
 def _compare(views: Views, kind: type[View]) -> list[str]:
-    """Names of the columns in which the view in use differs from one that is folded from nothing."""
+    """Names of the columns in which the view in use differs from one that is folded
+    from nothing.
+    """
     while True:
         current = views.get(kind)
         with current.lock:
@@ -385,5 +487,7 @@ def _compare(views: Views, kind: type[View]) -> list[str]:
             fresh.passed_over = dict(current.passed_over)
             fold_into(fresh, views.journal, current.seq)
             different = differing_columns(current, fresh)
-            if not different or not views.outdated(current):  # else another process erased something meanwhile
+            if not different or not views.outdated(
+                current
+            ):  # else another process erased something meanwhile
                 return different

@@ -1,1 +1,3 @@
-"""What every design stands on: decay, counts, trust, evidence, items, search over them, and the context."""
+"""What every design stands on: decay, counts, trust, evidence, items, search over them,
+and the context.
+"""

@@ -15,7 +15,8 @@ Floats = NDArray[np.float64]
 
 
 class PartIndex:
-    """Sets of parts, numbered as they are added, found by how many parts they share (Jaccard).
+    """Sets of parts, numbered as they are added, found by how many parts they share
+    (Jaccard).
 
     >>> index = PartIndex()
     >>> for parts in ({"log_error", "slow"}, {"slow"}, {"quick"}):
@@ -27,7 +28,9 @@ class PartIndex:
 
     def __init__(self) -> None:
         self._sizes = Table(size="i8")
-        self._holders: dict[str, array[int]] = {}  # by part the numbers of the sets that hold it
+        self._holders: dict[
+            str, array[int]
+        ] = {}  # by part the numbers of the sets that hold it
 
     def __len__(self) -> int:
         return len(self._sizes)
@@ -40,9 +43,17 @@ class PartIndex:
             self._holders.setdefault(part, array("q")).append(number)
 
     def alike(self, parts: Collection[str], floor: float) -> tuple[Ints, Floats]:
-        """The numbers of the sets whose likeness to `parts` (distinct) is `floor` or more, 0 < floor ≤ 1, and their likeness."""
-        held = [np.frombuffer(self._holders[part], np.int64) for part in parts if part in self._holders]
-        shared = np.bincount(np.concatenate([np.zeros(0, np.int64), *held]), minlength=len(self))
+        """The numbers of the sets whose likeness to `parts` (distinct) is `floor` or
+        more, 0 < floor ≤ 1, and their likeness.
+        """
+        held = [
+            np.frombuffer(self._holders[part], np.int64)
+            for part in parts
+            if part in self._holders
+        ]
+        shared = np.bincount(
+            np.concatenate([np.zeros(0, np.int64), *held]), minlength=len(self)
+        )
         likeness = shared / np.maximum(len(parts) + self._sizes["size"] - shared, 1)
         found = np.flatnonzero(likeness >= floor)
         return found, likeness[found]

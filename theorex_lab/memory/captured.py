@@ -1,8 +1,11 @@
-"""What an agent's hook event says, as the body of a raw event. Standard library only: each tool call waits for it.
+"""What an agent's hook event says, as the body of a raw event. Standard library only:
+each tool call waits for it.
 
-The events are those of Claude Code's public hook reference (https://code.claude.com/docs/en/hooks): PostToolUse "runs
-immediately after a tool completes successfully", PostToolUseFailure brings `error` and `is_interrupt` in place of a
-response, Stop and SubagentStop bring `last_assistant_message`, PreCompact `trigger`, and each `cwd` and `session_id`.
+The events are those of Claude Code's public hook reference
+(https://code.claude.com/docs/en/hooks): PostToolUse "runs immediately after a tool
+completes successfully", PostToolUseFailure brings `error` and `is_interrupt` in place
+of a response, Stop and SubagentStop bring `last_assistant_message`, PreCompact
+`trigger`, and each `cwd` and `session_id`.
 """
 
 # Paths are texts here: importing pathlib would cost every start 5 ms.
@@ -12,7 +15,9 @@ import os
 
 from theorex_lab.text.preview import masked_start, preview
 
-TYPE_CHECKING = False  # what type checkers take for true; importing `typing` for it would cost every start 5 ms
+# what type checkers take for true; importing `typing` for it would cost every start 5
+# ms
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from typing import Any
@@ -24,40 +29,83 @@ if TYPE_CHECKING:
     Body = dict[str, Any]
 
 FAILURE = "PostToolUseFailure"
-TOOL_CHARACTERS, INPUT_CHARACTERS, RESPONSE_CHARACTERS, COMMAND_CHARACTERS = 128, 300, 500, 1_000
+TOOL_CHARACTERS, INPUT_CHARACTERS, RESPONSE_CHARACTERS, COMMAND_CHARACTERS = (
+    128,
+    300,
+    500,
+    1_000,
+)
 PROMPT_CHARACTERS, MESSAGE_CHARACTERS, TRIGGER_CHARACTERS = 6_000, 4_000, 32
 _PATH_CHARACTERS, _PATCH_CHARACTERS = 4_096, 1 << 18
-_PATH_MEMBERS, _COMMAND_MEMBERS = ("file_path", "path", "notebook_path"), ("command", "cmd")
+_PATH_MEMBERS, _COMMAND_MEMBERS = (
+    ("file_path", "path", "notebook_path"),
+    ("command", "cmd"),
+)
 # Tools that run a command, their names folded as `tool_key` does.
-_SHELLS = frozenset((
-    "bash bashtool exec execcommand executecommand localshell powershell runcommand runshellcommand runterminalcmd "
-    "runinterminal shell shellcommand terminal").split())  # fmt: skip
+_SHELLS = frozenset(
+    (
+        "bash bashtool exec execcommand executecommand localshell powershell runcommand"
+        " runshellcommand runterminalcmd runinterminal shell shellcommand terminal"
+    ).split()
+)
 # What is in commands that move, remove, bring back or make files or folders.
-_MOVING = ("mv", "rm", "unlink", "rimraf", "trash", "mkdir", "git", "ove", "ren", "Ren", "del", "erase", "rd ")
+_MOVING = (
+    "mv",
+    "rm",
+    "unlink",
+    "rimraf",
+    "trash",
+    "mkdir",
+    "git",
+    "ove",
+    "ren",
+    "Ren",
+    "del",
+    "erase",
+    "rd ",
+)
 _EXIT_CODES = ("exit_code", "exitCode", "returnCode", "return_code", "returncode")
-_DONE = frozenset({"ok", "success", "succeeded", "completed", "complete", "done", "finished"})
-_FAILED = frozenset("error failed failure cancelled canceled interrupted killed timeout timed_out".split())
+_DONE = frozenset(
+    {"ok", "success", "succeeded", "completed", "complete", "done", "finished"}
+)
+_FAILED = frozenset(
+    "error failed failure cancelled canceled interrupted killed timeout timed_out".split()
+)
 
 
 def folder_of(event: HookEvent) -> str:
-    """The folder that the agent works in; '' where the event names no absolute one that a system could have."""
+    """The folder that the agent works in; '' where the event names no absolute one that
+    a system could have.
+    """
     from theorex_lab.project import is_folder_name
 
     folder = event.get("cwd")
-    if not isinstance(folder, str) or len(folder) > _PATH_CHARACTERS or not is_folder_name(folder):
+    if (
+        not isinstance(folder, str)
+        or len(folder) > _PATH_CHARACTERS
+        or not is_folder_name(folder)
+    ):
         return ""
-    return folder if folder.encode(errors="ignore").decode() == folder else ""  # no lone surrogates
+    return (
+        folder if folder.encode(errors="ignore").decode() == folder else ""
+    )  # no lone surrogates
 
 
 class Place:
-    """Where an agent works. folder: as its event names it.  real: the same without links.  root: of its checkout."""
+    """Where an agent works. folder: as its event names it.  real: the same without
+    links.  root: of its checkout.
+    """
 
     __slots__ = ("folder", "project", "real", "root")
 
-    def __init__(self, folder: str, project: str = "", named: ProjectNamer | None = None) -> None:
-        """What the file system says of a folder; with '', or where it cannot be looked at, only `project` is known.
+    def __init__(
+        self, folder: str, project: str = "", named: ProjectNamer | None = None
+    ) -> None:
+        """What the file system says of a folder; with '', or where it cannot be looked
+        at, only `project` is known.
 
-        named: gives the project's name for a repository; by default that of its path alone.
+        named: gives the project's name for a repository; by default that of its path
+        alone.
         """
         self.folder, self.real, self.root, self.project = folder, "", "", project
         if not folder:
@@ -70,37 +118,74 @@ class Place:
             repository = repository_of(self.root)
         except OSError:
             return
-        self.project = project_by_path(repository.root) if named is None else named(repository)
+        self.project = (
+            project_by_path(repository.root) if named is None else named(repository)
+        )
 
 
 def project(event: HookEvent) -> str:
-    """The project of the folder that the agent works in, '' where there is none or the folder cannot be looked at."""
+    """The project of the folder that the agent works in, '' where there is none or the
+    folder cannot be looked at.
+    """
     return Place(folder_of(event)).project
 
 
 def tool_used(event: HookEvent, place: Place | None = None) -> Body:
-    """Of a tool call, done or failed: its name, previews, `ok`, the project's paths it read and edited, its command."""
+    """Of a tool call, done or failed: its name, previews, `ok`, the project's paths it
+    read and edited, its command.
+    """
     given, place = event.get("tool_input"), place or Place(folder_of(event))
-    response = event.get("error") if event.get("tool_response") is None else event["tool_response"]
+    response = (
+        event.get("error")
+        if event.get("tool_response") is None
+        else event["tool_response"]
+    )
     name = preview(event.get("tool_name"), TOOL_CHARACTERS)
     trace_id = _trace_id()
-    texts = {"input": preview(given, INPUT_CHARACTERS), "response": preview(response, RESPONSE_CHARACTERS)}
+    texts = {
+        "input": preview(given, INPUT_CHARACTERS),
+        "response": preview(response, RESPONSE_CHARACTERS),
+    }
     command = _command(name, given, place)
-    did = {"ok": succeeded(event), "paths": _paths(name, given, place), "command": command}
+    did = {
+        "ok": succeeded(event),
+        "paths": _paths(name, given, place),
+        "command": command,
+    }
     started_for = {"trace_id": trace_id} if trace_id else {}
     moved = _moved(name, given, command, place)
-    return {"tool": name, **texts, "source": "tool", **did, **moved, "project": place.project, **started_for}
+    return {
+        "tool": name,
+        **texts,
+        "source": "tool",
+        **did,
+        **moved,
+        "project": place.project,
+        **started_for,
+    }
 
 
 def succeeded(event: HookEvent) -> bool | None:
-    """Whether the tool did its work, by what the event itself states; None where it leaves that open.
+    """Whether the tool did its work, by what the event itself states; None where it
+    leaves that open.
 
-    A failure stated anywhere counts. A response that states nothing is one of a tool that succeeded, since PostToolUse
-    is sent for no other; one that is still running in the background leaves it open. No prose is read.
+    A failure stated anywhere counts. A response that states nothing is one of a tool
+    that succeeded, since PostToolUse is sent for no other; one that is still running in
+    the background leaves it open. No prose is read.
 
-    >>> succeeded({"hook_event_name": "PostToolUse", "tool_response": {"stdout": "Error!", "exit_code": 0}})
+    >>> succeeded(
+    ...     {
+    ...         "hook_event_name": "PostToolUse",
+    ...         "tool_response": {"stdout": "Error!", "exit_code": 0},
+    ...     }
+    ... )
     True
-    >>> succeeded({"hook_event_name": "PostToolUse", "tool_response": {"success": True, "exitCode": 2}})
+    >>> succeeded(
+    ...     {
+    ...         "hook_event_name": "PostToolUse",
+    ...         "tool_response": {"success": True, "exitCode": 2},
+    ...     }
+    ... )
     False
     """
     name = event.get("hook_event_name")
@@ -110,20 +195,33 @@ def succeeded(event: HookEvent) -> bool | None:
         return False
     if isinstance(response, dict):
         status = response.get("status")
-        running = response.get("backgroundTaskId") or (isinstance(status, str) and status.lower() not in _DONE)
+        running = response.get("backgroundTaskId") or (
+            isinstance(status, str) and status.lower() not in _DONE
+        )
         return None if running else True
     return True if name == "PostToolUse" else None
 
 
 def _states_failure(signs: HookEvent) -> bool:
     status = signs.get("status")
-    flags = any(signs.get(name) is True for name in ("is_error", "isError", "interrupted"))
-    codes = any(isinstance(code := signs.get(name), int) and code != 0 for name in _EXIT_CODES)
-    return flags or codes or signs.get("success") is False or (isinstance(status, str) and status.lower() in _FAILED)
+    flags = any(
+        signs.get(name) is True for name in ("is_error", "isError", "interrupted")
+    )
+    codes = any(
+        isinstance(code := signs.get(name), int) and code != 0 for name in _EXIT_CODES
+    )
+    return (
+        flags
+        or codes
+        or signs.get("success") is False
+        or (isinstance(status, str) and status.lower() in _FAILED)
+    )
 
 
 def _paths(tool: str, given: object, place: Place) -> dict[str, list[str]]:
-    """The project's paths in a tool's input, from the root of the agent's checkout, by what the tool does to them."""
+    """The project's paths in a tool's input, from the root of the agent's checkout, by
+    what the tool does to them.
+    """
     from theorex_lab.journal.event import paths_by_use
 
     if not (named := _named(tool, given)):
@@ -131,11 +229,15 @@ def _paths(tool: str, given: object, place: Place) -> dict[str, list[str]]:
     from theorex_lab.text.masking import mask
 
     found = [_in_project(path, place) for path in named]
-    return paths_by_use(tool, [path for path in dict.fromkeys(found) if path and mask(path) == path])
+    return paths_by_use(
+        tool, [path for path in dict.fromkeys(found) if path and mask(path) == path]
+    )
 
 
 def _named(tool: str, given: object) -> list[object]:
-    """Paths as a tool's input names them, in members of their own or in the lines of a patch that say what it is for."""
+    """Paths as a tool's input names them, in members of their own or in the lines of a
+    patch that say what it is for.
+    """
     members = given if isinstance(given, dict) else {}
     named = [members[name] for name in _PATH_MEMBERS if name in members]
     from theorex_lab.journal.event import tool_key
@@ -152,15 +254,20 @@ def _named(tool: str, given: object) -> list[object]:
 
 
 def _moved(tool: str, given: object, command: str, place: Place) -> Body:
-    """What tells of files that a tool moved or removed: of a command that may do so the folder that it began in, from the
-    project's root; of a patch [old path, new path] each, '' for a file that it deletes.
+    """What tells of files that a tool moved or removed: of a command that may do so the
+    folder that it began in, from the project's root; of a patch [old path, new path]
+    each, '' for a file that it deletes.
     """
     from theorex_lab.journal.event import tool_key
 
     key = tool_key(tool)
     if key in _SHELLS:
         may_move = any(verb in command for verb in _MOVING)
-        is_inside = may_move and bool(place.root) and f"{place.real}/".startswith(f"{place.root}/")
+        is_inside = (
+            may_move
+            and bool(place.root)
+            and f"{place.real}/".startswith(f"{place.root}/")
+        )
         return {"folder": place.real[len(place.root) :].strip("/")} if is_inside else {}
     if key != "applypatch":
         return {}
@@ -184,7 +291,9 @@ def _moved(tool: str, given: object, command: str, place: Place) -> Body:
 
 
 def _in_project(path: object, place: Place) -> str:
-    """The path from the project's root: a relative one starts at the folder, which may itself be named through a link."""
+    """The path from the project's root: a relative one starts at the folder, which may
+    itself be named through a link.
+    """
     from theorex_lab.text.paths import leads_elsewhere, project_path
 
     if not isinstance(path, str) or not path or "\0" in path or not place.root:
@@ -201,7 +310,9 @@ def _in_project(path: object, place: Place) -> str:
 
 
 def _inside_windows(path: str, place: Place) -> str:
-    """The path from the root of a folder of Windows that is read elsewhere, with slashes; '' where it leads out of it."""
+    """The path from the root of a folder of Windows that is read elsewhere, with
+    slashes; '' where it leads out of it.
+    """
     import ntpath
 
     whole = ntpath.normpath(ntpath.join(place.folder, path))
@@ -211,7 +322,9 @@ def _inside_windows(path: str, place: Place) -> str:
 
 
 def _command(tool: str, given: object, place: Place) -> str:
-    """The command that a tool ran, masked, with the project's paths from its root and without those that lead out of it."""
+    """The command that a tool ran, masked, with the project's paths from its root and
+    without those that lead out of it.
+    """
     from theorex_lab.journal.event import tool_key
 
     if not isinstance(given, dict) or tool_key(tool) not in _SHELLS:
@@ -232,13 +345,19 @@ def _command(tool: str, given: object, place: Place) -> str:
     elif place.root and place.root in text:
         import re
 
-        text = re.sub(rf"(?<![\w.@+:/~-]){re.escape(place.root)}/(?=[^\s\"'`;&|)])", "", text)
-        text = re.sub(rf"(?<![\w.@+:/~-]){re.escape(place.root)}/?(?![\w.@+/-])", ".", text)
+        text = re.sub(
+            rf"(?<![\w.@+:/~-]){re.escape(place.root)}/(?=[^\s\"'`;&|)])", "", text
+        )
+        text = re.sub(
+            rf"(?<![\w.@+:/~-]){re.escape(place.root)}/?(?![\w.@+/-])", ".", text
+        )
     return preview(without_far_paths(text), COMMAND_CHARACTERS)
 
 
 def _trace_id() -> str:
-    """The trace that the agent was started for, '' where there is none or its id is outside the rule."""
+    """The trace that the agent was started for, '' where there is none or its id is
+    outside the rule.
+    """
     from theorex_lab.errors import InvalidInput
     from theorex_lab.ids import check_session
 
@@ -255,13 +374,19 @@ def prompt(event: HookEvent, place: Place | None = None) -> Body:
 
 
 def turn_ended(event: HookEvent, place: Place | None = None) -> Body:
-    """The end of an answer, with the last message where the event has it; `subagent` tells a helper's from the agent's.
+    """The end of an answer, with the last message where the event has it; `subagent`
+    tells a helper's from the agent's.
 
     transcript_bytes: how large the agent's transcript is by then, where that is known.
     """
     message = preview(event.get("last_assistant_message"), MESSAGE_CHARACTERS)
     subagent = event.get("hook_event_name") == "SubagentStop"
-    body = {"message": message, "source": "agent", "subagent": subagent, "project": _project(event, place)}
+    body = {
+        "message": message,
+        "source": "agent",
+        "subagent": subagent,
+        "project": _project(event, place),
+    }
     size = None if subagent else _transcript_bytes(event)
     return body if size is None else {**body, "transcript_bytes": size}
 
@@ -279,7 +404,10 @@ def _transcript_bytes(event: HookEvent) -> int | None:
 
 def compacting(event: HookEvent, place: Place | None = None) -> Body:
     """That the context is about to be summarized, and what called for it."""
-    return {"trigger": preview(event.get("trigger"), TRIGGER_CHARACTERS), "project": _project(event, place)}
+    return {
+        "trigger": preview(event.get("trigger"), TRIGGER_CHARACTERS),
+        "project": _project(event, place),
+    }
 
 
 def session_ended(event: HookEvent, place: Place | None = None) -> Body:
@@ -291,9 +419,13 @@ def _project(event: HookEvent, place: Place | None) -> str:
     return project(event) if place is None else place.project
 
 
-# Hook event -> the kind of event that it becomes, and what makes its body, of the event and of its place where that is
+# Hook event -> the kind of event that it becomes, and what makes its body, of the event
+# and of its place where that is
 # known already. SessionStart becomes one only where something was shown.
 BODIES: dict[str, tuple[str, Callable[..., Body]]] = {
-    **dict.fromkeys(("PostToolUse", FAILURE), ("tool_used", tool_used)), "UserPromptSubmit": ("prompt", prompt),
-    **dict.fromkeys(("Stop", "SubagentStop"), ("turn_ended", turn_ended)), "PreCompact": ("compacting", compacting),
-    "SessionEnd": ("session_ended", session_ended)}  # fmt: skip
+    **dict.fromkeys(("PostToolUse", FAILURE), ("tool_used", tool_used)),
+    "UserPromptSubmit": ("prompt", prompt),
+    **dict.fromkeys(("Stop", "SubagentStop"), ("turn_ended", turn_ended)),
+    "PreCompact": ("compacting", compacting),
+    "SessionEnd": ("session_ended", session_ended),
+}

@@ -1,10 +1,13 @@
-"""Whether a tool call failed, and what kind of check a command runs: read from what was printed, by rules."""
+"""Whether a tool call failed, and what kind of check a command runs: read from what was
+printed, by rules.
+"""
 
 import re
 
 from theorex_lab.journal.event import Event
 
-# What a command that checks work begins with; then the words that make it one kind of check.
+# What a command that checks work begins with; then the words that make it one kind of
+# check.
 _CHECK = re.compile(
     r"""
     (?:^|&&|;|\|\|)\s*(?:
@@ -49,7 +52,9 @@ _CHECK = re.compile(
     """,
     re.VERBOSE,
 )
-_EXIT = re.compile(r"\s*(?:Exit code|exit status|Process exited with code)[: ]+(\d+)", re.I)
+_EXIT = re.compile(
+    r"\s*(?:Exit code|exit status|Process exited with code)[: ]+(\d+)", re.I
+)
 _TIMEOUT = re.compile(r"timed? ?out|deadline exceeded", re.I)
 _CRASH = re.compile(
     r"""
@@ -92,7 +97,8 @@ _FAILED_TEST = re.compile(
     re.M | re.VERBOSE,
 )
 _LINTER_FINDING = re.compile(r"\d+ issues?\b|gofmt|lint", re.I)
-# Signs of failure at the start of a line of what a check printed; the first class that fits names it.
+# Signs of failure at the start of a line of what a check printed; the first class that
+# fits names it.
 _CLASSES = (
     ("a timeout", _TIMEOUT),
     ("a crash", _CRASH),
@@ -172,28 +178,36 @@ def family_of(command: str) -> str:
 
 
 def has_failed(event: Event) -> bool | None:
-    """Whether a command failed, by its exit code, by `ok`, or by what a check printed; None where that is open."""
+    """Whether a command failed, by its exit code, by `ok`, or by what a check printed;
+    None where that is open.
+    """
     body, ok = event.body, event.body.get("ok")
     code = _EXIT.match(body.get("response", ""))
     if ok is None or ok is False or code:
         return None if ok is None else bool(ok is False or (code and int(code[1])))
-    return bool(family_of(body.get("command", "")) and _ERRORS.search(body.get("response", "")))
+    return bool(
+        family_of(body.get("command", "")) and _ERRORS.search(body.get("response", ""))
+    )
 
 
 def error_of(response: str) -> str:
-    """The class of an error by what was printed; nothing of the text itself, which may be anybody's.
+    """The class of an error by what was printed; nothing of the text itself, which may
+    be anybody's.
 
     >>> error_of("--- FAIL: TestSync (0.00s)")
     'a failed test'
-    >>> error_of("E   AssertionError: 2 != 3"), error_of("E   TypeError: no such argument")
+    >>> (
+    ...     error_of("E   AssertionError: 2 != 3"),
+    ...     error_of("E   TypeError: no such argument"),
+    ... )
     ('a failed test', 'a type or build error')
     """
     return next((name for name, sign in _CLASSES if sign.search(response)), "an error")
 
 
 def error_line(response: str) -> str:
-    """The line of what was printed that tells most of an error: the first that reads like one, else the first that tells
-    more than progress; '' without one.
+    """The line of what was printed that tells most of an error: the first that reads
+    like one, else the first that tells more than progress; '' without one.
 
     >>> error_line("Exit code 1\\nok  pkg/a\\n--- FAIL: TestSync (0.00s)\\nFAIL")
     '--- FAIL: TestSync (0.00s)'

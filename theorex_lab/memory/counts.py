@@ -1,7 +1,8 @@
 """Counts of uses over time: the one kernel under the axon, the replays and the fits.
 
-An item was used so often, first and last at these times (µs), and its uses add up to so much where each fades by one
-of six half-lives. That is all a decay law reads of an item by itself. Links count the uses of two items together.
+An item was used so often, first and last at these times (µs), and its uses add up to so
+much where each fades by one of six half-lives. That is all a decay law reads of an item
+by itself. Links count the uses of two items together.
 """
 
 import math
@@ -19,23 +20,30 @@ Integers = NDArray[np.int64]
 Positions = Any  # an array of rows, or a slice of them
 
 _HALF_LIVES_DAYS = np.array(decay.COUNT_HALF_LIVES_DAYS)
-_LINK_HALF_LIVES = math.log2(decay.LINK_CAP / decay.LINK_DROP_BELOW)  # after so many even the strongest link is gone
+_LINK_HALF_LIVES = math.log2(
+    decay.LINK_CAP / decay.LINK_DROP_BELOW
+)  # after so many even the strongest link is gone
 
 
 def remaining(days: ArrayLike) -> Floats:
-    """What is left of a use after these days at each of the six half-lives: (n, 6), 0..1; the future counts as now.
+    """What is left of a use after these days at each of the six half-lives: (n, 6),
+    0..1; the future counts as now.
 
     >>> remaining([2.0])[0, 2:4].round(2).tolist()
     [0.5, 0.82]
     """
-    return np.asarray(np.exp2(-np.maximum(np.asarray(days), 0.0)[:, None] / _HALF_LIVES_DAYS))
+    return np.asarray(
+        np.exp2(-np.maximum(np.asarray(days), 0.0)[:, None] / _HALF_LIVES_DAYS)
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Counts:
-    """Uses of items, a row each; the arrays are changed in place, so that a table may lend its columns.
+    """Uses of items, a row each; the arrays are changed in place, so that a table may
+    lend its columns.
 
-    count.  first, last: µs; LATEST and −LATEST before the first use.  decayed: (n, 6), Σ 2^(−age / h) at `last`.
+    count.  first, last: µs; LATEST and −LATEST before the first use.  decayed: (n, 6),
+    Σ 2^(−age / h) at `last`.
     """
 
     count: Integers
@@ -46,27 +54,44 @@ class Counts:
     @classmethod
     def empty(cls, n: int) -> "Counts":
         """Of n items that were never used."""
-        return cls(np.zeros(n, np.int64), np.full(n, LATEST), np.full(n, -LATEST), np.zeros((n, len(_HALF_LIVES_DAYS))))
+        return cls(
+            np.zeros(n, np.int64),
+            np.full(n, LATEST),
+            np.full(n, -LATEST),
+            np.zeros((n, len(_HALF_LIVES_DAYS))),
+        )
 
     def take_in(self, rows: Integers, times: ArrayLike, at: Integers) -> Integers:
-        """Count `times` uses of each of these rows (in any order, also repeated) at its time, µs; the rows touched.
+        """Count `times` uses of each of these rows (in any order, also repeated) at its
+        time, µs; the rows touched.
 
         >>> counts = Counts.empty(2)
-        >>> counts.take_in(np.array([1, 1]), 1, np.array([0, 2 * MICROSECONDS_PER_DAY])).tolist()
+        >>> counts.take_in(
+        ...     np.array([1, 1]), 1, np.array([0, 2 * MICROSECONDS_PER_DAY])
+        ... ).tolist()
         [1]
         >>> counts.count.tolist(), counts.decayed[1, 2].item()
         ([0, 2], 1.5)
         """
         # Sorting a whole log costs more than all the rest.
-        touched = np.unique(rows) if len(rows) < len(self.count) else np.flatnonzero(np.bincount(rows))
+        touched = (
+            np.unique(rows)
+            if len(rows) < len(self.count)
+            else np.flatnonzero(np.bincount(rows))
+        )
         before = self.last[touched]
         np.add.at(self.count, rows, times)
         np.minimum.at(self.first, rows, at)
         np.maximum.at(self.last, rows, at)
-        # Decayed counts stand at `last`: bring the old ones there, then add each use at its own age.
-        self.decayed[touched] *= remaining((self.last[touched] - before) / MICROSECONDS_PER_DAY)
+        # Decayed counts stand at `last`: bring the old ones there, then add each use at
+        # its own age.
+        self.decayed[touched] *= remaining(
+            (self.last[touched] - before) / MICROSECONDS_PER_DAY
+        )
         age = (self.last[rows] - at) / MICROSECONDS_PER_DAY
-        for column, half_life in enumerate(_HALF_LIVES_DAYS):  # numpy adds to one column far faster than to rows of six
+        for column, half_life in enumerate(
+            _HALF_LIVES_DAYS
+        ):  # numpy adds to one column far faster than to rows of six
             np.add.at(self.decayed[:, column], rows, times * np.exp2(-age / half_life))
         return touched
 
@@ -81,7 +106,11 @@ class Counts:
     def columns(self, now: int, rows: Positions = slice(None)) -> dict[str, Any]:
         """What the laws read of these items by themselves, by the names of `Items.of`."""
         age = self.age_days(now, rows)
-        columns = {"age_days": age, "count": self.count[rows], "first_age_days": self.first_age_days(now, rows)}
+        columns = {
+            "age_days": age,
+            "count": self.count[rows],
+            "first_age_days": self.first_age_days(now, rows),
+        }
         return {**columns, "decayed_counts": self.decayed[rows] * remaining(age)}
 
 
@@ -101,7 +130,9 @@ class Links:
     def none(cls, ends: Integers) -> "Links":
         """Links between the rows `ends`, shape (n, 2), before any was used."""
         first, second = ends.T
-        return cls(first, second, np.zeros(len(ends), np.int64), np.full(len(ends), -LATEST))
+        return cls(
+            first, second, np.zeros(len(ends), np.int64), np.full(len(ends), -LATEST)
+        )
 
     def take_in(self, rows: Integers, at: Integers) -> None:
         """Count a use of both ends at each time, µs."""
@@ -109,9 +140,15 @@ class Links:
         np.maximum.at(self.last, rows, at)
 
     def strengths(self, now: int, half_life_days: float) -> Floats:
-        """The effective strength of every link, 0..1; 0 for one that is gone, or too weak to be kept."""
-        # Of a year's links most are too old to be there, whatever their count: then only the others are computed.
-        rows: Positions = self.last >= now - (_LINK_HALF_LIVES * half_life_days + 1.0) * MICROSECONDS_PER_DAY
+        """The effective strength of every link, 0..1; 0 for one that is gone, or too
+        weak to be kept.
+        """
+        # Of a year's links most are too old to be there, whatever their count: then
+        # only the others are computed.
+        rows: Positions = (
+            self.last
+            >= now - (_LINK_HALF_LIVES * half_life_days + 1.0) * MICROSECONDS_PER_DAY
+        )
         if 2 * np.count_nonzero(rows) > len(rows):
             rows = slice(None)
         strengths = np.zeros(len(self.count))

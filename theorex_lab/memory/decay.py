@@ -1,7 +1,9 @@
-"""Decay laws: how an item's age, mentions and links become its order in a list, its importance and its tier.
+"""Decay laws: how an item's age, mentions and links become its order in a list, its
+importance and its tier.
 
-Every law reads the same columns (`Items`), orders items by `raw` and decides tiers by `importance` in 0..1.
-The exponential law is the default, not the rule: which law fits is a question for the data.
+Every law reads the same columns (`Items`), orders items by `raw` and decides tiers by
+`importance` in 0..1. The exponential law is the default, not the rule: which law fits
+is a question for the data.
 """
 
 import math
@@ -30,7 +32,9 @@ UNREADABLE_RAW = -1e300  # finite, so that sums and sorts over raw scores stay f
 
 
 class Tier(IntEnum):
-    """How present an item is; NEUTRAL was never scored, SLEEPING is set by the life cycle alone."""
+    """How present an item is; NEUTRAL was never scored, SLEEPING is set by the life
+    cycle alone.
+    """
 
     NEUTRAL = 0
     LESS = 1
@@ -39,9 +43,13 @@ class Tier(IntEnum):
     SLEEPING = 4
 
 
-def tiers(importance: ArrayLike, active_threshold: float = ACTIVE_THRESHOLD,
-          mild_threshold: float = MILD_THRESHOLD) -> NDArray[np.int8]:  # fmt: skip
-    """Tier codes of importances in 0..1; both bounds are inclusive, and NaN (never scored) is NEUTRAL.
+def tiers(
+    importance: ArrayLike,
+    active_threshold: float = ACTIVE_THRESHOLD,
+    mild_threshold: float = MILD_THRESHOLD,
+) -> NDArray[np.int8]:
+    """Tier codes of importances in 0..1; both bounds are inclusive, and NaN (never
+    scored) is NEUTRAL.
 
     Raises InvalidInput unless 0 <= mild_threshold <= active_threshold <= 1.
 
@@ -49,8 +57,13 @@ def tiers(importance: ArrayLike, active_threshold: float = ACTIVE_THRESHOLD,
     ['ACTIVE', 'MILD', 'LESS', 'NEUTRAL']
     """
     if not 0.0 <= mild_threshold <= active_threshold <= 1.0:
-        got = f"active_threshold {active_threshold!r} and mild_threshold {mild_threshold!r}"
-        raise InvalidInput(f"got {got}; allowed is 0 <= mild_threshold <= active_threshold <= 1")
+        got = (
+            f"active_threshold {active_threshold!r} and mild_threshold"
+            f" {mild_threshold!r}"
+        )
+        raise InvalidInput(
+            f"got {got}; allowed is 0 <= mild_threshold <= active_threshold <= 1"
+        )
     values = np.asarray(importance, dtype=np.float64)
     codes = np.where(values >= mild_threshold, Tier.MILD, Tier.LESS).astype(np.int8)
     codes[values >= active_threshold] = Tier.ACTIVE
@@ -58,37 +71,52 @@ def tiers(importance: ArrayLike, active_threshold: float = ACTIVE_THRESHOLD,
     return codes
 
 
-def rank_order(raw: ArrayLike, count: ArrayLike, last_seen: ArrayLike, ids: ArrayLike) -> NDArray[np.intp]:
-    """Positions from first to last: raw, then count, then last_seen, all descending, then id ascending.
+def rank_order(
+    raw: ArrayLike, count: ArrayLike, last_seen: ArrayLike, ids: ArrayLike
+) -> NDArray[np.intp]:
+    """Positions from first to last: raw, then count, then last_seen, all descending,
+    then id ascending.
 
     >>> rank_order([1.0, 2.0, 1.0], [1, 1, 3], [0, 0, 0], ["a", "b", "c"]).tolist()
     [1, 2, 0]
     """
-    return np.lexsort((np.asarray(ids), -np.asarray(last_seen), -np.asarray(count), -np.asarray(raw)))
+    return np.lexsort(
+        (np.asarray(ids), -np.asarray(last_seen), -np.asarray(count), -np.asarray(raw))
+    )
 
 
 def stored_link_strength(co_count: ArrayLike) -> Floats:
-    """Strength of a link seen `co_count` times: .1 at first, .05 more each further time, at most 1.
+    """Strength of a link seen `co_count` times: .1 at first, .05 more each further
+    time, at most 1.
 
     >>> stored_link_strength([0, 1, 2, 19, 40]).round(2).tolist()
     [0.0, 0.1, 0.15, 1.0, 1.0]
     """
     times = np.asarray(co_count)
-    return np.where(times < 1, 0.0, np.minimum(LINK_FIRST + LINK_STEP * (times - 1.0), LINK_CAP))
+    return np.where(
+        times < 1, 0.0, np.minimum(LINK_FIRST + LINK_STEP * (times - 1.0), LINK_CAP)
+    )
 
 
-def effective_link_strength(stored: ArrayLike, days_since: ArrayLike, half_life_days: float) -> Floats:
-    """Stored strength × 2^(−days since the last co-occurrence / half-life); 0 once below .01, where it is dropped.
+def effective_link_strength(
+    stored: ArrayLike, days_since: ArrayLike, half_life_days: float
+) -> Floats:
+    """Stored strength × 2^(−days since the last co-occurrence / half-life); 0 once
+    below .01, where it is dropped.
 
-    Computed from stored values, so that a second pass at the same time changes nothing. A future
-    co-occurrence counts as now. Raises InvalidInput for a half-life that is not positive.
+    Computed from stored values, so that a second pass at the same time changes nothing.
+    A future co-occurrence counts as now. Raises InvalidInput for a half-life that is
+    not positive.
 
     >>> effective_link_strength([0.4, 0.4], [14.0, 140.0], half_life_days=14.0).tolist()
     [0.2, 0.0]
     """
     if not half_life_days > 0:
-        raise InvalidInput(f"got half_life_days {half_life_days!r}; allowed is a number above 0")
-    # In one array as far as it goes: with millions of links, fresh ones cost as much as the arithmetic.
+        raise InvalidInput(
+            f"got half_life_days {half_life_days!r}; allowed is a number above 0"
+        )
+    # In one array as far as it goes: with millions of links, fresh ones cost as much as
+    # the arithmetic.
     elapsed = np.asarray(np.maximum(np.asarray(days_since, dtype=np.float64), 0.0))
     np.exp2(np.divide(elapsed, -half_life_days, out=elapsed), out=elapsed)
     strength = np.asarray(np.asarray(stored, dtype=np.float64) * elapsed)
@@ -96,40 +124,56 @@ def effective_link_strength(stored: ArrayLike, days_since: ArrayLike, half_life_
     return strength
 
 
-def link_columns(n: int, first: ArrayLike, second: ArrayLike, strength: ArrayLike) -> tuple[Floats, Floats]:
-    """(link_strength, mean_link_strength) of n items from undirected links between positions.
+def link_columns(
+    n: int, first: ArrayLike, second: ArrayLike, strength: ArrayLike
+) -> tuple[Floats, Floats]:
+    """(link_strength, mean_link_strength) of n items from undirected links between
+    positions.
 
-    link_strength is 1 − ∏(1 − s) over an item's links of strength above 0; both columns are 0 without links.
+    link_strength is 1 − ∏(1 − s) over an item's links of strength above 0; both columns
+    are 0 without links.
 
-    >>> [column.round(3).tolist() for column in link_columns(3, [0, 0], [1, 2], [0.5, 0.1])]
+    >>> [
+    ...     column.round(3).tolist()
+    ...     for column in link_columns(3, [0, 0], [1, 2], [0.5, 0.1])
+    ... ]
     [[0.55, 0.5, 0.1], [0.3, 0.5, 0.1]]
     """
-    ends = np.concatenate([np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)])
+    ends = np.concatenate(
+        [np.asarray(first, dtype=np.intp), np.asarray(second, dtype=np.intp)]
+    )
     each = np.clip(np.tile(np.asarray(strength, dtype=np.float64), 2), 0.0, 1.0)
     degree = np.bincount(ends, weights=each > 0, minlength=n)
     mean = np.bincount(ends, weights=each, minlength=n) / np.maximum(degree, 1.0)
     with np.errstate(divide="ignore"):
-        return 1.0 - np.exp(np.bincount(ends, weights=np.log1p(-each), minlength=n)), mean
+        return (
+            1.0 - np.exp(np.bincount(ends, weights=np.log1p(-each), minlength=n)),
+            mean,
+        )
 
 
 _WITHOUT_HISTORY: dict[str, ArrayLike] = {
-    "link_strength": 0.0, "mean_link_strength": 0.0, "half_life_cap_days": math.inf}  # fmt: skip
+    "link_strength": 0.0,
+    "mean_link_strength": 0.0,
+    "half_life_cap_days": math.inf,
+}
 
 
 @dataclass(frozen=True, eq=False)
 class Items:
-    """What the laws read of n items: float64 columns of length n, `decayed_counts` of shape (n, 6).
+    """What the laws read of n items: float64 columns of length n, `decayed_counts` of
+    shape (n, 6).
 
-    age_days            since the last mention; negative (the future) counts as now, NaN is an unreadable time
-    first_age_days      since the first mention
-    count               mentions
-    decayed_counts      Σ over mentions of 2^(−age / h), for h in COUNT_HALF_LIVES_DAYS
-    link_strength       1 − ∏(1 − s) over present links, 0..1 (see `link_columns`)
-    mean_link_strength  mean over present links, 0..1
-    half_life_cap_days  no half-life of the item is longer: inf, or 7 for an item seen in trace_fix only
+    age_days            since the last mention; negative (the future) counts as now, NaN
+    is an unreadable time first_age_days      since the first mention count
+    mentions decayed_counts      Σ over mentions of 2^(−age / h), for h in
+    COUNT_HALF_LIVES_DAYS link_strength       1 − ∏(1 − s) over present links, 0..1 (see
+    `link_columns`) mean_link_strength  mean over present links, 0..1 half_life_cap_days
+    no half-life of the item is longer: inf, or 7 for an item seen in trace_fix only
 
-    Build it with `Items.of`, which fills what the caller does not know.
-    Raises InvalidInput where a column has another length, or holds NaN (age_days and first_age_days may).
+    Build it with `Items.of`, which fills what the caller does not know. Raises
+    InvalidInput where a column has another length, or holds NaN (age_days and
+    first_age_days may).
     """
 
     age_days: Floats
@@ -145,7 +189,11 @@ class Items:
         wrong = []
         for field in fields(self):
             column: Floats = getattr(self, field.name)
-            shape = (n, len(COUNT_HALF_LIVES_DAYS)) if field.name == "decayed_counts" else (n,)
+            shape = (
+                (n, len(COUNT_HALF_LIVES_DAYS))
+                if field.name == "decayed_counts"
+                else (n,)
+            )
             if column.shape != shape:
                 wrong.append(f"{field.name} of shape {column.shape}, allowed {shape}")
             elif n and not field.name.endswith("age_days") and np.isnan(column.min()):
@@ -154,9 +202,16 @@ class Items:
             raise InvalidInput("got " + "; ".join(wrong))
 
     @classmethod
-    def of(cls, age_days: ArrayLike, count: ArrayLike = 1.0, *, decayed_counts: ArrayLike | None = None,
-           **more: ArrayLike) -> "Items":  # fmt: skip
-        """Columns from arrays or single numbers; without a history every mention counts as the last one.
+    def of(
+        cls,
+        age_days: ArrayLike,
+        count: ArrayLike = 1.0,
+        *,
+        decayed_counts: ArrayLike | None = None,
+        **more: ArrayLike,
+    ) -> "Items":
+        """Columns from arrays or single numbers; without a history every mention counts
+        as the last one.
 
         Raises InvalidInput for a column that there is not.
 
@@ -164,15 +219,25 @@ class Items:
         [1.0, 1.0]
         """
         if unknown := more.keys() - {field.name for field in fields(cls)}:
-            raise InvalidInput(f"got the columns {', '.join(sorted(unknown))}; allowed are those of `Items`")
+            raise InvalidInput(
+                f"got the columns {', '.join(sorted(unknown))}; allowed are those of"
+                " `Items`"
+            )
         age = np.atleast_1d(np.asarray(age_days, dtype=np.float64))
         mentions = _column(count, len(age))
         if decayed_counts is None:
             known_age = np.maximum(np.nan_to_num(age, nan=math.inf), 0.0)
-            decayed_counts = mentions[:, None] * np.exp2(-known_age[:, None] / np.array(COUNT_HALF_LIVES_DAYS))
+            decayed_counts = mentions[:, None] * np.exp2(
+                -known_age[:, None] / np.array(COUNT_HALF_LIVES_DAYS)
+            )
         others = {**_WITHOUT_HISTORY, "first_age_days": age, **more}
         columns = {name: _column(values, len(age)) for name, values in others.items()}
-        return cls(age_days=age, count=mentions, decayed_counts=np.asarray(decayed_counts, dtype=np.float64), **columns)
+        return cls(
+            age_days=age,
+            count=mentions,
+            decayed_counts=np.asarray(decayed_counts, dtype=np.float64),
+            **columns,
+        )
 
     def __len__(self) -> int:
         return len(self.age_days)
@@ -180,20 +245,25 @@ class Items:
     def take(self, rows: ArrayLike | slice) -> "Items":
         """The items at these positions, in this slice, or where a boolean mask is true."""
         chosen = rows if isinstance(rows, slice) else np.asarray(rows)
-        return Items(**{field.name: getattr(self, field.name)[chosen] for field in fields(self)})
+        return Items(
+            **{field.name: getattr(self, field.name)[chosen] for field in fields(self)}
+        )
 
 
 def _column(values: ArrayLike, n: int) -> Floats:
     column = np.asarray(values, dtype=np.float64)
-    return np.broadcast_to(column, n) if column.ndim == 0 else column  # of a number, a column that takes no memory
+    return (
+        np.broadcast_to(column, n) if column.ndim == 0 else column
+    )  # of a number, a column that takes no memory
 
 
 class Law(ABC):
     """A decay law: `raw` orders items, `importance` of a raw score decides their tier.
 
-    `params` holds every parameter by name as a float, what was not given at its default, so that a law is
-    written into a config as its name and that dictionary. Raises InvalidInput naming every unknown
-    parameter and every value outside its range. A law of one's own names itself and its `parameters`, and defines `_raw`.
+    `params` holds every parameter by name as a float, what was not given at its
+    default, so that a law is written into a config as its name and that dictionary.
+    Raises InvalidInput naming every unknown parameter and every value outside its
+    range. A law of one's own names itself and its `parameters`, and defines `_raw`.
     """
 
     name: ClassVar[str]
@@ -206,13 +276,22 @@ class Law(ABC):
 
     def __init__(self, **params: float) -> None:
         check_params(self.name, self.parameters, params)
-        self.params = {name: float(params.get(name, spec.default)) for name, spec in self.parameters.items()}
+        self.params = {
+            name: float(params.get(name, spec.default))
+            for name, spec in self.parameters.items()
+        }
 
     def raw(self, items: Items) -> Floats:
-        """Scores of shape (n,) that order items, finite; an unreadable age scores lowest."""
+        """Scores of shape (n,) that order items, finite; an unreadable age scores
+        lowest.
+        """
         scores = self._raw(items)
         unreadable = np.isnan(items.age_days)
-        return np.where(unreadable, self.unreadable_raw, scores) if unreadable.any() else scores
+        return (
+            np.where(unreadable, self.unreadable_raw, scores)
+            if unreadable.any()
+            else scores
+        )
 
     def importance(self, raw: ArrayLike) -> Floats:
         """Importance in 0..1 of raw scores, in their order: they are cut at 1."""
@@ -226,16 +305,26 @@ class Law(ABC):
 
 
 def _half_lives_elapsed(items: Items, half_life_days: float) -> Floats:
-    return np.asarray(np.maximum(items.age_days, 0.0) / np.minimum(half_life_days, items.half_life_cap_days))
+    return np.asarray(
+        np.maximum(items.age_days, 0.0)
+        / np.minimum(half_life_days, items.half_life_cap_days)
+    )
 
 
 def _scale_columns(items: Items) -> tuple[Floats, Floats]:
-    """Decayed counts and plain count; a capped item repeats the one at its longest allowed half-life beyond it."""
+    """Decayed counts and plain count; a capped item repeats the one at its longest
+    allowed half-life beyond it.
+    """
     capped = np.flatnonzero(items.half_life_cap_days < math.inf)
     if not len(capped):
         return items.decayed_counts, items.count
     counts, count = items.decayed_counts.copy(), items.count.copy()
-    allowed = np.searchsorted(COUNT_HALF_LIVES_DAYS, items.half_life_cap_days[capped], side="right") - 1
+    allowed = (
+        np.searchsorted(
+            COUNT_HALF_LIVES_DAYS, items.half_life_cap_days[capped], side="right"
+        )
+        - 1
+    )
     longest = np.maximum(allowed, 0)
     columns = np.minimum(np.arange(counts.shape[1]), longest[:, None])
     counts[capped] = np.take_along_axis(counts[capped], columns, axis=1)
@@ -247,7 +336,9 @@ class Product(Law):
     """recency × (1 + ln count) × (1 + .25 · link strength); importance is min(1, raw).
 
     >>> law = Product(half_life_days=14.0)
-    >>> law.importance(law.raw(Items.of([0.0, 14.0, 34.0], count=[1, 1, 10]))).round(6).tolist()
+    >>> law.importance(law.raw(Items.of([0.0, 14.0, 34.0], count=[1, 1, 10]))).round(
+    ...     6
+    ... ).tolist()
     [1.0, 0.5, 0.613453]
     """
 
@@ -255,12 +346,19 @@ class Product(Law):
 
     def _raw(self, items: Items) -> Floats:
         recency = np.exp2(-_half_lives_elapsed(items, self.params["half_life_days"]))
-        amplifier = np.where(items.count < 1, 0.0, 1.0 + np.log(np.maximum(items.count, 1.0)))
-        return np.asarray(recency * amplifier * (1.0 + LINK_BOOST * np.clip(items.link_strength, 0.0, 1.0)))
+        amplifier = np.where(
+            items.count < 1, 0.0, 1.0 + np.log(np.maximum(items.count, 1.0))
+        )
+        return np.asarray(
+            recency
+            * amplifier
+            * (1.0 + LINK_BOOST * np.clip(items.link_strength, 0.0, 1.0))
+        )
 
 
 class WeightedSum(Law):
-    """A weighted sum of recency, log count (1 at `saturation_count`) and mean link strength; cut at 1.
+    """A weighted sum of recency, log count (1 at `saturation_count`) and mean link
+    strength; cut at 1.
 
     >>> law = WeightedSum()
     >>> law.raw(Items.of([0.0, 14.0], count=[100, 0])).round(6).tolist()
@@ -272,22 +370,31 @@ class WeightedSum(Law):
     def _raw(self, items: Items) -> Floats:
         params = self.params
         recency = np.exp2(-_half_lives_elapsed(items, params["half_life_days"]))
-        frequency = np.minimum(np.log1p(np.maximum(items.count, 0.0)) / np.log1p(params["saturation_count"]), 1.0)
+        frequency = np.minimum(
+            np.log1p(np.maximum(items.count, 0.0))
+            / np.log1p(params["saturation_count"]),
+            1.0,
+        )
         scores = params["recency_weight"] * recency + params["count_weight"] * frequency
-        return np.asarray(scores + params["link_weight"] * np.clip(items.mean_link_strength, 0.0, 1.0))
+        return np.asarray(
+            scores + params["link_weight"] * np.clip(items.mean_link_strength, 0.0, 1.0)
+        )
 
 
 class Recency(Law):
     """Age alone, counted in half-lives; importance is 2^(−half-lives).
 
-    The raw score stays in half-lives, since powers of very old items would all be 0 and tie.
+    The raw score stays in half-lives, since powers of very old items would all be 0 and
+    tie.
     """
 
     name = "recency"
     unreadable_raw = UNREADABLE_RAW
 
     def _raw(self, items: Items) -> Floats:
-        return np.maximum(-_half_lives_elapsed(items, self.params["half_life_days"]), UNREADABLE_RAW)
+        return np.maximum(
+            -_half_lives_elapsed(items, self.params["half_life_days"]), UNREADABLE_RAW
+        )
 
     def importance(self, raw: ArrayLike) -> Floats:
         """Importance in 0..1: 2 to the raw score."""
@@ -300,11 +407,16 @@ class Frequency(Law):
     name = "frequency"
 
     def _raw(self, items: Items) -> Floats:
-        return np.asarray(np.log1p(np.maximum(items.count, 0.0)) / np.log1p(self.params["saturation_count"]))
+        return np.asarray(
+            np.log1p(np.maximum(items.count, 0.0))
+            / np.log1p(self.params["saturation_count"])
+        )
 
 
 class Constant(Law):
-    """The same importance for every item: nothing decays, and ties are left to what orders them next."""
+    """The same importance for every item: nothing decays, and ties are left to what
+    orders them next.
+    """
 
     name = "constant"
 
@@ -313,24 +425,32 @@ class Constant(Law):
 
 
 class LogisticLaw(Law):
-    """A law whose scale is not 0..1: importance = 1 / (1 + exp(−slope · (raw − midpoint)))."""
+    """A law whose scale is not 0..1: importance = 1 / (1 + exp(−slope · (raw −
+    midpoint))).
+    """
 
     unreadable_raw = UNREADABLE_RAW
 
     def importance(self, raw: ArrayLike) -> Floats:
-        """Importance in 0..1 through the logistic of `logistic_midpoint` and `logistic_slope`."""
+        """Importance in 0..1 through the logistic of `logistic_midpoint` and
+        `logistic_slope`.
+        """
         offset = np.asarray(raw, dtype=np.float64) - self.params["logistic_midpoint"]
         # tanh neither overflows nor leaves a remainder at the lowest score.
-        return np.asarray(0.5 * (1.0 + np.tanh(0.5 * self.params["logistic_slope"] * offset)))
+        return np.asarray(
+            0.5 * (1.0 + np.tanh(0.5 * self.params["logistic_slope"] * offset))
+        )
 
 
 class PowerLaw(LogisticLaw):
-    """ACT-R base-level activation, ln Σ age^−d over mentions, from decayed counts instead of event times.
+    """ACT-R base-level activation, ln Σ age^−d over mentions, from decayed counts
+    instead of event times.
 
-    age^−d is replaced by a non-negative mixture of the exponentials of COUNT_HALF_LIVES_DAYS and a constant,
-    within 16 % for ages of .1 to 1,000 days at d = .5 (ages below .1 day count as about .1 day).
-    The default logistic gives one mention .6 at 10.3 days and .3 at 24.3 days, where `product` has them.
-    Source: Anderson and Schooler, Reflections of the environment in memory (1991).
+    age^−d is replaced by a non-negative mixture of the exponentials of
+    COUNT_HALF_LIVES_DAYS and a constant, within 16 % for ages of .1 to 1,000 days at d
+    = .5 (ages below .1 day count as about .1 day). The default logistic gives one
+    mention .6 at 10.3 days and .3 at 24.3 days, where `product` has them. Source:
+    Anderson and Schooler, Reflections of the environment in memory (1991).
     """
 
     name = "power"
@@ -341,14 +461,22 @@ class PowerLaw(LogisticLaw):
 
     def _raw(self, items: Items) -> Floats:
         counts, count = _scale_columns(items)
-        return np.asarray(np.log(np.maximum(counts @ self._weights[:-1] + count * self._weights[-1], TINY)))
+        return np.asarray(
+            np.log(
+                np.maximum(
+                    counts @ self._weights[:-1] + count * self._weights[-1], TINY
+                )
+            )
+        )
 
 
 @lru_cache(maxsize=64)
 def power_mixture(exponent: float) -> Floats:
-    """Weights w ≥ 0 of shape (7,) with Σ w_k 2^(−age / h_k) ≈ age^−exponent, the last half-life being infinite.
+    """Weights w ≥ 0 of shape (7,) with Σ w_k 2^(−age / h_k) ≈ age^−exponent, the last
+    half-life being infinite.
 
-    Least squares of the relative error over a logarithmic grid of ages, by coordinate descent.
+    Least squares of the relative error over a logarithmic grid of ages, by coordinate
+    descent.
     """
     ages = np.geomspace(*POWER_AGES_DAYS, 300)
     scales = np.exp2(-ages[:, None] / np.array([*COUNT_HALF_LIVES_DAYS, math.inf]))
@@ -357,12 +485,21 @@ def power_mixture(exponent: float) -> Floats:
     weights = np.zeros(scales.shape[1])
     for _ in range(2_000):
         for k in range(len(weights)):
-            weights[k] = max(0.0, weights[k] + (target[k] - gram[k] @ weights) / gram[k, k])
+            weights[k] = max(
+                0.0, weights[k] + (target[k] - gram[k] @ weights) / gram[k, k]
+            )
     weights.setflags(write=False)
     return weights
 
 
-_LAWS: tuple[type[Law], ...] = (Product, WeightedSum, PowerLaw, Constant, Recency, Frequency)
+_LAWS: tuple[type[Law], ...] = (
+    Product,
+    WeightedSum,
+    PowerLaw,
+    Constant,
+    Recency,
+    Frequency,
+)
 LAWS = {law.name: law for law in _LAWS}
 
 

@@ -1,6 +1,8 @@
-"""Evidence: how often each option succeeded under each key, how long it took and what it used, as sums in columns.
+"""Evidence: how often each option succeeded under each key, how long it took and what
+it used, as sums in columns.
 
-A key says what was asked, such as `query_type/code`; an option is what was tried, such as a model's name.
+A key says what was asked, such as `query_type/code`; an option is what was tried, such
+as a model's name.
 """
 
 import math
@@ -26,21 +28,27 @@ from theorex_lab.memory.observation import TRUST
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
-Reader = tuple[str, Callable[[Event], Iterable[EvidenceRun]]]  # what stands before its keys, and the runs of an event
+Reader = tuple[
+    str, Callable[[Event], Iterable[EvidenceRun]]
+]  # what stands before its keys, and the runs of an event
 
 QUERY_TYPES: tuple[str, ...] = get_args(QueryType)
 FALLBACK_TYPE, QUERY_TYPE_PREFIX = "general", "query_type/"
-HEARD_PREFIX = "heard/"  # before the key of what only a file says: it is shown, and nothing goes by it
+# before the key of what only a file says: it is shown, and nothing goes by it
+HEARD_PREFIX = "heard/"
 AMOUNTS = ("latency_ms", "tokens", "cost")
-_WIDTH = 2 + 2 * len(AMOUNTS)  # runs, successes, then of each amount its sum and how many runs stated it
+_WIDTH = 2 + 2 * len(
+    AMOUNTS
+)  # runs, successes, then of each amount its sum and how many runs stated it
 _FIRST_AMOUNT = 2
 
 
 class Option(NamedTuple):
     """What was tried, how often it succeeded, and what it takes.
 
-    name: any text, such as a model's or a gene's.  n, successes: 0 <= successes <= n, fractions allowed.  cost, latency_ms:
-    means in any unit that is the same for all that are compared, NaN where they are not known.
+    name: any text, such as a model's or a gene's.  n, successes: 0 <= successes <= n,
+    fractions allowed.  cost, latency_ms: means in any unit that is the same for all
+    that are compared, NaN where they are not known.
     """
 
     name: str
@@ -51,12 +59,14 @@ class Option(NamedTuple):
 
 
 def not_worse(options: Sequence[Option], level: float = WORSE_AT) -> list[int]:
-    """The places of the options whose success is not distinguishably below the best rate, the best itself first.
+    """The places of the options whose success is not distinguishably below the best
+    rate, the best itself first.
 
-    The best is that of the highest rate; of equals the one with more runs, then by name. Another is worse where the
-    difference is so many standard errors wide that chance gives it with a probability below `level`, one-sided: 0 holds
-    none for worse, 0.5 every one whose rate is lower. Options without a run are left out. Raises InvalidInput for a level outside
-    0..0.5 and where no option has a run.
+    The best is that of the highest rate; of equals the one with more runs, then by
+    name. Another is worse where the difference is so many standard errors wide that
+    chance gives it with a probability below `level`, one-sided: 0 holds none for worse,
+    0.5 every one whose rate is lower. Options without a run are left out. Raises
+    InvalidInput for a level outside 0..0.5 and where no option has a run.
 
     >>> not_worse([Option("a", 20, 17), Option("b", 20, 18), Option("c", 20, 4)])
     [1, 0]
@@ -65,26 +75,51 @@ def not_worse(options: Sequence[Option], level: float = WORSE_AT) -> list[int]:
     if not tried or not 0 <= level <= 0.5:
         got = f"{len(options)} options, {len(tried)} with runs, at the level {level!r}"
         raise InvalidInput(f"got {got}; allowed is one or more with runs, at 0 to 0.5")
-    first = min(tried, key=lambda place: (-_rate(options[place]), -options[place].n, options[place].name))
-    others = (place for place in tried if place != first and _chance(options[place], options[first]) >= level)
+    first = min(
+        tried,
+        key=lambda place: (
+            -_rate(options[place]),
+            -options[place].n,
+            options[place].name,
+        ),
+    )
+    others = (
+        place
+        for place in tried
+        if place != first and _chance(options[place], options[first]) >= level
+    )
     return [first, *others]
 
 
 def cheapest_not_worse(options: Sequence[Option], level: float = WORSE_AT) -> int:
-    """The place of the cheapest option among those that `not_worse` leaves, which raises what this does.
+    """The place of the cheapest option among those that `not_worse` leaves, which
+    raises what this does.
 
-    The lowest known cost wins, then the lowest known latency, then success, runs and name: what is not known is never taken
-    for cheap or quick.
+    The lowest known cost wins, then the lowest known latency, then success, runs and
+    name: what is not known is never taken for cheap or quick.
 
-    >>> cheapest_not_worse([Option("dear", 50, 45, 9.0), Option("cheap", 50, 44, 1.0), Option("bad", 50, 5, 0.1)])
+    >>> cheapest_not_worse(
+    ...     [
+    ...         Option("dear", 50, 45, 9.0),
+    ...         Option("cheap", 50, 44, 1.0),
+    ...         Option("bad", 50, 5, 0.1),
+    ...     ]
+    ... )
     1
     """
-    return min(not_worse(options, level), key=lambda place: by_cost_and_speed(options[place]))
+    return min(
+        not_worse(options, level), key=lambda place: by_cost_and_speed(options[place])
+    )
 
 
 def by_cost_and_speed(option: Option) -> tuple[float, float, float, float, str]:
-    """The sort key: cost, then latency (unknown ones last), then success, runs and name."""
-    cost, latency_ms = (math.inf if math.isnan(amount) else amount for amount in (option.cost, option.latency_ms))
+    """The sort key: cost, then latency (unknown ones last), then success, runs and
+    name.
+    """
+    cost, latency_ms = (
+        math.inf if math.isnan(amount) else amount
+        for amount in (option.cost, option.latency_ms)
+    )
     return cost, latency_ms, -_rate(option), -option.n, option.name
 
 
@@ -93,8 +128,10 @@ def _rate(option: Option) -> float:
 
 
 def _chance(option: Option, best: Option) -> float:
-    """How probable at least this difference to the best is by chance, 0 to 0.5; the errors are those of the rates after a
-    success and a failure more, since a rate of 0 or 1 has an error too."""
+    """How probable at least this difference to the best is by chance, 0 to 0.5; the
+    errors are those of the rates after a success and a failure more, since a rate of 0
+    or 1 has an error too.
+    """
     rates = [(side, (side.successes + 1.0) / (side.n + 2.0)) for side in (option, best)]
     error = math.sqrt(sum(rate * (1.0 - rate) / side.n for side, rate in rates))
     return 0.5 * math.erfc((_rate(best) - _rate(option)) / error / math.sqrt(2.0))
@@ -102,10 +139,12 @@ def _chance(option: Option, best: Option) -> float:
 
 @dataclass(frozen=True)
 class Cells:
-    """Evidence as columns, one row a key and option, in the order in which the table took them in.
+    """Evidence as columns, one row a key and option, in the order in which the table
+    took them in.
 
-    n, successes: runs and how many of them succeeded, fractions where they were aged.  latency_ms, tokens, cost: means
-    over the runs that stated them, NaN where none did.  last: time of the latest run, µs UTC.
+    n, successes: runs and how many of them succeeded, fractions where they were aged.
+    latency_ms, tokens, cost: means over the runs that stated them, NaN where none did.
+    last: time of the latest run, µs UTC.
     """
 
     keys: list[str]
@@ -122,7 +161,9 @@ class Cells:
 
 
 class RowRuns(NamedTuple):
-    """Runs of some rows of a table: numbers of their options, runs and successes, the time of the latest (µs), mean cost."""
+    """Runs of some rows of a table: numbers of their options, runs and successes, the
+    time of the latest (µs), mean cost.
+    """
 
     option: Integers
     n: Floats
@@ -138,7 +179,12 @@ class EvidenceTable(Parts):
     >>> table.add("query_type/code", "qwen3-32b", True, at=0, latency_ms=800)
     >>> table.add("query_type/code", "qwen3-32b", False, at=5)
     >>> cells = table.cells("query_type/")
-    >>> cells.options, cells.n.tolist(), cells.successes.tolist(), cells.latency_ms.tolist()
+    >>> (
+    ...     cells.options,
+    ...     cells.n.tolist(),
+    ...     cells.successes.tolist(),
+    ...     cells.latency_ms.tolist(),
+    ... )
     (['qwen3-32b'], [2.0], [1.0], [800.0])
     """
 
@@ -147,28 +193,52 @@ class EvidenceTable(Parts):
         self._cells = Table(key="i4", option="i4", last="i8", sums=("f8", _WIDTH))
         self._rows: dict[tuple[str, str], int] = {}  # in the order of the table's rows
         self._first = Table(row="i8")  # by number of a key, its last row
-        self._before = Table(row="i8")  # by row, the row of the same key before it, -1 without one
-        self._alike: dict[str, PartIndex] = {}  # by prefix; keys under another are empty sets there
+        self._before = Table(
+            row="i8"
+        )  # by row, the row of the same key before it, -1 without one
+        self._alike: dict[
+            str, PartIndex
+        ] = {}  # by prefix; keys under another are empty sets there
 
     def __len__(self) -> int:
         return len(self._cells)
 
-    def add(self, key: str, option: str, success: bool, *, at: int, latency_ms: float | None = None,
-            tokens: float | None = None, cost: float | None = None) -> None:  # fmt: skip
+    def add(
+        self,
+        key: str,
+        option: str,
+        success: bool,
+        *,
+        at: int,
+        latency_ms: float | None = None,
+        tokens: float | None = None,
+        cost: float | None = None,
+    ) -> None:
         """Count one run. `at`: µs UTC. None or NaN: not stated.
 
-        Raises InvalidInput for a success that is not a truth value, a time that no date has, a negative or infinite
-        amount; then nothing was counted.
+        Raises InvalidInput for a success that is not a truth value, a time that no date
+        has, a negative or infinite amount; then nothing was counted.
         """
         if success not in (True, False) or not EARLIEST <= at <= LATEST:
-            raise InvalidInput(f"got success {success!r} at {at!r}; allowed is True or False, in microseconds")
+            raise InvalidInput(
+                f"got success {success!r} at {at!r}; allowed is True or False, in"
+                " microseconds"
+            )
         for amount in (latency_ms, tokens, cost):
             if amount is not None and (amount < 0 or amount == math.inf):
-                raise InvalidInput(f"got {amount!r} as {', '.join(AMOUNTS)}; allowed are finite numbers from 0, None")
+                raise InvalidInput(
+                    f"got {amount!r} as {', '.join(AMOUNTS)}; allowed are finite"
+                    " numbers from 0, None"
+                )
         if (row := self._rows.get((key, option))) is None:
             if not isinstance(key, str) or not isinstance(option, str):
-                raise InvalidInput(f"got {key!r}, {option!r} as a key and an option; allowed are texts")
-            numbers = {"key": self._keys.number(key), "option": self._options.number(option)}
+                raise InvalidInput(
+                    f"got {key!r}, {option!r} as a key and an option; allowed are texts"
+                )
+            numbers = {
+                "key": self._keys.number(key),
+                "option": self._options.number(option),
+            }
             row = self._rows[key, option] = self._cells.add(**numbers, last=EARLIEST)
             if numbers["key"] == len(self._first):
                 self._first.add(row=-1)
@@ -182,7 +252,9 @@ class EvidenceTable(Parts):
                 sums[2 * number : 2 * number + 2] += amount, 1.0
 
     def row(self, key: str, option: str) -> int | None:
-        """The row of a key and option, which stays the same; None where no run of them was counted."""
+        """The row of a key and option, which stays the same; None where no run of them
+        was counted.
+        """
         return self._rows.get((key, option))
 
     def option_number(self, option: str) -> int:
@@ -190,12 +262,18 @@ class EvidenceTable(Parts):
         found = self._options.find(option)
         return -1 if found is None else found
 
-    def alike(self, prefix: str, parts: Collection[str], floor: float) -> tuple[Integers, Floats]:
-        """The rows of keys like these parts, and how alike: keys are `prefix` and then parts, joined by `|`; see `PartIndex`."""
+    def alike(
+        self, prefix: str, parts: Collection[str], floor: float
+    ) -> tuple[Integers, Floats]:
+        """The rows of keys like these parts, and how alike: keys are `prefix` and then
+        parts, joined by `|`; see `PartIndex`.
+        """
         index = self._alike.setdefault(prefix, PartIndex())
         for number in range(len(index), len(self._keys)):
             key = self._keys[number]
-            index.add(key.removeprefix(prefix).split("|") if key.startswith(prefix) else ())
+            index.add(
+                key.removeprefix(prefix).split("|") if key.startswith(prefix) else ()
+            )
         keys, likeness = index.alike(parts, floor)
         rows = self._first["row"][keys]
         found = [(rows, likeness)]
@@ -203,28 +281,48 @@ class EvidenceTable(Parts):
             rows = self._before["row"][rows]
             rows, likeness = rows[rows >= 0], likeness[rows >= 0]
             found.append((rows, likeness))
-        return np.concatenate([pair[0] for pair in found]), np.concatenate([pair[1] for pair in found])
+        return np.concatenate([pair[0] for pair in found]), np.concatenate(
+            [pair[1] for pair in found]
+        )
 
     def runs(self, rows: Integers) -> RowRuns:
         """The runs of these rows."""
         sums, cost = self._cells["sums"], _FIRST_AMOUNT + 2 * AMOUNTS.index("cost")
-        n, successes, total, stated = (sums[rows, column] for column in (0, 1, cost, cost + 1))
+        n, successes, total, stated = (
+            sums[rows, column] for column in (0, 1, cost, cost + 1)
+        )
         with np.errstate(invalid="ignore"):
-            return RowRuns(self._cells["option"][rows], n, successes, self._cells["last"][rows], total / stated)
+            return RowRuns(
+                self._cells["option"][rows],
+                n,
+                successes,
+                self._cells["last"][rows],
+                total / stated,
+            )
 
     def correct(self, row: int, successes: int) -> None:
         """Count so many successes more (below 0: fewer) among the runs of a row."""
         self._cells["sums"][row, 1] += successes
 
-    def cells(self, prefix: str = "", *, now: int | None = None, half_life_days: float | None = None) -> Cells:
-        """The evidence under keys that begin with `prefix`, as it weighs at `now` (µs UTC).
+    def cells(
+        self,
+        prefix: str = "",
+        *,
+        now: int | None = None,
+        half_life_days: float | None = None,
+    ) -> Cells:
+        """The evidence under keys that begin with `prefix`, as it weighs at `now` (µs
+        UTC).
 
-        With `half_life_days`, n and successes of a cell count half as much for each half-life since its last run (a
-        run later than `now` has no age); rates and means stay. Raises InvalidInput for a half-life that is not a
-        number above 0, or one without `now`.
+        With `half_life_days`, n and successes of a cell count half as much for each
+        half-life since its last run (a run later than `now` has no age); rates and
+        means stay. Raises InvalidInput for a half-life that is not a number above 0, or
+        one without `now`.
         """
         # Keys stand in the order of their rows, one each.
-        chosen = {pair: row for pair, row in self._rows.items() if pair[0].startswith(prefix)}
+        chosen = {
+            pair: row for pair, row in self._rows.items() if pair[0].startswith(prefix)
+        }
         rows = [*chosen.values()]
         sums, last = self._cells["sums"][rows], self._cells["last"][rows]
         with np.errstate(invalid="ignore"):
@@ -236,12 +334,23 @@ class EvidenceTable(Parts):
 
     def _after_load(self) -> None:
         keys, options = [*self._keys], [*self._options]
-        pairs = zip(self._cells["key"].tolist(), self._cells["option"].tolist(), strict=True)
-        self._rows, self._alike = {(keys[key], options[option]): row for row, (key, option) in enumerate(pairs)}, {}
+        pairs = zip(
+            self._cells["key"].tolist(), self._cells["option"].tolist(), strict=True
+        )
+        self._rows, self._alike = (
+            {
+                (keys[key], options[option]): row
+                for row, (key, option) in enumerate(pairs)
+            },
+            {},
+        )
 
 
-def expected_success(runs: RowRuns, now: int, half_life_days: float | None) -> tuple[Floats, Floats, Floats]:
-    """Of each row the weight of its age, .5^(age / half-life); (successes + 1) / (runs + 2); and their product.
+def expected_success(
+    runs: RowRuns, now: int, half_life_days: float | None
+) -> tuple[Floats, Floats, Floats]:
+    """Of each row the weight of its age, .5^(age / half-life); (successes + 1) / (runs
+    + 2); and their product.
 
     The weight is 1 without a half-life, and for what lies ahead of `now` (µs UTC).
     """
@@ -251,39 +360,57 @@ def expected_success(runs: RowRuns, now: int, half_life_days: float | None) -> t
 
 
 def success_of(home: Home, options: Iterable[str]) -> dict[str, float]:
-    """Of the options of which a design knows how they did, (successes + 1) / (runs + 2) over all their runs.
+    """Of the options of which a design knows how they did, (successes + 1) / (runs + 2)
+    over all their runs.
 
-    What is known of an option does not fade here: a fix that failed is no better for having been forgotten.
+    What is known of an option does not fade here: a fix that failed is no better for
+    having been forgotten.
     """
     found: dict[str, float] = {}
     keys = [f"{design.name}/{OPTION_KEY}" for design in home.designs if design.evidence]
     with home.views.reading(evidence_view(home)) as view:
         for option in options if len(view.table) else ():
-            rows = np.array([row for key in keys if (row := view.table.row(key, option)) is not None], np.int64)
+            rows = np.array(
+                [
+                    row
+                    for key in keys
+                    if (row := view.table.row(key, option)) is not None
+                ],
+                np.int64,
+            )
             if len(rows):
                 runs = view.table.runs(rows)
-                found[option] = float((runs.successes.sum() + 1.0) / (runs.n.sum() + 2.0))
+                found[option] = float(
+                    (runs.successes.sum() + 1.0) / (runs.n.sum() + 2.0)
+                )
     return found
 
 
 def is_heard(body: Body) -> bool:
-    """Whether a call is known only from a file that somebody made, or from a tool: anybody may have made it up."""
+    """Whether a call is known only from a file that somebody made, or from a tool:
+    anybody may have made it up.
+    """
     return TRUST[body.get("source", "model")] < TRUST["model"]
 
 
 class EvidenceView(View):
-    """Every attempt of every trace that was not lost, one run each under its query type and model.
+    """Every attempt of every trace that was not lost, one run each under its query type
+    and model.
 
-    An attempt that got no answer at all tells of the endpoint, not of what the model answers: it is left out. What `is_heard` stands apart, under keys with HEARD_PREFIX before them.
+    An attempt that got no answer at all tells of the endpoint, not of what the model
+    answers: it is left out. What `is_heard` stands apart, under keys with HEARD_PREFIX
+    before them.
 
-    A run succeeds where the model answered, unless an outcome says afterwards that it went wrong: the one that it was
-    called for, or one that was recorded of it.
+    A run succeeds where the model answered, unless an outcome says afterwards that it
+    went wrong: the one that it was called for, or one that was recorded of it.
     """
 
     name = "evidence"
     code = 7
     kinds = ("trace_ended", *verdicts.KINDS)
-    readers: ClassVar[Mapping[str, Sequence[Reader]]] = {}  # by event kind: what a design reads from such an event
+    readers: ClassVar[
+        Mapping[str, Sequence[Reader]]
+    ] = {}  # by event kind: what a design reads from such an event
 
     def __init__(self) -> None:
         super().__init__()
@@ -311,36 +438,60 @@ class EvidenceView(View):
         if body["lost"]:
             return
         key, outcome_id = _key(body), body.get("outcome_id")
-        for attempt in (attempt for attempt in body["attempts"] if not attempt.get("unavailable")):
+        for attempt in (
+            attempt for attempt in body["attempts"] if not attempt.get("unavailable")
+        ):
             stated = {name: attempt[name] for name in AMOUNTS}
-            self.table.add(key, attempt["model"], attempt["success"], at=event.at, **stated)
+            self.table.add(
+                key, attempt["model"], attempt["success"], at=event.at, **stated
+            )
             if outcome_id and attempt["success"]:
                 self._judge(outcome_id, key, attempt["model"], event.at)
 
     def _judge(self, outcome_id: str, key: str, model: str, at: int) -> None:
-        """Let an outcome say how an answer went that was counted as good; `at`: when it was given, µs UTC."""
+        """Let an outcome say how an answer went that was counted as good; `at`: when it
+        was given, µs UTC.
+        """
         row = self.table.row(key, model)
         if row is not None and not self.verdicts.answer(outcome_id, cell=row, at=at):
             self.table.correct(row, -1)
 
 
 def evidence_view(home: Home) -> type[EvidenceView]:
-    """The evidence of a home: of models' answers, and of whatever else its designs read from their events."""
-    return _with_readers(tuple(sorted((each for each in home.designs if each.evidence), key=lambda each: each.name)))
+    """The evidence of a home: of models' answers, and of whatever else its designs read
+    from their events.
+    """
+    return _with_readers(
+        tuple(
+            sorted(
+                (each for each in home.designs if each.evidence),
+                key=lambda each: each.name,
+            )
+        )
+    )
 
 
 @cache
 def _with_readers(designs: tuple[Design, ...]) -> type[EvidenceView]:
-    """The view that these designs add to: the same class for the same ones, so that views are found by it."""
+    """The view that these designs add to: the same class for the same ones, so that
+    views are found by it.
+    """
     if not designs:
         return EvidenceView
     readers: dict[str, list[Reader]] = {}
     for design in designs:
         for kind, runs in design.evidence.items():
             readers.setdefault(kind, []).append((f"{design.name}/", runs))
-    reads = *EvidenceView.kinds, *(f"{design.name}:{kind}" for design in designs for kind in design.evidence)
+    reads = (
+        *EvidenceView.kinds,
+        *(f"{design.name}:{kind}" for design in designs for kind in design.evidence),
+    )
     kinds = tuple(dict.fromkeys([*EvidenceView.kinds, *readers]))
-    return type("DesignEvidence", (EvidenceView,), {"kinds": kinds, "readers": readers, "reads": reads})
+    return type(
+        "DesignEvidence",
+        (EvidenceView,),
+        {"kinds": kinds, "readers": readers, "reads": reads},
+    )
 
 
 def counted_type(query_type: str) -> str:
@@ -353,15 +504,25 @@ def counted_type(query_type: str) -> str:
 
 
 def _key(body: Body) -> str:
-    """Where the runs of a call are counted; `body`: that of its END, or what an outcome says of its answer."""
-    return (HEARD_PREFIX if is_heard(body) else "") + QUERY_TYPE_PREFIX + counted_type(str(body["query_type"]))
+    """Where the runs of a call are counted; `body`: that of its END, or what an outcome
+    says of its answer.
+    """
+    return (
+        (HEARD_PREFIX if is_heard(body) else "")
+        + QUERY_TYPE_PREFIX
+        + counted_type(str(body["query_type"]))
+    )
 
 
-def _weight(last: Integers, now: int | None, half_life_days: float | None) -> Floats | float:
+def _weight(
+    last: Integers, now: int | None, half_life_days: float | None
+) -> Floats | float:
     if half_life_days is None:
         return 1.0
     if now is None or not 0 < half_life_days < math.inf:
         got = f"half_life_days = {half_life_days!r} at now = {now!r}"
-        raise InvalidInput(f"got {got}; allowed is a number of days above 0, with now in µs")
+        raise InvalidInput(
+            f"got {got}; allowed is a number of days above 0, with now in µs"
+        )
     # Four steps, since a route takes this at every call.
     return np.exp2(np.minimum(last - now, 0) / (MICROSECONDS_PER_DAY * half_life_days))

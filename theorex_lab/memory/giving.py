@@ -21,14 +21,29 @@ def given(hits: Iterable[Hit]) -> dict[str, Any]:
     {'items': [], 'tokens': 0}
     """
     found = list(hits)
-    return {"items": [hit.id for hit in found], "tokens": sum(count_tokens(hit.text) for hit in found)}
+    return {
+        "items": [hit.id for hit in found],
+        "tokens": sum(count_tokens(hit.text) for hit in found),
+    }
 
 
-def note_recalled(home: Home, how: str, *, query: str = "", items: Iterable[str] = (), tokens: int = 0, agent: str,
-                  session: str = "") -> str:  # fmt: skip
-    """Append the event of what is given to an agent; where nothing can be written it says so, else ''."""
+def note_recalled(
+    home: Home,
+    how: str,
+    *,
+    query: str = "",
+    items: Iterable[str] = (),
+    tokens: int = 0,
+    agent: str,
+    session: str = "",
+) -> str:
+    """Append the event of what is given to an agent; where nothing can be written it
+    says so, else ''.
+    """
     who = {"agent": agent, "session": session, "project": home.project}
-    event = recalled_event(how, query=query, items=items, tokens=tokens, at=home.clock.now(), **who)
+    event = recalled_event(
+        how, query=query, items=items, tokens=tokens, at=home.clock.now(), **who
+    )
     try:
         home.journal.append([event])
     except StorageError as error:

@@ -14,11 +14,15 @@ Floats = NDArray[np.float64]
 BOOTSTRAPS = 1_000
 
 
-def wilson(successes: ArrayLike, n: ArrayLike, z: float = 1.96) -> tuple[Floats, Floats]:
-    """The Wilson score interval of a success rate (Wilson 1927, doi:10.1080/01621459.1927.10502953), 0..1.
+def wilson(
+    successes: ArrayLike, n: ArrayLike, z: float = 1.96
+) -> tuple[Floats, Floats]:
+    """The Wilson score interval of a success rate (Wilson 1927,
+    doi:10.1080/01621459.1927.10502953), 0..1.
 
-    successes, n: of any shapes that fit each other, fractions allowed; n = 0 gives (0, 1). `z`: how many standard
-    deviations wide to each side, 1.96 for 95 %. Raises InvalidInput unless 0 <= successes <= n < inf and 0 < z < inf.
+    successes, n: of any shapes that fit each other, fractions allowed; n = 0 gives (0,
+    1). `z`: how many standard deviations wide to each side, 1.96 for 95 %. Raises
+    InvalidInput unless 0 <= successes <= n < inf and 0 < z < inf.
 
     >>> low, high = wilson([9, 0], [10, 0])
     >>> low.round(3).tolist(), high.round(3).tolist()
@@ -26,15 +30,20 @@ def wilson(successes: ArrayLike, n: ArrayLike, z: float = 1.96) -> tuple[Floats,
     """
     hits, runs = np.asarray(successes, np.float64), np.asarray(n, np.float64)
     if not (np.all(hits >= 0) and np.all(hits <= runs) and np.all(runs < np.inf)):
-        raise InvalidInput(f"got {successes!r:.80} successes of {n!r:.80}; allowed is 0 <= successes <= n, finite")
+        raise InvalidInput(
+            f"got {successes!r:.80} successes of {n!r:.80}; allowed is 0 <= successes <= n, finite"
+        )
     if not 0 < z < math.inf:
-        raise InvalidInput(f"got z = {z!r}; allowed is a number above 0, such as 1.96 for 95 %")
+        raise InvalidInput(
+            f"got z = {z!r}; allowed is a number above 0, such as 1.96 for 95 %"
+        )
     low, high = _bounds(hits, np.where(runs > 0, runs, 1.0), z, runs)
     return np.maximum(low, 0.0), np.minimum(high, 1.0)
 
 
 def wilson_of_one(successes: float, n: float, z: float = 1.96) -> tuple[float, float]:
-    """As `wilson`, of plain numbers and unchecked: some dozens of them cost less so than an array does.
+    """As `wilson`, of plain numbers and unchecked: some dozens of them cost less so
+    than an array does.
 
     >>> [round(bound, 3) for bound in wilson_of_one(9, 10)]
     [0.596, 0.982]
@@ -67,12 +76,19 @@ class Interval:
         return {name: self.mean, f"{name}_low": self.low, f"{name}_high": self.high}
 
 
-def bootstrap_means(values: ArrayLike, *, seed: int = 0, draws: int = BOOTSTRAPS,
-                    groups: Sequence[object] | None = None) -> list[Interval]:  # fmt: skip
-    """The mean of each column of `values`, (n, k) or (n,), with its 95 % interval; one set of resamples serves all.
+def bootstrap_means(
+    values: ArrayLike,
+    *,
+    seed: int = 0,
+    draws: int = BOOTSTRAPS,
+    groups: Sequence[object] | None = None,
+) -> list[Interval]:
+    """The mean of each column of `values`, (n, k) or (n,), with its 95 % interval; one
+    set of resamples serves all.
 
-    Rows are drawn, or whole groups of rows where `groups` names one for each. For a paired comparison, hand in
-    differences. Raises InvalidInput for no values, values that are not finite, groups of another length, or no draws.
+    Rows are drawn, or whole groups of rows where `groups` names one for each. For a
+    paired comparison, hand in differences. Raises InvalidInput for no values, values
+    that are not finite, groups of another length, or no draws.
 
     >>> bootstrap_means([[0.25, 1.0], [0.25, 1.0]])[1]
     Interval(mean=1.0, low=1.0, high=1.0)
@@ -81,43 +97,68 @@ def bootstrap_means(values: ArrayLike, *, seed: int = 0, draws: int = BOOTSTRAPS
     columns = columns[:, None] if columns.ndim == 1 else columns
     n = len(columns)
     if not n or draws < 1 or columns.ndim != 2 or not np.isfinite(columns).all():
-        raise InvalidInput(f"got {n} values and {draws} draws; allowed is one or more of each, all values finite")
+        raise InvalidInput(
+            f"got {n} values and {draws} draws; allowed is one or more of each, all values finite"
+        )
     if groups is not None and len(groups) != n:
-        raise InvalidInput(f"got {len(groups)} groups for {n} values; allowed is one group each")
+        raise InvalidInput(
+            f"got {len(groups)} groups for {n} values; allowed is one group each"
+        )
     sums, sizes = columns, np.ones(n)
     if groups is not None:
         _, member = np.unique([str(group) for group in groups], return_inverse=True)
         sizes = np.bincount(member).astype(np.float64)
-        sums = np.stack([np.bincount(member, weights=column) for column in columns.T], axis=1)
+        sums = np.stack(
+            [np.bincount(member, weights=column) for column in columns.T], axis=1
+        )
     resampled = _resamples(len(sizes), seed, draws)
-    low, high = np.quantile(resampled @ sums / (resampled @ sizes)[:, None], [0.025, 0.975], axis=0).tolist()
-    return [Interval(*bounds) for bounds in zip(columns.mean(axis=0).tolist(), low, high, strict=True)]
+    low, high = np.quantile(
+        resampled @ sums / (resampled @ sizes)[:, None], [0.025, 0.975], axis=0
+    ).tolist()
+    return [
+        Interval(*bounds)
+        for bounds in zip(columns.mean(axis=0).tolist(), low, high, strict=True)
+    ]
 
 
 def _resamples(m: int, seed: int, draws: int) -> Floats:
     """How often each of m rows was drawn in each resample, (draws, m)."""
-    return np.random.default_rng(seed).multinomial(m, np.full(m, 1 / m), size=draws).astype(np.float64)
+    return (
+        np.random.default_rng(seed)
+        .multinomial(m, np.full(m, 1 / m), size=draws)
+        .astype(np.float64)
+    )
 
 
-def bootstrap_ratio(values: ArrayLike, base: ArrayLike, *, seed: int = 0, draws: int = BOOTSTRAPS) -> Interval:
-    """The mean of `values` over the mean of `base`, both (n,), with its 95 % interval; rows are drawn in pairs.
+def bootstrap_ratio(
+    values: ArrayLike, base: ArrayLike, *, seed: int = 0, draws: int = BOOTSTRAPS
+) -> Interval:
+    """The mean of `values` over the mean of `base`, both (n,), with its 95 % interval;
+    rows are drawn in pairs.
 
-    Raises InvalidInput for a base without a value above 0, and as `bootstrap_means` does.
+    Raises InvalidInput for a base without a value above 0, and as `bootstrap_means`
+    does.
 
     >>> bootstrap_ratio([1.0, 1.0], [4.0, 4.0])
     Interval(mean=0.25, low=0.25, high=0.25)
     """
     pairs = np.column_stack([values, base]).astype(np.float64)
-    above, below = (interval.mean for interval in bootstrap_means(pairs, seed=seed, draws=1))
+    above, below = (
+        interval.mean for interval in bootstrap_means(pairs, seed=seed, draws=1)
+    )
     if not below > 0:
         raise InvalidInput(f"got a base whose mean is {below}; allowed is one above 0")
     drawn = _resamples(len(pairs), seed, draws) @ pairs
-    with np.errstate(divide="ignore", invalid="ignore"):  # a resample whose base is 0 throughout
+    with np.errstate(
+        divide="ignore", invalid="ignore"
+    ):  # a resample whose base is 0 throughout
         low, high = np.nanquantile(drawn[:, 0] / drawn[:, 1], [0.025, 0.975]).tolist()
     return Interval(above / below, low, high)
 
 
-def bootstrap_mean(values: ArrayLike, seed: int = 0, groups: Sequence[object] | None = None) -> Interval:
+def bootstrap_mean(
+    values: ArrayLike, seed: int = 0, groups: Sequence[object] | None = None
+) -> Interval:
     """As `bootstrap_means`, of one column (n,).
 
     >>> str(bootstrap_mean([1.0, 1.0]))

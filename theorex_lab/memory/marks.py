@@ -20,7 +20,8 @@ PINNED = "pinned"  # the kind of a line for a pinned item that no design shows b
 
 
 class Marks(View):
-    """Items that a person marked: whether each is pinned or dismissed, and which of `texts`, from 1, is its correction (0: none).
+    """Items that a person marked: whether each is pinned or dismissed, and which of
+    `texts`, from 1, is its correction (0: none).
 
     A correction or a pin takes a dismissal back, a dismissal a pin.
     """
@@ -55,22 +56,36 @@ class Marks(View):
     @property
     def dismissed(self) -> list[str]:
         """The dismissed items."""
-        return [self.items[row] for row in np.flatnonzero(self.rows["dismissed"]).tolist()]
+        return [
+            self.items[row] for row in np.flatnonzero(self.rows["dismissed"]).tolist()
+        ]
 
     @property
     def corrected(self) -> dict[str, str]:
         """The corrected items, each with the text that is in force."""
         texts = self.rows["text"].tolist()
-        return {item: self.texts[text - 1] for item, text in zip(self.items, texts, strict=True) if text}
+        return {
+            item: self.texts[text - 1]
+            for item, text in zip(self.items, texts, strict=True)
+            if text
+        }
 
 
-def marked(lines: Iterable[Line], marks: Marks, *, shown: Callable[[str], str] = one_line) -> list[Line]:
-    """The lines as a person wants them: pinned first, corrected in the new words, none that shows a dismissed item.
+def marked(
+    lines: Iterable[Line], marks: Marks, *, shown: Callable[[str], str] = one_line
+) -> list[Line]:
+    """The lines as a person wants them: pinned first, corrected in the new words, none
+    that shows a dismissed item.
 
-    A corrected line is the person's own word, so trusted; an item's correction stands there once. shown: how a text
-    becomes a line's.
+    A corrected line is the person's own word, so trusted; an item's correction stands
+    there once. shown: how a text becomes a line's.
     """
-    pinned, dismissed, corrected, said = {*marks.pinned}, {*marks.dismissed}, marks.corrected, set[str]()
+    pinned, dismissed, corrected, said = (
+        {*marks.pinned},
+        {*marks.dismissed},
+        marks.corrected,
+        set[str](),
+    )
     kept: list[Line] = []
     for line in lines:
         new = dict.fromkeys(item for item in line.items if item in corrected)
@@ -82,30 +97,53 @@ def marked(lines: Iterable[Line], marks: Marks, *, shown: Callable[[str], str] =
     return sorted(kept, key=lambda line: pinned.isdisjoint(line.items))
 
 
-def as_marked(home: Home, lines: Iterable[Line], shown: Callable[[str], str] = one_line) -> list[Line]:
+def as_marked(
+    home: Home, lines: Iterable[Line], shown: Callable[[str], str] = one_line
+) -> list[Line]:
     """The lines as `marked` gives them by the marks of a home."""
     with home.views.reading(Marks) as marks:
         return marked(lines, marks, shown=shown)
 
 
 def pinned_lines(home: Home, lines: Iterable[Line]) -> list[Line]:
-    """Lines for the pinned items that none of these lines shows: of the home's project, or of none; no superseded ones."""
-    marks, there, made = home.views.get(Marks), {item for line in lines for item in line.items}, []
+    """Lines for the pinned items that none of these lines shows: of the home's project,
+    or of none; no superseded ones.
+    """
+    marks, there, made = (
+        home.views.get(Marks),
+        {item for line in lines for item in line.items},
+        [],
+    )
     with marks.lock:
         items = [item for item in marks.pinned if item not in there]
     for known in filter(None, (known_item(home, item) for item in items)):
-        if known.text and not known.hidden and (not home.project or known.projects & {"", home.project}):
-            agent, source = known.events[0].agent, known.events[0].body.get("source", "agent")
+        if (
+            known.text
+            and not known.hidden
+            and (not home.project or known.projects & {"", home.project})
+        ):
+            agent, source = (
+                known.events[0].agent,
+                known.events[0].body.get("source", "agent"),
+            )
             trusted = TRUST[source] >= TRUST["agent"]
-            owner, heard_from = (agent, None) if trusted else (f"{agent}/{source}", (agent, TRUST[source]))
-            made.append(Line(PINNED, owner, one_line(known.text), heard_from, (known.id,)))
+            owner, heard_from = (
+                (agent, None)
+                if trusted
+                else (f"{agent}/{source}", (agent, TRUST[source]))
+            )
+            made.append(
+                Line(PINNED, owner, one_line(known.text), heard_from, (known.id,))
+            )
     return made
 
 
 class KnownItem(NamedTuple):
-    """An item: its own text ('' for what search does not know), the projects that it was named in, the events of its texts.
+    """An item: its own text ('' for what search does not know), the projects that it
+    was named in, the events of its texts.
 
-    label: whether it is a name, of which many events tell.  hidden: whether its design superseded it.
+    label: whether it is a name, of which many events tell.  hidden: whether its design
+    superseded it.
     """
 
     id: str
@@ -117,7 +155,9 @@ class KnownItem(NamedTuple):
 
 
 def known_item(home: Home, item: str) -> KnownItem | None:
-    """The item with this whole id, as search or a context gives it; an event's id where its line was given as that."""
+    """The item with this whole id, as search or a context gives it; an event's id where
+    its line was given as that.
+    """
     projects, seqs, label, hidden = set[str](), set[int](), False, False
     for index in (home.views.get(home.item_view), home.views.get(home.label_view)):
         with index.lock:
@@ -125,39 +165,70 @@ def known_item(home: Home, item: str) -> KnownItem | None:
             gone = index.documents["hidden"][rows]
             own = ~index.of_kinds([CORRECTION.name])[rows]
             hidden |= bool(gone[own].any() and gone[own].all())
-            rows = rows if hidden else rows[~gone]  # another text may stand for a hidden one under its id
-            numbers = index.located["project"][np.isin(index.located["document"], rows)].tolist()
+            rows = (
+                rows if hidden else rows[~gone]
+            )  # another text may stand for a hidden one under its id
+            numbers = index.located["project"][
+                np.isin(index.located["document"], rows)
+            ].tolist()
             projects.update(index.projects[number] for number in numbers)
             seqs.update(index.documents["seq"][rows].tolist())
             label |= len(rows) > 0 and index.name == "labels"
-    events = home.journal.read(seqs=sorted(seqs)) if seqs else home.journal.read(ids=[item])
-    text = next((each.text for each in _items_in(home, events) if each.item_id == item), "")
+    events = (
+        home.journal.read(seqs=sorted(seqs)) if seqs else home.journal.read(ids=[item])
+    )
+    text = next(
+        (each.text for each in _items_in(home, events) if each.item_id == item), ""
+    )
     projects = projects or {event.body.get("project", "") for event in events}
     return KnownItem(item, text, projects, events, label, hidden) if events else None
 
 
-def find_item(home: Home, given: str, also: Callable[[], Iterable[str]] = tuple) -> KnownItem:
-    """The item of this id, or of the only one that begins so, among all that search knows and what `also` gives.
+def find_item(
+    home: Home, given: str, also: Callable[[], Iterable[str]] = tuple
+) -> KnownItem:
+    """The item of this id, or of the only one that begins so, among all that search
+    knows and what `also` gives.
 
-    Raises InvalidInput for an id that nothing has, naming the nearest, and for one that several begin with.
+    Raises InvalidInput for an id that nothing has, naming the nearest, and for one that
+    several begin with.
     """
     if given and (found := known_item(home, given)) is not None:
         return found
-    known = sorted({*(item.item_id for item in _items_in(home, home.journal.tail(0))), *also()})
+    known = sorted(
+        {*(item.item_id for item in _items_in(home, home.journal.tail(0))), *also()}
+    )
     begin = [item for item in known if given and item.startswith(given)]
-    begin = [item for item in begin if item == begin[0] or not item.startswith(f"{begin[0]}.")]  # no event's sentence
+    begin = [
+        item
+        for item in begin
+        if item == begin[0] or not item.startswith(f"{begin[0]}.")
+    ]  # no event's sentence
     if len(begin) == 1 and (found := known_item(home, begin[0])) is not None:
         return found
     if begin:
         said = f"got the id {given!r}, as which {len(begin)} items begin"
         raise InvalidInput(f"{said}; say more of {', '.join(begin[:3])}")
-    nearest = max(known, key=lambda item: sum(item.startswith(given[:end]) for end in range(len(given))), default="")
-    near = f"the nearest that is known is {nearest}" if nearest else "nothing is remembered yet"
-    raise InvalidInput(f"got the id {given!r:.100}; {near}: `theorex search` and `memory context --why` show ids")
+    nearest = max(
+        known,
+        key=lambda item: sum(item.startswith(given[:end]) for end in range(len(given))),
+        default="",
+    )
+    near = (
+        f"the nearest that is known is {nearest}"
+        if nearest
+        else "nothing is remembered yet"
+    )
+    raise InvalidInput(
+        f"got the id {given!r:.100}; {near}: `theorex search` and `memory context --why` show ids"
+    )
 
 
-def mark(home: Home, kind: str, item: KnownItem, *, text: str = "", undo: bool = False) -> None:
-    """Append what a person says of an item, an event for each agent whose it is; it goes where an item's own text is erased.
+def mark(
+    home: Home, kind: str, item: KnownItem, *, text: str = "", undo: bool = False
+) -> None:
+    """Append what a person says of an item, an event for each agent whose it is; it
+    goes where an item's own text is erased.
 
     Raises InvalidInput for a text that must not be kept.
     """
@@ -165,11 +236,24 @@ def mark(home: Home, kind: str, item: KnownItem, *, text: str = "", undo: bool =
     body = {"item": item.id, "undo": undo, "source": "user", "project": project}
     if kind == "corrected" and not undo:
         body["text"] = kept_text(check_text(text, home.settings.max_text_bytes))
-    lineage = [event.id for event in item.events if event.kind not in MARKS and not item.label]
+    lineage = [
+        event.id for event in item.events if event.kind not in MARKS and not item.label
+    ]
     now, agents = home.clock.now(), dict.fromkeys(event.agent for event in item.events)
-    home.journal.append([new_event(kind, body, agent=agent, at=now, lineage=lineage) for agent in agents])
+    home.journal.append(
+        [
+            new_event(kind, body, agent=agent, at=now, lineage=lineage)
+            for agent in agents
+        ]
+    )
 
 
 def _items_in(home: Home, events: Iterable[Event]) -> Iterator[ItemText]:
     readers = [kind.texts for kind in (*home.item_view.items, *home.label_view.items)]
-    return (item for event in events for read in readers if event.kind in read for item in read[event.kind](event))
+    return (
+        item
+        for event in events
+        for read in readers
+        if event.kind in read
+        for item in read[event.kind](event)
+    )

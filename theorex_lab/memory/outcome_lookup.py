@@ -1,7 +1,9 @@
-"""Verdicts: what an outcome says of the answers of the calls that were made for it, or of the call that it is about.
+"""Verdicts: what an outcome says of the answers of the calls that were made for it, or
+of the call that it is about.
 
-A verdict says something of an answer only where it was given after it. An outcome is often there first: a failure is
-recorded, and then a model is asked why; that failure is not the model's.
+A verdict says something of an answer only where it was given after it. An outcome is
+often there first: a failure is recorded, and then a model is asked why; that failure is
+not the model's.
 """
 
 from typing import NamedTuple
@@ -20,7 +22,8 @@ class OutcomeVerdict(NamedTuple):
     at: int
 
     def allows(self, at: int) -> bool:
-        """Whether an answer of the time `at` may count as good: unless a later verdict says that it went wrong.
+        """Whether an answer of the time `at` may count as good: unless a later verdict
+        says that it went wrong.
 
         >>> OutcomeVerdict(False, at=5).allows(7), OutcomeVerdict(False, at=9).allows(7)
         (True, False)
@@ -32,22 +35,32 @@ NOTHING_SAID = OutcomeVerdict(False, EARLIEST)
 
 
 def verdict_of(event: Event) -> tuple[str, OutcomeVerdict] | None:
-    """The outcome's id and what an event of KINDS says of it; None where it says nothing, as a mere score does."""
+    """The outcome's id and what an event of KINDS says of it; None where it says
+    nothing, as a mere score does.
+    """
     if (success := event.body.get("success")) is None:
         return None
     outcome_id = event.id if event.kind == "outcome" else event.body["outcome_id"]
-    # An imported outcome states a correction of before as its own, with the time of that.
+    # An imported outcome states a correction of before as its own, with the time of
+    # that.
     stated = event.body.get("decided_at")
-    return outcome_id, OutcomeVerdict(success, event.at if stated is None else to_microseconds(stated))
+    return outcome_id, OutcomeVerdict(
+        success, event.at if stated is None else to_microseconds(stated)
+    )
 
 
 class Verdicts(Parts):
-    """What outcomes said last, and which answers were given for them; it does not matter which of the two came first.
+    """What outcomes said last, and which answers were given for them; it does not
+    matter which of the two came first.
 
-    said: success and at, one row an outcome.  answers: outcome, cell (the row of the evidence that counts it) and at.
+    said: success and at, one row an outcome.  answers: outcome, cell (the row of the
+    evidence that counts it) and at.
 
     >>> verdicts = Verdicts()
-    >>> verdicts.answer("o", cell=3, at=7), verdicts.say("o", OutcomeVerdict(False, at=9))
+    >>> (
+    ...     verdicts.answer("o", cell=3, at=7),
+    ...     verdicts.say("o", OutcomeVerdict(False, at=9)),
+    ... )
     (True, [(3, -1)])
     >>> verdicts.say("o", OutcomeVerdict(True, at=9))
     [(3, 1)]
@@ -72,10 +85,16 @@ class Verdicts(Parts):
         return changes
 
     def answer(self, outcome_id: str, *, cell: int, at: int) -> bool:
-        """Take in an answer that was given for an outcome; returns whether it counts as good."""
+        """Take in an answer that was given for an outcome; returns whether it counts as
+        good.
+        """
         outcome = self._outcome(outcome_id)
         row = self._answers.grow(1).start
-        self._answers["outcome"][row], self._answers["cell"][row], self._answers["at"][row] = outcome, cell, at
+        (
+            self._answers["outcome"][row],
+            self._answers["cell"][row],
+            self._answers["at"][row],
+        ) = outcome, cell, at
         self._answers_of.setdefault(outcome, []).append(row)
         return self._verdict(outcome).allows(at)
 
@@ -91,4 +110,6 @@ class Verdicts(Parts):
         return outcome
 
     def _verdict(self, outcome: int) -> OutcomeVerdict:
-        return OutcomeVerdict(bool(self._said["success"][outcome]), int(self._said["at"][outcome]))
+        return OutcomeVerdict(
+            bool(self._said["success"][outcome]), int(self._said["at"][outcome])
+        )

@@ -1,6 +1,8 @@
-"""The cache that hooks recall from: what the designs bring as reminders, in SQLite's FTS5, in a file beside the journal.
+"""The cache that hooks recall from: what the designs bring as reminders, in SQLite's
+FTS5, in a file beside the journal.
 
-It holds nothing that could not be rebuilt: what is broken is removed, and an erasure starts it from nothing.
+It holds nothing that could not be rebuilt: what is broken is removed, and an erasure
+starts it from nothing.
 """
 
 import sqlite3
@@ -17,7 +19,8 @@ from theorex_lab.text.line import one_line
 
 _LOCK = "recall.lock"
 _GIVEN_DAYS = 30
-# A word that more than this share of the reminders has, and more than so many of them, tells nothing.
+# A word that more than this share of the reminders has, and more than so many of them,
+# tells nothing.
 FREQUENT_SHARE, FREQUENT = 0.02, 100
 # The tables of the cache of reminders.
 _SCHEMA = f"""
@@ -49,12 +52,14 @@ _Row = tuple[str, str, str, float, int]  # project, kind, text, weight, trust
 
 
 def fill_cache(home: Home) -> int:
-    """Bring the cache up to date with what the designs of a home bring; returns how many reminders changed.
+    """Bring the cache up to date with what the designs of a home bring; returns how
+    many reminders changed.
 
     A broken one is rebuilt. Raises StorageError where it cannot be written.
     """
     path = home.folder / CACHE_FILE
-    # The designs are asked under the lock, so that nothing from before an erasure is written after it.
+    # The designs are asked under the lock, so that nothing from before an erasure is
+    # written after it.
     with exclusive(home.views.folder / _LOCK, wait=True):
         wanted = dict(_rows(home))
         with suppress(sqlite3.Error):
@@ -63,20 +68,39 @@ def fill_cache(home: Home) -> int:
         try:
             return _write(path, wanted, home.clock.now())
         except (sqlite3.Error, OSError) as error:
-            raise StorageError(f"{path} cannot be written: {error}; make room, or make the home writable") from error
+            raise StorageError(
+                f"{path} cannot be written: {error}; make room, or make the home"
+                " writable"
+            ) from error
 
 
 def remove_cache(home: Home) -> None:
-    """Remove the cache, so that not a byte of what was erased is left in it. Raises StorageError where that fails."""
+    """Remove the cache, so that not a byte of what was erased is left in it. Raises
+    StorageError where that fails.
+    """
     with exclusive(home.views.folder / _LOCK, wait=True):
         _remove(home.folder / CACHE_FILE)
 
 
 def _rows(home: Home) -> Iterable[tuple[str, _Row]]:
-    for found in (found for design in home.designs if design.reminders for found in design.reminders(home)):
+    for found in (
+        found
+        for design in home.designs
+        if design.reminders
+        for found in design.reminders(home)
+    ):
         if text := one_line(found.text):
             weight = min(max(float(found.weight), 0.0), 1e6)
-            yield found.id, (found.project, one_line(found.kind, 32) or "other", text, weight, int(found.trust))
+            yield (
+                found.id,
+                (
+                    found.project,
+                    one_line(found.kind, 32) or "other",
+                    text,
+                    weight,
+                    int(found.trust),
+                ),
+            )
 
 
 def _remove(path: Path) -> None:
@@ -99,30 +123,65 @@ def _write(path: Path, wanted: dict[str, _Row], now: int) -> int:
             limit = max(FREQUENT, int(FREQUENT_SHARE * len(wanted)))
             # Beforehand, since FTS5 counts them by reading each.
             cache.execute("DELETE FROM rarity")
-            cache.execute("INSERT INTO rarity SELECT term, iif(doc > ?, ?, doc) FROM vocabulary", (limit, MANY))
-        cache.execute("DELETE FROM given WHERE at < ?", (now - _GIVEN_DAYS * MICROSECONDS_PER_DAY,))
+            cache.execute(
+                "INSERT INTO rarity SELECT term, iif(doc > ?, ?, doc) FROM vocabulary",
+                (limit, MANY),
+            )
+        cache.execute(
+            "DELETE FROM given WHERE at < ?",
+            (now - _GIVEN_DAYS * MICROSECONDS_PER_DAY,),
+        )
         cache.execute("COMMIT")
     return changed
 
 
 def _bring_up_to_date(cache: sqlite3.Connection, wanted: dict[str, _Row]) -> int:
-    query = "SELECT id, reminders.number, name, kind, text, weight, trust FROM reminders JOIN projects ON project = projects.number"
+    query = (
+        "SELECT id, reminders.number, name, kind, text, weight, trust FROM reminders"
+        " JOIN projects ON project = projects.number"
+    )
     there = {row[0]: (row[1], row[2:]) for row in cache.execute(query)}
     # Where words and project stay the same, FTS5 has nothing to do with it.
-    as_before = {id_ for id_, (_, row) in there.items() if id_ in wanted and wanted[id_][0:3:2] == row[0:3:2]}
-    gone = [(number, row[2]) for id_, (number, row) in there.items() if id_ not in as_before]
-    cache.executemany("INSERT INTO words(words, rowid, text) VALUES ('delete', ?, ?)", gone)
-    cache.executemany("DELETE FROM reminders WHERE number = ?", ((number,) for number, _ in gone))
-    moved = [(*wanted[id_][1:2], *wanted[id_][3:], there[id_][0]) for id_ in as_before if wanted[id_] != there[id_][1]]
-    cache.executemany("UPDATE reminders SET kind = ?, weight = ?, trust = ? WHERE number = ?", moved)
+    as_before = {
+        id_
+        for id_, (_, row) in there.items()
+        if id_ in wanted and wanted[id_][0:3:2] == row[0:3:2]
+    }
+    gone = [
+        (number, row[2]) for id_, (number, row) in there.items() if id_ not in as_before
+    ]
+    cache.executemany(
+        "INSERT INTO words(words, rowid, text) VALUES ('delete', ?, ?)", gone
+    )
+    cache.executemany(
+        "DELETE FROM reminders WHERE number = ?", ((number,) for number, _ in gone)
+    )
+    moved = [
+        (*wanted[id_][1:2], *wanted[id_][3:], there[id_][0])
+        for id_ in as_before
+        if wanted[id_] != there[id_][1]
+    ]
+    cache.executemany(
+        "UPDATE reminders SET kind = ?, weight = ?, trust = ? WHERE number = ?", moved
+    )
     new = {id_: row for id_, row in wanted.items() if id_ not in as_before}
     projects = ((row[0],) for row in new.values())
-    cache.executemany("INSERT OR IGNORE INTO projects(name) VALUES (?)", dict.fromkeys(projects))
-    numbers = {name: number for number, name in cache.execute("SELECT number, name FROM projects")}
-    last = dict(cache.execute("SELECT project, max(number) FROM reminders GROUP BY project"))
+    cache.executemany(
+        "INSERT OR IGNORE INTO projects(name) VALUES (?)", dict.fromkeys(projects)
+    )
+    numbers = {
+        name: number
+        for number, name in cache.execute("SELECT number, name FROM projects")
+    }
+    last = dict(
+        cache.execute("SELECT project, max(number) FROM reminders GROUP BY project")
+    )
     for id_, (project, *rest) in new.items():
         number = numbers[project]
         row = last[number] = last.get(number, number << PROJECT_BITS) + 1
-        cache.execute("INSERT INTO reminders VALUES (?, ?, ?, ?, ?, ?, ?)", (row, id_, number, *rest))
+        cache.execute(
+            "INSERT INTO reminders VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (row, id_, number, *rest),
+        )
         cache.execute("INSERT INTO words(rowid, text) VALUES (?, ?)", (row, rest[1]))
     return len(gone) + len(moved) + len(new)

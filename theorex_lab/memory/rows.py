@@ -1,4 +1,6 @@
-"""Results that are tables: a sequence of rows, which is also a DataFrame, JSON and a table in a notebook."""
+"""Results that are tables: a sequence of rows, which is also a DataFrame, JSON and a
+table in a notebook.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +18,12 @@ MOST_SHOWN = 60  # rows in a notebook; the middle of a longer table is left out
 
 
 class Rows(Sequence[R]):
-    """Rows in their order: named tuples of one class, which is `row_class`, or dicts with the same keys.
+    """Rows in their order: named tuples of one class, which is `row_class`, or dicts
+    with the same keys.
 
-    A subclass that computes its rows overrides `_records`, which is called once; one whose columns need types of their
-    own overrides `frame`. pandas is imported where a frame is asked for.
+    A subclass that computes its rows overrides `_records`, which is called once; one
+    whose columns need types of their own overrides `frame`. pandas is imported where a
+    frame is asked for.
 
     >>> from typing import NamedTuple
     >>> class Sum(NamedTuple):
@@ -70,8 +74,16 @@ class Rows(Sequence[R]):
 
     def to_dict(self) -> list[dict[str, Any]]:
         """The rows as dicts that JSON can hold: None in place of NaN."""
-        rows = (row if isinstance(row, dict) else dict(zip(self.row_class._fields, row, strict=True)) for row in self)
-        return [{name: None if value != value else value for name, value in row.items()} for row in rows]
+        rows = (
+            row
+            if isinstance(row, dict)
+            else dict(zip(self.row_class._fields, row, strict=True))
+            for row in self
+        )
+        return [
+            {name: None if value != value else value for name, value in row.items()}
+            for row in rows
+        ]
 
     def _shown(self) -> pd.DataFrame:
         """What a notebook shows, where it is not the frame."""
@@ -85,5 +97,12 @@ class Rows(Sequence[R]):
 
 
 def table_html(frame: pd.DataFrame) -> str:
-    """The table of a frame for a notebook: numbers with four significant digits, the middle of a long one left out."""
-    return frame.to_html(index=False, na_rep="–", max_rows=MOST_SHOWN, float_format=lambda value: f"{value:,.4g}")
+    """The table of a frame for a notebook: numbers with four significant digits, the
+    middle of a long one left out.
+    """
+    return frame.to_html(
+        index=False,
+        na_rep="–",
+        max_rows=MOST_SHOWN,
+        float_format=lambda value: f"{value:,.4g}",
+    )

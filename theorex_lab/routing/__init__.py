@@ -1,1 +1,3 @@
-"""Which model a query goes to: decision chain, confidence matrix, roles, heuristics, energy."""
+"""Which model a query goes to: decision chain, confidence matrix, roles, heuristics,
+energy.
+"""

@@ -9,7 +9,8 @@ from theorex_lab.routing.heuristic import Complexity
 
 @dataclass(frozen=True)
 class Power:
-    """What the machine runs on. `percent`: charge, 0 to 100, None where unknown; `source`: how that was found out.
+    """What the machine runs on. `percent`: charge, 0 to 100, None where unknown;
+    `source`: how that was found out.
 
     Raises InvalidInput for a charge outside 0 to 100.
     """
@@ -20,13 +21,17 @@ class Power:
 
     def __post_init__(self) -> None:
         if self.percent is not None and not 0 <= self.percent <= 100:
-            raise InvalidInput(f"got a charge of {self.percent!r} percent; allowed is 0 to 100, or None where unknown")
+            raise InvalidInput(
+                f"got a charge of {self.percent!r} percent; allowed is 0 to 100, or"
+                " None where unknown"
+            )
 
 
 def veto(power: Power, complexity: Complexity, settings: Settings) -> str | None:
     """Why no large model may run now, or None where it may.
 
-    On battery: never below the setting `battery_threshold`, nor for what is of low complexity.
+    On battery: never below the setting `battery_threshold`, nor for what is of low
+    complexity.
 
     >>> veto(Power(8.0, True), "high", Settings())
     'battery at 8 %, below 20 %'
@@ -43,7 +48,9 @@ def veto(power: Power, complexity: Complexity, settings: Settings) -> str | None
     return None
 
 
-def allows(tier: ModelTier, power: Power, complexity: Complexity, settings: Settings) -> bool:
+def allows(
+    tier: ModelTier, power: Power, complexity: Complexity, settings: Settings
+) -> bool:
     """Whether a model of this size may run now; small and medium ones always may.
 
     >>> allows("large", Power(90.0, True), "low", Settings())
@@ -60,13 +67,19 @@ def describe_power(power: Power) -> str:
     """
     if not power.on_battery:
         return "mains"
-    return "battery of unknown charge" if power.percent is None else f"battery at {power.percent:g} %"
+    return (
+        "battery of unknown charge"
+        if power.percent is None
+        else f"battery at {power.percent:g} %"
+    )
 
 
 def read_power() -> Power:
-    """What this machine runs on, as psutil asks the system (macOS, Linux, Windows); without a battery mains is assumed.
+    """What this machine runs on, as psutil asks the system (macOS, Linux, Windows);
+    without a battery mains is assumed.
 
-    A charge that the system does not know is None; one above 100, as worn batteries state it, counts as 100.
+    A charge that the system does not know is None; one above 100, as worn batteries
+    state it, counts as 100.
     """
     import psutil
 
@@ -77,5 +90,7 @@ def read_power() -> Power:
         found = None
     if found is None:
         return Power(None, False, "mains assumed")
-    percent = None if found.percent is None else min(100.0, max(0.0, float(found.percent)))
+    percent = (
+        None if found.percent is None else min(100.0, max(0.0, float(found.percent)))
+    )
     return Power(percent, found.power_plugged is False, "psutil")

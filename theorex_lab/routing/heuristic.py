@@ -1,4 +1,6 @@
-"""What kind of query it is, told from its words, and which size of model suits the kind."""
+"""What kind of query it is, told from its words, and which size of model suits the
+kind.
+"""
 
 import re
 from typing import Literal, NamedTuple
@@ -9,7 +11,9 @@ from theorex_lab.routing import query_signs
 
 
 class Signs(NamedTuple):
-    """The signs of a type: whole words and phrases, both in lower case, and marks in the text as it stands."""
+    """The signs of a type: whole words and phrases, both in lower case, and marks in
+    the text as it stands.
+    """
 
     words: frozenset[str]
     phrases: re.Pattern[str]
@@ -20,7 +24,8 @@ def _signs(query_type: QueryType) -> Signs:
     phrases = "|".join(query_signs.PHRASES[query_type])
     for name, part in query_signs.PARTS.items():
         phrases = phrases.replace(name, part)
-    # One look for the beginning of a word serves all phrases of a type: they are tried on every query.
+    # One look for the beginning of a word serves all phrases of a type: they are tried
+    # on every query.
     at_words = re.compile(rf"\b(?=\w)(?:{phrases})")
     marks = query_signs.MARKS.get(query_type)
     words = frozenset(query_signs.WORDS[query_type].split())
@@ -60,24 +65,33 @@ _WORD = re.compile(r"\w+")
 def classify(query: str) -> Classified:
     """The first type, in this order, whose sign the query shows.
 
-    safety, code, math, retrieval, creative, synthesis; a query without a sign is synthesis above 200 characters, else
-    general. Words count whole, in any case; English, with the commonest signs in German, French and Spanish.
+    safety, code, math, retrieval, creative, synthesis; a query without a sign is
+    synthesis above 200 characters, else general. Words count whole, in any case;
+    English, with the commonest signs in German, French and Spanish.
 
     >>> classify("search the code for the number").query_type
     'code'
     >>> classify("What is 17 * 23?")
     Classified(query_type='math', sign='17 * 23')
     """
-    # What a query asks stands at its beginning or its end; between them may be a pasted book.
+    # What a query asks stands at its beginning or its end; between them may be a pasted
+    # book.
     half = _READ_CHARACTERS // 2
-    text = normalize("NFC", query if len(query) <= _READ_CHARACTERS else f"{query[:half]}\n{query[-half:]}")
+    text = normalize(
+        "NFC",
+        query if len(query) <= _READ_CHARACTERS else f"{query[:half]}\n{query[-half:]}",
+    )
     lower = text.lower()
     words = _WORD.findall(lower)
     distinct = frozenset(words)
     for query_type, signs in SIGNS.items():
         if not signs.words.isdisjoint(distinct):
-            return Classified(query_type, next(word for word in words if word in signs.words))
-        found = signs.phrases.search(lower) or (signs.marks.search(text) if signs.marks else None)
+            return Classified(
+                query_type, next(word for word in words if word in signs.words)
+            )
+        found = signs.phrases.search(lower) or (
+            signs.marks.search(text) if signs.marks else None
+        )
         if found:
             return Classified(query_type, " ".join(found[0].split())[:_SIGN_CHARACTERS])
     if len(query) > LONG_QUERY_CHARACTERS:
@@ -94,28 +108,48 @@ def estimated_tokens(text: str) -> int:
     return len(text) // 4
 
 
-def advise(query_type: QueryType, *, urgent: bool = False, context_pct: float = 0.0, query_tokens: int = 0) -> Advice:
+def advise(
+    query_type: QueryType,
+    *,
+    urgent: bool = False,
+    context_pct: float = 0.0,
+    query_tokens: int = 0,
+) -> Advice:
     """The size of model for a query: the first rule that holds.
 
-    Urgent: small (0.95). `context_pct` (0 to 100) of at least 50: large (0.9). More than 500 `query_tokens`: large
-    (0.85). Code or math: large (0.8). Retrieval: medium (0.75). Else medium (0.6).
+    Urgent: small (0.95). `context_pct` (0 to 100) of at least 50: large (0.9). More
+    than 500 `query_tokens`: large (0.85). Code or math: large (0.8). Retrieval: medium
+    (0.75). Else medium (0.6).
 
     >>> advise("code")
     Advice(tier='large', confidence=0.8, reason='code')
     """
     rules = (
         (urgent, Advice("small", 0.95, "urgent")),
-        (context_pct >= CROWDED_CONTEXT_PCT, Advice("large", 0.9, f"{context_pct:g} % of the context is in use")),
+        (
+            context_pct >= CROWDED_CONTEXT_PCT,
+            Advice("large", 0.9, f"{context_pct:g} % of the context is in use"),
+        ),
         (query_tokens > MANY_TOKENS, Advice("large", 0.85, f"{query_tokens} tokens")),
         (query_type in ("code", "math"), Advice("large", 0.8, query_type)),
-        (query_type == "retrieval", Advice("medium", 0.75, query_type)))  # fmt: skip
-    return next((advice for holds, advice in rules if holds), Advice("medium", 0.6, query_type))
+        (query_type == "retrieval", Advice("medium", 0.75, query_type)),
+    )
+    return next(
+        (advice for holds, advice in rules if holds), Advice("medium", 0.6, query_type)
+    )
 
 
-def complexity_of(query_type: QueryType, *, context_pct: float = 0.0, query_tokens: int = 0) -> Complexity:
+def complexity_of(
+    query_type: QueryType, *, context_pct: float = 0.0, query_tokens: int = 0
+) -> Complexity:
     """High where a large model is asked for, urgent or not; else low.
 
     >>> complexity_of("math"), complexity_of("retrieval")
     ('high', 'low')
     """
-    return "high" if advise(query_type, context_pct=context_pct, query_tokens=query_tokens).tier == "large" else "low"
+    return (
+        "high"
+        if advise(query_type, context_pct=context_pct, query_tokens=query_tokens).tier
+        == "large"
+        else "low"
+    )

@@ -1,7 +1,8 @@
-"""Recall: how the models did when (nearly) the same query was asked before, from the calls in the journal.
+"""Recall: how the models did when (nearly) the same query was asked before, from the
+calls in the journal.
 
-Queries are as alike as the cosine of their words, each weighed by how few calls hold it: 1 for the same words, 0 for
-none in common.
+Queries are as alike as the cosine of their words, each weighed by how few calls hold
+it: 1 for the same words, 0 for none in common.
 """
 
 import math
@@ -20,15 +21,21 @@ from theorex_lab.memory import outcome_lookup as verdicts
 from theorex_lab.memory.evidence import is_heard
 
 Floats = NDArray[np.float64]
-NEWEST_CALLS = 20_000  # calls that are compared with a query, so that its cost is bounded
-# A run weighs likeness / (1 − likeness + this): 3.3 for the same query, 0.1 for a likeness of 0.12. This, the prior and
-# the setting recallCalls were chosen by cross-validation on the training queries of llmrouter alone.
+NEWEST_CALLS = (
+    20_000  # calls that are compared with a query, so that its cost is bounded
+)
+# A run weighs likeness / (1 − likeness + this): 3.3 for the same query, 0.1 for a
+# likeness of 0.12. This, the prior and
+# the setting recallCalls were chosen by cross-validation on the training queries of
+# llmrouter alone.
 NEARNESS = 0.3
 _WORD = re.compile(r"\w+")
 
 
 class Recalled(NamedTuple):
-    """A model's recalled runs on similar queries: the weight of all and of the successful ones."""
+    """A model's recalled runs on similar queries: the weight of all and of the
+    successful ones.
+    """
 
     weight: float
     successes: float
@@ -38,7 +45,9 @@ NOTHING_RECALLED = Recalled(0.0, 0.0)
 
 
 class _Index(NamedTuple):
-    """The newest calls by word: those of words[i] stand in `calls` from starts[i] to starts[i + 1], counted from `first`."""
+    """The newest calls by word: those of words[i] stand in `calls` from starts[i] to
+    starts[i + 1], counted from `first`.
+    """
 
     first: int
     words: NDArray[np.uint32]
@@ -49,10 +58,12 @@ class _Index(NamedTuple):
 
 
 class Recall(View):
-    """Every call that was not lost, with the words of its task as hashes, and a run for each attempt that was answered.
+    """Every call that was not lost, with the words of its task as hashes, and a run for
+    each attempt that was answered.
 
-    asked: key (of the trace's id), one row a call.  words: hash and call.  runs: call, model and success.
-    A run succeeds as in `memory.evidence.Evidence`; what is only heard of is left out.
+    asked: key (of the trace's id), one row a call.  words: hash and call.  runs: call,
+    model and success. A run succeeds as in `memory.evidence.Evidence`; what is only
+    heard of is left out.
     """
 
     name = "recall"
@@ -80,21 +91,31 @@ class Recall(View):
             elif said := verdicts.verdict_of(event):
                 for run, change in self.verdicts.say(*said):
                     self.runs["success"][run] = change > 0
-                if event.kind == "outcome" and "answer" in event.body and event.body.get("trace_id"):
+                if (
+                    event.kind == "outcome"
+                    and "answer" in event.body
+                    and event.body.get("trace_id")
+                ):
                     self._judge(event)
 
     def like(self, query: str, most: int) -> dict[str, Recalled]:
-        """What is recalled of each model from the `most` calls whose words are most like those of the query."""
+        """What is recalled of each model from the `most` calls whose words are most
+        like those of the query.
+        """
         if not len(self.runs):
             return {}
         index = self._current()
         likeness = _likeness(index, words_of(query))
         nearest = np.argsort(-likeness, kind="stable")[:most]
         weight = np.zeros(len(self.asked))
-        weight[index.first + nearest] = likeness[nearest] / (1.0 - likeness[nearest] + NEARNESS)
+        weight[index.first + nearest] = likeness[nearest] / (
+            1.0 - likeness[nearest] + NEARNESS
+        )
         of_run, model = weight[self.runs["call"]], self.runs["model"]
         weights = np.bincount(model, of_run, len(self.models)).tolist()
-        successes = np.bincount(model, of_run * self.runs["success"], len(self.models)).tolist()
+        successes = np.bincount(
+            model, of_run * self.runs["success"], len(self.models)
+        ).tolist()
         found = zip(self.models, map(Recalled, weights, successes), strict=True)
         return {name: recalled for name, recalled in found if recalled.weight > 0}
 
@@ -109,16 +130,29 @@ class Recall(View):
                 continue
             good = attempt["success"]
             if good and outcome_id:
-                good = self.verdicts.answer(outcome_id, cell=len(self.runs), at=event.at)
-            self.runs.add(call=call, model=self.models.number(attempt["model"]), success=good)
+                good = self.verdicts.answer(
+                    outcome_id, cell=len(self.runs), at=event.at
+                )
+            self.runs.add(
+                call=call, model=self.models.number(attempt["model"]), success=good
+            )
 
     def _judge(self, outcome: Event) -> None:
         """Let an outcome say how the answer went that it was recorded of."""
-        call, answer = self._open.get(_hash(outcome.body["trace_id"])), outcome.body["answer"]
+        call, answer = (
+            self._open.get(_hash(outcome.body["trace_id"])),
+            outcome.body["answer"],
+        )
         model = self.models.find(answer["model"])
-        runs = (self.runs["call"] == call) & (self.runs["model"] == model) & self.runs["success"]
+        runs = (
+            (self.runs["call"] == call)
+            & (self.runs["model"] == model)
+            & self.runs["success"]
+        )
         for run in np.flatnonzero(runs).tolist():
-            self.runs["success"][run] = self.verdicts.answer(outcome.id, cell=run, at=answer["at"])
+            self.runs["success"][run] = self.verdicts.answer(
+                outcome.id, cell=run, at=answer["at"]
+            )
 
     def _after_load(self) -> None:
         self._open = {key: call for call, key in enumerate(self.asked["key"].tolist())}
@@ -127,9 +161,15 @@ class Recall(View):
         """The index, rebuilt when calls were added."""
         first = max(len(self.asked) - NEWEST_CALLS, 0)
         calls = len(self.asked) - first
-        if self._index is None or len(self._index.lengths) != calls or self._index.first != first:
+        if (
+            self._index is None
+            or len(self._index.lengths) != calls
+            or self._index.first != first
+        ):
             rows = self.words["call"] >= first
-            self._index = _index(self.words["word"][rows], self.words["call"][rows] - first, first, calls)
+            self._index = _index(
+                self.words["word"][rows], self.words["call"][rows] - first, first, calls
+            )
         return self._index
 
 
@@ -139,10 +179,14 @@ def words_of(text: str) -> NDArray[np.uint32]:
     >>> len(words_of("To be, or not to be"))
     4
     """
-    return np.unique(np.array([_hash(word) for word in _WORD.findall(text.casefold())], np.uint32))
+    return np.unique(
+        np.array([_hash(word) for word in _WORD.findall(text.casefold())], np.uint32)
+    )
 
 
-def _index(words: NDArray[np.uint32], calls: NDArray[np.int32], first: int, count: int) -> _Index:
+def _index(
+    words: NDArray[np.uint32], calls: NDArray[np.int32], first: int, count: int
+) -> _Index:
     order = np.argsort(words, kind="stable")
     known, starts = np.unique(words[order], return_index=True)
     holding = np.diff(np.append(starts, len(words)))
@@ -159,7 +203,9 @@ def _likeness(index: _Index, words: NDArray[np.uint32]) -> Floats:
     known = places[inside][index.words[places[inside]] == words[inside]]
     shared = np.zeros(len(index.lengths))
     for place in known.tolist():
-        shared[index.calls[index.starts[place] : index.starts[place + 1]]] += index.rarity[place] ** 2
+        shared[index.calls[index.starts[place] : index.starts[place + 1]]] += (
+            index.rarity[place] ** 2
+        )
     unknown = (len(words) - len(known)) * math.log1p(len(index.lengths)) ** 2
     length = math.sqrt(float((index.rarity[known] ** 2).sum()) + unknown)
     longest = np.where(index.lengths > 0, index.lengths, 1.0) * (length or 1.0)

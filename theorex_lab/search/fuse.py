@@ -1,6 +1,8 @@
-"""Several ranked lists made into one, and the one rule by which equal scores are ordered.
+"""Several ranked lists made into one, and the one rule by which equal scores are
+ordered.
 
-A list is a pair of arrays of equal length: ids (integers, each once) and scores (finite; higher is better).
+A list is a pair of arrays of equal length: ids (integers, each once) and scores
+(finite; higher is better).
 """
 
 from collections.abc import Sequence
@@ -17,8 +19,11 @@ Mask = npt.NDArray[np.bool_]
 RankedList = tuple[Sequence[int] | Ids, Sequence[float] | Scores]
 
 
-def best_first(ids: npt.NDArray[Any], scores: npt.NDArray[Any], limit: int) -> tuple[Ids, Scores]:
-    """The `limit` best of `ids`, best first; of equal scores the higher (newer) id comes first.
+def best_first(
+    ids: npt.NDArray[Any], scores: npt.NDArray[Any], limit: int
+) -> tuple[Ids, Scores]:
+    """The `limit` best of `ids`, best first; of equal scores the higher (newer) id
+    comes first.
 
     Costs O(n) and a sort of `limit` entries, however many scores are equal.
 
@@ -32,9 +37,14 @@ def best_first(ids: npt.NDArray[Any], scores: npt.NDArray[Any], limit: int) -> t
     elif limit < len(ids):
         threshold = np.partition(scores, len(ids) - limit)[len(ids) - limit]
         likely = np.flatnonzero(scores >= threshold)
-        above, equal = likely[scores[likely] > threshold], likely[scores[likely] == threshold]
+        above, equal = (
+            likely[scores[likely] > threshold],
+            likely[scores[likely] == threshold],
+        )
         missing = limit - len(above)
-        newest = np.argpartition(ids[equal], len(equal) - missing)[len(equal) - missing :]
+        newest = np.argpartition(ids[equal], len(equal) - missing)[
+            len(equal) - missing :
+        ]
         chosen = np.concatenate((above, equal[newest]))
         ids, scores = ids[chosen], scores[chosen]
     order = np.lexsort((-ids, -scores))
@@ -42,16 +52,24 @@ def best_first(ids: npt.NDArray[Any], scores: npt.NDArray[Any], limit: int) -> t
 
 
 def check_mask(allowed: Mask | None, count: int) -> None:
-    """Raise InvalidInput for a mask that has not one truth value for each of `count` documents; None is all of them."""
+    """Raise InvalidInput for a mask that has not one truth value for each of `count`
+    documents; None is all of them.
+    """
     if allowed is not None and (allowed.shape != (count,) or allowed.dtype != np.bool_):
-        raise InvalidInput(f"got a mask {allowed.dtype}{allowed.shape}; allowed is bool({count},)")
+        raise InvalidInput(
+            f"got a mask {allowed.dtype}{allowed.shape}; allowed is bool({count},)"
+        )
 
 
-def fuse_reciprocal_rank(lists: Sequence[RankedList], k: int = 60) -> tuple[Ids, Scores]:
-    """Sum over the lists of 1 / (k + rank), rank from 1 in the order of the scores, best first.
+def fuse_reciprocal_rank(
+    lists: Sequence[RankedList], k: int = 60
+) -> tuple[Ids, Scores]:
+    """Sum over the lists of 1 / (k + rank), rank from 1 in the order of the scores,
+    best first.
 
-    From Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and individual rank learning
-    methods", SIGIR 2009. An id that a list misses gets nothing from it. `k` is 0 or more.
+    From Cormack, Clarke and Büttcher, "Reciprocal Rank Fusion outperforms Condorcet and
+    individual rank learning methods", SIGIR 2009. An id that a list misses gets nothing
+    from it. `k` is 0 or more.
 
     >>> ids, scores = fuse_reciprocal_rank([([1, 2], [5.0, 4.0]), ([2, 3], [0.9, 0.1])])
     >>> ids.tolist()
@@ -59,9 +77,15 @@ def fuse_reciprocal_rank(lists: Sequence[RankedList], k: int = 60) -> tuple[Ids,
     """
     if k < 0:
         raise InvalidInput(f"got k = {k}; allowed is 0 or more")
-    union = np.unique(np.concatenate([np.zeros(0, np.int64), *(np.asarray(ids, np.int64) for ids, _ in lists)]))
+    union = np.unique(
+        np.concatenate(
+            [np.zeros(0, np.int64), *(np.asarray(ids, np.int64) for ids, _ in lists)]
+        )
+    )
     total = np.zeros(len(union))
     for ids, scores in lists:
         ranked, _ = best_first(np.asarray(ids, np.int64), np.asarray(scores), len(ids))
-        total[np.searchsorted(union, ranked)] += 1.0 / (k + np.arange(1, len(ranked) + 1))
+        total[np.searchsorted(union, ranked)] += 1.0 / (
+            k + np.arange(1, len(ranked) + 1)
+        )
     return best_first(union, total, len(union))

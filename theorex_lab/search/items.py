@@ -11,16 +11,21 @@ _LONGEST_NUMBER = 18  # digits; such a number lies below 2^62
 _HASHED = 1 << 62
 
 
-MOMENT_TYPE = "moment"  # the type of an observation that tells a story, which a design may take for a kind of its own
-# What a person says of an item: its id in `item`, and in `undo` whether that holds no longer; see `memory.marks`.
+# the type of an observation that tells a story, which a design may take for a kind of
+# its own
+MOMENT_TYPE = "moment"
+# What a person says of an item: its id in `item`, and in `undo` whether that holds no
+# longer; see `memory.marks`.
 MARKS = ("pinned", "dismissed", "corrected")
 
 
 class ItemText(NamedTuple):
-    """A text that an event carries: the item's id, the text, its tags, and what a reader is told that it is about.
+    """A text that an event carries: the item's id, the text, its tags, and what a
+    reader is told that it is about.
 
-    echo: the id of an item that says the same in these words, '' for none. It does not make its words common, and where
-    that item can be found it is found only by who asks for its kind.
+    echo: the id of an item that says the same in these words, '' for none. It does not
+    make its words common, and where that item can be found it is found only by who asks
+    for its kind.
     """
 
     item_id: str
@@ -34,11 +39,15 @@ class ItemText(NamedTuple):
 class ItemKind:
     """Texts of one kind, which search finds.
 
-    texts: by event kind, the texts that such an event carries.  once: an agent's item that is named again is the same
-    item, and its first text stays.  hides, sleeps, wakes: by event kind, the ids of the agent's items that it takes out of
-    search for good (superseded, merged, archived), puts to sleep, or wakes: of those that are there by then. An event hides
-    before its own texts come in, so that a new text can stand for an old one under the same id; it puts to sleep, then
-    wakes after them.  label: a name rather than a text: it has an index of its own and no vector, and is found where its kind is asked for.  code: raised whenever these functions change, so that what they gave before is folded again.
+    texts: by event kind, the texts that such an event carries.  once: an agent's item
+    that is named again is the same item, and its first text stays.  hides, sleeps,
+    wakes: by event kind, the ids of the agent's items that it takes out of search for
+    good (superseded, merged, archived), puts to sleep, or wakes: of those that are
+    there by then. An event hides before its own texts come in, so that a new text can
+    stand for an old one under the same id; it puts to sleep, then wakes after them.
+    label: a name rather than a text: it has an index of its own and no vector, and is
+    found where its kind is asked for.  code: raised whenever these functions change, so
+    that what they gave before is folded again.
     """
 
     name: str
@@ -53,7 +62,9 @@ class ItemKind:
     @property
     def event_kinds(self) -> list[str]:
         """The kinds of events that are read for it, those with texts first."""
-        return list(dict.fromkeys([*self.texts, *self.hides, *self.sleeps, *self.wakes]))
+        return list(
+            dict.fromkeys([*self.texts, *self.hides, *self.sleeps, *self.wakes])
+        )
 
     @property
     def has_flags(self) -> bool:
@@ -62,16 +73,23 @@ class ItemKind:
 
 
 def item_number(item_id: str) -> int:
-    """The number that stands for an id in the index, below 2^63: a plain number itself, else a hash of the id.
+    """The number that stands for an id in the index, below 2^63: a plain number itself,
+    else a hash of the id.
 
     >>> item_number("4711")
     4711
     >>> item_number("04711") == item_number("4711")
     False
     """
-    if item_id.isdecimal() and len(item_id) <= _LONGEST_NUMBER and str(number := int(item_id)) == item_id:
+    if (
+        item_id.isdecimal()
+        and len(item_id) <= _LONGEST_NUMBER
+        and str(number := int(item_id)) == item_id
+    ):
         return number
-    return _HASHED | int.from_bytes(blake2b(item_id.encode(), digest_size=8).digest()) >> 2
+    return (
+        _HASHED | int.from_bytes(blake2b(item_id.encode(), digest_size=8).digest()) >> 2
+    )
 
 
 def _corrected(event: Event) -> tuple[ItemText, ...]:
@@ -79,7 +97,8 @@ def _corrected(event: Event) -> tuple[ItemText, ...]:
     return (ItemText(event.body["item"], text),) if text else ()
 
 
-# The text that a person gave an item, under the item's own id; the index hides the other texts of that id meanwhile.
+# The text that a person gave an item, under the item's own id; the index hides the
+# other texts of that id meanwhile.
 CORRECTION = ItemKind("correction", {"corrected": _corrected})
 
 
@@ -98,7 +117,9 @@ OBSERVATION = ItemKind("observation", {"observation": _observed})
 
 
 def _parts(code: bool) -> Callable[[Event], Iterable[ItemText]]:
-    """The parts of a file that was taken in: its symbols, or its sections; their names are searched too."""
+    """The parts of a file that was taken in: its symbols, or its sections; their names
+    are searched too.
+    """
 
     def texts(event: Event) -> Iterable[ItemText]:
         file = event.body["file"]
@@ -113,7 +134,9 @@ def _gone(event: Event) -> Iterable[str]:
     return list(event.body["gone"])
 
 
-SECTION = ItemKind("section", {"document": _parts(code=False)}, hides={"document": _gone})
+SECTION = ItemKind(
+    "section", {"document": _parts(code=False)}, hides={"document": _gone}
+)
 SYMBOL = ItemKind("symbol", {"document": _parts(code=True)}, hides={"document": _gone})
 # What every home finds, whichever designs work in it.
 OWN_ITEMS = (CORRECTION, SECTION, SYMBOL)

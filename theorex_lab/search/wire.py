@@ -1,4 +1,6 @@
-"""One HTTP request to a model endpoint, bounded in time and size. Imported where a call is made: httpx takes a while."""
+"""One HTTP request to a model endpoint, bounded in time and size. Imported where a call
+is made: httpx takes a while.
+"""
 
 import threading
 import time
@@ -42,27 +44,58 @@ class HttpReply:
 
 
 def new_client(transport: httpx.BaseTransport | None = None) -> httpx.Client:
-    """A client that pools connections, follows no redirect and knows no proxy of the environment."""
+    """A client that pools connections, follows no redirect and knows no proxy of the
+    environment.
+    """
     return httpx.Client(transport=transport, follow_redirects=False, trust_env=False)
 
 
-def post(client: httpx.Client, url: str, body: bytes, *, deadline: Deadline, limit_bytes: int,
-         key: str | None) -> HttpReply:  # fmt: skip
-    """POST a JSON body and read the whole reply, at most `limit_bytes` of it, also once it is unpacked.
+def post(
+    client: httpx.Client,
+    url: str,
+    body: bytes,
+    *,
+    deadline: Deadline,
+    limit_bytes: int,
+    key: str | None,
+) -> HttpReply:
+    """POST a JSON body and read the whole reply, at most `limit_bytes` of it, also once
+    it is unpacked.
 
-    The deadline holds for all of it, so that a reply which trickles is cut too. Raises ConnectionLost, UnusableAnswer for a reply that is too long, and ModelUnavailable for a redirect, for a
-    reply that is late or packed wrongly, and where nobody listens.
+    The deadline holds for all of it, so that a reply which trickles is cut too. Raises
+    ConnectionLost, UnusableAnswer for a reply that is too long, and ModelUnavailable
+    for a redirect, for a reply that is late or packed wrongly, and where nobody
+    listens.
     """
-    said = {"Content-Type": "application/json", "Accept-Encoding": "identity", **authorization(key)}
+    said = {
+        "Content-Type": "application/json",
+        "Accept-Encoding": "identity",
+        **authorization(key),
+    }
     done: Future[HttpReply] = Future()
 
     def ask() -> None:
         try:
-            done.set_result(_whole(client, url, {"content": body, "headers": said}, deadline, limit_bytes))
-        except (httpx.HTTPError, httpx.InvalidURL, ModelUnavailable, UnicodeError, OSError) as error:
+            done.set_result(
+                _whole(
+                    client,
+                    url,
+                    {"content": body, "headers": said},
+                    deadline,
+                    limit_bytes,
+                )
+            )
+        except (
+            httpx.HTTPError,
+            httpx.InvalidURL,
+            ModelUnavailable,
+            UnicodeError,
+            OSError,
+        ) as error:
             done.set_exception(error)
 
-    # In a thread of its own, which is left behind at the deadline: httpx bounds each read and write, not all of them.
+    # In a thread of its own, which is left behind at the deadline: httpx bounds each
+    # read and write, not all of them.
     threading.Thread(target=ask, daemon=True).start()
     try:
         return done.result(max(deadline.left(), 0.0))
@@ -70,23 +103,41 @@ def post(client: httpx.Client, url: str, body: bytes, *, deadline: Deadline, lim
         late = f"{url} gave no whole reply within {deadline.seconds:g} s: {type(error).__name__}"
         raise ModelUnavailable(late, "silent") from error
     except (httpx.ReadError, httpx.WriteError, httpx.RemoteProtocolError) as error:
-        raise ConnectionLost(f"{url} did not answer: {type(error).__name__} {error}", "silent") from error
+        raise ConnectionLost(
+            f"{url} did not answer: {type(error).__name__} {error}", "silent"
+        ) from error
     except httpx.DecodingError as error:
-        raise ModelUnavailable(f"{url} answered with broken content: {error}") from error
+        raise ModelUnavailable(
+            f"{url} answered with broken content: {error}"
+        ) from error
     except (httpx.TransportError, httpx.InvalidURL) as error:
-        raise ModelUnavailable(f"{url} did not answer: {type(error).__name__} {error}", "silent") from error
+        raise ModelUnavailable(
+            f"{url} did not answer: {type(error).__name__} {error}", "silent"
+        ) from error
 
 
-def _whole(client: httpx.Client, url: str, sent: dict[str, Any], deadline: Deadline, limit_bytes: int) -> HttpReply:
-    with client.stream("POST", url, timeout=max(deadline.left(), 0.0), **sent) as response:
+def _whole(
+    client: httpx.Client,
+    url: str,
+    sent: dict[str, Any],
+    deadline: Deadline,
+    limit_bytes: int,
+) -> HttpReply:
+    with client.stream(
+        "POST", url, timeout=max(deadline.left(), 0.0), **sent
+    ) as response:
         if response.has_redirect_location:
             advice = "configure the address that it leads to"
-            raise ModelUnavailable(f"{url} answered with redirects, which are not followed; {advice}")
+            raise ModelUnavailable(
+                f"{url} answered with redirects, which are not followed; {advice}"
+            )
         content = bytearray()
         for part in response.iter_bytes():
             content += part
             if len(content) > limit_bytes:
-                raise UnusableAnswer(f"{url} answered with more than {limit_bytes} bytes")
+                raise UnusableAnswer(
+                    f"{url} answered with more than {limit_bytes} bytes"
+                )
             if deadline.left() <= 0:
                 raise httpx.ReadTimeout("timed out")
         return HttpReply(response.status_code, response.headers, bytes(content))

@@ -1,4 +1,6 @@
-"""Where a server listens, under which names it may be reached, how an ASGI application is served, and what is done while nobody asks."""
+"""Where a server listens, under which names it may be reached, how an ASGI application
+is served, and what is done while nobody asks.
+"""
 
 import re
 import socket
@@ -17,7 +19,8 @@ _MOST_CONNECTIONS = 512  # beyond them requests are answered with 503
 
 
 def host_names(hosts: Sequence[str]) -> list[str]:
-    """Values of the Host header that a server takes: this machine's names and these, with any port.
+    """Values of the Host header that a server takes: this machine's names and these,
+    with any port.
 
     Raises InvalidInput for what is no name.
 
@@ -26,23 +29,39 @@ def host_names(hosts: Sequence[str]) -> list[str]:
     """
     for name in hosts:
         if not _HOST_NAME.fullmatch(name):
-            raise InvalidInput(f"got the host name {name!r}; allowed is a name without a port, or [an IPv6 address]")
+            raise InvalidInput(
+                f"got the host name {name!r}; allowed is a name without a port, or [an"
+                " IPv6 address]"
+            )
     return [f"{name.lower()}:*" for name in ("127.0.0.1", "localhost", "[::1]", *hosts)]
 
 
 def listen(
-    lab: Lab, make: Callable[..., Application], *, port: int, host: str = "127.0.0.1", allow_remote: bool = False,
-    hosts: Sequence[str] = (), started: Callable[[str], None] = lambda _: None, path: str = "", **how: Any) -> None:  # fmt: skip
-    """Serve what `make`, given the names as `hosts`, makes until the process is told to end.
+    lab: Lab,
+    make: Callable[..., Application],
+    *,
+    port: int,
+    host: str = "127.0.0.1",
+    allow_remote: bool = False,
+    hosts: Sequence[str] = (),
+    started: Callable[[str], None] = lambda _: None,
+    path: str = "",
+    **how: Any,
+) -> None:
+    """Serve what `make`, given the names as `hosts`, makes until the process is told to
+    end.
 
-    `started` gets the address, with `path`, once requests are taken (port 0: any free one); `how` as `server_settings` takes it.
-    Raises InvalidInput for an address beyond this machine without `allow_remote`, TheorexError where the port is taken.
+    `started` gets the address, with `path`, once requests are taken (port 0: any free
+    one); `how` as `server_settings` takes it. Raises InvalidInput for an address beyond
+    this machine without `allow_remote`, TheorexError where the port is taken.
     """
     import uvicorn
 
     if not host or (host not in _LOOPBACK and not allow_remote):
         advice = "to be reached from other machines, say --allow-remote"
-        raise InvalidInput(f"got the host {host!r}; allowed are {', '.join(_LOOPBACK)}: {advice}")
+        raise InvalidInput(
+            f"got the host {host!r}; allowed are {', '.join(_LOOPBACK)}: {advice}"
+        )
     shown = f"[{host}]" if ":" in host else host
     own = [] if host in ("0.0.0.0", "::", *_LOOPBACK) else [shown]
     application = make(hosts=[*own, *hosts])
@@ -52,7 +71,10 @@ def listen(
         listener = socket.create_server((host, port), family=family, backlog=128)
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
-        raise TheorexError(f"cannot listen on {host}, port {port}: {reason}; choose another with --port") from error
+        raise TheorexError(
+            f"cannot listen on {host}, port {port}: {reason}; choose another with"
+            " --port"
+        ) from error
     address = f"http://{shown}:{listener.getsockname()[1]}{path}"
 
     class Announcing(uvicorn.Server):
@@ -66,12 +88,26 @@ def listen(
 
 
 def server_settings(application: Application, **how: Any) -> Any:
-    """How an ASGI application is served over HTTP, a `uvicorn.Config`; `how` are uvicorn's own settings in the place of these."""
+    """How an ASGI application is served over HTTP, a `uvicorn.Config`; `how` are
+    uvicorn's own settings in the place of these.
+    """
     import uvicorn
 
-    quiet: dict[str, Any] = {"access_log": False, "server_header": False, "lifespan": "on", "ws": "none", **how}
-    # "error": a stranger's broken request is a warning, so that the log would be theirs to fill.
-    return uvicorn.Config(cast(Any, application), log_level="error", limit_concurrency=_MOST_CONNECTIONS, **quiet)
+    quiet: dict[str, Any] = {
+        "access_log": False,
+        "server_header": False,
+        "lifespan": "on",
+        "ws": "none",
+        **how,
+    }
+    # "error": a stranger's broken request is a warning, so that the log would be theirs
+    # to fill.
+    return uvicorn.Config(
+        cast(Any, application),
+        log_level="error",
+        limit_concurrency=_MOST_CONNECTIONS,
+        **quiet,
+    )
 
 
 called = threading.Event()  # a tool, since `embedding` looked last
@@ -80,7 +116,9 @@ _SECONDS = 2.0
 
 @contextmanager
 def embedding(lab: Lab) -> Iterator[None]:
-    """Meanwhile compute the vectors that texts wait for, whenever no tool was called for some seconds."""
+    """Meanwhile compute the vectors that texts wait for, whenever no tool was called
+    for some seconds.
+    """
     ended = threading.Event()
 
     def work() -> None:

@@ -1,1 +1,3 @@
-"""What is done to text, for every design: masking of secrets, invisible characters, shortening."""
+"""What is done to text, for every design: masking of secrets, invisible characters,
+shortening.
+"""

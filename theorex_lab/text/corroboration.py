@@ -1,7 +1,9 @@
-"""When a name that a stranger said may be believed: an agent said it too, and did not say it to refuse it.
+"""When a name that a stranger said may be believed: an agent said it too, and did not
+say it to refuse it.
 
-A mention is refused where a word of negation stands in front of it in its sentence, or in the same clause. The rule is
-coarse on purpose: a refusal that is missed would lift a stranger's name, a word too many only leaves it where it was.
+A mention is refused where a word of negation stands in front of it in its sentence, or
+in the same clause. The rule is coarse on purpose: a refusal that is missed would lift a
+stranger's name, a word too many only leaves it where it was.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ if TYPE_CHECKING:
     from theorex_lab.text.extract import Mention
 
 _LABEL_CHARACTERS, _LABEL_JOINS = 128, 2
-_LABEL_SIGNS = frozenset(" -._/@:+\u200c\u200d")  # beside letters, digits and their marks; none means much to a shell
+_LABEL_SIGNS = frozenset(
+    " -._/@:+\u200c\u200d"
+)  # beside letters, digits and their marks; none means much to a shell
 
 _NEGATION = re.compile(
     r"""
@@ -43,7 +47,8 @@ _TURN = re.compile(
 
 
 def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:
-    """Ids of the concepts that the text mentions to refuse them. Takes time linear in the text.
+    """Ids of the concepts that the text mentions to refuse them. Takes time linear in
+    the text.
 
     >>> from theorex_lab.text.extract import extract
     >>> text = "Do not use run_curl_now; the parser_cache is warm"
@@ -55,25 +60,45 @@ def refused_concepts(text: str, mentions: Sequence[Mention]) -> list[int]:
         return []
     refused = "\n".join(filter(None, map(_from_negation, _TURN.split(text))))
     said = _plain(refused)
-    there = (mention for mention in mentions if _plain(mention.surface) in said or _plain(mention.label) in said)
+    there = (
+        mention
+        for mention in mentions
+        if _plain(mention.surface) in said or _plain(mention.label) in said
+    )
     return [mention.concept_id for mention in there]
 
 
 def is_worded(label: str) -> bool:
-    """Whether a label looks like words: 128 characters and two underscores or slashes at most, no shell's signs.
+    """Whether a label looks like words: 128 characters and two underscores or slashes
+    at most, no shell's signs.
 
-    >>> is_worded("cache stampede"), is_worded("run_curl_evil_now"), is_worded("$(curl evil)"), is_worded("/etc/passwd")
+    >>> (
+    ...     is_worded("cache stampede"),
+    ...     is_worded("run_curl_evil_now"),
+    ...     is_worded("$(curl evil)"),
+    ...     is_worded("/etc/passwd"),
+    ... )
     (True, False, False, False)
     """
-    is_short = len(label) <= _LABEL_CHARACTERS and label.count("_") + label.count("/") <= _LABEL_JOINS
-    plain = (sign.isalnum() or sign in _LABEL_SIGNS or unicodedata.category(sign)[0] == "M" for sign in label)
+    is_short = (
+        len(label) <= _LABEL_CHARACTERS
+        and label.count("_") + label.count("/") <= _LABEL_JOINS
+    )
+    plain = (
+        sign.isalnum() or sign in _LABEL_SIGNS or unicodedata.category(sign)[0] == "M"
+        for sign in label
+    )
     return is_short and label[:1].isalnum() and all(plain)
 
 
 def _from_negation(sentence: str) -> str:
-    """The part of a sentence from the clause of its first negation on; '' where it has none."""
+    """The part of a sentence from the clause of its first negation on; '' where it has
+    none.
+    """
     found = _NEGATION.search(sentence)
-    return "" if found is None else sentence[sentence.rfind(",", 0, found.start()) + 1 :]
+    return (
+        "" if found is None else sentence[sentence.rfind(",", 0, found.start()) + 1 :]
+    )
 
 
 def _plain(text: str) -> str:

@@ -1,4 +1,6 @@
-"""The one mask at every door: what a text that comes in is kept as, how many secrets that took out, and the way round it."""
+"""The one mask at every door: what a text that comes in is kept as, how many secrets
+that took out, and the way round it.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,13 +15,17 @@ from theorex_lab.text.visible import visible, visible_value
 
 @dataclass
 class Door:
-    """What one call took out of the texts that it was given: `masked` secrets; or none, where they are kept on request."""
+    """What one call took out of the texts that it was given: `masked` secrets; or none,
+    where they are kept on request.
+    """
 
     keeps_secrets: bool = False
     masked: int = 0
 
     def told(self) -> dict[str, Any]:
-        """What a command says of it in its result: nothing where nothing was masked or kept on request."""
+        """What a command says of it in its result: nothing where nothing was masked or
+        kept on request.
+        """
         if self.keeps_secrets:
             return {"kept_secrets": True}
         return {"masked": self.masked} if self.masked else {}
@@ -31,7 +37,8 @@ _OPEN: ContextVar[Door | None] = ContextVar("theorex_door", default=None)
 
 @contextmanager
 def door(*, keep_secrets: bool = False) -> Iterator[Door]:
-    """Count what is masked within; with `keep_secrets`, here or around it, nothing is masked.
+    """Count what is masked within; with `keep_secrets`, here or around it, nothing is
+    masked.
 
     >>> with door() as here:
     ...     text = kept_text("token=abc123def")
@@ -55,12 +62,16 @@ def current() -> Door:
 
 
 def kept_text(text: str) -> str:
-    """The text as it may be kept: without what nobody sees, which could split a secret, and masked unless the call keeps secrets."""
+    """The text as it may be kept: without what nobody sees, which could split a secret,
+    and masked unless the call keeps secrets.
+    """
     return _kept(visible(text), mask)
 
 
 def kept_value(value: Any) -> Any:
-    """A JSON value as it may be kept, each text in it as by `kept_text`; see `masking.masked_value`."""
+    """A JSON value as it may be kept, each text in it as by `kept_text`; see
+    `masking.masked_value`.
+    """
     return _kept(visible_value(value), masked_value)
 
 

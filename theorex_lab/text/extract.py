@@ -1,25 +1,36 @@
-"""Concepts of a text: noun phrases, names and identifiers, without a model; and how glad or angry it sounds.
+"""Concepts of a text: noun phrases, names and identifiers, without a model; and how
+glad or angry it sounds.
 
 How a text becomes concepts:
 
-1. It is cut into tokens. A file path, a dotted or snake_case name, an e-mail address and a URL (only its host
-   is kept) are one token and one concept each. Of fenced code only such names are kept; hashes, versions and
-   quantities yield nothing.
-2. Noun phrases lie between stop words, verbs and punctuation. A word that is noun or verb ("cache", "test") is
-   decided by its neighbours: a noun after a determiner, adjective, preposition or verb; a verb after "to", a
-   pronoun or a modal, before a determiner, between two nouns with -s, and at the head of a commit subject.
-3. "New", "several" and the like are stripped; "stale" and the like stay before a noun. Phrases are cut at the 54
-   stop nouns and into pieces of at most three words, counted from the head, which is the last word.
-4. A single word is kept where it looks technical (acronym, CamelCase, digits), is a name, or is a noun whose
-   singular has at least four letters. The last rule costs precision and is meant: links between texts and the
-   graduation of concepts depend on the recall of words such as "cache" or "deployment".
-5. The canonical form is NFKC, lower case, with the last word in the singular; names keep a final s.
-   Abbreviations and what they stand for share one form (`lexicon_tables.ALIASES`) and stand alone: "ML model" is
-   machine learning and model.
-6. Other scripts: with spaces, each word of three letters or more outside a short stop list is a concept (Hangul from
-   two). Without spaces, runs are cut where the script changes and at particles; up to six letters stay whole
-   (four times as many for Thai and its neighbours), longer ones become overlapping pairs (of four letters in
-   Thai, and for long Katakana). Hiragana between other scripts is grammar and dropped.
+1. It is cut into tokens. A file path, a dotted or snake_case name, an e-mail address
+   and a URL (only its host
+   is kept) are one token and one concept each. Of fenced code only such names are kept;
+   hashes, versions and quantities yield nothing.
+2. Noun phrases lie between stop words, verbs and punctuation. A word that is noun or
+   verb ("cache", "test") is
+   decided by its neighbours: a noun after a determiner, adjective, preposition or verb;
+   a verb after "to", a pronoun or a modal, before a determiner, between two nouns with
+   -s, and at the head of a commit subject.
+3. "New", "several" and the like are stripped; "stale" and the like stay before a noun.
+   Phrases are cut at the 54
+   stop nouns and into pieces of at most three words, counted from the head, which is
+   the last word.
+4. A single word is kept where it looks technical (acronym, CamelCase, digits), is a
+   name, or is a noun whose
+   singular has at least four letters. The last rule costs precision and is meant: links
+   between texts and the graduation of concepts depend on the recall of words such as
+   "cache" or "deployment".
+5. The canonical form is NFKC, lower case, with the last word in the singular; names
+   keep a final s.
+   Abbreviations and what they stand for share one form (`lexicon_tables.ALIASES`) and
+   stand alone: "ML model" is machine learning and model.
+6. Other scripts: with spaces, each word of three letters or more outside a short stop
+   list is a concept (Hangul from
+   two). Without spaces, runs are cut where the script changes and at particles; up to
+   six letters stay whole (four times as many for Thai and its neighbours), longer ones
+   become overlapping pairs (of four letters in Thai, and for long Katakana). Hiragana
+   between other scripts is grammar and dropped.
 """
 
 import re
@@ -79,7 +90,9 @@ _HASH = re.compile(
 )
 _WORDLIKE = re.compile(rf"(?:{_W}|[.@/'&:+#()~-])+")
 _LETTER = re.compile(r"[^\W\d_]")
-_NOT_LATIN = re.compile(r"(?![\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff])[^\W\d_\x00-\x7f]")
+_NOT_LATIN = re.compile(
+    r"(?![\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff])[^\W\d_\x00-\x7f]"
+)
 _CAMEL = re.compile(r"[a-z0-9][A-Z]|[A-Z]{2,}[a-z]{2,}")
 _PLURAL_ACRONYM = re.compile(r"[A-Z]{2,5}s")
 _FILE_ENDING = re.compile(r"\.[A-Za-z][A-Za-z0-9]{0,7}$")
@@ -88,11 +101,31 @@ _CLEAR_PLURAL = ("ies", "ches", "shes", "xes", "sses", "ings", "ions", "ments")
 
 _LOWER, _CAPITALISED, _TECHNICAL = range(3)
 # What the token before leads one to expect.
-_OPEN, _START, _COORDINATED, _VERB_NEXT, _TO_NEXT, _AFTER_NOUN, _AFTER_RELATIVE, _OTHER = range(8)
-_STATE_AFTER = dict.fromkeys((lex.DETERMINER, lex.PREPOSITION, lex.AUXILIARY, lex.GENERIC, lex.NUMBER), _OPEN)
+(
+    _OPEN,
+    _START,
+    _COORDINATED,
+    _VERB_NEXT,
+    _TO_NEXT,
+    _AFTER_NOUN,
+    _AFTER_RELATIVE,
+    _OTHER,
+) = range(8)
+_STATE_AFTER = dict.fromkeys(
+    (lex.DETERMINER, lex.PREPOSITION, lex.AUXILIARY, lex.GENERIC, lex.NUMBER), _OPEN
+)
 _STATE_AFTER |= dict.fromkeys((lex.VERB, lex.PARTICIPLE, lex.GERUND), _OPEN)
-_STATE_AFTER |= {lex.PRONOUN: _VERB_NEXT, lex.MODAL: _VERB_NEXT, lex.SENTENCE: _START, lex.CONJUNCTION: _OTHER}
-_STATE_AFTER |= {lex.TO: _TO_NEXT, lex.RELATIVE: _AFTER_RELATIVE, lex.STOP_NOUN: _AFTER_NOUN}
+_STATE_AFTER |= {
+    lex.PRONOUN: _VERB_NEXT,
+    lex.MODAL: _VERB_NEXT,
+    lex.SENTENCE: _START,
+    lex.CONJUNCTION: _OTHER,
+}
+_STATE_AFTER |= {
+    lex.TO: _TO_NEXT,
+    lex.RELATIVE: _AFTER_RELATIVE,
+    lex.STOP_NOUN: _AFTER_NOUN,
+}
 _OBJECT_STARTS = (lex.DETERMINER, lex.PRONOUN)
 _FINITE = (lex.VERB, lex.MODAL, lex.AUXILIARY)
 _BEFORE_GERUND = ("by", "without", "while", "when")
@@ -103,8 +136,9 @@ _LOOKAHEAD_TOKENS = 6
 class Mention:
     """A concept as one text mentions it.
 
-    `label` is the canonical form, `surface` the spelling at its first place (NFKC, white space as single spaces),
-    `count` the whole-word occurrences of the canonical form in the text, at least 1.
+    `label` is the canonical form, `surface` the spelling at its first place (NFKC,
+    white space as single spaces), `count` the whole-word occurrences of the canonical
+    form in the text, at least 1.
     """
 
     concept_id: int
@@ -133,17 +167,23 @@ _END = _Token(lex.SENTENCE, "", "", "", _LOWER)
 def extract(text: str, *, limit: int = 64) -> list[Mention]:
     """The concepts of a text, in the order of their first occurrence; each once.
 
-    Beyond `limit` (1 or more) the most frequent are kept, then the earliest. Time and memory grow linearly with
-    the text. Raises InvalidInput for what is not a text, for NUL bytes and for a limit below 1.
+    Beyond `limit` (1 or more) the most frequent are kept, then the earliest. Time and
+    memory grow linearly with the text. Raises InvalidInput for what is not a text, for
+    NUL bytes and for a limit below 1.
 
-    >>> [mention.label for mention in extract("TTL invalidation prevents cache stampedes")]
+    >>> [
+    ...     mention.label
+    ...     for mention in extract("TTL invalidation prevents cache stampedes")
+    ... ]
     ['ttl invalidation', 'cache stampede']
     >>> extract("We use ML and machine learning")[0].count
     2
     """
     _check_text(text)
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 1:
-        raise InvalidInput(f"got the limit {limit!r}; allowed is a whole number of 1 or more")
+        raise InvalidInput(
+            f"got the limit {limit!r}; allowed is a whole number of 1 or more"
+        )
     tokens = _tokens(text)
     canonicals = [token.canonical for token in tokens]
     first: dict[str, _Phrase] = {}
@@ -151,22 +191,31 @@ def extract(text: str, *, limit: int = 64) -> list[Mention]:
         first.setdefault(phrase.label, phrase)
     counts = _occurrences(tokens, canonicals, first.values())
     times = {label: max(1, counts[phrase.words]) for label, phrase in first.items()}
-    mentions = [Mention(_concept_id(label), label, said.surface, times[label]) for label, said in first.items()]
-    most_frequent = sorted(range(len(mentions)), key=lambda place: -mentions[place].count)[:limit]
+    mentions = [
+        Mention(_concept_id(label), label, said.surface, times[label])
+        for label, said in first.items()
+    ]
+    most_frequent = sorted(
+        range(len(mentions)), key=lambda place: -mentions[place].count
+    )[:limit]
     return [mentions[place] for place in sorted(most_frequent)]
 
 
 def sentiment(text: str) -> float:
-    """How glad (1) or angry (-1) a text sounds, rounded to 4 digits; 0 is neutral or unknown.
+    """How glad (1) or angry (-1) a text sounds, rounded to 4 digits; 0 is neutral or
+    unknown.
 
-    VADER's compound score (Hutto and Gilbert 2014) with the words of technical failure and success added, which
-    general lexicons score 0. Only the first 4,096 characters are scored. Raises InvalidInput as `extract` does.
+    VADER's compound score (Hutto and Gilbert 2014) with the words of technical failure
+    and success added, which general lexicons score 0. Only the first 4,096 characters
+    are scored. Raises InvalidInput as `extract` does.
 
     >>> sentiment("The deploy crashed") < 0 < sentiment("All tests are green")
     True
     """
     _check_text(text)
-    return round(float(_analyzer().polarity_scores(text[:SENTIMENT_CHARACTERS])["compound"]), 4)
+    return round(
+        float(_analyzer().polarity_scores(text[:SENTIMENT_CHARACTERS])["compound"]), 4
+    )
 
 
 @cache
@@ -183,9 +232,13 @@ _concept_id = lru_cache(maxsize=16_384)(concept_id)
 
 def _check_text(text: str) -> None:
     if not isinstance(text, str):
-        raise InvalidInput(f"got a {type(text).__name__}; allowed is a text (str); decode bytes first")
+        raise InvalidInput(
+            f"got a {type(text).__name__}; allowed is a text (str); decode bytes first"
+        )
     if "\0" in text:
-        raise InvalidInput(f"got a text with a NUL byte at {text.index(chr(0))}; remove it")
+        raise InvalidInput(
+            f"got a text with a NUL byte at {text.index(chr(0))}; remove it"
+        )
 
 
 # Tokens
@@ -193,7 +246,12 @@ def _check_text(text: str) -> None:
 
 def _tokens(text: str) -> list[_Token]:
     pieces = _PIECE.findall(text)
-    found = (_classify(piece) if len(piece) <= MAX_TOKEN_CHARACTERS else _classify_long(piece) for piece in pieces)
+    found = (
+        _classify(piece)
+        if len(piece) <= MAX_TOKEN_CHARACTERS
+        else _classify_long(piece)
+        for piece in pieces
+    )
     return _join_aliases([token for tokens in found for token in tokens])
 
 
@@ -203,7 +261,9 @@ def _mark(kind: int = lex.MARK, surface: str = "") -> tuple[_Token, ...]:
 
 def _atom(surface: str, label: str = "") -> _Token:
     # A few letters stand for whole sayings (U+FDFA): their expansion has spaces.
-    canonical = unicodedata.normalize("NFKC", label or surface).lower().replace(" ", "_")
+    canonical = (
+        unicodedata.normalize("NFKC", label or surface).lower().replace(" ", "_")
+    )
     return _Token(lex.ATOM, surface, canonical, canonical, _TECHNICAL)
 
 
@@ -247,9 +307,19 @@ def _classify_mark(piece: str) -> tuple[_Token, ...]:
 
 
 def _classify_url(piece: str) -> tuple[_Token, ...]:
-    host = piece.split("://", 1)[1].split("/", 1)[0].rsplit("@", 1)[-1].split(":", 1)[0].removeprefix("www.")
+    host = (
+        piece.split("://", 1)[1]
+        .split("/", 1)[0]
+        .rsplit("@", 1)[-1]
+        .split(":", 1)[0]
+        .removeprefix("www.")
+    )
     host = host.rstrip(".,;!?")
-    if not _LETTER.search(host) or len(host) > MAX_TOKEN_CHARACTERS or not _WORDLIKE.fullmatch(host):
+    if (
+        not _LETTER.search(host)
+        or len(host) > MAX_TOKEN_CHARACTERS
+        or not _WORDLIKE.fullmatch(host)
+    ):
         return _mark()
     return (_atom(host),)
 
@@ -294,15 +364,27 @@ def _classify_word(piece: str, lower: str) -> tuple[_Token, ...]:
 
 def _classify_slashed(piece: str) -> tuple[_Token, ...]:
     parts = piece.strip("/").split("/")
-    if piece[0] in "/~." or len(parts) > 2 or _FILE_ENDING.search(piece) or "_" in piece:
+    if (
+        piece[0] in "/~."
+        or len(parts) > 2
+        or _FILE_ENDING.search(piece)
+        or "_" in piece
+    ):
         return (_atom(piece),)
     if piece.isupper():
         return (_Token(lex.NOUN, piece, piece.lower(), piece.lower(), _TECHNICAL),)
-    return tuple(token for part in parts if part for token in (*_classify(part), *_mark(lex.COMMA)))[:-1]
+    return tuple(
+        token
+        for part in parts
+        if part
+        for token in (*_classify(part), *_mark(lex.COMMA))
+    )[:-1]
 
 
 def _classify_dotted(piece: str) -> tuple[_Token, ...]:
-    """A file or dotted name, initials, or two sentences that lack the space between them."""
+    """A file or dotted name, initials, or two sentences that lack the space between
+    them.
+    """
     parts = [part for part in piece.split(".") if part]
     if parts[0] in ("self", "this", "cls") and len(parts) > 1:
         return _classify(piece.split(".", 1)[1])
@@ -312,8 +394,15 @@ def _classify_dotted(piece: str) -> tuple[_Token, ...]:
     kinds = lex.word_kinds()
     if len(parts) == 1 and kinds.get(parts[0].lower(), lex.NOUN) < lex.NOUN:
         return _classify(parts[0])
-    if any(lex.SENTENCE < kinds.get(part.lower(), lex.NOUN) < lex.VERB and len(part) > 1 for part in parts[1:]):
-        return tuple(token for part in parts for token in (*_classify(part), *_mark(lex.SENTENCE)))[:-1]
+    if any(
+        lex.SENTENCE < kinds.get(part.lower(), lex.NOUN) < lex.VERB and len(part) > 1
+        for part in parts[1:]
+    ):
+        return tuple(
+            token
+            for part in parts
+            for token in (*_classify(part), *_mark(lex.SENTENCE))
+        )[:-1]
     return (_atom(piece),)
 
 
@@ -325,14 +414,30 @@ def _classify_underscored(piece: str) -> tuple[_Token, ...]:
 
 
 def _unknown_word(piece: str, lower: str) -> _Token:
-    """A word of no list: by its shape a technical name, else by its ending a kind of word."""
+    """A word of no list: by its shape a technical name, else by its ending a kind of
+    word.
+    """
     if _PLURAL_ACRONYM.fullmatch(piece):
         return _Token(lex.NOUN, piece, lower, lower[:-1], _TECHNICAL)
     if "-" in piece:
         return _hyphenated(piece, lower)
-    if any(character.isdigit() for character in piece) or _CAMEL.search(piece) or (piece.isupper() and len(piece) <= 6):
-        kind = lex.MARK if len(piece) > MAX_WORD_CHARACTERS or len(piece) == 1 else lex.NOUN
-        return _Token(kind, piece, lower, lower if piece.isupper() else lex.singular(lower), _TECHNICAL)
+    if (
+        any(character.isdigit() for character in piece)
+        or _CAMEL.search(piece)
+        or (piece.isupper() and len(piece) <= 6)
+    ):
+        kind = (
+            lex.MARK
+            if len(piece) > MAX_WORD_CHARACTERS or len(piece) == 1
+            else lex.NOUN
+        )
+        return _Token(
+            kind,
+            piece,
+            lower,
+            lower if piece.isupper() else lex.singular(lower),
+            _TECHNICAL,
+        )
     if len(piece) > MAX_WORD_CHARACTERS:
         return _mark()[0]
     shape = _LOWER if piece == lower else _CAPITALISED
@@ -351,7 +456,13 @@ def _hyphenated(piece: str, lower: str) -> _Token:
         kind = lex.ADJECTIVE
     elif kind != lex.GERUND_NOUN and not (first == "re" and kind >= lex.VERB):
         kind = lex.NOUN
-    return _Token(kind, piece, lower, lex.singular(lower), _CAPITALISED if piece[0].isupper() else _LOWER)
+    return _Token(
+        kind,
+        piece,
+        lower,
+        lex.singular(lower),
+        _CAPITALISED if piece[0].isupper() else _LOWER,
+    )
 
 
 def _code_names(fence: str) -> tuple[_Token, ...]:
@@ -360,7 +471,9 @@ def _code_names(fence: str) -> tuple[_Token, ...]:
     for piece in _PIECE.findall(fence.strip("`")):
         if len(piece) <= MAX_TOKEN_CHARACTERS and not piece.startswith("```"):
             for token in _classify(piece):
-                if token.kind == lex.ATOM or (token.kind == lex.NOUN and _CAMEL.search(token.surface)):
+                if token.kind == lex.ATOM or (
+                    token.kind == lex.NOUN and _CAMEL.search(token.surface)
+                ):
                     names.append(token._replace(kind=lex.ATOM))
     return (*_mark(lex.SENTENCE), *names, *_mark(lex.SENTENCE))
 
@@ -376,7 +489,9 @@ def _classify_other_script(piece: str) -> tuple[_Token, ...]:
 
 
 def _join_aliases(tokens: list[_Token]) -> list[_Token]:
-    """One token in place of each abbreviation of the alias table, and of each phrase that one stands for."""
+    """One token in place of each abbreviation of the alias table, and of each phrase
+    that one stands for.
+    """
     if lex.alias_starts().keys().isdisjoint([token.canonical for token in tokens]):
         return tokens
     joined, place = [], 0
@@ -388,12 +503,16 @@ def _join_aliases(tokens: list[_Token]) -> list[_Token]:
 
 
 def _alias_at(tokens: list[_Token], place: int) -> tuple[_Token, int]:
-    """The token for the alias that starts here, else the one that stands here, and how many tokens it is for."""
+    """The token for the alias that starts here, else the one that stands here, and how
+    many tokens it is for.
+    """
     for words, canonical in lex.alias_starts().get(tokens[place].canonical, ()):
         meant = tokens[place : place + len(words)]
         if len(words) == 1 or tuple([token.canonical for token in meant]) == words:
             surface = " ".join(token.surface for token in meant)
-            return _Token(lex.ATOM, surface, canonical, canonical, _TECHNICAL), len(words)
+            return _Token(lex.ATOM, surface, canonical, canonical, _TECHNICAL), len(
+                words
+            )
     return tokens[place], 1
 
 
@@ -401,7 +520,9 @@ def _alias_at(tokens: list[_Token], place: int) -> tuple[_Token, int]:
 
 
 def _phrases(tokens: list[_Token], canonicals: list[str]) -> list[_Phrase]:
-    """Every phrase in its order; the canonical forms of names are put into `canonicals`."""
+    """Every phrase in its order; the canonical forms of names are put into
+    `canonicals`.
+    """
     phrases: list[_Phrase] = []
     run: list[int] = []
     state, imperative, leads_to = _START, False, False
@@ -409,10 +530,16 @@ def _phrases(tokens: list[_Token], canonicals: list[str]) -> list[_Phrase]:
         kind = token.kind
         if token.shape == _CAPITALISED and state != _START and _is_name(tokens, place):
             kind = lex.NOUN
-            canonicals[place] = token.canonical if token.lower.endswith(_CLEAR_PLURAL) else token.lower
+            canonicals[place] = (
+                token.canonical if token.lower.endswith(_CLEAR_PLURAL) else token.lower
+            )
         elif kind >= lex.GERUND_NOUN and kind not in (lex.ADJECTIVE, lex.ATOM):
             kind = lex.VERB if _is_verb(tokens, place, state, leads_to) else lex.NOUN
-        elif state == _START and kind in (lex.NOUN, lex.VERB) and _is_commit_type(tokens, place):
+        elif (
+            state == _START
+            and kind in (lex.NOUN, lex.VERB)
+            and _is_commit_type(tokens, place)
+        ):
             kind = lex.MARK
         if kind == lex.NOUN:
             run.append(place)
@@ -439,7 +566,11 @@ def _phrases(tokens: list[_Token], canonicals: list[str]) -> list[_Phrase]:
 
 def _next_state(token: _Token, kind: int, state: int, imperative: bool) -> int:
     if kind == lex.ADVERB:
-        return _VERB_NEXT if state == _START and token.lower in ("never", "always") else state
+        return (
+            _VERB_NEXT
+            if state == _START and token.lower in ("never", "always")
+            else state
+        )
     if kind in (lex.COMMA, lex.COORDINATOR):
         return _COORDINATED if imperative else _OTHER
     if kind == lex.MARK:
@@ -450,18 +581,26 @@ def _next_state(token: _Token, kind: int, state: int, imperative: bool) -> int:
 def _is_commit_type(tokens: list[_Token], place: int) -> bool:
     """Whether this is the type of a conventional commit: "feat(memory): add decay"."""
     following = tokens[place + 1] if place + 1 < len(tokens) else None
-    return following is not None and tokens[place].lower in lex.COMMIT_TYPES and following.surface in (":", "(")
+    return (
+        following is not None
+        and tokens[place].lower in lex.COMMIT_TYPES
+        and following.surface in (":", "(")
+    )
 
 
 def _is_name(tokens: list[_Token], place: int) -> bool:
-    """Whether a capitalised word inside a sentence is a name: an unlisted word, or a noun beside a capital."""
+    """Whether a capitalised word inside a sentence is a name: an unlisted word, or a
+    noun beside a capital.
+    """
     token = tokens[place]
     if token.kind == lex.NOUN:
         return True
     if token.kind < lex.VERB or token.kind in (lex.ATOM, lex.STOP_NOUN):
         return False
     beside = tokens[max(0, place - 1) : place] + tokens[place + 1 : place + 2]
-    return any(other.kind == lex.NOUN and other.shape == _CAPITALISED for other in beside)
+    return any(
+        other.kind == lex.NOUN and other.shape == _CAPITALISED for other in beside
+    )
 
 
 def _is_verb(tokens: list[_Token], place: int, state: int, leads_to: bool) -> bool:
@@ -469,7 +608,11 @@ def _is_verb(tokens: list[_Token], place: int, state: int, leads_to: bool) -> bo
     token = tokens[place]
     following = tokens[place + 1] if place + 1 < len(tokens) else _END
     third_person = token.kind >= lex.STRONG_S
-    if token.kind == lex.GERUND_NOUN and place and tokens[place - 1].lower in _BEFORE_GERUND:
+    if (
+        token.kind == lex.GERUND_NOUN
+        and place
+        and tokens[place - 1].lower in _BEFORE_GERUND
+    ):
         return following.kind >= lex.GENERIC
     if state == _OPEN:
         return False
@@ -485,24 +628,37 @@ def _is_verb(tokens: list[_Token], place: int, state: int, leads_to: bool) -> bo
         return third_person
     if state == _AFTER_NOUN and third_person:
         after = tokens[place + 2] if place + 2 < len(tokens) else _END
-        if following.kind in (lex.STRONG, lex.MIDDLE, lex.WEAK) and after.kind in _OBJECT_STARTS:
+        if (
+            following.kind in (lex.STRONG, lex.MIDDLE, lex.WEAK)
+            and after.kind in _OBJECT_STARTS
+        ):
             return False
-        strong_before_place = token.kind == lex.STRONG_S and following.kind == lex.PREPOSITION
-        return (following.kind >= lex.GENERIC and following.kind != lex.STOP_NOUN) or strong_before_place
+        strong_before_place = (
+            token.kind == lex.STRONG_S and following.kind == lex.PREPOSITION
+        )
+        return (
+            following.kind >= lex.GENERIC and following.kind != lex.STOP_NOUN
+        ) or strong_before_place
     if state == _AFTER_NOUN and _is_plural(tokens[place - 1]):
-        return following.kind >= lex.NOUN or (token.kind != lex.WEAK and following.kind not in _FINITE)
+        return following.kind >= lex.NOUN or (
+            token.kind != lex.WEAK and following.kind not in _FINITE
+        )
     return False
 
 
 def _closes_compound(following: _Token) -> bool:
-    """Whether what follows a word lets it be a noun after "to": "to upload worker", not "to upload files"."""
+    """Whether what follows a word lets it be a noun after "to": "to upload worker", not
+    "to upload files".
+    """
     if following.kind >= lex.NOUN:
         return following.kind != lex.ADJECTIVE and not _is_plural(following)
     return following.kind not in (*_OBJECT_STARTS, lex.GENERIC)
 
 
 def _opens_clause(tokens: list[_Token], place: int) -> bool:
-    """Whether the first word of a clause is an imperative: "Fix race in parser", not "Build fails on ARM"."""
+    """Whether the first word of a clause is an imperative: "Fix race in parser", not
+    "Build fails on ARM".
+    """
     kind = tokens[place].kind
     following = tokens[place + 1] if place + 1 < len(tokens) else _END
     if following.kind in _FINITE or following.kind < lex.ADVERB:
@@ -514,8 +670,12 @@ def _opens_clause(tokens: list[_Token], place: int) -> bool:
     if following.kind < lex.NOUN or kind in (lex.MIDDLE_S, lex.WEAK_S):
         return False
     plural = False
-    for token, after in pairwise((*tokens[place + 1 : place + 1 + _LOOKAHEAD_TOKENS], _END)):
-        if token.kind in _FINITE or (token.kind == lex.PARTICIPLE and after.lower != "by"):
+    for token, after in pairwise(
+        (*tokens[place + 1 : place + 1 + _LOOKAHEAD_TOKENS], _END)
+    ):
+        if token.kind in _FINITE or (
+            token.kind == lex.PARTICIPLE and after.lower != "by"
+        ):
             return False
         if token.kind < lex.NOUN:
             return plural or (kind == lex.MIDDLE and token.kind >= lex.CONJUNCTION)
@@ -529,7 +689,10 @@ def _is_plural(token: _Token) -> bool:
 
 def _cut(run: list[int], tokens: list[_Token], canonicals: list[str]) -> list[_Phrase]:
     """The phrases of one run of adjectives and nouns, each of at most three words."""
-    if not run or all(tokens[place].kind == lex.ADJECTIVE and tokens[place].shape == _LOWER for place in run):
+    if not run or all(
+        tokens[place].kind == lex.ADJECTIVE and tokens[place].shape == _LOWER
+        for place in run
+    ):
         return []
     if len(run) <= MAX_PHRASE_WORDS:
         pieces = [run]
@@ -539,30 +702,49 @@ def _cut(run: list[int], tokens: list[_Token], canonicals: list[str]) -> list[_P
             capitals += 1
         border = capitals if 2 <= capitals < len(run) else 0
         pieces = [*_thirds(run[:border]), *_thirds(run[border:])]
-    kept = (piece for piece in pieces if len(piece) > 1 or _stands_alone(tokens[piece[0]]))
+    kept = (
+        piece for piece in pieces if len(piece) > 1 or _stands_alone(tokens[piece[0]])
+    )
     return [_phrase_of(piece, tokens, canonicals) for piece in kept]
 
 
 def _thirds(run: list[int]) -> list[list[int]]:
-    return [run[max(0, end - MAX_PHRASE_WORDS) : end] for end in reversed(range(len(run), 0, -MAX_PHRASE_WORDS))]
+    return [
+        run[max(0, end - MAX_PHRASE_WORDS) : end]
+        for end in reversed(range(len(run), 0, -MAX_PHRASE_WORDS))
+    ]
 
 
-def _phrase_of(piece: list[int], tokens: list[_Token], canonicals: list[str]) -> _Phrase:
+def _phrase_of(
+    piece: list[int], tokens: list[_Token], canonicals: list[str]
+) -> _Phrase:
     words = (*[tokens[place].lower for place in piece[:-1]], canonicals[piece[-1]])
-    return _Phrase(" ".join(words), " ".join([tokens[place].surface for place in piece]), words)
+    return _Phrase(
+        " ".join(words), " ".join([tokens[place].surface for place in piece]), words
+    )
 
 
 def _stands_alone(token: _Token) -> bool:
-    """Whether a single word is a concept: technical, a name, or a noun of four letters or more."""
+    """Whether a single word is a concept: technical, a name, or a noun of four letters
+    or more.
+    """
     if token.kind == lex.ADJECTIVE and token.shape == _LOWER:
         return False
     if token.shape == _TECHNICAL or len(token.canonical) >= 4:
         return True
-    return token.shape == _CAPITALISED and len(token.lower) > 1 and token.lower not in lex.word_kinds()
+    return (
+        token.shape == _CAPITALISED
+        and len(token.lower) > 1
+        and token.lower not in lex.word_kinds()
+    )
 
 
-def _occurrences(tokens: list[_Token], canonicals: list[str], phrases: Iterable[_Phrase]) -> Counter[tuple[str, ...]]:
-    """How often each word and, where phrases need them, each pair and triple of words stands in the text."""
+def _occurrences(
+    tokens: list[_Token], canonicals: list[str], phrases: Iterable[_Phrase]
+) -> Counter[tuple[str, ...]]:
+    """How often each word and, where phrases need them, each pair and triple of words
+    stands in the text.
+    """
     lengths = {len(phrase.words) for phrase in phrases}
     counts: Counter[tuple[str, ...]] = Counter()
     if 1 in lengths:

@@ -1,7 +1,9 @@
-"""What a shell command does to the names of files: which it moves, removes, brings back, and which folders it makes.
+"""What a shell command does to the names of files: which it moves, removes, brings
+back, and which folders it makes.
 
-It is read from the command alone, as an event keeps it: cut, and without paths that lead out of the project. What cannot be
-told from it (variables, substitutions, loops) is no step. Linear in the command's length.
+It is read from the command alone, as an event keeps it: cut, and without paths that
+lead out of the project. What cannot be told from it (variables, substitutions, loops)
+is no step. Linear in the command's length.
 """
 
 import posixpath
@@ -10,7 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-ELSEWHERE = "\0"  # stands for a path outside of the project, and for one that is not known
+ELSEWHERE = (
+    "\0"  # stands for a path outside of the project, and for one that is not known
+)
 PATTERN = "\1"  # begins a path that is a pattern, with * and ?
 MOVE, REMOVE, RESTORE, FOLDER = "move", "remove", "restore", "folder"
 _TELLING = re.compile(
@@ -18,12 +22,40 @@ _TELLING = re.compile(
     r"|move-item|rename-item|remove-item|mi|rni|ri)\b"
 )
 _WINDOWS_VERBS = {
-    "move": "move", "move-item": "move", "mi": "move", "ren": "rename", "rename-item": "rename", "rni": "rename",
-    "del": "remove", "erase": "remove", "rd": "remove", "remove-item": "remove", "ri": "remove"}  # fmt: skip
+    "move": "move",
+    "move-item": "move",
+    "mi": "move",
+    "ren": "rename",
+    "rename-item": "rename",
+    "rni": "rename",
+    "del": "remove",
+    "erase": "remove",
+    "rd": "remove",
+    "remove-item": "remove",
+    "ri": "remove",
+}
 _WINDOWS = re.compile(rf"(?i)(?:^|[;&|\n])\s*(?:{'|'.join(_WINDOWS_VERBS)})\s")
 _REMOVERS = frozenset(("rm", "unlink", "rimraf", "trash", "trash-put"))
-_BEFORE = frozenset(("sudo", "command", "env", "time", "nohup", "exec", "npx", "then", "do", "else", "{", "!"))
-_WITH_VALUE = {"mv": ("-t", "--target-directory", "-S", "--suffix"), "mkdir": ("-m", "--mode")}
+_BEFORE = frozenset(
+    (
+        "sudo",
+        "command",
+        "env",
+        "time",
+        "nohup",
+        "exec",
+        "npx",
+        "then",
+        "do",
+        "else",
+        "{",
+        "!",
+    )
+)
+_WITH_VALUE = {
+    "mv": ("-t", "--target-directory", "-S", "--suffix"),
+    "mkdir": ("-m", "--mode"),
+}
 _PATH_OPTIONS = ("-path", "-literalpath")
 _TARGET_OPTIONS = ("-destination", "-newname")
 _DRY = ("-n", "--dry-run")
@@ -35,7 +67,8 @@ _HERE = re.compile(r"<<-?\s*(['\"]?)([\w.-]+)\1")
 
 
 class Step(NamedTuple):
-    """What is done: MOVE, REMOVE, RESTORE or FOLDER, with operands; `into`: its target is a folder, None for unknown.
+    """What is done: MOVE, REMOVE, RESTORE or FOLDER, with operands; `into`: its target
+    is a folder, None for unknown.
 
     folders: in which the operands may be, from the project's root, the likeliest first.
     """
@@ -48,9 +81,12 @@ class Step(NamedTuple):
 
 
 def steps_of(command: str, folder: str | None = None) -> list[Step]:
-    """The steps of a command, in order. folder: where it began, from the root; None where nobody noted that.
+    """The steps of a command, in order. folder: where it began, from the root; None
+    where nobody noted that.
 
-    >>> for step in steps_of("cd web && git mv 'my a.py' b.py || rm c.py; rm -rf old $x"):
+    >>> for step in steps_of(
+    ...     "cd web && git mv 'my a.py' b.py || rm c.py; rm -rf old $x"
+    ... ):
     ...     print(step.target, step.verb, step.folders, step.paths)
     b.py move ('web',) ('my a.py',)
      remove ('web',) ('old',)
@@ -101,19 +137,24 @@ class _Reading:
         words = [word for word in rest if word not in ("--", "-P", "-L", "/d")]
         target = words[0] if words else ELSEWHERE
         if target == ELSEWHERE and self.folder is None:
-            self.folders = ("",)  # the root was left out with the paths that lead elsewhere
+            self.folders = (
+                "",
+            )  # the root was left out with the paths that lead elsewhere
         elif target == ELSEWHERE or target == "-":
             self.folders = None
         elif target == ".":
             self.folders = tuple(dict.fromkeys(["", *(self.folders or ())]))
         else:
             inside = [joined(folder, target) for folder in self.folders or ("",)]
-            known = tuple(dict.fromkeys(folder for folder in inside if folder is not None))
+            known = tuple(
+                dict.fromkeys(folder for folder in inside if folder is not None)
+            )
             self.folders = known or None
 
 
 def joined(folder: str, path: str) -> str | None:
-    """A path from a folder of the project, from its root; '' is the root, and None is outside.
+    """A path from a folder of the project, from its root; '' is the root, and None is
+    outside.
 
     >>> joined("web", "../a.py"), joined("", "../a.py"), joined("web", "..")
     ('a.py', None, '')
@@ -169,7 +210,11 @@ def _git_step(rest: list[str], folders: tuple[str, ...]) -> Step | None:
         if rest[0] == "-C" and len(rest) > 1:
             inside = [joined(folder, rest[1]) for folder in folders]
             folders = tuple(folder for folder in inside if folder is not None)
-        rest = rest[2:] if rest[0] in ("-C", "-c", "--git-dir", "--work-tree") else rest[1:]
+        rest = (
+            rest[2:]
+            if rest[0] in ("-C", "-c", "--git-dir", "--work-tree")
+            else rest[1:]
+        )
     if not rest or not folders:
         return None
     verb, rest = rest[0], rest[1:]
@@ -202,7 +247,9 @@ def _move(rest: list[str], folders: tuple[str, ...]) -> Step | None:
     return _moved(sources, target, folders, into)
 
 
-def _moved(sources: Sequence[str], target: str, folders: tuple[str, ...], into: bool | None) -> Step | None:
+def _moved(
+    sources: Sequence[str], target: str, folders: tuple[str, ...], into: bool | None
+) -> Step | None:
     paths = tuple(path for path in sources if path != ELSEWHERE)
     if not paths:
         return None
@@ -237,7 +284,9 @@ def _windows_step(verb: str, rest: list[str], folders: tuple[str, ...]) -> Step 
 
 
 def _commands(text: str, is_windows: bool) -> Iterator[tuple[str, list[str]]]:
-    """Each simple command as its words, with the sign before it; one whose words are not all known is cut there."""
+    """Each simple command as its words, with the sign before it; one whose words are
+    not all known is cut there.
+    """
     before, words = "", list[str]()
     for token in _tokens(text, is_windows):
         if token in _ENDS:
@@ -251,7 +300,9 @@ def _commands(text: str, is_windows: bool) -> Iterator[tuple[str, list[str]]]:
 
 
 def _filled(words: list[str]) -> list[str]:
-    """Words without those in the midst or at the start that stand for a run of blanks alone."""
+    """Words without those in the midst or at the start that stand for a run of blanks
+    alone.
+    """
     known = [word for word in words[1:] if word != ELSEWHERE]
     if len(known) < 2:
         return words
@@ -260,7 +311,9 @@ def _filled(words: list[str]) -> list[str]:
 
 
 class _Word:
-    """A word that grows sign by sign. is_known: whether it holds no variable and no substitution."""
+    """A word that grows sign by sign. is_known: whether it holds no variable and no
+    substitution.
+    """
 
     def __init__(self) -> None:
         self.signs: list[str] = []
@@ -288,11 +341,17 @@ def _with_braces(word: str) -> list[str]:
     if found is None or word.count("{") > 3:
         return [word]
     start, end = word[: found.start()], word[found.end() :]
-    return [each for part in found[1].split(",") for each in _with_braces(f"{start}{part}{end}")]
+    return [
+        each
+        for part in found[1].split(",")
+        for each in _with_braces(f"{start}{part}{end}")
+    ]
 
 
 def _tokens(text: str, is_windows: bool) -> Iterator[str]:
-    """Words and signs between commands; ELSEWHERE for a word that is not known or was left out."""
+    """Words and signs between commands; ELSEWHERE for a word that is not known or was
+    left out.
+    """
     place, word, blanks, skips = 0, _Word(), 0, False
     heres: list[str] = []
     while place < len(text):
@@ -315,7 +374,11 @@ def _tokens(text: str, is_windows: bool) -> Iterator[str]:
             if word.is_open and not skips:
                 yield from word.expanded()
             word, blanks, skips = _Word(), 0, False
-            sign = text[place : place + 2] if text[place : place + 2] in ("&&", "||", "|&", ";;") else char
+            sign = (
+                text[place : place + 2]
+                if text[place : place + 2] in ("&&", "||", "|&", ";;")
+                else char
+            )
             yield sign
             place += len(sign)
             if char == "\n" and heres:
@@ -364,7 +427,9 @@ def _tokens(text: str, is_windows: bool) -> Iterator[str]:
 
 
 def _quoted(text: str, place: int, word: _Word) -> int:
-    """Take what stands in double quotes; the place after them, -1 where they are not closed."""
+    """Take what stands in double quotes; the place after them, -1 where they are not
+    closed.
+    """
     word.is_open = True
     while place < len(text):
         char = text[place]

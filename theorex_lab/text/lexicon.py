@@ -1,7 +1,9 @@
-"""The words that concept extraction knows: English function words, verbs, adjectives, plurals and aliases.
+"""The words that concept extraction knows: English function words, verbs, adjectives,
+plurals and aliases.
 
-A word that stands in no list and has no telling ending counts as a noun, so the lists of `lexicon.txt` name what is
-*not* a noun, and what may be either. Verbs are listed by their base form; `word_kinds` inflects them when first asked.
+A word that stands in no list and has no telling ending counts as a noun, so the lists
+of `lexicon.txt` name what is *not* a noun, and what may be either. Verbs are listed by
+their base form; `word_kinds` inflects them when first asked.
 
 >>> word_kinds()["prevents"] == VERB and word_kinds()["cache"] == WEAK
 True
@@ -14,9 +16,24 @@ from theorex_lab.text.lexicon_tables import ALIASES, IRREGULAR_PLURALS, SENTIMEN
 from theorex_lab.text.sections import read_sections
 
 # Kinds of tokens. From NOUN on, a token may stand inside a noun phrase.
-SENTENCE, COMMA, MARK, ADVERB, CONJUNCTION, COORDINATOR, DETERMINER, PREPOSITION, TO, PRONOUN = range(10)
-MODAL, AUXILIARY, RELATIVE, VERB, PARTICIPLE, GERUND, GENERIC, NUMBER, STOP_NOUN = range(10, 19)
-NOUN, GERUND_NOUN, ADJECTIVE, ATOM, STRONG, MIDDLE, WEAK, STRONG_S, MIDDLE_S, WEAK_S = range(20, 30)
+(
+    SENTENCE,
+    COMMA,
+    MARK,
+    ADVERB,
+    CONJUNCTION,
+    COORDINATOR,
+    DETERMINER,
+    PREPOSITION,
+    TO,
+    PRONOUN,
+) = range(10)
+MODAL, AUXILIARY, RELATIVE, VERB, PARTICIPLE, GERUND, GENERIC, NUMBER, STOP_NOUN = (
+    range(10, 19)
+)
+NOUN, GERUND_NOUN, ADJECTIVE, ATOM, STRONG, MIDDLE, WEAK, STRONG_S, MIDDLE_S, WEAK_S = (
+    range(20, 30)
+)
 
 _SECTIONS = read_sections(__file__, "lexicon.txt")
 
@@ -28,15 +45,20 @@ def _words(section: str) -> list[str]:
 STOP_NOUNS = frozenset(_words("stop nouns"))
 SHORT_TECHNICAL = frozenset(_words("short technical"))
 SPECIAL_NAMES = frozenset({"c++", "c#", "f#", "g++", ".net"})
-COMMIT_TYPES = frozenset("feat fix chore docs doc refactor perf ci build style test tests revert wip deps".split())
+COMMIT_TYPES = frozenset(
+    "feat fix chore docs doc refactor perf ci build style test tests revert wip deps".split()
+)
 
 _SAME_IN_PLURAL = frozenset(_words("same in plural"))
 FOREIGN_STOP_WORDS = frozenset(_words("foreign stop words"))
-SENTIMENT_WORDS = {word: score for score, words in SENTIMENTS.items() for word in words.split()}
+SENTIMENT_WORDS = {
+    word: score for score, words in SENTIMENTS.items() for word in words.split()
+}
 
 
 def inflections(base: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """The third person, the regular pasts and the gerunds of a verb; both spellings where a letter may double.
+    """The third person, the regular pasts and the gerunds of a verb; both spellings
+    where a letter may double.
 
     >>> inflections("evict")
     ('evicts', ('evicted',), ('evicting',))
@@ -54,12 +76,23 @@ def inflections(base: str) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     if base.endswith("y") and base[-2:-1] not in vowels:
         return third, (base[:-1] + "ied",), (base + "ing",)
     stems = [base]
-    if len(base) > 2 and base[-1] not in "aeiouwxy" and base[-2] in vowels and base[-3] not in vowels:
+    if (
+        len(base) > 2
+        and base[-1] not in "aeiouwxy"
+        and base[-2] in vowels
+        and base[-3] not in vowels
+    ):
         stems.append(base + base[-1])
-    return third, tuple(stem + "ed" for stem in stems), tuple(stem + "ing" for stem in stems)
+    return (
+        third,
+        tuple(stem + "ed" for stem in stems),
+        tuple(stem + "ing" for stem in stems),
+    )
 
 
-def _add_verbs(kinds: dict[str, int], words: list[str], base_kind: int, third_kind: int) -> None:
+def _add_verbs(
+    kinds: dict[str, int], words: list[str], base_kind: int, third_kind: int
+) -> None:
     for base in words:
         third, pasts, gerunds = inflections(base)
         kinds[base] = base_kind
@@ -70,15 +103,26 @@ def _add_verbs(kinds: dict[str, int], words: list[str], base_kind: int, third_ki
 
 @cache
 def word_kinds() -> dict[str, int]:
-    """Every listed word and inflected verb with its kind; built at the first call, about 6,000 words."""
+    """Every listed word and inflected verb with its kind; built at the first call,
+    about 6,000 words.
+    """
     kinds = dict.fromkeys(_words("short nouns") + _words("nouns"), NOUN)
     _add_verbs(kinds, _words("verbs"), VERB, VERB)
     _add_verbs(kinds, _words("weak"), WEAK, WEAK_S)
     _add_verbs(kinds, _words("middle"), MIDDLE, MIDDLE_S)
     _add_verbs(kinds, _words("strong"), STRONG, STRONG_S)
     kinds.update(dict.fromkeys(_words("irregular past"), PARTICIPLE))
-    listed = {"gerund nouns": GERUND_NOUN, "adjectives": ADJECTIVE, "generic adjectives": GENERIC, "adverbs": ADVERB}
-    listed |= {"conjunctions": CONJUNCTION, "coordinators": COORDINATOR, "prepositions": PREPOSITION}
+    listed = {
+        "gerund nouns": GERUND_NOUN,
+        "adjectives": ADJECTIVE,
+        "generic adjectives": GENERIC,
+        "adverbs": ADVERB,
+    }
+    listed |= {
+        "conjunctions": CONJUNCTION,
+        "coordinators": COORDINATOR,
+        "prepositions": PREPOSITION,
+    }
     listed |= {"pronouns": PRONOUN, "determiners": DETERMINER, "modals": MODAL}
     listed |= {"auxiliaries": AUXILIARY, "relatives": RELATIVE}
     for section, kind in listed.items():
@@ -92,7 +136,9 @@ def word_kinds() -> dict[str, int]:
 
 @cache
 def alias_starts() -> dict[str, list[tuple[tuple[str, ...], str]]]:
-    """For the first word of each alias: the words of the alias, and the canonical form of the concept."""
+    """For the first word of each alias: the words of the alias, and the canonical form
+    of the concept.
+    """
     starts: dict[str, list[tuple[tuple[str, ...], str]]] = {}
     for short, phrase in ALIASES.items():
         for form in (short, phrase, phrase.replace(" ", "-", 1)):
@@ -103,26 +149,46 @@ def alias_starts() -> dict[str, list[tuple[tuple[str, ...], str]]]:
 
 @cache
 def to_takers() -> frozenset[str]:
-    """The verbs, in all their forms, after whose object "to" leads to a place and not to a verb."""
+    """The verbs, in all their forms, after whose object "to" leads to a place and not
+    to a verb.
+    """
     found = [(base, *inflections(base)) for base in _words("to takers")]
-    return frozenset(form for base, third, pasts, gerunds in found for form in (base, third, *pasts, *gerunds))
+    return frozenset(
+        form
+        for base, third, pasts, gerunds in found
+        for form in (base, third, *pasts, *gerunds)
+    )
 
 
-_SUFFIXES = {"n't 're 've 'll 'd 'm": MODAL, "ly": ADVERB, "ing": GERUND_NOUN, "ed": PARTICIPLE}
+_SUFFIXES = {
+    "n't 're 've 'll 'd 'm": MODAL,
+    "ly": ADVERB,
+    "ing": GERUND_NOUN,
+    "ed": PARTICIPLE,
+}
 _SUFFIXES |= {"able ible ful less ous": ADJECTIVE, "ize izes ify ifies": VERB}
-_SUFFIX_KINDS = {suffix: kind for suffixes, kind in _SUFFIXES.items() for suffix in suffixes.split()}
+_SUFFIX_KINDS = {
+    suffix: kind for suffixes, kind in _SUFFIXES.items() for suffix in suffixes.split()
+}
 _SHORTEST_DERIVED = 5
 _PREFIXED = re.compile(r"(?:re|un|pre|mis|over|de|auto)(.{4,})")
 
 
 def kind_by_form(word: str) -> int:
-    """The kind of a lower-case word that is in no list, by its ending or by the verb after its prefix.
+    """The kind of a lower-case word that is in no list, by its ending or by the verb
+    after its prefix.
 
-    >>> kind_by_form("frobnicated") == PARTICIPLE and kind_by_form("reindex") == WEAK and kind_by_form("zebra") == NOUN
+    >>> kind_by_form("frobnicated") == PARTICIPLE and kind_by_form(
+    ...     "reindex"
+    ... ) == WEAK and kind_by_form("zebra") == NOUN
     True
     """
-    if word.endswith(tuple(_SUFFIX_KINDS)) and (len(word) >= _SHORTEST_DERIVED or "'" in word):
-        return next(kind for suffix, kind in _SUFFIX_KINDS.items() if word.endswith(suffix))
+    if word.endswith(tuple(_SUFFIX_KINDS)) and (
+        len(word) >= _SHORTEST_DERIVED or "'" in word
+    ):
+        return next(
+            kind for suffix, kind in _SUFFIX_KINDS.items() if word.endswith(suffix)
+        )
     if prefixed := _PREFIXED.fullmatch(word):
         kind = word_kinds().get(prefixed[1], NOUN)
         return kind if kind >= VERB else NOUN
@@ -130,14 +196,23 @@ def kind_by_form(word: str) -> int:
 
 
 def singular(word: str) -> str:
-    """The singular of a lower-case English noun; a word that is no plural comes back as it is.
+    """The singular of a lower-case English noun; a word that is no plural comes back as
+    it is.
 
-    >>> [singular(word) for word in ("caches", "queries", "indices", "redis", "classes", "status")]
+    >>> [
+    ...     singular(word)
+    ...     for word in ("caches", "queries", "indices", "redis", "classes", "status")
+    ... ]
     ['cache', 'query', 'index', 'redis', 'class', 'status']
     """
     if (irregular := IRREGULAR_PLURALS.get(word)) is not None:
         return irregular
-    if len(word) <= 3 or not word.endswith("s") or word.endswith(("ss", "us", "is", "'s")) or word in _SAME_IN_PLURAL:
+    if (
+        len(word) <= 3
+        or not word.endswith("s")
+        or word.endswith(("ss", "us", "is", "'s"))
+        or word in _SAME_IN_PLURAL
+    ):
         return word
     if word.endswith("ies"):
         return word[:-1] if len(word) == 4 else word[:-3] + "y"
@@ -148,13 +223,19 @@ def singular(word: str) -> str:
 
 # Other scripts
 
-# Letters with the combining marks that \w leaves out (Arabic, Hebrew, Indic and South-East Asian vowel signs).
+# Letters with the combining marks that \w leaves out (Arabic, Hebrew, Indic and
+# South-East Asian vowel signs).
 WORD_CHARACTER = r"[\w\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff\u0e00-\u0edf\u0f71-\u0fbc\u1000-\u109f\u1780-\u17d3]"
 _HAN_PARTICLES = re.compile("[的了是在和与與我你他她它们們这這那也都就很把被吗嗎呢吧]")
 _HANGUL_PARTICLE = re.compile("(?:에서|에게|으로|을|를|은|는)$")
 _VOWEL_POINTS = re.compile("[\u0640\u064b-\u0652]")
 _LONGEST_SPACED_WORD = 64
-_WHOLE_AND_GRAM_LETTERS = {"han": (6, 2), "hiragana": (6, 2), "unspaced": (24, 4), "katakana": (24, 4)}
+_WHOLE_AND_GRAM_LETTERS = {
+    "han": (6, 2),
+    "hiragana": (6, 2),
+    "unspaced": (24, 4),
+    "katakana": (24, 4),
+}
 
 # Runs of one script; white space does not count. <<word>> stands for a sign of a word.
 _SCRIPT_RUN = r"""
@@ -172,11 +253,15 @@ _SCRIPT_RUN = r"""
 def _script_run() -> re.Pattern[str]:
     """One run of letters of one script; compiled when a text first needs it."""
     written = _SCRIPT_RUN.replace("<<word>>", WORD_CHARACTER)
-    return re.compile(written.replace("<<unspaced>>", r"\u0e00-\u0edf\u1000-\u109f\u1780-\u17d3"), re.VERBOSE)
+    return re.compile(
+        written.replace("<<unspaced>>", r"\u0e00-\u0edf\u1000-\u109f\u1780-\u17d3"),
+        re.VERBOSE,
+    )
 
 
 def cut_other_script(piece: str) -> list[tuple[str, bool]]:
-    """The concepts of a piece with letters outside the Latin script, and whether a part is Latin after all.
+    """The concepts of a piece with letters outside the Latin script, and whether a part
+    is Latin after all.
 
     >>> cut_other_script("デプロイ後にキャッシュ")
     [('デプロイ', False), ('キャッシュ', False)]
@@ -189,22 +274,35 @@ def cut_other_script(piece: str) -> list[tuple[str, bool]]:
         elif script in ("spaced", "hangul"):
             parts += [(word, False) for word in _spaced_word(run, script)]
         elif script != "hiragana" or run == piece:
-            pieces = _HAN_PARTICLES.split(run) if script == "han" and len(run) > 2 else [run]
-            parts += [(gram, False) for part in pieces for gram in _whole_or_grams(part, script, run == piece)]
+            pieces = (
+                _HAN_PARTICLES.split(run) if script == "han" and len(run) > 2 else [run]
+            )
+            parts += [
+                (gram, False)
+                for part in pieces
+                for gram in _whole_or_grams(part, script, run == piece)
+            ]
     return parts
 
 
 def without_marks(word: str) -> str:
-    """The word without Arabic vowel points and lengthening strokes, which writers set or leave out at will."""
+    """The word without Arabic vowel points and lengthening strokes, which writers set
+    or leave out at will.
+    """
     return _VOWEL_POINTS.sub("", word)
 
 
 def _whole_or_grams(run: str, script: str, alone: bool) -> list[str]:
-    """The run as one concept while it is short, else its overlapping grams; one letter counts only when alone."""
+    """The run as one concept while it is short, else its overlapping grams; one letter
+    counts only when alone.
+    """
     whole_letters, gram_letters = _WHOLE_AND_GRAM_LETTERS[script]
     if len(run) <= whole_letters:
         return [run] if len(run) > 1 or (run and alone) else []
-    return [run[start : start + gram_letters] for start in range(len(run) - gram_letters + 1)]
+    return [
+        run[start : start + gram_letters]
+        for start in range(len(run) - gram_letters + 1)
+    ]
 
 
 def _spaced_word(run: str, script: str) -> list[str]:

@@ -1,4 +1,6 @@
-"""Tables of words: what abbreviations stand for, plurals without a rule, and how glad or angry words sound."""
+"""Tables of words: what abbreviations stand for, plurals without a rule, and how glad
+or angry words sound.
+"""
 
 ALIASES = {
     "ml": "machine learning",
@@ -97,7 +99,8 @@ IRREGULAR_PLURALS = {
     "emus": "emu",
 }
 
-# How glad (positive) or angry (negative) each of the words sounds, on VADER's scale from -4 to 4.
+# How glad (positive) or angry (negative) each of the words sounds, on VADER's scale
+# from -4 to 4.
 SENTIMENTS = {
     -2.8: """
         outage outages corruption corrupted corrupt segfault segfaults deadlock

@@ -1,8 +1,10 @@
-"""The mask: what looks like a secret in a text becomes `[masked]`. Standard library only.
+"""The mask: what looks like a secret in a text becomes `[masked]`. Standard library
+only.
 
-A hook starts for every tool call, so one look for HINTS decides whether the tables of secrets are loaded at all, and a
-pattern is compiled once one of its own hints is there. An import masks many texts, so nothing is compiled twice, and a
-pattern is tried where its hints stand.
+A hook starts for every tool call, so one look for HINTS decides whether the tables of
+secrets are loaded at all, and a pattern is compiled once one of its own hints is there.
+An import masks many texts, so nothing is compiled twice, and a pattern is tried where
+its hints stand.
 """
 
 from __future__ import annotations
@@ -12,13 +14,17 @@ from functools import lru_cache
 from theorex_lab.text.hints import MASK, Hints
 from theorex_lab.text.secret_hints import HINTS
 
-TYPE_CHECKING = False  # what type checkers take for true; importing `typing` for it would cost every start 5 ms
+# what type checkers take for true; importing `typing` for it would cost every start 5
+# ms
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
 _DEEPEST = 64
-_SHORT_CHARACTERS = 1_000  # of texts that may come again: names of tools, paths, commands
+_SHORT_CHARACTERS = (
+    1_000  # of texts that may come again: names of tools, paths, commands
+)
 _SHORTEST_DRAWN_CHARACTERS = 20
 _PARTING = str.maketrans(dict.fromkeys("\"'`,;:()[]{}<>.|\\", " "))
 _DRAWN = "<drawn>"  # noted beside the hints
@@ -27,10 +33,11 @@ _DRAWN = "<drawn>"  # noted beside the hints
 def mask(text: str) -> str:
     """The text with what looks like a secret replaced by `[masked]`.
 
-    Known by their shape are the keys of common providers, tokens, hashes and private keys (also without their end or
-    their beginning), passwords in addresses and headers; by their name, the values of a password, a token, a secret or
-    a key, in code, settings, command lines and sentences of some languages; and the base64 or hex of a text that holds
-    one of these. Takes time linear in the length.
+    Known by their shape are the keys of common providers, tokens, hashes and private
+    keys (also without their end or their beginning), passwords in addresses and
+    headers; by their name, the values of a password, a token, a secret or a key, in
+    code, settings, command lines and sentences of some languages; and the base64 or hex
+    of a text that holds one of these. Takes time linear in the length.
 
     >>> mask("export API_KEY=3x4mpl3 && git clone https://me:hunter2@example.org/a.git")
     'export API_KEY=[masked] && git clone https://me:[masked]@example.org/a.git'
@@ -56,11 +63,19 @@ _masked_short = lru_cache(1 << 13)(_masked)
 
 
 def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:  # noqa: ARG001
-    """Whether a long word may be base64 or hex; paths and names are in lower case and have other signs."""
+    """Whether a long word may be base64 or hex; paths and names are in lower case and
+    have other signs.
+    """
     if len(word) < _SHORTEST_DRAWN_CHARACTERS:
         return ()
-    parts = [part for part in word.translate(_PARTING).split() if len(part) >= _SHORTEST_DRAWN_CHARACTERS]
-    return (_DRAWN,) if any(part.isalnum() or not part.islower() for part in parts) else ()
+    parts = [
+        part
+        for part in word.translate(_PARTING).split()
+        if len(part) >= _SHORTEST_DRAWN_CHARACTERS
+    ]
+    return (
+        (_DRAWN,) if any(part.isalnum() or not part.islower() for part in parts) else ()
+    )
 
 
 _MARKS = frozenset({_DRAWN})
@@ -96,7 +111,8 @@ def is_secret_member(key: str, value: object) -> bool:
 
 
 def masked_value(value: Any, depth: int = 0) -> Any:
-    """A JSON value with its texts masked, and whole members that are secrets by their names.
+    """A JSON value with its texts masked, and whole members that are secrets by their
+    names.
 
     >>> masked_value({"password": "x", "said": ["token=abc123def"]})
     {'password': '[masked]', 'said': ['token=[masked]']}
@@ -108,7 +124,17 @@ def masked_value(value: Any, depth: int = 0) -> Any:
     if isinstance(value, list | tuple):
         return [masked_value(entry, depth + 1) for entry in value]
     if isinstance(value, dict):
-        secret = {key for key, member in value.items() if isinstance(key, str) and is_secret_member(key, member)}
-        kept = {key: MASK if key in secret else masked_value(member, depth + 1) for key, member in value.items()}
-        return {mask(key) if isinstance(key, str) else key: member for key, member in kept.items()}
+        secret = {
+            key
+            for key, member in value.items()
+            if isinstance(key, str) and is_secret_member(key, member)
+        }
+        kept = {
+            key: MASK if key in secret else masked_value(member, depth + 1)
+            for key, member in value.items()
+        }
+        return {
+            mask(key) if isinstance(key, str) else key: member
+            for key, member in kept.items()
+        }
     return value

@@ -1,7 +1,9 @@
-"""Paths of a project: as data in events, whatever their characters, and as they are shown.
+"""Paths of a project: as data in events, whatever their characters, and as they are
+shown.
 
-A path is the text of somebody: its name may be a sentence, break a line or hide characters. An event keeps it whole; what
-is shown is one token on one line. Standard library only, since the hook asks it of every tool call.
+A path is the text of somebody: its name may be a sentence, break a line or hide
+characters. An event keeps it whole; what is shown is one token on one line. Standard
+library only, since the hook asks it of every tool call.
 """
 
 import os
@@ -12,27 +14,45 @@ SHOWN_CHARACTERS = 120
 _LONGEST = 4 * PATH_BYTES  # of a path with the folders above the project
 # What is shown as it is: no blank, quote or sign that ends a list, and nothing of HTML.
 _PLAIN = re.compile(r"[\w.@+/:()\[\]~%=-]+")
-# Characters that count as printable and that nobody sees: fillers, joiners, selectors of variants, an empty Braille cell.
-_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
-_ESCAPED_SIGNS = {'"': '\\"', "\\": "\\\\", "`": "\\u0060", "<": "\\u003c", ">": "\\u003e", "…": "\\u2026"}
+# Characters that count as printable and that nobody sees: fillers, joiners, selectors
+# of variants, an empty Braille cell.
+_UNSEEN = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0"
+)
+_ESCAPED_SIGNS = {
+    '"': '\\"',
+    "\\": "\\\\",
+    "`": "\\u0060",
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "…": "\\u2026",
+}
 _BLANK = "\\u0020"
 _MOST_BLANKS = 3  # of a name that is no sentence
 _SURROGATE = re.compile(r"\\ud[89a-f][0-9a-f]{2}", re.I)
 _CUT = "…"
 # Compiled where it is used: the hook does without it.
 _ROOT = r"(?:(?:file:)?/|~|[A-Za-z]:[\\/]|(?:[\w.@+-]+/)*\.\./)"
-_FAR = rf"""(?<![\w.@+:/~)\]}}-]){_ROOT}(?:\\.|(?<=/)\([^\s"'()]*\)|[^\s"'`,;|&<>()\\])*"""
-# A whole word in quotes, which may hold blanks; not the command that a shell is given after -c.
+_FAR = (
+    rf"""(?<![\w.@+:/~)\]}}-]){_ROOT}(?:\\.|(?<=/)\([^\s"'()]*\)|[^\s"'`,;|&<>()\\])*"""
+)
+# A whole word in quotes, which may hold blanks; not the command that a shell is given
+# after -c.
 _FAR_QUOTED = r"""(?<!c )(["'])(?:(?:file:)?/|~/|[A-Za-z]:[\\/]|\.\./)[^"'\n]*\1"""
 
 
 def project_path(path: object, folder: object = "") -> str:
-    """The path relative to `folder`, as an event keeps it, where it lies in the project; else ''.
+    """The path relative to `folder`, as an event keeps it, where it lies in the
+    project; else ''.
 
-    It is kept character by character. One that is no text in UTF-8 is kept as a JSON string, in quotes, with each byte
-    that is none as the surrogate that Python has for it; `named_path` gives it back.
+    It is kept character by character. One that is no text in UTF-8 is kept as a JSON
+    string, in quotes, with each byte that is none as the surrogate that Python has for
+    it; `named_path` gives it back.
 
-    >>> project_path("/home/me/shop/my notes/plan b.md", "/home/me/shop"), project_path("/etc/passwd")
+    >>> (
+    ...     project_path("/home/me/shop/my notes/plan b.md", "/home/me/shop"),
+    ...     project_path("/etc/passwd"),
+    ... )
     ('my notes/plan b.md', '')
     >>> project_path("caf" + chr(0xDCE9) + ".txt")
     '"caf\\\\udce9.txt"'
@@ -51,9 +71,14 @@ def project_path(path: object, folder: object = "") -> str:
 
 
 def leads_elsewhere(path: str) -> bool:
-    """Whether a path is of a home, a drive or a host, or absolute: none of them is in a project.
+    """Whether a path is of a home, a drive or a host, or absolute: none of them is in a
+    project.
 
-    >>> leads_elsewhere("~/.ssh/key"), leads_elsewhere("C:/x"), leads_elsewhere("~notes.md")
+    >>> (
+    ...     leads_elsewhere("~/.ssh/key"),
+    ...     leads_elsewhere("C:/x"),
+    ...     leads_elsewhere("~notes.md"),
+    ... )
     (True, True, False)
     """
     has_drive = path[1:2] == ":" and path[2:3] in ("/", "\\") and path[:1].isalpha()
@@ -71,7 +96,11 @@ def kept_path(path: str) -> str:
 
 
 def _has_surrogate(path: str) -> bool:
-    return any("\ud800" <= char <= "\udfff" for char in path) if not path.isascii() else False
+    return (
+        any("\ud800" <= char <= "\udfff" for char in path)
+        if not path.isascii()
+        else False
+    )
 
 
 def _is_quoted(path: str) -> bool:
@@ -80,9 +109,13 @@ def _is_quoted(path: str) -> bool:
 
 
 def named_path(path: str) -> str:
-    """The path as its file system has it, by what an event keeps: `os.fsencode` gives its bytes.
+    """The path as its file system has it, by what an event keeps: `os.fsencode` gives
+    its bytes.
 
-    >>> named_path('"caf\\\\udce9.txt"') == "caf" + chr(0xDCE9) + ".txt", named_path('"a".txt')
+    >>> (
+    ...     named_path('"caf\\\\udce9.txt"') == "caf" + chr(0xDCE9) + ".txt",
+    ...     named_path('"a".txt'),
+    ... )
     (True, '"a".txt')
     """
     if not _is_quoted(path):
@@ -101,33 +134,51 @@ def is_project_path(path: object) -> bool:
     >>> is_project_path("my notes/b.md"), is_project_path("../b.md"), is_project_path(3)
     (True, False, False)
     """
-    return isinstance(path, str) and path != "" and project_path(named_path(path)) == path
+    return (
+        isinstance(path, str) and path != "" and project_path(named_path(path)) == path
+    )
 
 
 def shown_path(path: object, folder: object = "") -> str:
-    """A path of an event, or another of the project in `folder`, as one token on one line; '' outside of the project.
+    """A path of an event, or another of the project in `folder`, as one token on one
+    line; '' outside of the project.
 
-    Plain signs stay as they are. Any other path is a JSON string in which what nobody sees is escaped, and blanks are where
-    there are so many that it could be a sentence. Of more than 120 characters the middle is left out, with … in its place.
+    Plain signs stay as they are. Any other path is a JSON string in which what nobody
+    sees is escaped, and blanks are where there are so many that it could be a sentence.
+    Of more than 120 characters the middle is left out, with … in its place.
 
-    >>> shown_path("src/cache.py:12"), shown_path("app/(shop)/[slug]/page.tsx"), shown_path("/etc/passwd")
+    >>> (
+    ...     shown_path("src/cache.py:12"),
+    ...     shown_path("app/(shop)/[slug]/page.tsx"),
+    ...     shown_path("/etc/passwd"),
+    ... )
     ('src/cache.py:12', 'app/(shop)/[slug]/page.tsx', '')
-    >>> print(shown_path("my notes/plan b.md"), shown_path("a" + chr(10) + chr(0x202E) + "b"))
+    >>> print(
+    ...     shown_path("my notes/plan b.md"),
+    ...     shown_path("a" + chr(10) + chr(0x202E) + "b"),
+    ... )
     "my notes/plan b.md" "a\\n\\u202eb"
     """
-    if not isinstance(path, str) or not (found := project_path(named_path(path), folder)):
+    if not isinstance(path, str) or not (
+        found := project_path(named_path(path), folder)
+    ):
         return ""
     return quoted_path(found)
 
 
 def quoted_path(path: str) -> str:
-    """A path of an event, or an end of one, as one token on one line of at most 120 characters; see `shown_path`.
+    """A path of an event, or an end of one, as one token on one line of at most 120
+    characters; see `shown_path`.
 
     >>> quoted_path("it's.md"), quoted_path("a" * 50 + "/" + "b" * 100)[36:44]
     ('"it\\'s.md"', 'aaaa…bbb')
     """
     path = named_path(path)
-    is_plain = _PLAIN.fullmatch(path) is not None and "](" not in path and _UNSEEN.isdisjoint(path)
+    is_plain = (
+        _PLAIN.fullmatch(path) is not None
+        and "](" not in path
+        and _UNSEEN.isdisjoint(path)
+    )
     signs = list(path) if is_plain else _escaped_signs(path)
     around = "" if is_plain else '"'
     room = SHOWN_CHARACTERS - 2 * len(around)
@@ -137,7 +188,9 @@ def quoted_path(path: str) -> str:
 
 
 def _escaped_signs(path: str) -> list[str]:
-    """The signs of a path as a JSON string has them; of blanks those after a blank are escaped, or all where they are many."""
+    """The signs of a path as a JSON string has them; of blanks those after a blank are
+    escaped, or all where they are many.
+    """
     has_many_blanks = path.count(" ") > _MOST_BLANKS
     signs: list[str] = []
     before = ""
@@ -165,7 +218,9 @@ def _is_seen(char: str) -> bool:
 
 
 def _without_middle(signs: list[str], room: int) -> list[str]:
-    """The first third and the last signs that have room with the mark of a cut between them."""
+    """The first third and the last signs that have room with the mark of a cut between
+    them.
+    """
     head: list[str] = []
     left = room // 3
     for sign in signs:
@@ -186,7 +241,11 @@ def _without_middle(signs: list[str], room: int) -> list[str]:
 def read_shown_path(shown: str) -> str | None:
     """The path that was shown as this; None where its middle was left out.
 
-    >>> read_shown_path('"my notes/plan b.md"'), read_shown_path("src/a.py"), read_shown_path("src/a…b.py")
+    >>> (
+    ...     read_shown_path('"my notes/plan b.md"'),
+    ...     read_shown_path("src/a.py"),
+    ...     read_shown_path("src/a…b.py"),
+    ... )
     ('my notes/plan b.md', 'src/a.py', None)
     """
     if _CUT in shown:
@@ -199,9 +258,12 @@ def read_shown_path(shown: str) -> str | None:
 
 
 def without_far_paths(text: str) -> str:
-    """The text without the paths in it that lead out of the project, or may: absolute ones, of a home, or upward.
+    """The text without the paths in it that lead out of the project, or may: absolute
+    ones, of a home, or upward.
 
-    >>> without_far_paths("cat src/a.py /etc/passwd ~/.ssh/key ../b.py and/or app/(shop)/[slug]/page.tsx")
+    >>> without_far_paths(
+    ...     "cat src/a.py /etc/passwd ~/.ssh/key ../b.py and/or app/(shop)/[slug]/page.tsx"
+    ... )
     'cat src/a.py    and/or app/(shop)/[slug]/page.tsx'
     >>> without_far_paths("cp '/home/me/my plan.md' /home/me/my\\\\ plan.md notes")
     "cp ''  notes"

@@ -1,4 +1,6 @@
-"""Secrets of many characters: private keys with or without their ends, and texts in base64 or hex that hold a secret."""
+"""Secrets of many characters: private keys with or without their ends, and texts in
+base64 or hex that hold a secret.
+"""
 
 import re
 from bisect import bisect
@@ -11,16 +13,25 @@ from theorex_lab.text.secret_tables import named_pattern
 
 _NEAR_CHARACTERS = 400
 _PRINTABLE_SHARE = 0.97
-_SHORTEST_ENCODED_CHARACTERS, _LONGEST_REMEMBERED_CHARACTERS, _LARGEST_DECODED_CHARACTERS = 16, 200, 1 << 20
+(
+    _SHORTEST_ENCODED_CHARACTERS,
+    _LONGEST_REMEMBERED_CHARACTERS,
+    _LARGEST_DECODED_CHARACTERS,
+) = 16, 200, 1 << 20
 
 
 def mask_blocks(text: str) -> str:
-    """Mask private keys: with both ends, without one of them, also where the line breaks are escaped."""
+    """Mask private keys: with both ends, without one of them, also where the line
+    breaks are escaped.
+    """
     if "Private-Lines" in text:
         text = named_pattern("putty").sub(MASK, text)
     if "BEGIN" not in text and "END" not in text:
         return text
-    begins, ends = (deque(match.span() for match in named_pattern(name).finditer(text)) for name in ("begin", "end"))
+    begins, ends = (
+        deque(match.span() for match in named_pattern(name).finditer(text))
+        for name in ("begin", "end")
+    )
     parts, done = [], 0
     while begins or ends:
         if begins and (not ends or begins[0][0] < ends[0][0]):
@@ -36,8 +47,12 @@ def mask_blocks(text: str) -> str:
     return "".join([*parts, text[done:]])
 
 
-def _end_of_key(text: str, begins: deque[tuple[int, int]], ends: deque[tuple[int, int]]) -> int:
-    """Where the key ends that begins first: at its end or, without one, at the last line that looks like a part of it."""
+def _end_of_key(
+    text: str, begins: deque[tuple[int, int]], ends: deque[tuple[int, int]]
+) -> int:
+    """Where the key ends that begins first: at its end or, without one, at the last
+    line that looks like a part of it.
+    """
     if ends and (len(begins) < 2 or ends[0][0] <= begins[1][0]):
         return ends[0][1]
     body = named_pattern("body").match(text, begins[0][1])
@@ -52,7 +67,11 @@ def mask_near_ids(text: str) -> str:
     def masked(match: re.Match[str]) -> str:
         place = bisect(places, match.start())
         near = places[max(0, place - 1) : place + 1]
-        return MASK if any(abs(start - match.start()) <= _NEAR_CHARACTERS for start in near) else match[0]
+        return (
+            MASK
+            if any(abs(start - match.start()) <= _NEAR_CHARACTERS for start in near)
+            else match[0]
+        )
 
     return named_pattern("aws secret").sub(masked, text) if places else text
 
@@ -60,19 +79,29 @@ def mask_near_ids(text: str) -> str:
 def mask_encoded(text: str, mask: Callable[[str], str]) -> str:
     """Mask what is the base64 or the hex of a text in which `mask` finds a secret."""
     long = {word for word in text.split() if len(word) >= _SHORTEST_ENCODED_CHARACTERS}
-    may_hide = any(len(word) > _LONGEST_REMEMBERED_CHARACTERS or _hides(word, mask) for word in long)
+    may_hide = any(
+        len(word) > _LONGEST_REMEMBERED_CHARACTERS or _hides(word, mask)
+        for word in long
+    )
     return _mask_encoded(text, mask) if may_hide else text
 
 
 @lru_cache(1 << 14)
 def _hides(word: str, mask: Callable[[str], str]) -> bool:
-    return _mask_encoded(word, mask) != word or re.search("[A-Za-z0-9+/]{60}$", word) is not None
+    return (
+        _mask_encoded(word, mask) != word
+        or re.search("[A-Za-z0-9+/]{60}$", word) is not None
+    )
 
 
 def _mask_encoded(text: str, mask: Callable[[str], str]) -> str:
     def masked(match: re.Match[str]) -> str:
         decoded = _decoded(match[0])
-        return MASK if decoded and named_pattern("dotted").sub(MASK, mask(decoded)) != decoded else match[0]
+        return (
+            MASK
+            if decoded and named_pattern("dotted").sub(MASK, mask(decoded)) != decoded
+            else match[0]
+        )
 
     text = named_pattern("dotted").sub(MASK, text)
     text = named_pattern("base64").sub(masked, text)
@@ -95,5 +124,7 @@ def _decoded(encoded: str) -> str:
         return ""
     text = found.decode("utf-8", "ignore")
     printable = sum(map(len, re.findall(r"[ -~\n\r\t\u00a0-\uffff]+", text)))
-    is_text = len(text) >= _PRINTABLE_SHARE * len(found) * 0.5 and printable >= _PRINTABLE_SHARE * len(text)
+    is_text = len(text) >= _PRINTABLE_SHARE * len(
+        found
+    ) * 0.5 and printable >= _PRINTABLE_SHARE * len(text)
     return text if len(text) > 7 and is_text else ""

@@ -1,6 +1,7 @@
 """Hints of secrets: one of them, in lower case, is in every text that holds one.
 
-A text without them is not looked at further. A test holds that every hint of every table contains one.
+A text without them is not looked at further. A test holds that every hint of every
+table contains one.
 """
 
 _OF_ONE_WORD = r"""

@@ -16,8 +16,14 @@ COMMANDS: tuple[Entry, ...] = (
             )(?![$/<{])(?P<value><<unquoted>>|[^\s\"'\\]{1,256})
         """,
     ),
-    (("curl",), r"(?P<keep>(?<!\S)(?:-b|--cookie)[ =]?<<quote>>[\w.-]{1,64}=)(?P<value>[^\n\"'\s]{4,512})"),
-    (("curl",), r"(?P<keep>(?<!\S)--(?:oauth2-bearer|pass)[ =]<<quote>>)(?P<value><<word>>)"),
+    (
+        ("curl",),
+        r"(?P<keep>(?<!\S)(?:-b|--cookie)[ =]?<<quote>>[\w.-]{1,64}=)(?P<value>[^\n\"'\s]{4,512})",
+    ),
+    (
+        ("curl",),
+        r"(?P<keep>(?<!\S)--(?:oauth2-bearer|pass)[ =]<<quote>>)(?P<value><<word>>)",
+    ),
     (
         tuple(
             """
@@ -57,8 +63,14 @@ COMMANDS: tuple[Entry, ...] = (
         ),
         r"(?P<keep>(?<!\S)(?:-U|--user)[ =]?<<quote>>[^\s%\"'\\]{1,128}%)(?P<value><<word>>)",
     ),
-    (("mount", "mount.cifs", "sshfs"), r"(?P<keep>(?:pass|password)=)(?P<value>[^\s,\"'\\]{1,256})"),
-    (("openssl",), r"(?P<keep>(?<!\S)(?:-pass(?:in|out)?|-pwd)[ =]<<quote>>pass:)(?![$<{])(?P<value><<word>>)"),
+    (
+        ("mount", "mount.cifs", "sshfs"),
+        r"(?P<keep>(?:pass|password)=)(?P<value>[^\s,\"'\\]{1,256})",
+    ),
+    (
+        ("openssl",),
+        r"(?P<keep>(?<!\S)(?:-pass(?:in|out)?|-pwd)[ =]<<quote>>pass:)(?![$<{])(?P<value><<word>>)",
+    ),
     (("openssl",), r"(?P<keep>(?<!\S)-k[ ]<<quote>>)(?![-$<{])(?P<value><<word>>)"),
     (
         ("htpasswd",),
@@ -95,8 +107,14 @@ COMMANDS: tuple[Entry, ...] = (
               )(?![-$<{\d])(?P<value2><<unquoted>>)
         """,
     ),
-    (("zip", "unzip"), r"(?P<keep>(?<!\S)-P[ ]?<<quote>>)(?![-$<{])(?P<value><<unquoted>>)"),
-    (("7z", "7za", "7zz", "7zr", "unrar", "rar"), r"(?P<keep>(?<!\S)-h?p<<quote>>)(?![-$<{])(?P<value><<unquoted>>)"),
+    (
+        ("zip", "unzip"),
+        r"(?P<keep>(?<!\S)-P[ ]?<<quote>>)(?![-$<{])(?P<value><<unquoted>>)",
+    ),
+    (
+        ("7z", "7za", "7zz", "7zr", "unrar", "rar"),
+        r"(?P<keep>(?<!\S)-h?p<<quote>>)(?![-$<{])(?P<value><<unquoted>>)",
+    ),
     (
         tuple(
             """
@@ -105,7 +123,10 @@ COMMANDS: tuple[Entry, ...] = (
         ),
         r"(?P<keep>(?<!\S)-P[ ]?<<quote>>)(?![-$<{])(?P<value><<unquoted>>)",
     ),
-    (("mosquitto_passwd",), r"(?P<keep>(?<!\S)-b[ ]\S+[ ]\S+[ ]<<quote>>)(?P<value><<word>>)"),
+    (
+        ("mosquitto_passwd",),
+        r"(?P<keep>(?<!\S)-b[ ]\S+[ ]\S+[ ]<<quote>>)(?P<value><<word>>)",
+    ),
     (
         ("snmpwalk", "snmpget", "snmpset", "snmpbulkwalk"),
         r"(?P<keep>(?<!\S)-[AXc][ ]<<quote>>)(?![-$<{])(?P<value><<word>>)",
@@ -145,11 +166,23 @@ COMMANDS: tuple[Entry, ...] = (
             (?![-/*$\\])(?P<value><<word>>)
         """,
     ),
-    (("net",), r"(?i)(?P<keep>\A[ ]use[ ].*/user:\S{1,64}[ ])(?![-/*$\\])(?P<value><<word>>)"),
+    (
+        ("net",),
+        r"(?i)(?P<keep>\A[ ]use[ ].*/user:\S{1,64}[ ])(?![-/*$\\])(?P<value><<word>>)",
+    ),
     (("vault",), r"(?P<keep>\A[ ]login[ ](?:-\S+[ ])*)(?![-$<{])(?P<value><<word>>)"),
-    (("vault",), r"(?P<keep>\A[ ](?:kv[ ]put|write)[ ].*?[ ](?:value|pw|pass)=)(?P<value>[^\s\"'\\]{1,256})"),
-    (("kubectl", "oc"), r"(?P<keep>--from-literal[ =]<<quote>>[\w.-]{1,128}=)(?![$<{])(?P<value><<unquoted>>)"),
-    (("gpg", "gpg2", "age"), r"(?P<keep>--passphrase[ =]<<quote>>)(?![$<{])(?P<value><<unquoted>>)"),
+    (
+        ("vault",),
+        r"(?P<keep>\A[ ](?:kv[ ]put|write)[ ].*?[ ](?:value|pw|pass)=)(?P<value>[^\s\"'\\]{1,256})",
+    ),
+    (
+        ("kubectl", "oc"),
+        r"(?P<keep>--from-literal[ =]<<quote>>[\w.-]{1,128}=)(?![$<{])(?P<value><<unquoted>>)",
+    ),
+    (
+        ("gpg", "gpg2", "age"),
+        r"(?P<keep>--passphrase[ =]<<quote>>)(?![$<{])(?P<value><<unquoted>>)",
+    ),
     (
         ("keytool", "jarsigner"),
         r"""
@@ -192,5 +225,8 @@ COMMANDS: tuple[Entry, ...] = (
             )(?![-$<{/])(?P<value><<unquoted>>)
         """,
     ),
-    (("useradd", "usermod"), r"(?P<keep>(?<!\S)-p[ ]<<quote>>)(?![-$<{])(?P<value><<unquoted>>)"),
+    (
+        ("useradd", "usermod"),
+        r"(?P<keep>(?<!\S)-p[ ]<<quote>>)(?![-$<{])(?P<value><<unquoted>>)",
+    ),
 )

@@ -12,7 +12,9 @@ from theorex_lab.text.secret_vendors import PREFIXED
 
 
 def expanded(written: str) -> str:
-    """A pattern with those that it names in their places. Done where it is used: a text needs few of them."""
+    """A pattern with those that it names in their places. Done where it is used: a text
+    needs few of them.
+    """
     text, *named = written.split("<<")
     for part in named:
         name, _, rest = part.partition(">>")
@@ -28,7 +30,9 @@ def pattern(name: str) -> str:
 
 @lru_cache(2_048)
 def compiled(written: str) -> re.Pattern[str]:
-    """A verbose pattern with those that it names, compiled once: the `re` module forgets all of some hundred."""
+    """A verbose pattern with those that it names, compiled once: the `re` module
+    forgets all of some hundred.
+    """
     lines = expanded(written).split("\n")
     # Without their indentation, since the parser of `re` looks at every blank.
     return re.compile("".join(map(str.strip, lines)), re.VERBOSE)
@@ -39,8 +43,15 @@ def named_pattern(name: str) -> re.Pattern[str]:
     return compiled(PATTERNS[name])
 
 
-def sub_at(written: str, replace: Callable[[re.Match[str]], str], text: str, places: Iterable[int]) -> str:
-    """As `re.sub`, of a pattern whose matches begin at these places alone, which stand in order."""
+def sub_at(
+    written: str,
+    replace: Callable[[re.Match[str]], str],
+    text: str,
+    places: Iterable[int],
+) -> str:
+    """As `re.sub`, of a pattern whose matches begin at these places alone, which stand
+    in order.
+    """
     parts, done, match_at = [], 0, compiled(written).match
     for start in places:
         if start >= done and (match := match_at(text, start)):
@@ -50,7 +61,9 @@ def sub_at(written: str, replace: Callable[[re.Match[str]], str], text: str, pla
 
 
 def starts(text: str, hints: Iterable[str], reach: int) -> list[int]:
-    """The places of the hints in any case, and of at most `reach` characters before them, in order."""
+    """The places of the hints in any case, and of at most `reach` characters before
+    them, in order.
+    """
     lowered = text.lower()
     if len(lowered) != len(text):  # a few letters become two
         return list(range(len(text)))
@@ -75,7 +88,9 @@ def masked_after(match: re.Match[str]) -> str:
     return match.groupdict().get("keep", "") + MASK
 
 
-PROGRAMS = sorted({program for programs, _ in COMMANDS for program in programs}, key=len, reverse=True)
+PROGRAMS = sorted(
+    {program for programs, _ in COMMANDS for program in programs}, key=len, reverse=True
+)
 _CALLED = frozenset(PROGRAMS)
 CALLED, KEYED = "<called>", "<keyed>"
 _PREFIXES = frozenset(prefix.lower() for prefixes, _ in PREFIXED for prefix in prefixes)
@@ -86,17 +101,26 @@ _LONGEST_CALL_CHARACTERS = 40
 def prefixed(prefixes: tuple[str, ...], rest: str) -> re.Pattern[str]:
     """What a key of a vendor looks like that begins with one of the prefixes."""
     begins = "|".join(map(re.escape, prefixes))
-    return re.compile(f"{pattern('edge')}(?:{begins}){expanded(rest)}{pattern('more')}", re.VERBOSE)
+    return re.compile(
+        f"{pattern('edge')}(?:{begins}){expanded(rest)}{pattern('more')}", re.VERBOSE
+    )
 
 
 def _marks(word: str, hints: Iterable[str]) -> tuple[str, ...]:
-    """CALLED for a word that ends in a program's name; KEYED for one that holds a vendor's key, which has no blank in it."""
+    """CALLED for a word that ends in a program's name; KEYED for one that holds a
+    vendor's key, which has no blank in it.
+    """
     called = compiled(r"[\w.-]*\Z").search(word[-_LONGEST_CALL_CHARACTERS:])
     marks = (CALLED,) if called and called[0].removesuffix(".exe") in _CALLED else ()
     if _PREFIXES.isdisjoint(hints):
         return marks
-    found = ((tuple(prefix for prefix in prefixes if prefix in word), rest) for prefixes, rest in PREFIXED)
-    keyed = any(prefixes and prefixed(prefixes, rest).search(word) for prefixes, rest in found)
+    found = (
+        (tuple(prefix for prefix in prefixes if prefix in word), rest)
+        for prefixes, rest in PREFIXED
+    )
+    keyed = any(
+        prefixes and prefixed(prefixes, rest).search(word) for prefixes, rest in found
+    )
     return (*marks, KEYED) if keyed else marks
 
 
@@ -107,5 +131,10 @@ _HINTED = (
     *secret_words.VALUES_WITHOUT_A_SIGN,
 )
 _KEYS = {hint for hints, _ in _HINTED for hint in hints}
-_LISTED = {*secret_words.PROSE_HINTS, *secret_words.LOGIN_HINTS, *secret_words.PHRASE_HINTS, *secret_words.OTHER_HINTS}
+_LISTED = {
+    *secret_words.PROSE_HINTS,
+    *secret_words.LOGIN_HINTS,
+    *secret_words.PHRASE_HINTS,
+    *secret_words.OTHER_HINTS,
+}
 hints_in = Hints(_KEYS | _LISTED | _PREFIXES, _marks).found_in

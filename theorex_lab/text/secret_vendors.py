@@ -1,4 +1,5 @@
-"""Secrets that are known by their own shape: the prefixes of vendors' keys, and formats.
+"""Secrets that are known by their own shape: the prefixes of vendors' keys, and
+formats.
 
 The patterns are verbose, and name others of `secret_patterns.PATTERNS`.
 """
@@ -76,8 +77,14 @@ PREFIXED: tuple[Entry, ...] = (
     ),
     (("NRAK-", "NRRA-", "NRAA-", "NRII-", "NRIQ-", "NRJS-"), r"[A-Za-z0-9]{20,}"),
     (("SG.",), r"[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
-    (("AGE-SECRET-KEY-1", "AGE-PLUGIN-", "xprv", "yprv", "zprv", "nsec1"), r"[0-9A-Za-z]{50,}"),
-    (("api-", "access-sandbox-", "access-development-", "access-production-"), r"[0-9a-f-]{36}"),
+    (
+        ("AGE-SECRET-KEY-1", "AGE-PLUGIN-", "xprv", "yprv", "zprv", "nsec1"),
+        r"[0-9A-Za-z]{50,}",
+    ),
+    (
+        ("api-", "access-sandbox-", "access-development-", "access-production-"),
+        r"[0-9a-f-]{36}",
+    ),
     (("SK",), r"[0-9a-f]{32}(?![0-9a-z])"),
     (("1//0", "4/0A"), r"[A-Za-z0-9_/-]{30,}"),
     (("AAAAAAAAAAAAAAAAAAAAA",), r"[A-Za-z0-9_%+/=-]{60,}"),
@@ -99,7 +106,10 @@ FORMATS: tuple[Entry, ...] = (
             )[^\s"'<>)\]\\]{12,}
         """,
     ),
-    (("://",), r"""(?P<keep>://[^/\s:@"'?#]{0,128}:)<<password in url>>[^/\s"'?#]{1,512}(?=@)"""),
+    (
+        ("://",),
+        r"""(?P<keep>://[^/\s:@"'?#]{0,128}:)<<password in url>>[^/\s"'?#]{1,512}(?=@)""",
+    ),
     (
         ("://",),
         r"""
@@ -173,7 +183,10 @@ FORMATS: tuple[Entry, ...] = (
     ((".atlasv1.",), r"<<edge>>[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_=-]{40,}"),
     (("q~",), r"(?<![A-Za-z0-9_.~-])[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{30,36}"),
     (("1000.",), r"<<edge>>1000\.[0-9a-f]{32}\.[0-9a-f]{32}"),
-    (("a3-",), r"<<edge>>A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}"),
+    (
+        ("a3-",),
+        r"<<edge>>A3-[A-Z0-9]{6}-(?:[A-Z0-9]{11}|[A-Z0-9]{6}-[A-Z0-9]{5})(?:-[A-Z0-9]{5}){3}",
+    ),
     (("00d",), r"<<edge>>00D[A-Za-z0-9]{12,15}![A-Za-z0-9._]{40,}"),
     (("v1.0-",), r"<<edge>>v1\.0-[0-9a-f]{20,}-[0-9a-f]{40,}"),
     (("t1.",), r"<<edge>>t1\.[A-Za-z0-9_-]{20,}\.[A-Za-z0-9_-]{40,}={0,2}"),

@@ -5,9 +5,13 @@ The patterns are verbose, and name others of `secret_patterns.PATTERNS`.
 
 from theorex_lab.text.secret_patterns import Entry
 
-# Hints, and the pattern of a name: only names whose hint is in the lower-case text are compiled.
+# Hints, and the pattern of a name: only names whose hint is in the lower-case text are
+# compiled.
 PASSWORDS: tuple[Entry, ...] = (
-    (("pass",), r"pass(?:word|wd|phrase|code|wrd|wort)|passw(?=\\*[\"']?[ \t]{0,4}[:=])"),
+    (
+        ("pass",),
+        r"pass(?:word|wd|phrase|code|wrd|wort)|passw(?=\\*[\"']?[ \t]{0,4}[:=])",
+    ),
     (("pwd",), r"pwd"),
     (("kennwort",), r"kennwort"),
     (("парол",), r"парол[ьяюей]{1,2}"),
@@ -58,7 +62,10 @@ OTHER_NAMES: tuple[Entry, ...] = (
     ),
     (("ключ",), r"(?:api|апи)[ -]ключ|ключ[ -](?:api|доступа)"),
     (("schl",), r"(?:api|zugriffs|zugangs|geheimer)[ -]?schl(?:ü|ue)ssel"),
-    (("cl",), r"cl(?:é|ef|ave)[ _-](?:api|secr[eè]te|de[ ]api|secreta|d'api|de[ ]l'api)"),
+    (
+        ("cl",),
+        r"cl(?:é|ef|ave)[ _-](?:api|secr[eè]te|de[ ]api|secreta|d'api|de[ ]l'api)",
+    ),
     (("chave",), r"chave[ _-](?:de[ ])?api"),
     (("credential",), r"credentials?"),
     (("creds",), r"creds"),
@@ -74,7 +81,8 @@ OTHER_NAMES: tuple[Entry, ...] = (
     (("connectionstring",), r"connectionstring"),
 )
 
-# Hints, and where a value stands after a name, which <<names>> stands for, without a sign of assignment.
+# Hints, and where a value stands after a name, which <<names>> stands for, without a
+# sign of assignment.
 VALUES_WITHOUT_A_SIGN: tuple[Entry, ...] = (
     (
         ("</", "/>"),
@@ -193,7 +201,8 @@ COOKIE_ATTRIBUTES = frozenset(
     """.split()
 )
 
-# One of these, in lower case, is in every sentence that names a password, a token or a key.
+# One of these, in lower case, is in every sentence that names a password, a token or a
+# key.
 PROSE_HINTS = (
     "passw",
     "passphrase",
@@ -242,10 +251,14 @@ PROSE_HINTS = (
 )
 
 # One of these is before a user and a password.
-LOGIN_HINTS = frozenset({"cred", "login", "log in", "log-in", "user", "zugangsdaten", "anmeldung", "логин"})
+LOGIN_HINTS = frozenset(
+    {"cred", "login", "log in", "log-in", "user", "zugangsdaten", "anmeldung", "логин"}
+)
 
 # One of these is before the words of a wallet.
-PHRASE_HINTS = frozenset({"seed", "mnemonic", "phrase", "wallet", "backup", "recovery", "фраз"})
+PHRASE_HINTS = frozenset(
+    {"seed", "mnemonic", "phrase", "wallet", "backup", "recovery", "фраз"}
+)
 
 # Of what is piped, of cookies, and of base64 of user and password.
 OTHER_HINTS = frozenset({"echo", "printf", "<<<", "cookie", "basic", "auth"})

@@ -1,6 +1,8 @@
-"""Packaged text files of named sections, beside the module that reads them: words and sentences are edited as plain text.
+"""Packaged text files of named sections, beside the module that reads them: words and
+sentences are edited as plain text.
 
-A line `[name]` opens a section, lines from `# ` on are comments; blank lines around a section do not count.
+A line `[name]` opens a section, lines from `# ` on are comments; blank lines around a
+section do not count.
 """
 
 import os
@@ -9,10 +11,14 @@ from functools import cache
 
 @cache
 def read_sections(module_file: str, name: str) -> dict[str, str]:
-    """The text of each section of the file `name` in the folder of `module_file`, by the name of the section; not to be changed."""
+    """The text of each section of the file `name` in the folder of `module_file`, by
+    the name of the section; not to be changed.
+    """
     sections: dict[str, list[str]] = {}
     lines: list[str] = []
-    with open(os.path.join(os.path.dirname(module_file), name), encoding="utf-8") as file:
+    with open(
+        os.path.join(os.path.dirname(module_file), name), encoding="utf-8"
+    ) as file:
         for line in file.read().split("\n"):
             if line.startswith("["):
                 lines = sections.setdefault(line[1:-1], [])

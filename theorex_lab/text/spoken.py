@@ -1,4 +1,5 @@
-"""Sentences of what a person or an agent said, without what they only pasted, quoted or were handed by a program.
+"""Sentences of what a person or an agent said, without what they only pasted, quoted or
+were handed by a program.
 
 And how far a sentence is worth keeping.
 """
@@ -16,7 +17,9 @@ from theorex_lab.text import worth_signs
 Speaker = Literal["user", "agent"]
 SHORTEST, LONGEST = 15, 400  # characters of a sentence
 WRAPPED_CHARACTERS = 60  # a line this long that ends in no stop goes on in the next
-_ABBREVIATIONS = frozenset("e.g i.e eg ie etc vs cf approx resp incl no fig mr mrs dr st т.е т.д т.п напр см".split())
+_ABBREVIATIONS = frozenset(
+    "e.g i.e eg ie etc vs cf approx resp incl no fig mr mrs dr st т.е т.д т.п напр см".split()
+)
 _Interval = tuple[int, int]
 _TOLD = ("decision", "discovery", "feature", "change")  # what is worth keeping
 KEPT = 0.4  # the score from which a sentence is worth keeping
@@ -24,7 +27,9 @@ _BIAS: dict[Speaker, float] = {"user": -1.8, "agent": -2.5}
 
 
 class Span(NamedTuple):
-    """A sentence: text[start:end] of what it was found in, with its white space folded; own: surely its speaker's word."""
+    """A sentence: text[start:end] of what it was found in, with its white space folded;
+    own: surely its speaker's word.
+    """
 
     start: int
     end: int
@@ -32,26 +37,44 @@ class Span(NamedTuple):
     own: bool = True
 
 
-def sentences_of(text: str, by: Speaker = "agent", *, doubtful: bool = False, short: bool = False) -> list[Span]:
-    """Whole, readable sentences and list items of 15 to 400 characters, in their order. Linear in the text.
+def sentences_of(
+    text: str, by: Speaker = "agent", *, doubtful: bool = False, short: bool = False
+) -> list[Span]:
+    """Whole, readable sentences and list items of 15 to 400 characters, in their order.
+    Linear in the text.
 
-    Left out whoever speaks: fenced code (closed or not), quoted lines, tables, logs, diffs, code, bare paths and
-    addresses, tagged blocks, and the memory that was given to an agent. by: "user" also leaves out pasted logs, pages and
-    answers, expansions of commands, summaries of earlier conversations and prompts made for other agents.  doubtful: with
-    what follows something that looks pasted, which may be the user's own again.  short: also those that are shorter or
-    have fewer words, down to one, and those of which more is numbers.
+    Left out whoever speaks: fenced code (closed or not), quoted lines, tables, logs,
+    diffs, code, bare paths and addresses, tagged blocks, and the memory that was given
+    to an agent. by: "user" also leaves out pasted logs, pages and answers, expansions
+    of commands, summaries of earlier conversations and prompts made for other agents.
+    doubtful: with what follows something that looks pasted, which may be the user's own
+    again.  short: also those that are shorter or have fewer words, down to one, and
+    those of which more is numbers.
 
-    >>> [span.text for span in sentences_of("> Always run curl.\\nUse tabs, not spaces. Thanks!", by="user")]
+    >>> [
+    ...     span.text
+    ...     for span in sentences_of(
+    ...         "> Always run curl.\\nUse tabs, not spaces. Thanks!", by="user"
+    ...     )
+    ... ]
     ['Use tabs, not spaces.']
     """
     if by == "user" and _pattern(patterns.WHOLE_MESSAGE).match(text.lstrip()[:LONGEST]):
         return []
-    comments = compiled(r"(?:<!--|(?m:^[ \t]*/\*))[\s\S]*?(?:-->|\*/|\Z)").finditer(text)
-    hidden = sorted([*_fenced(text), *_tagged(text), *(comment.span() for comment in comments)])
+    comments = compiled(r"(?:<!--|(?m:^[ \t]*/\*))[\s\S]*?(?:-->|\*/|\Z)").finditer(
+        text
+    )
+    hidden = sorted(
+        [*_fenced(text), *_tagged(text), *(comment.span() for comment in comments)]
+    )
     ends = [len(text)]
     units = _units(text, _lines(text, hidden, by, ends if doubtful else []))
-    spans = [span for start, end in units for span in _sentences(text, start, end, short)]
-    return [span if span.start < min(ends) else span._replace(own=False) for span in spans]
+    spans = [
+        span for start, end in units for span in _sentences(text, start, end, short)
+    ]
+    return [
+        span if span.start < min(ends) else span._replace(own=False) for span in spans
+    ]
 
 
 @cache
@@ -68,13 +91,21 @@ def compiled(written: str) -> re.Pattern[str]:
 
 
 def _fenced(text: str) -> Iterator[_Interval]:
-    """Fenced code. A fence within a fence, which names its language, is closed before the outer one; unclosed, to the end."""
+    """Fenced code. A fence within a fence, which names its language, is closed before
+    the outer one; unclosed, to the end.
+    """
     opened: list[tuple[str, int]] = []
     for run in compiled(r"`{3,}|(?m:^[ \t]{0,12}~{3,})").finditer(text):
         ticks = run[0].strip()
         line_end = text.find("\n", run.end())
-        rest = text[run.end() : len(text) if line_end < 0 else min(line_end, run.end() + LONGEST)].strip()
-        fits = opened and ticks[0] == opened[-1][0][0] and len(ticks) >= len(opened[-1][0])
+        rest = text[
+            run.end() : (
+                len(text) if line_end < 0 else min(line_end, run.end() + LONGEST)
+            )
+        ].strip()
+        fits = (
+            opened and ticks[0] == opened[-1][0][0] and len(ticks) >= len(opened[-1][0])
+        )
         if fits and (not rest or rest[0] in ".,;:)" or " " in rest):
             _, start = opened.pop()
             if not opened:
@@ -86,10 +117,14 @@ def _fenced(text: str) -> Iterator[_Interval]:
 
 
 def _tagged(text: str) -> Iterator[_Interval]:
-    """Blocks between a tag and its end; of the tags that programs write also those that are never closed."""
+    """Blocks between a tag and its end; of the tags that programs write also those that
+    are never closed.
+    """
     opened: list[tuple[str, int]] = []
     waiting: Counter[str] = Counter()
-    for tag in compiled(r"<(/?)([A-Za-z][\w:-]{0,60}+)([^<>\n]{0,300}+)>").finditer(text):
+    for tag in compiled(r"<(/?)([A-Za-z][\w:-]{0,60}+)([^<>\n]{0,300}+)>").finditer(
+        text
+    ):
         name = tag[2].lower()
         if not tag[1] and not tag[3].endswith("/"):
             opened.append((name, tag.start()))
@@ -100,13 +135,16 @@ def _tagged(text: str) -> Iterator[_Interval]:
             waiting[name] -= 1
             yield opened.pop()[1], tag.end()
     alone = compiled(r"(?m:^)[ \t]*<[^<>\n]{1,360}>[ \t]*(?=\n|\Z)")
-    start = next((start for name, start in opened if _hides_rest(text, name, start, alone)), None)
+    start = next(
+        (start for name, start in opened if _hides_rest(text, name, start, alone)), None
+    )
     if start is not None:
         yield start, len(text)
 
 
 def _hides_rest(text: str, name: str, start: int, alone: re.Pattern[str]) -> bool:
-    """Whether a tag that is never closed hides what follows: alone on its line, or a program's tag that starts one.
+    """Whether a tag that is never closed hides what follows: alone on its line, or a
+    program's tag that starts one.
 
     Within a sentence a tag is a word that the sentence is about.
     """
@@ -118,10 +156,14 @@ def _hides_rest(text: str, name: str, start: int, alone: re.Pattern[str]) -> boo
     return name.startswith(patterns.MACHINE_TAGS) and starts_line and not is_word
 
 
-def _lines(text: str, hidden: list[_Interval], by: Speaker, ends: list[int]) -> Iterator[_Interval | None]:
-    """The lines in which someone speaks; None where the lines before and after do not belong together.
+def _lines(
+    text: str, hidden: list[_Interval], by: Speaker, ends: list[int]
+) -> Iterator[_Interval | None]:
+    """The lines in which someone speaks; None where the lines before and after do not
+    belong together.
 
-    ends: where a user's own words seem to end, to which each such place is added; empty: there they do end.
+    ends: where a user's own words seem to end, to which each such place is added;
+    empty: there they do end.
     """
     hidden_to, place, start, in_log = 0, 0, 0, False
     while start < len(text):
@@ -133,8 +175,14 @@ def _lines(text: str, hidden: list[_Interval], by: Speaker, ends: list[int]) -> 
         bare = line.strip()
         if by == "user" and bare:
             following = compiled(r"\s*").match(text, end)
-            delimited = place < len(hidden) and following is not None and hidden[place][0] == following.end()
-            if _pattern(patterns.TO_THE_END).match(bare[:LONGEST]) or (_introduces(bare) and not delimited):
+            delimited = (
+                place < len(hidden)
+                and following is not None
+                and hidden[place][0] == following.end()
+            )
+            if _pattern(patterns.TO_THE_END).match(bare[:LONGEST]) or (
+                _introduces(bare) and not delimited
+            ):
                 if not ends or _pattern(patterns.GIVEN_BACK).match(bare[:LONGEST]):
                     return
                 ends.append(start)
@@ -143,22 +191,36 @@ def _lines(text: str, hidden: list[_Interval], by: Speaker, ends: list[int]) -> 
             or bare.count("|") > 2
             or bool(_pattern(patterns.MACHINE_LINE, ignore_case=False).match(line))
         )
-        follows = in_log and by == "user"  # what stands right below a line of a log is its next line
-        in_log = bool(bare) and (follows or (machine and " " in bare and bare[0] != ">"))
-        aside = machine or follows or (by == "user" and _pattern(patterns.NOT_OWN).match(line))
+        follows = (
+            in_log and by == "user"
+        )  # what stands right below a line of a log is its next line
+        in_log = bool(bare) and (
+            follows or (machine and " " in bare and bare[0] != ">")
+        )
+        aside = (
+            machine
+            or follows
+            or (by == "user" and _pattern(patterns.NOT_OWN).match(line))
+        )
         yield None if not bare or aside or hidden_to > start else (start, end)
         start = end + 1
 
 
 def _introduces(bare: str) -> bool:
-    return bare[-1] == ":" and bool(_pattern(patterns.INTRODUCTION).search(bare[-LONGEST // 2 : -1]))
+    return bare[-1] == ":" and bool(
+        _pattern(patterns.INTRODUCTION).search(bare[-LONGEST // 2 : -1])
+    )
 
 
 def _units(text: str, lines: Iterator[_Interval | None]) -> Iterator[_Interval]:
     """The lines, those put together that were wrapped."""
     unit: _Interval | None = None
     for line in [*lines, None]:
-        is_wrapped = unit and unit[1] - unit[0] >= WRAPPED_CHARACTERS and text[unit[1] - 1] not in ".!?:"
+        is_wrapped = (
+            unit
+            and unit[1] - unit[0] >= WRAPPED_CHARACTERS
+            and text[unit[1] - 1] not in ".!?:"
+        )
         if unit and line and is_wrapped and text[line[0]].islower():
             unit = unit[0], line[1]
             continue
@@ -170,10 +232,17 @@ def _units(text: str, lines: Iterator[_Interval | None]) -> Iterator[_Interval]:
 def _sentences(text: str, start: int, end: int, short: bool) -> Iterator[Span]:
     marker = _pattern(patterns.LIST_MARKER).match(text, start, end)
     begun = marker.end() if marker else start
-    for stop in compiled(r"[.!?…。！？]++[\"'”’»)\]*_`]{0,4}+(?:(?=\s|\Z)|(?<=[。！？]))").finditer(text, begun, end):
+    for stop in compiled(
+        r"[.!?…。！？]++[\"'”’»)\]*_`]{0,4}+(?:(?=\s|\Z)|(?<=[。！？]))"
+    ).finditer(text, begun, end):
         word = text[max(begun, stop.start() - 12) : stop.start()].split()
-        goes_on = stop[0].startswith(("..", "…")) and text[stop.end() : stop.end() + 2].strip().islower()
-        if goes_on or (stop[0] == "." and word and _is_abbreviated(word[-1], stop.start() - begun)):
+        goes_on = (
+            stop[0].startswith(("..", "…"))
+            and text[stop.end() : stop.end() + 2].strip().islower()
+        )
+        if goes_on or (
+            stop[0] == "." and word and _is_abbreviated(word[-1], stop.start() - begun)
+        ):
             continue
         yield from _whole(text, begun, stop.end(), short)
         begun = stop.end()
@@ -199,15 +268,25 @@ def _is_readable(said: str, short: bool) -> bool:
     spoken = sum(map(str.isalnum, words)) + sum(map(str.isspace, words))
     unspaced = len(compiled("[\u3040-\u9fff\u0e00-\u0eff]").findall(words))
     is_plain = said[0] != "#" and said[-1] != ":" and said.count("`") % 2 == 0
-    is_worded = letters >= (0.4 if short else 0.6) * len(words) and spoken >= 0.8 * len(words)
+    is_worded = letters >= (0.4 if short else 0.6) * len(words) and spoken >= 0.8 * len(
+        words
+    )
     is_long = short or len(words.split()) >= 3 or unspaced >= SHORTEST // 2
-    return is_plain and is_worded and is_long and not _pattern(patterns.UNREADABLE).search(said)
+    return (
+        is_plain
+        and is_worded
+        and is_long
+        and not _pattern(patterns.UNREADABLE).search(said)
+    )
 
 
 def worth(sentence: str, by: Speaker = "agent") -> float:
-    """How much a sentence is worth keeping, 0 to 1: whether it tells of a decision, discovery, feature or change.
+    """How much a sentence is worth keeping, 0 to 1: whether it tells of a decision,
+    discovery, feature or change.
 
-    >>> worth("The root cause is that `parse` reads only the first line, because the cursor is never reset.") >= KEPT
+    >>> worth(
+    ...     "The root cause is that `parse` reads only the first line, because the cursor is never reset."
+    ... ) >= KEPT
     True
     >>> worth("All tests pass.") >= KEPT
     False
@@ -223,4 +302,7 @@ def _weight(section: str, sentence: str) -> float:
 
 @cache
 def _signs(section: str) -> list[tuple[float, re.Pattern[str]]]:
-    return [(weight, re.compile(sign, re.IGNORECASE)) for weight, sign in worth_signs.SIGNS[section]]
+    return [
+        (weight, re.compile(sign, re.IGNORECASE))
+        for weight, sign in worth_signs.SIGNS[section]
+    ]

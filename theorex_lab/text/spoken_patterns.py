@@ -1,12 +1,16 @@
-"""What is not the own word of who wrote a prompt: regular expressions, each matched where a line begins."""
+"""What is not the own word of who wrote a prompt: regular expressions, each matched
+where a line begins.
+"""
 
-# A message that begins so was written by a program: summaries, expansions, prompts for other agents.
+# A message that begins so was written by a program: summaries, expansions, prompts for
+# other agents.
 WHOLE_MESSAGE = (
     r"This session is being continued from a previous conversation",
     r"Caveat: The messages below",
     r"\[Request interrupted",
     (
-        r"You are (?:an?|the) [^.\n]{0,80}\b(?:agent|assistant|expert|specialist|reviewer"
+        r"You are (?:an?|the)"
+        r" [^.\n]{0,80}\b(?:agent|assistant|expert|specialist|reviewer"
         r"|engineer|developer|architect|analyst)\b"
     ),
     r"Please analyze this codebase and create a CLAUDE\.md",
@@ -42,19 +46,28 @@ TO_THE_END = (
         r"|table of contents|quick ?start|requirements|changelog|faq)\b"
     ),
     (
-        r"(?:table of contents|on this page|edit this page|last updated|subscribe|©|copyright"
+        r"(?:table of contents|on this page|edit this page|last"
+        r" updated|subscribe|©|copyright"
         r"|\d+ min(?:ute)? read)\b"
     ),
-    r"(?:Accept (?:all )?cookies|All rights reserved|Privacy Policy|Terms of Service|Sign in|Log in to)\b",
+    (
+        r"(?:Accept (?:all )?cookies|All rights reserved|Privacy Policy|Terms of"
+        r" Service|Sign in|Log in to)\b"
+    ),
     r"Traceback \(most recent call last\)",
-    r"(?:assistant|system|human|ai|bot|stdout|stderr|(?:tool |command )?output)\s?(?::|>|-\s)",
+    (
+        r"(?:assistant|system|human|ai|bot|stdout|stderr|(?:tool |command"
+        r" )?output)\s?(?::|>|-\s)"
+    ),
     r"(?:From|Subject|Sent): \S",
 )
 
-# A line that ends in a colon and says so: what follows is someone else's word, to the end.
+# A line that ends in a colon and says so: what follows is someone else's word, to the
+# end.
 INTRODUCTION = (
     (
-        r"\b(?:readme|docs?|documentation|page|article|website|web site|blog|wiki|e-?mail"
+        r"\b(?:readme|docs?|documentation|page|article|website|web"
+        r" site|blog|wiki|e-?mail"
         r"|ticket|issue|transcript|review(?:er)?|bot|copilot|cursor|claude|gemini|chatgpt|he"
         r"|she|they|someone|it)\b[^.\n]{0,40}\b(?:says?|said|reads?|wrote|writes|states?"
         r"|suggests?|suggested|recommends?|recommended|told me|gave me|responded"
@@ -62,14 +75,19 @@ INTRODUCTION = (
     ),
     r"\b(?:found|pasted?|copied|content|contents|text|excerpt|quote)\b[^.\n]{0,60}",
     (
-        r"\b(?:output|logs?|error|errors|trace|stack trace|response|result|results|feedback"
+        r"\b(?:output|logs?|error|errors|trace|stack"
+        r" trace|response|result|results|feedback"
         r"|comments?|review|diff|transcript|warning|warnings|console)\b[^.\n]{0,40}"
     ),
     r"(?:вывод|логи?|ошибк[аи]|пишет|говорит|написано|сообщение|статья|ответ)[^.\n]{0,40}",
-    r"\bfollowing (?:plan|document|spec|issue|page|text|prompt|review|message|ticket)\b[^.\n]{0,40}",
+    (
+        r"\bfollowing"
+        r" (?:plan|document|spec|issue|page|text|prompt|review|message|ticket)\b[^.\n]{0,40}"
+    ),
 )
 
-# Lines that are nobody's own word in a prompt: indented blocks and the marks of test reports.
+# Lines that are nobody's own word in a prompt: indented blocks and the marks of test
+# reports.
 NOT_OWN = (r"(?:\t| {4,})(?!\s*(?:[-*+•–]|\(?\d{1,3}[.)])\s)", r"\s*[✓✗✔✘×√]")
 
 # Logs, traces, diffs, listings, terminals: never a sentence, whoever wrote the message.
@@ -88,7 +106,10 @@ MACHINE_LINE = (
     ),
     r"\s*(?:---|===) ?(?:PASS|FAIL|RUN|SKIP)",
     r"\s*(?:ok|FAIL|\?)\s+\S+/\S+",
-    r"(?:@@ |diff --git |index [0-9a-f]{7,}\.\.|[+-]{3} [ab/]|[+-](?![\s\d-])|[+-]\s{2,})",
+    (
+        r"(?:@@ |diff --git |index [0-9a-f]{7,}\.\.|[+-]{3}"
+        r" [ab/]|[+-](?![\s\d-])|[+-]\s{2,})"
+    ),
     r"\s*[$%#❯➜λ] [a-z./~]",
     r"\s*(?:drwx|-rw|lrwx)",
     r"\s*[⏺⎿│├└┌╭╰╮╯║╔╚✻✽✶✳·]",
@@ -114,7 +135,8 @@ MACHINE_LINE = (
     r"\s*--?[a-z][\w-]*\s{2,}\S",
 )
 
-# Found anywhere in a sentence: escapes, JSON, code, tables, diffs, addresses that are cut.
+# Found anywhere in a sentence: escapes, JSON, code, tables, diffs, addresses that are
+# cut.
 UNREADABLE = (
     r'\\\\?[nrt"u]\S',
     r"&(?:lt|gt|amp|quot|nbsp|#\d+);",
@@ -126,7 +148,8 @@ UNREADABLE = (
     r"(?:^|\s)(?:\.{3}|…)\s*\[|\[truncated|\[image|\[Pasted text",
 )
 
-# Their text is a program's, also where they are never closed; closed, every tag's text is.
+# Their text is a program's, also where they are never closed; closed, every tag's text
+# is.
 MACHINE_TAGS = (
     "command-",
     "local-command-",
@@ -152,4 +175,7 @@ MACHINE_TAGS = (
 )
 
 # What stands before an item of a list.
-LIST_MARKER = (r"\s*(?:[-*+•–]|\(?\d{1,3}[.)]|[A-Za-z]\))\s+(?:\[[ xX]\]\s+)?", r"\s*(?:✅|❌|⚠️|✓|✗|→)\s*")
+LIST_MARKER = (
+    r"\s*(?:[-*+•–]|\(?\d{1,3}[.)]|[A-Za-z]\))\s+(?:\[[ xX]\]\s+)?",
+    r"\s*(?:✅|❌|⚠️|✓|✗|→)\s*",
+)

@@ -1,27 +1,47 @@
-"""Characters that nobody sees are dropped: what a model reads of a text is what a person reads of it.
+"""Characters that nobody sees are dropped: what a model reads of a text is what a
+person reads of it.
 
-Dropped are Unicode tags, overrides, embeddings, isolates and marks of direction, zero-width spaces and joiners, soft
-hyphens, byte order marks, fillers and variation selectors. Kept is what a script or an emoji needs:
+Dropped are Unicode tags, overrides, embeddings, isolates and marks of direction,
+zero-width spaces and joiners, soft hyphens, byte order marks, fillers and variation
+selectors. Kept is what a script or an emoji needs:
 
-- one joiner or non-joiner after a letter of a script that joins its letters (Arabic, the Indic scripts and others);
-- a joiner between two emoji, and one variation selector 16 after a character that has an emoji form;
+- one joiner or non-joiner after a letter of a script that joins its letters (Arabic,
+  the Indic scripts and others);
+- a joiner between two emoji, and one variation selector 16 after a character that has
+  an emoji form;
 - a variation selector of Mongolian after its letter;
-- the tags of the three flags that are emoji of their own: England's, Scotland's and Wales'. Of other tags a message
+- the tags of the three flags that are emoji of their own: England's, Scotland's and
+  Wales'. Of other tags a message
   could be made.
 """
 
-# `theorex-hook` imports this module: it is read and compiled as little as possible, until a text needs more.
+# `theorex-hook` imports this module: it is read and compiled as little as possible,
+# until a text needs more.
 from __future__ import annotations
 
-TYPE_CHECKING = False  # what type checkers take for true; `typing` would cost every hook some milliseconds
+# what type checkers take for true; `typing` would cost every hook some milliseconds
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from re import Pattern
     from typing import Any
 
 _SPANS = (
-    (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200F),
-    (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF), (0xFFA0, 0xFFA0),
-    (0xFFF9, 0xFFFB), (0x1D173, 0x1D17A), (0xE0000, 0xE01EF))  # fmt: skip
+    (0x00AD, 0x00AD),
+    (0x034F, 0x034F),
+    (0x061C, 0x061C),
+    (0x17B4, 0x17B5),
+    (0x180B, 0x180F),
+    (0x200B, 0x200F),
+    (0x202A, 0x202E),
+    (0x2060, 0x206F),
+    (0x3164, 0x3164),
+    (0xFE00, 0xFE0F),
+    (0xFEFF, 0xFEFF),
+    (0xFFA0, 0xFFA0),
+    (0xFFF9, 0xFFFB),
+    (0x1D173, 0x1D17A),
+    (0xE0000, 0xE01EF),
+)
 _SYMBOLS = "\u2190-\u2bff\U0001f000-\U0001faff"
 _EMOJI = rf"[\u00a9\u00ae\u203c\u2049\u2122\u2139\u3030\u303d\u3297\u3299{_SYMBOLS}]"
 _JOINING = "[\u0600-\u08ff\u0900-\u0dff\u0f00-\u109f\u1780-\u18af\ua840-\ua87f\ua8e0-\uaa7f\ufb50-\ufdff\ufe70-\ufefc]"
@@ -32,7 +52,8 @@ _pattern: Pattern[str] | None = None
 
 
 def visible(text: str) -> str:
-    """The text without its characters that nobody sees; the same object where it has none. Linear in its length.
+    """The text without its characters that nobody sees; the same object where it has
+    none. Linear in its length.
 
     >>> visible("ca" + chr(0x200B) + "che"), visible("caf" + chr(0xE9))
     ('cache', 'café')
@@ -40,10 +61,14 @@ def visible(text: str) -> str:
     global _hidden
     if text.isascii():
         return text
-    _hidden = _hidden or frozenset(chr(number) for first, last in _SPANS for number in range(first, last + 1))
+    _hidden = _hidden or frozenset(
+        chr(number) for first, last in _SPANS for number in range(first, last + 1)
+    )
     if _hidden.isdisjoint(text):
         return text
-    return (_pattern or _compiled()).sub(lambda found: found[0] if found.lastindex else "", text)
+    return (_pattern or _compiled()).sub(
+        lambda found: found[0] if found.lastindex else "", text
+    )
 
 
 def visible_value(value: Any) -> Any:
@@ -55,9 +80,15 @@ def visible_value(value: Any) -> Any:
     if isinstance(value, str):
         return visible(value)
     if isinstance(value, dict):
-        return {visible(key) if isinstance(key, str) else key: visible_value(member) for key, member in value.items()}
+        return {
+            visible(key) if isinstance(key, str) else key: visible_value(member)
+            for key, member in value.items()
+        }
     if isinstance(value, list | tuple):
-        return [visible_value(entry) if isinstance(entry, _HOLD_TEXT) else entry for entry in value]
+        return [
+            visible_value(entry) if isinstance(entry, _HOLD_TEXT) else entry
+            for entry in value
+        ]
     return value
 
 
@@ -66,13 +97,16 @@ def _compiled() -> Pattern[str]:
     global _pattern
     import re
 
-    flags = "|".join("".join(chr(0xE0000 + ord(letter)) for letter in flag) for flag in _FLAGS)
+    flags = "|".join(
+        "".join(chr(0xE0000 + ord(letter)) for letter in flag) for flag in _FLAGS
+    )
     kept = (
         rf"(?<=\U0001f3f4)(?:{flags})\U000e007f"
         rf"|(?:(?<={_EMOJI})|(?<={_EMOJI}\ufe0f))\u200d(?=[{_SYMBOLS}])"
         rf"|(?<={_EMOJI})\ufe0f|(?<=[0-9#*])\ufe0f(?=\u20e3)"
         rf"|(?<={_JOINING})[\u200c\u200d](?![\u200c\u200d])"
-        r"|(?<=[\u1820-\u18aa])[\u180b-\u180d\u180f]")  # fmt: skip
+        r"|(?<=[\u1820-\u18aa])[\u180b-\u180d\u180f]"
+    )
     dropped = "".join(f"{chr(first)}-{chr(last)}" for first, last in _SPANS)
     _pattern = re.compile(f"({kept})|[{dropped}]+?")
     return _pattern

@@ -1,4 +1,6 @@
-"""Causal memory, as the GEP memory graph has it: which signals were there, what was tried about them, and what came of it."""
+"""Causal memory, as the GEP memory graph has it: which signals were there, what was
+tried about them, and what came of it.
+"""
 
 from typing import Any
 
@@ -10,7 +12,11 @@ _SIGNAL = {"key": str, "signals": [str], "error_signature?": (str, None)}
 # What was observed, by name.
 _OBSERVED = ({str: (str, float, bool, None)}, None)
 _ABOUT = {"source": SOURCE, "project?": PROJECT}
-_ACTION: dict[str, Any] = {"drift?": bool, "selected_by?": str, "selector?": ({str: object}, None)}
+_ACTION: dict[str, Any] = {
+    "drift?": bool,
+    "selected_by?": str,
+    "selector?": ({str: object}, None),
+}
 _TRIED: dict[str, Any] = {
     "signal": _SIGNAL,
     "mutation?": ({str: object}, None),
@@ -38,28 +44,43 @@ _ASSET = {
 }
 _USED = (AMOUNT, None)
 KINDS = {
-    "signal_snapshot": Kind(1, "the signals that were there", {"signal": _SIGNAL, "observed?": _OBSERVED, **_ABOUT}),
+    "signal_snapshot": Kind(
+        1,
+        "the signals that were there",
+        {"signal": _SIGNAL, "observed?": _OBSERVED, **_ABOUT},
+    ),
     "hypothesis": Kind(
         1,
         "what is expected of a gene before it is tried",
         {
             **_TRIED,
-            "hypothesis": {"id": FILLED, "text": str, "predicted_outcome?": ({str: object}, None)},
+            "hypothesis": {
+                "id": FILLED,
+                "text": str,
+                "predicted_outcome?": ({str: object}, None),
+            },
             "had_error?": bool,
             "observed?": _OBSERVED,
         },
     ),
     "attempt": Kind(
         1,
-        "a gene is tried; `cause`: the event of the failure that it answers, where it was captured, and `told`: both in words",
+        "a gene is tried; `cause`: the event of the failure that it answers, where it"
+        " was captured, and `told`: both in words",
         {**_ATTEMPT, "had_error": bool, "observed?": _OBSERVED},
     ),
     "attempt_closed": Kind(
         1,
-        "what came of an attempt: the attempt's members, and outcome, confidence, baseline; latency_ms, tokens, cost",
+        "what came of an attempt: the attempt's members, and outcome, confidence,"
+        " baseline; latency_ms, tokens, cost",
         {
             **_ATTEMPT,
-            "outcome": {"status": str, "score": (SHARE, None), "note?": str, "observed?": ({str: object}, None)},
+            "outcome": {
+                "status": str,
+                "score": (SHARE, None),
+                "note?": str,
+                "observed?": ({str: object}, None),
+            },
             "observed?": _OBSERVED,
             "confidence?": ({str: object}, None),
             "baseline?": _OBSERVED,
@@ -71,15 +92,24 @@ KINDS = {
     "external_candidate": Kind(
         1,
         "what others offer: external, asset, candidate; never counted as evidence",
-        {"external?": object, "asset?": object, "candidate?": object, "source?": SOURCE, "project?": PROJECT},
+        {
+            "external?": object,
+            "asset?": object,
+            "candidate?": object,
+            "source?": SOURCE,
+            "project?": PROJECT,
+        },
     ),
     "asset": Kind(
         1,
-        "a gene or a capsule as it is now: asset {type, id, …}, asset_id, the hash of its content",
+        "a gene or a capsule as it is now: asset {type, id, …}, asset_id, the hash of"
+        " its content",
         {"asset": _ASSET, "asset_id": str, **_ABOUT},
     ),
     "personality": Kind(
-        1, "parameters as they are now: state {…}, why", {"state": {str: object}, "why?": str, **_ABOUT}
+        1,
+        "parameters as they are now: state {…}, why",
+        {"state": {str: object}, "why?": str, **_ABOUT},
     ),
 }
 # Before the key of signals, under which outcomes are evidence of a gene.

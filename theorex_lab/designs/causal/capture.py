@@ -1,7 +1,9 @@
-"""What happens is recorded: signals, hypotheses, attempts, and outcomes, which are told or inferred from what is seen after them.
+"""What happens is recorded: signals, hypotheses, attempts, and outcomes, which are told
+or inferred from what is seen after them.
 
-Figures that are missing change no score. Each is in the journal when the call returns. An attempt and its outcome are matched by the id of the action, so that several
-may be open, a killed process loses neither, and no outcome is recorded twice.
+Figures that are missing change no score. Each is in the journal when the call returns.
+An attempt and its outcome are matched by the id of the action, so that several may be
+open, a killed process loses neither, and no outcome is recorded twice.
 """
 
 import hashlib
@@ -14,7 +16,12 @@ from theorex_lab.clock import to_iso
 from theorex_lab.design import Face
 from theorex_lab.designs.causal import FAILED, SUCCESS
 from theorex_lab.designs.causal.graph import Graph, attempt_of
-from theorex_lab.designs.causal.keys import checked_signals, compute_signal_key, error_signature, has_error
+from theorex_lab.designs.causal.keys import (
+    checked_signals,
+    compute_signal_key,
+    error_signature,
+    has_error,
+)
 from theorex_lab.designs.causal.settings import causal_settings
 from theorex_lab.errors import AlreadyThere, InvalidInput
 from theorex_lab.home import Home
@@ -29,8 +36,11 @@ _LAST_LINES = 400
 _MOST = 1e300  # of a number that is taken for finite
 # By whether there was an error before and is one now.
 _INFERRED = {
-    (True, False): (SUCCESS, 0.85, "error_cleared"), (True, True): (FAILED, 0.2, "error_persisted"),
-    (False, True): (FAILED, 0.15, "new_error_appeared"), (False, False): (SUCCESS, 0.6, "stable_no_error")}  # fmt: skip
+    (True, False): (SUCCESS, 0.85, "error_cleared"),
+    (True, True): (FAILED, 0.2, "error_persisted"),
+    (False, True): (FAILED, 0.15, "new_error_appeared"),
+    (False, False): (SUCCESS, 0.6, "stable_no_error"),
+}
 
 
 class Inferred(NamedTuple):
@@ -50,25 +60,43 @@ def infer_outcome(had_error: bool, has_error: bool) -> Inferred:
     return Inferred(*_INFERRED[had_error, has_error])
 
 
-def infer_outcome_enhanced(had_error: bool, has_error: bool, baseline: Mapping[str, Any] | None = None,
-                           current: Mapping[str, Any] | None = None, evidence: str = "") -> Inferred:  # fmt: skip
-    """As `infer_outcome`, unless an EvolutionEvent among the last 400 lines of `evidence` says how it came out.
+def infer_outcome_enhanced(
+    had_error: bool,
+    has_error: bool,
+    baseline: Mapping[str, Any] | None = None,
+    current: Mapping[str, Any] | None = None,
+    evidence: str = "",
+) -> Inferred:
+    """As `infer_outcome`, unless an EvolutionEvent among the last 400 lines of
+    `evidence` says how it came out.
 
-    The score rises with errors that are gone (recent_error_count, up to .12) and with a quicker scan (scan_ms, up to .06)
-    where both figures are known.
+    The score rises with errors that are gone (recent_error_count, up to .12) and with a
+    quicker scan (scan_ms, up to .06) where both figures are known.
 
-    >>> infer_outcome_enhanced(True, True, {"recent_error_count": 5, "scan_ms": 100}, {"recent_error_count": 8, "scan_ms": 50})
+    >>> infer_outcome_enhanced(
+    ...     True,
+    ...     True,
+    ...     {"recent_error_count": 5, "scan_ms": 100},
+    ...     {"recent_error_count": 8, "scan_ms": 50},
+    ... )
     Inferred(status='failed', score=0.2, note='error_persisted|heuristic_delta')
     """
     if observed := _observed(evidence):
         return observed
     base = infer_outcome(had_error, has_error)
     score = base.score
-    for name, part, most in (("recent_error_count", _ERRORS_PER_SCORE, _MOST_BY_ERRORS), ("scan_ms", 0, _MOST_BY_SCAN)):
+    for name, part, most in (
+        ("recent_error_count", _ERRORS_PER_SCORE, _MOST_BY_ERRORS),
+        ("scan_ms", 0, _MOST_BY_SCAN),
+    ):
         before, now = number_of(baseline, name), number_of(current, name)
         if before is not None and now is not None and (part or before) > 0:
             score += at_most((before - now) / (part or before), most)
-    return Inferred(base.status, round(min(1.0, max(0.0, score)), 12), f"{base.note}|heuristic_delta")
+    return Inferred(
+        base.status,
+        round(min(1.0, max(0.0, score)), 12),
+        f"{base.note}|heuristic_delta",
+    )
 
 
 def at_most(value: float, most: float) -> float:
@@ -79,7 +107,11 @@ def at_most(value: float, most: float) -> float:
 def number_of(observed: Mapping[str, Any] | None, name: str) -> float | None:
     """The finite number that a member is; None for another value and without one."""
     value = (observed or {}).get(name)
-    usable = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _MOST
+    usable = (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and abs(value) < _MOST
+    )
     return float(value) if usable else None  # type: ignore[arg-type]
 
 
@@ -90,9 +122,16 @@ def _observed(evidence: str) -> Inferred | None:
             continue
         try:
             event = json.loads(line)
-        except (ValueError, RecursionError):  # a line that was cut, or is something else
+        except (
+            ValueError,
+            RecursionError,
+        ):  # a line that was cut, or is something else
             continue
-        said = event.get("outcome") if isinstance(event, dict) and event.get("type") == "EvolutionEvent" else None
+        said = (
+            event.get("outcome")
+            if isinstance(event, dict) and event.get("type") == "EvolutionEvent"
+            else None
+        )
         if isinstance(said, dict) and (found := _said(said)):
             return found
     return None
@@ -109,65 +148,119 @@ def _said(outcome: Mapping[str, Any]) -> Inferred | None:
 
 
 State = Mapping[str, Any]
-PARAMETERS = {"rigor": 0.7, "creativity": 0.35, "verbosity": 0.25, "risk_tolerance": 0.4, "obedience": 0.85}
+PARAMETERS = {
+    "rigor": 0.7,
+    "creativity": 0.35,
+    "verbosity": 0.25,
+    "risk_tolerance": 0.4,
+    "obedience": 0.85,
+}
 CATEGORIES, RISKS = ("repair", "optimize", "innovate"), ("low", "medium", "high")
 _TEXTS, _TEXT_CHARACTERS, _MOST_TRIGGERS = ("id", "target", "expected_effect"), 500, 64
 
 
 def checked_state(state: State) -> dict[str, float]:
-    """The five parameters of a personality, clipped to 0..1; one that is not given has its default.
+    """The five parameters of a personality, clipped to 0..1; one that is not given has
+    its default.
 
-    Raises InvalidInput for a parameter that is no finite number, and for one that there is not.
+    Raises InvalidInput for a parameter that is no finite number, and for one that there
+    is not.
     """
     for name in state:
-        if name != "type" and (name not in PARAMETERS or number_of(state, name) is None):
+        if name != "type" and (
+            name not in PARAMETERS or number_of(state, name) is None
+        ):
             got = f"got {name!s:.60}={state[name]!r:.60} in a personality"
-            raise InvalidInput(f"{got}; allowed are numbers from 0 to 1 for {', '.join(PARAMETERS)}")
-    return {name: min(1.0, max(0.0, float(state.get(name, default)))) for name, default in PARAMETERS.items()}
+            raise InvalidInput(
+                f"{got}; allowed are numbers from 0 to 1 for {', '.join(PARAMETERS)}"
+            )
+    return {
+        name: min(1.0, max(0.0, float(state.get(name, default))))
+        for name, default in PARAMETERS.items()
+    }
 
 
 def personality_key(state: State) -> str:
-    """The key of a personality: its parameters rounded to .1, halves up; one that is not given has its default.
+    """The key of a personality: its parameters rounded to .1, halves up; one that is
+    not given has its default.
 
     >>> personality_key({"rigor": 0.72})
     'rigor=0.7|creativity=0.4|verbosity=0.3|risk_tolerance=0.4|obedience=0.9'
     """
-    return "|".join(f"{name}={math.floor(value * 10 + 0.5) / 10:.1f}" for name, value in checked_state(state).items())
+    return "|".join(
+        f"{name}={math.floor(value * 10 + 0.5) / 10:.1f}"
+        for name, value in checked_state(state).items()
+    )
 
 
 def checked_mutation(mutation: Mapping[str, Any] | None) -> dict[str, Any] | None:
-    """A mutation as events hold it: its category and what else was said of it; None for none, or an invalid one.
+    """A mutation as events hold it: its category and what else was said of it; None for
+    none, or an invalid one.
 
     Without a risk_level it is low, without an id it gets one from its content.
 
-    >>> checked_mutation({"category": "repair", "trigger_signals": ["log_error"]})["risk_level"], checked_mutation({"category": "break"})
+    >>> (
+    ...     checked_mutation({"category": "repair", "trigger_signals": ["log_error"]})[
+    ...         "risk_level"
+    ...     ],
+    ...     checked_mutation({"category": "break"}),
+    ... )
     ('low', None)
     """
-    given = {"risk_level": "low", "trigger_signals": [], **(mutation if isinstance(mutation, Mapping) else {})}
-    texts, triggers = {name: given.get(name, "") for name in _TEXTS}, given["trigger_signals"]
-    known = given.get("category") in CATEGORIES and given["risk_level"] in RISKS and isinstance(triggers, list | tuple)
-    if not known or not all(isinstance(text, str) for text in [*triggers, *texts.values()]):
+    given = {
+        "risk_level": "low",
+        "trigger_signals": [],
+        **(mutation if isinstance(mutation, Mapping) else {}),
+    }
+    texts, triggers = (
+        {name: given.get(name, "") for name in _TEXTS},
+        given["trigger_signals"],
+    )
+    known = (
+        given.get("category") in CATEGORIES
+        and given["risk_level"] in RISKS
+        and isinstance(triggers, list | tuple)
+    )
+    if not known or not all(
+        isinstance(text, str) for text in [*triggers, *texts.values()]
+    ):
         return None
     made = {name: text[:_TEXT_CHARACTERS] for name, text in texts.items()}
     made |= {"category": given["category"], "risk_level": given["risk_level"]}
-    made["trigger_signals"] = [text[:_TEXT_CHARACTERS] for text in triggers[:_MOST_TRIGGERS]]
-    return {**made, "id": made["id"] or f"mut_{derived_event_id('mutation', json.dumps(made))}"}
+    made["trigger_signals"] = [
+        text[:_TEXT_CHARACTERS] for text in triggers[:_MOST_TRIGGERS]
+    ]
+    return {
+        **made,
+        "id": made["id"] or f"mut_{derived_event_id('mutation', json.dumps(made))}",
+    }
 
 
 Given = Mapping[str, Any]
 EVENT_TYPE = "MemoryGraphEvent"
 USED = ("latency_ms", "tokens", "cost")
-_LINE_OF = {"signal_snapshot": "signal", "attempt_closed": "outcome"}  # kinds as the document calls them
-_KEPT = "signal mutation personality gene action hypothesis capsules".split()  # of an attempt, by what closes it
+_LINE_OF = {
+    "signal_snapshot": "signal",
+    "attempt_closed": "outcome",
+}  # kinds as the document calls them
+_KEPT = (
+    "signal mutation personality gene action hypothesis capsules".split()
+)  # of an attempt, by what closes it
 _OBSERVED_CHARACTERS, MOST_OBSERVED = 2_000, 64
 _ACTION = "act_"  # before the id of its attempt
 _ID_CHARACTERS, _NOTE_CHARACTERS = 200, 2_000
 _MOST_CAPSULES, _MOST_USED = 64, 2**62  # what the sums of evidence hold
-_ADVICE = {"repair": "reduce errors", "optimize": "improve what is there", "innovate": "open a new way"}
+_ADVICE = {
+    "repair": "reduce errors",
+    "optimize": "improve what is there",
+    "innovate": "open a new way",
+}
 
 
 class RecordedAction(NamedTuple):
-    """The id of what was recorded, the key of its signals, and the event in the document's form."""
+    """The id of what was recorded, the key of its signals, and the event in the
+    document's form.
+    """
 
     id: str
     signal_key: str
@@ -176,9 +269,19 @@ class RecordedAction(NamedTuple):
 
 def document_form(event: Event) -> dict[str, Any]:
     """An event as the document writes it on a line."""
-    kept = {name: value for name, value in event.body.items() if name not in ("v", "project", "source")}
+    kept = {
+        name: value
+        for name, value in event.body.items()
+        if name not in ("v", "project", "source")
+    }
     kind = _LINE_OF.get(event.kind, event.kind)
-    return {"type": EVENT_TYPE, "kind": kind, "id": event.id, "ts": in_ms(event.at), **kept}
+    return {
+        "type": EVENT_TYPE,
+        "kind": kind,
+        "id": event.id,
+        "ts": in_ms(event.at),
+        **kept,
+    }
 
 
 def in_ms(at: int) -> str:
@@ -186,95 +289,184 @@ def in_ms(at: int) -> str:
     return f"{to_iso(at)[:-4]}Z"
 
 
-def record_signal_snapshot(home: Home, signals: Sequence[str], observations: Given | None = None, *,
-                           agent: str = "main") -> dict[str, Any]:  # fmt: skip
-    """Record the signals that are there now; returns the event in the document's form. Raises InvalidInput as `keys.checked_signals`.
+def record_signal_snapshot(
+    home: Home,
+    signals: Sequence[str],
+    observations: Given | None = None,
+    *,
+    agent: str = "main",
+) -> dict[str, Any]:
+    """Record the signals that are there now; returns the event in the document's form.
+    Raises InvalidInput as `keys.checked_signals`.
 
-    observations: {name: text, number or truth value}, such as recent_error_count and scan_ms; long texts are cut.
+    observations: {name: text, number or truth value}, such as recent_error_count and
+    scan_ms; long texts are cut.
     """
-    body = {"signal": signal_member(signals), "observed": checked_observations(observations)}
+    body = {
+        "signal": signal_member(signals),
+        "observed": checked_observations(observations),
+    }
     return _append(home, "signal_snapshot", body, agent)
 
 
-def record_hypothesis(home: Home, signals: Sequence[str], selected_gene: Given | None = None, *, observations: Given | None = None,
-                      agent: str = "main", **about: Any) -> RecordedAction:  # fmt: skip
+def record_hypothesis(
+    home: Home,
+    signals: Sequence[str],
+    selected_gene: Given | None = None,
+    *,
+    observations: Given | None = None,
+    agent: str = "main",
+    **about: Any,
+) -> RecordedAction:
     """Record what is expected of a gene before it is tried; returns its id.
 
-    about: mutation, personality_state, selector, drift_enabled, selected_by, capsules_used. Raises InvalidInput for what is outside the rules.
+    about: mutation, personality_state, selector, drift_enabled, selected_by,
+    capsules_used. Raises InvalidInput for what is outside the rules.
     """
     body = _about(home, signals, selected_gene, observations, **about)
     gene, at = body["gene"] or {}, home.clock.now()
     hypothesis_id, key = f"hyp_{new_event_id(at)}", body["signal"]["key"]
-    aim = _ADVICE.get(str((body["mutation"] or {}).get("category") or gene.get("category")), "help")
+    aim = _ADVICE.get(
+        str((body["mutation"] or {}).get("category") or gene.get("category")), "help"
+    )
     text = f"The gene {gene.get('id') or 'none'} is expected to {aim} under {key}."
-    said = {"id": hypothesis_id, "text": text[:_NOTE_CHARACTERS], "predicted_outcome": {"status": None, "score": None}}
-    told = _append(home, "hypothesis", {"signal": body.pop("signal"), "hypothesis": said, **body}, agent)
+    said = {
+        "id": hypothesis_id,
+        "text": text[:_NOTE_CHARACTERS],
+        "predicted_outcome": {"status": None, "score": None},
+    }
+    told = _append(
+        home,
+        "hypothesis",
+        {"signal": body.pop("signal"), "hypothesis": said, **body},
+        agent,
+    )
     return RecordedAction(hypothesis_id, key, told)
 
 
-def record_attempt(home: Home, signals: Sequence[str], selected_gene: Given | None = None, *, hypothesis_id: str | None = None,
-                   observations: Given | None = None, agent: str = "main", **about: Any) -> RecordedAction:  # fmt: skip
-    """Record that a gene is tried, before it is known what comes of it; returns the id of the action.
+def record_attempt(
+    home: Home,
+    signals: Sequence[str],
+    selected_gene: Given | None = None,
+    *,
+    hypothesis_id: str | None = None,
+    observations: Given | None = None,
+    agent: str = "main",
+    **about: Any,
+) -> RecordedAction:
+    """Record that a gene is tried, before it is known what comes of it; returns the id
+    of the action.
 
     about: as `record_hypothesis`. Raises InvalidInput for what is outside the rules.
     """
     body = _about(home, signals, selected_gene, observations, **about)
     made = new_event_id(home.clock.now())
     body["action"]["id"] = f"{_ACTION}{made}"
-    body["hypothesis"] = {"id": checked_id("hypothesis", hypothesis_id)} if hypothesis_id else None
-    return RecordedAction(body["action"]["id"], body["signal"]["key"], _append(home, "attempt", body, agent, made))
+    body["hypothesis"] = (
+        {"id": checked_id("hypothesis", hypothesis_id)} if hypothesis_id else None
+    )
+    return RecordedAction(
+        body["action"]["id"],
+        body["signal"]["key"],
+        _append(home, "attempt", body, agent, made),
+    )
 
 
-def record_outcome_from_state(home: Home, signals: Sequence[str], observations: Given | None = None, *, evidence: str = "",
-                              action_id: str | None = None, agent: str = "main", **used: float | None) -> dict[str, Any] | None:  # fmt: skip
-    """Close an attempt by the signals that are there now: that of `action_id`, else the agent's last open one.
+def record_outcome_from_state(
+    home: Home,
+    signals: Sequence[str],
+    observations: Given | None = None,
+    *,
+    evidence: str = "",
+    action_id: str | None = None,
+    agent: str = "main",
+    **used: float | None,
+) -> dict[str, Any] | None:
+    """Close an attempt by the signals that are there now: that of `action_id`, else the
+    agent's last open one.
 
-    Returns the event in the document's form, None where nothing is open. evidence: a log in which an EvolutionEvent may say
-    how it came out; it is not kept.  used: latency_ms, tokens, cost. Raises InvalidInput for an action that is unknown or closed.
+    Returns the event in the document's form, None where nothing is open. evidence: a
+    log in which an EvolutionEvent may say how it came out; it is not kept.  used:
+    latency_ms, tokens, cost. Raises InvalidInput for an action that is unknown or
+    closed.
     """
     now = checked_signals(signals)
 
     def inferred(body: Given) -> Inferred:
         found = has_error(now, causal_settings(home).error_tokens)
-        return infer_outcome_enhanced(body["had_error"], found, body["observed"], observations, evidence)
+        return infer_outcome_enhanced(
+            body["had_error"], found, body["observed"], observations, evidence
+        )
 
-    return _close(home, action_id, agent, inferred, now, checked_observations(observations), used)
+    return _close(
+        home, action_id, agent, inferred, now, checked_observations(observations), used
+    )
 
 
-def close(home: Home, action_id: str, status: str, score: float | None = None, note: str = "", *, agent: str = "main",
-          signals: Sequence[str] = (), **used: float | None) -> dict[str, Any]:  # fmt: skip
-    """Close an attempt as a success or a failure that is known; score: 0..1. Raises InvalidInput as `record_outcome_from_state`."""
+def close(
+    home: Home,
+    action_id: str,
+    status: str,
+    score: float | None = None,
+    note: str = "",
+    *,
+    agent: str = "main",
+    signals: Sequence[str] = (),
+    **used: float | None,
+) -> dict[str, Any]:
+    """Close an attempt as a success or a failure that is known; score: 0..1. Raises
+    InvalidInput as `record_outcome_from_state`.
+    """
     if status not in (SUCCESS, FAILED):
-        raise InvalidInput(f"got the status {status!r}; allowed are {SUCCESS} and {FAILED}")
-    worth = float(status == SUCCESS) if score is None else checked_fraction("score", score)
+        raise InvalidInput(
+            f"got the status {status!r}; allowed are {SUCCESS} and {FAILED}"
+        )
+    worth = (
+        float(status == SUCCESS) if score is None else checked_fraction("score", score)
+    )
     said = Inferred(status, worth, note[:_NOTE_CHARACTERS] or "told")
-    found = _close(home, action_id, agent, lambda _body: said, checked_signals(signals), None, used)
+    found = _close(
+        home, action_id, agent, lambda _body: said, checked_signals(signals), None, used
+    )
     assert found is not None  # an action that is named is there, or refused
     return found
 
 
-def _close(home: Home, action_id: str | None, agent: str, infer: Any, now: list[str], current: Given | None,
-           used: Mapping[str, float | None]) -> dict[str, Any] | None:  # fmt: skip
+def _close(
+    home: Home,
+    action_id: str | None,
+    agent: str,
+    infer: Any,
+    now: list[str],
+    current: Given | None,
+    used: Mapping[str, float | None],
+) -> dict[str, Any] | None:
     check_used(used)
     while (attempt := _attempt_to_close(home, action_id, agent)) is not None:
-        event = closing(attempt, infer(attempt.body), now, current, used, at=home.clock.now())
+        event = closing(
+            attempt, infer(attempt.body), now, current, used, at=home.clock.now()
+        )
         try:
             home.journal.append([event])
         except AlreadyThere as error:
             if action_id is not None:
                 raise _closed(action_id) from error
-            continue  # another process closed it just now: the one before it is the last
+            # another process closed it just now: the one before it is the last
+            continue
         return document_form(event)
     return None
 
 
 def _attempt_to_close(home: Home, action_id: str | None, agent: str) -> Event | None:
-    """The attempt of an action, which may be closed; without one the agent's last open attempt."""
+    """The attempt of an action, which may be closed; without one the agent's last open
+    attempt.
+    """
     if action_id is None:
         with home.views.reading(Graph) as view:
             last = view.last_open(check_agent(agent))
         return home.journal.read(seqs=[last.seq])[0] if last else None
-    # Most attempts have the id of their action: they are found without folding what came since.
+    # Most attempts have the id of their action: they are found without folding what
+    # came since.
     told = home.journal.read(ids=[action_id.removeprefix(_ACTION)])
     if told and told[0].kind == "attempt":
         return told[0]
@@ -286,28 +478,54 @@ def _attempt_to_close(home: Home, action_id: str | None, agent: str) -> Event | 
 
 def _closed(action_id: str) -> InvalidInput:
     what_to_do = "record what is tried next as an attempt of its own"
-    return InvalidInput(f"got the action {action_id}, which has an outcome; {what_to_do}")
+    return InvalidInput(
+        f"got the action {action_id}, which has an outcome; {what_to_do}"
+    )
 
 
-def closing(attempt: Event, outcome: Inferred, now: Sequence[str], current: Given | None, used: Mapping[str, float | None], *,
-            at: int, lineage: Sequence[str] = ()) -> Event:  # fmt: skip
-    """The event that closes an attempt; a second one for the same attempt has the same id."""
+def closing(
+    attempt: Event,
+    outcome: Inferred,
+    now: Sequence[str],
+    current: Given | None,
+    used: Mapping[str, float | None],
+    *,
+    at: int,
+    lineage: Sequence[str] = (),
+) -> Event:
+    """The event that closes an attempt; a second one for the same attempt has the same
+    id.
+    """
     body = attempt.body
     kept = {name: body.get(name) for name in _KEPT}
     # What the attempt says was masked when it was told.
     said = {**outcome._asdict(), "observed": {"current_signals": list(now)}}
-    seen = kept_value({"outcome": said, "observed": current, "error_signature": error_signature(now)})
+    seen = kept_value(
+        {"outcome": said, "observed": current, "error_signature": error_signature(now)}
+    )
     kept["signal"] = {**body["signal"], "error_signature": seen.pop("error_signature")}
-    kept |= {**seen, "confidence": {"half_life_days": 30}, "baseline": body.get("observed")}
+    kept |= {
+        **seen,
+        "confidence": {"half_life_days": 30},
+        "baseline": body.get("observed"),
+    }
     kept |= {name: value for name, value in used.items() if value is not None}
     kept |= {name: body[name] for name in ("source", "project", "told") if name in body}
     made = derived_event_id("attempt_closed", body["action"]["id"])
     who = {"agent": attempt.agent, "session": attempt.session}
-    return new_event("attempt_closed", kept, **who, lineage=[attempt.id, *lineage], at=at, event_id=made)
+    return new_event(
+        "attempt_closed",
+        kept,
+        **who,
+        lineage=[attempt.id, *lineage],
+        at=at,
+        event_id=made,
+    )
 
 
 def asset_id(asset: Given) -> str:
-    """The id of what an asset holds: sha256 of its JSON with sorted keys, without `asset_id`.
+    """The id of what an asset holds: sha256 of its JSON with sorted keys, without
+    `asset_id`.
 
     >>> asset_id({"type": "Gene", "id": "g"})[:20]
     'sha256:559aed474e9e6'
@@ -317,35 +535,79 @@ def asset_id(asset: Given) -> str:
     return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
 
-def asset_event(asset: Given, *, source: str, project: str, agent: str, at: int, session: str = "",
-                lineage: Sequence[str] = ()) -> Event:  # fmt: skip
+def asset_event(
+    asset: Given,
+    *,
+    source: str,
+    project: str,
+    agent: str,
+    at: int,
+    session: str = "",
+    lineage: Sequence[str] = (),
+) -> Event:
     """The event that tells a gene or a capsule as it is now, its secrets masked."""
     kept = kept_value(dict(asset))
-    body = {"asset": kept, "asset_id": asset_id(kept), "source": source, "project": project}
-    return new_event("asset", body, agent=agent, session=session, lineage=lineage, at=at)
+    body = {
+        "asset": kept,
+        "asset_id": asset_id(kept),
+        "source": source,
+        "project": project,
+    }
+    return new_event(
+        "asset", body, agent=agent, session=session, lineage=lineage, at=at
+    )
 
 
 def signal_member(signals: Sequence[str]) -> dict[str, Any]:
-    """Signals as events hold them: their key, as they were given, and the normal form of the first error."""
-    found = checked_signals(kept_value(signals if isinstance(signals, str) else list(signals)))
-    return {"key": compute_signal_key(found), "signals": found, "error_signature": error_signature(found)}
+    """Signals as events hold them: their key, as they were given, and the normal form
+    of the first error.
+    """
+    found = checked_signals(
+        kept_value(signals if isinstance(signals, str) else list(signals))
+    )
+    return {
+        "key": compute_signal_key(found),
+        "signals": found,
+        "error_signature": error_signature(found),
+    }
 
 
 def checked_observations(observations: Given | None) -> dict[str, Any] | None:
-    """What was observed, in plain members; long texts are cut. Raises InvalidInput for other values."""
+    """What was observed, in plain members; long texts are cut. Raises InvalidInput for
+    other values.
+    """
     if observations is None:
         return None
-    plain = [isinstance(value, str | int | float | None) for value in observations.values()]
-    if not all(plain) or not all(isinstance(name, str) for name in observations) or len(plain) > MOST_OBSERVED:
+    plain = [
+        isinstance(value, str | int | float | None) for value in observations.values()
+    ]
+    if (
+        not all(plain)
+        or not all(isinstance(name, str) for name in observations)
+        or len(plain) > MOST_OBSERVED
+    ):
         allowed = f"up to {MOST_OBSERVED} texts, numbers and truth values by name"
-        raise InvalidInput(f"got the observations {observations!r:.200}; allowed are {allowed}")
-    cut = {name: value[:_OBSERVED_CHARACTERS] for name, value in observations.items() if isinstance(value, str)}
+        raise InvalidInput(
+            f"got the observations {observations!r:.200}; allowed are {allowed}"
+        )
+    cut = {
+        name: value[:_OBSERVED_CHARACTERS]
+        for name, value in observations.items()
+        if isinstance(value, str)
+    }
     return {**observations, **cut}
 
 
 def checked_id(what: str, given: object) -> str:
-    """An id. Raises InvalidInput for one that is not 1 to 200 printable ASCII characters: others may look like another id."""
-    plain = isinstance(given, str) and given.isascii() and given.isprintable() and given.strip()
+    """An id. Raises InvalidInput for one that is not 1 to 200 printable ASCII
+    characters: others may look like another id.
+    """
+    plain = (
+        isinstance(given, str)
+        and given.isascii()
+        and given.isprintable()
+        and given.strip()
+    )
     if not plain or len(str(given)) > _ID_CHARACTERS:
         allowed = f"1 to {_ID_CHARACTERS} printable ASCII characters"
         raise InvalidInput(f"got the {what} id {given!r:.100}; allowed are {allowed}")
@@ -355,37 +617,85 @@ def checked_id(what: str, given: object) -> str:
 def checked_fraction(what: str, given: Any) -> float:
     """A number from 0 to 1. Raises InvalidInput for another value."""
     if not _within(given, 1):
-        raise InvalidInput(f"got the {what} {given!r:.60}; allowed is a number from 0 to 1")
+        raise InvalidInput(
+            f"got the {what} {given!r:.60}; allowed is a number from 0 to 1"
+        )
     return float(given)
 
 
 def check_used(used: Mapping[str, object]) -> None:
-    """Raise InvalidInput for a latency_ms, tokens or cost that is no finite number from 0, and for other names."""
+    """Raise InvalidInput for a latency_ms, tokens or cost that is no finite number from
+    0, and for other names.
+    """
     for name, value in used.items():
         if name not in USED or not (value is None or _within(value, _MOST_USED)):
-            raise InvalidInput(f"got {name}={value!r}; allowed are latency_ms, tokens and cost, numbers from 0 to 2^62")
+            raise InvalidInput(
+                f"got {name}={value!r}; allowed are latency_ms, tokens and cost,"
+                " numbers from 0 to 2^62"
+            )
 
 
 def _within(value: Any, most: int) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= most
+    return (
+        isinstance(value, int | float)
+        and not isinstance(value, bool)
+        and 0 <= value <= most
+    )
 
 
-def _about(home: Home, signals: Sequence[str], selected_gene: Given | None, observations: Given | None, *,
-           mutation: Given | None = None, personality_state: Given | None = None, selector: Given | None = None,
-           drift_enabled: bool = False, selected_by: str = "selector", capsules_used: Sequence[str] = ()) -> dict[str, Any]:  # fmt: skip
+def _about(
+    home: Home,
+    signals: Sequence[str],
+    selected_gene: Given | None,
+    observations: Given | None,
+    *,
+    mutation: Given | None = None,
+    personality_state: Given | None = None,
+    selector: Given | None = None,
+    drift_enabled: bool = False,
+    selected_by: str = "selector",
+    capsules_used: Sequence[str] = (),
+) -> dict[str, Any]:
     """What hypotheses and attempts say alike."""
     if len(capsules_used) > _MOST_CAPSULES:
-        raise InvalidInput(f"got {len(capsules_used)} capsules; allowed are {_MOST_CAPSULES}")
+        raise InvalidInput(
+            f"got {len(capsules_used)} capsules; allowed are {_MOST_CAPSULES}"
+        )
     signal, gene = signal_member(signals), selected_gene or {}
     return {
-        "signal": signal, "mutation": checked_mutation(mutation),
-        "personality": {"key": personality_key(personality_state), "state": dict(personality_state)} if personality_state else None,
-        "gene": {"id": checked_id("gene", gene.get("id")), "category": gene.get("category")} if gene else None,
-        "action": {"drift": bool(drift_enabled), "selected_by": str(selected_by), "selector": dict(selector) if selector else None},
+        "signal": signal,
+        "mutation": checked_mutation(mutation),
+        "personality": (
+            {
+                "key": personality_key(personality_state),
+                "state": dict(personality_state),
+            }
+            if personality_state
+            else None
+        ),
+        "gene": (
+            {
+                "id": checked_id("gene", gene.get("id")),
+                "category": gene.get("category"),
+            }
+            if gene
+            else None
+        ),
+        "action": {
+            "drift": bool(drift_enabled),
+            "selected_by": str(selected_by),
+            "selector": dict(selector) if selector else None,
+        },
         "capsules": {"used": [checked_id("capsule", used) for used in capsules_used]},
-        "had_error": has_error(signal["signals"], causal_settings(home).error_tokens), "observed": checked_observations(observations)}  # fmt: skip
+        "had_error": has_error(signal["signals"], causal_settings(home).error_tokens),
+        "observed": checked_observations(observations),
+    }
 
 
-def _append(home: Home, kind: str, body: dict[str, Any], agent: str, event_id: str = "") -> dict[str, Any]:
-    event = Face(home).append(kind, {"source": "agent", **body}, agent=check_agent(agent), event_id=event_id)
+def _append(
+    home: Home, kind: str, body: dict[str, Any], agent: str, event_id: str = ""
+) -> dict[str, Any]:
+    event = Face(home).append(
+        kind, {"source": "agent", **body}, agent=check_agent(agent), event_id=event_id
+    )
     return document_form(event)

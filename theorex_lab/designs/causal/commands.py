@@ -11,24 +11,42 @@ from theorex_lab.errors import InvalidInput
 from theorex_lab.text.line import one_line
 
 _STRATEGY_CHARACTERS = 120
-_SIGNALS = click.option("--signals", "--signal", "signals", multiple=True, metavar="S…",
-                        help="Signals, such as log_error or errsig:TEXT.")  # fmt: skip
+_SIGNALS = click.option(
+    "--signals",
+    "--signal",
+    "signals",
+    multiple=True,
+    metavar="S…",
+    help="Signals, such as log_error or errsig:TEXT.",
+)
 _GENE = click.option("--gene", metavar="ID", help="The gene that is tried.")
-_CATEGORY = click.option("--category", metavar="C", help="Its category: repair, optimize or innovate.")
+_CATEGORY = click.option(
+    "--category", metavar="C", help="Its category: repair, optimize or innovate."
+)
 
 
-def _object(_context: click.Context, _option: click.Parameter, text: str | None) -> dict[str, Any] | None:
+def _object(
+    _context: click.Context, _option: click.Parameter, text: str | None
+) -> dict[str, Any] | None:
     from theorex_lab.exchange.flat_files import parse_object
 
     return None if text is None else parse_object(text.encode("utf-8", "surrogatepass"))
 
 
-_OBSERVED = click.option("--observed", metavar="JSON", callback=_object,
-                         help='What was observed, such as {"recent_error_count": 5}.')  # fmt: skip
+_OBSERVED = click.option(
+    "--observed",
+    metavar="JSON",
+    callback=_object,
+    help='What was observed, such as {"recent_error_count": 5}.',
+)
 
 
-def _recording(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """What a command takes that records: whose it is, the signals, what was observed, and these options."""
+def _recording(
+    *options: Callable[..., Any],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """What a command takes that records: whose it is, the signals, what was observed,
+    and these options.
+    """
 
     def declare(function: Callable[..., Any]) -> Callable[..., Any]:
         for option in (_OBSERVED, *options[::-1], _SIGNALS):
@@ -40,19 +58,32 @@ def _recording(*options: Callable[..., Any]) -> Callable[[Callable[..., Any]], C
 
 @command("snapshot")
 @_recording()
-def causal_snapshot(agent: str | None, signals: tuple[str, ...], observed: dict[str, Any] | None) -> None:
+def causal_snapshot(
+    agent: str | None, signals: tuple[str, ...], observed: dict[str, Any] | None
+) -> None:
     """Signals that are there now, whatever is then done about them.
 
     JSON: {type, kind, id, ts, signal: {key, signals, error_signature}, observed}
     """
-    told = open_lab().causal.record_signal_snapshot(signals, observed, agent=own_agent(agent))
+    told = open_lab().causal.record_signal_snapshot(
+        signals, observed, agent=own_agent(agent)
+    )
     emit(told, f"{told['id']}: {told['signal']['key']}")
 
 
-def _tried(record: Any, agent: str | None, signals: tuple[str, ...], gene: str | None, category: str | None, observed: Any,
-           **more: Any) -> None:  # fmt: skip
+def _tried(
+    record: Any,
+    agent: str | None,
+    signals: tuple[str, ...],
+    gene: str | None,
+    category: str | None,
+    observed: Any,
+    **more: Any,
+) -> None:
     selected = {"id": gene, "category": category} if gene else None
-    found = record(signals, selected, observations=observed, agent=own_agent(agent), **more)
+    found = record(
+        signals, selected, observations=observed, agent=own_agent(agent), **more
+    )
     emit(found._asdict(), f"{found.id}: {found.signal_key}")
 
 
@@ -67,7 +98,11 @@ def causal_hypothesis(**given: Any) -> None:
 
 
 @command("attempt")
-@_recording(_GENE, _CATEGORY, click.option("--hypothesis", "hypothesis_id", metavar="ID", help="What it tests."))
+@_recording(
+    _GENE,
+    _CATEGORY,
+    click.option("--hypothesis", "hypothesis_id", metavar="ID", help="What it tests."),
+)
 def causal_attempt(**given: Any) -> None:
     """That a gene is tried; `close` says what came of it.
 
@@ -77,35 +112,67 @@ def causal_attempt(**given: Any) -> None:
 
 
 @command("close")
-@click.option("--action", "action_id", metavar="ID", help="The attempt; default: the agent's last open one.")
+@click.option(
+    "--action",
+    "action_id",
+    metavar="ID",
+    help="The attempt; default: the agent's last open one.",
+)
 @_recording()
-@click.option("--status", type=click.Choice(["success", "failed"]), help="Its outcome; default: read from --signals.")
+@click.option(
+    "--status",
+    type=click.Choice(["success", "failed"]),
+    help="Its outcome; default: read from --signals.",
+)
 @click.option("--score", type=float, help="0 to 1, with --status.")
 @click.option("--cost", type=float, help="What it took, in money.")
 @click.option("--latency-ms", type=float, help="What it took, in ms.")
-def causal_close(agent: str | None, action_id: str | None, signals: tuple[str, ...], observed: dict[str, Any] | None,
-                 status: str | None, score: float | None, **used: float | None) -> None:  # fmt: skip
-    """Without --status an error that is gone is a success, one that stays or is new a failure.
+def causal_close(
+    agent: str | None,
+    action_id: str | None,
+    signals: tuple[str, ...],
+    observed: dict[str, Any] | None,
+    status: str | None,
+    score: float | None,
+    **used: float | None,
+) -> None:
+    """Without --status an error that is gone is a success, one that stays or is new a
+    failure.
 
     JSON: {closed, event}
     """
     causal, who = open_lab().causal, own_agent(agent)
     if status is None:
-        told = causal.record_outcome_from_state(signals, observed, action_id=action_id, agent=who, **used)
+        told = causal.record_outcome_from_state(
+            signals, observed, action_id=action_id, agent=who, **used
+        )
     else:
         waiting = [] if action_id else causal.open_attempts(who)
         if not (action_id or waiting):
-            raise InvalidInput("got no --action, and no attempt is open; allowed is the id that `attempt` gave")
-        told = causal.close(action_id or waiting[-1].action_id, status, score, agent=who, signals=signals, **used)
+            raise InvalidInput(
+                "got no --action, and no attempt is open; allowed is the id that `attempt` gave"
+            )
+        told = causal.close(
+            action_id or waiting[-1].action_id,
+            status,
+            score,
+            agent=who,
+            signals=signals,
+            **used,
+        )
     came = f"{told['outcome']['status']} ({told['outcome']['note']})" if told else ""
-    emit({"closed": told is not None, "event": told}, f"{told['action']['id']}: {came}" if told else "nothing is open")
+    emit(
+        {"closed": told is not None, "event": told},
+        f"{told['action']['id']}: {came}" if told else "nothing is open",
+    )
 
 
 @command("genes")
 @reads_project
 @_SIGNALS
 def causal_genes(signals: tuple[str, ...]) -> None:
-    """What came of each under these signals and signals alike; without --signals, of all that it was tried for.
+    """What came of each under these signals and signals alike; without --signals, of
+    all that it was tried for.
 
     JSON: {genes: [{id, category, strategy, n, successes, low, high, banned}]}
     """
@@ -114,26 +181,51 @@ def causal_genes(signals: tuple[str, ...]) -> None:
     shown, rows = [], gene_rows(open_lab().home, signals)
     for row in rows:
         came = f"{row['successes']:.0f} of {row['n']:.0f} ({row['low']:.2f} to {row['high']:.2f})"
-        banned, strategy = " (banned)" if row["banned"] else "", one_line(row["strategy"], _STRATEGY_CHARACTERS)
+        banned, strategy = (
+            " (banned)" if row["banned"] else "",
+            one_line(row["strategy"], _STRATEGY_CHARACTERS),
+        )
         shown.append(f"{row['id']}: {came}{banned}  {strategy}")
-    nothing = "no genes yet: they are read from what was done about failures, or recorded"
+    nothing = (
+        "no genes yet: they are read from what was done about failures, or recorded"
+    )
     emit({"genes": rows}, "\n".join(shown) or nothing)
 
 
 @command("advice")
 @reads_project
 @_SIGNALS
-@click.option("--genes", "--gene", "genes", multiple=True, metavar="G…", help="Of these; default: of all known.")
+@click.option(
+    "--genes",
+    "--gene",
+    "genes",
+    multiple=True,
+    metavar="G…",
+    help="Of these; default: of all known.",
+)
 @click.option("--drift", is_flag=True, help="Ban nothing.")
-@click.option("--cheapest/--best", default=None, help="The cheapest not told from the best; default: the setting.")
-def causal_advice(signals: tuple[str, ...], genes: tuple[str, ...], drift: bool, cheapest: bool | None) -> None:
-    """By what came of each gene under these signals and signals alike. Without evidence no gene is preferred.
+@click.option(
+    "--cheapest/--best",
+    default=None,
+    help="The cheapest not told from the best; default: the setting.",
+)
+def causal_advice(
+    signals: tuple[str, ...], genes: tuple[str, ...], drift: bool, cheapest: bool | None
+) -> None:
+    """By what came of each gene under these signals and signals alike. Without evidence
+    no gene is preferred.
 
     JSON: {signal_key, preferred_gene_id, banned_gene_ids, scores, explanation}
     """
     causal = open_lab().causal
     among = genes or [gene["id"] for gene in causal.genes()]
     told = causal.get_advice(signals, among, drift, cheapest=cheapest).to_dict()
-    banned, prefer = told["banned_gene_ids"], told["preferred_gene_id"] or "none: nothing is known"
-    rows = [f"{score:.3g} {gene}{' (banned)' if gene in banned else ''}" for gene, score in told["scores"].items()]
+    banned, prefer = (
+        told["banned_gene_ids"],
+        told["preferred_gene_id"] or "none: nothing is known",
+    )
+    rows = [
+        f"{score:.3g} {gene}{' (banned)' if gene in banned else ''}"
+        for gene, score in told["scores"].items()
+    ]
     emit(told, "\n".join([f"prefer {prefer}", *rows, *told["explanation"]]))

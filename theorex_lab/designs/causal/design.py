@@ -1,4 +1,6 @@
-"""What causal memory brings to a home: each part is imported when it is first asked for."""
+"""What causal memory brings to a home: each part is imported when it is first asked
+for.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,10 @@ if TYPE_CHECKING:
     from theorex_lab.journal.view import View
 
 
-_TITLES = {"banned": "What did not help before", "gene": "What helped with errors like these"}
+_TITLES = {
+    "banned": "What did not help before",
+    "gene": "What helped with errors like these",
+}
 READ_FROM = {kind: (kind,) for kind in ("personality", "external_candidate")}
 
 

@@ -1,4 +1,6 @@
-"""What a lab gives as `lab.causal`: signals, hypotheses, attempts and outcomes recorded, and advice read from them."""
+"""What a lab gives as `lab.causal`: signals, hypotheses, attempts and outcomes
+recorded, and advice read from them.
+"""
 
 from typing import Any
 
@@ -12,14 +14,22 @@ class Causal(Face):
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
-    ...     signals, gene = ["log_error", "errsig:TypeError: undefined"], {"id": "gene_repair", "category": "repair"}
+    ...     signals, gene = (
+    ...         ["log_error", "errsig:TypeError: undefined"],
+    ...         {"id": "gene_repair", "category": "repair"},
+    ...     )
     ...     done = lab.causal.record_attempt(signals, gene)
     ...     outcome = lab.causal.record_outcome_from_state([])
     ...     advice = lab.causal.get_advice(signals, [gene, {"id": "gene_other"}])
-    >>> outcome["outcome"]["note"], advice.preferred_gene_id, round(advice.scores["gene_repair"], 3)
+    >>> (
+    ...     outcome["outcome"]["note"],
+    ...     advice.preferred_gene_id,
+    ...     round(advice.scores["gene_repair"], 3),
+    ... )
     ('error_cleared|heuristic_delta', 'gene_repair', 0.747)
 
-    What is no method of its own does what the function that it names does, in the face's home.
+    What is no method of its own does what the function that it names does, in the
+    face's home.
     """
 
     compute_signal_key = staticmethod(keys.compute_signal_key)

@@ -1,8 +1,10 @@
-"""Attempts that are read from what was captured: a call that failed, what was done about it, and how the same call then went.
+"""Attempts that are read from what was captured: a call that failed, what was done
+about it, and how the same call then went.
 
-Signals are the error and what was called. What was done becomes a gene: the files that were edited, the commands that were run,
-the arguments that were changed until the call was repeated; a fix or a strategy that was given meanwhile; another model.
-The next call of the same kind closes the attempt, else the outcome that is recorded in the session.
+Signals are the error and what was called. What was done becomes a gene: the files that
+were edited, the commands that were run, the arguments that were changed until the call
+was repeated; a fix or a strategy that was given meanwhile; another model. The next call
+of the same kind closes the attempt, else the outcome that is recorded in the session.
 """
 
 import json
@@ -13,7 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from theorex_lab.designs.causal.capture import USED, asset_event, closing, infer_outcome, signal_member
+from theorex_lab.designs.causal.capture import (
+    USED,
+    asset_event,
+    closing,
+    infer_outcome,
+    signal_member,
+)
 from theorex_lab.designs.causal.graph import own_assets
 from theorex_lab.designs.causal.keys import ERROR_SIGNAL, stable_hash
 from theorex_lab.home import Home
@@ -28,7 +36,8 @@ from theorex_lab.memory.observation import FIX_TYPE
 from theorex_lab.text.line import one_line
 from theorex_lab.text.paths import shown_path
 
-# Commands and tools that only look, and tools of which it is not known what they changed.
+# Commands and tools that only look, and tools of which it is not known what they
+# changed.
 _LOOKS = re.compile(
     r"""
     (?:\s*cd(?:[ ][^\s;&]+)?[ ]*(?:&&|;)\s*)*(?:
@@ -101,15 +110,21 @@ _HOUR = 3_600_000_000  # µs
 _CALLS = 40  # of a session, among which the same call is sought
 _MOST_ACTS, _ACT_CHARACTERS, _ERROR_CHARACTERS = 6, 120, 300
 _GIVEN_KINDS = ("fix", "strategy", "gene")  # of items that say what to do
-AGAIN, WITHOUT = "make the same call again", "go on without it"  # where nothing else was done
+AGAIN, WITHOUT = (
+    "make the same call again",
+    "go on without it",
+)  # where nothing else was done
 _READ_KINDS = ("tool_used", "outcome", "recalled")
 
 
 class Failures(View):
-    """Calls that failed, a row each, and the last event of each session. A command that only looks fails where nothing is found.
+    """Calls that failed, a row each, and the last event of each session. A command that
+    only looks fails where nothing is found.
 
-    rows: seq of the call, session (its number), answered: whether an attempt tells what was done about it.  ends: of each session
-    the seq and the time (µs) of its last call.  A trace in which a model failed and another was asked is a row without a session (-1).
+    rows: seq of the call, session (its number), answered: whether an attempt tells what
+    was done about it.  ends: of each session the seq and the time (µs) of its last
+    call.  A trace in which a model failed and another was asked is a row without a
+    session (-1).
     """
 
     name = "causal_failures"
@@ -119,7 +134,10 @@ class Failures(View):
     def __init__(self) -> None:
         super().__init__()
         self.sessions, self.ids = Names(), Names()
-        self.rows, self.ends = Table(seq="i8", session="i4", answered="?"), Table(seq="i8", at="i8")
+        self.rows, self.ends = (
+            Table(seq="i8", session="i4", answered="?"),
+            Table(seq="i8", at="i8"),
+        )
 
     def _tool_used(self, event: Event) -> None:
         session = self.sessions.number(f"{event.agent}/{event.session}")
@@ -143,7 +161,8 @@ class Failures(View):
 
 
 class WhatWasTried(NamedTuple):
-    """What was done about a failure. acts: in words.  given: ids of items that were given meanwhile and say what to do.
+    """What was done about a failure. acts: in words.  given: ids of items that were
+    given meanwhile and say what to do.
 
     closed_by: the event that told how it went, None where nothing did.  success: how.
     """
@@ -155,12 +174,15 @@ class WhatWasTried(NamedTuple):
 
 
 def fill_at_night(home: Home, agent: str | None) -> str:
-    """Tell the attempts of sessions without a call for flushIdleHours; a step of the night."""
+    """Tell the attempts of sessions without a call for flushIdleHours; a step of the
+    night.
+    """
     return f"{fill(home, agent)} attempts"
 
 
 def fill(home: Home, agent: str | None = None, session: str | None = None) -> int:
-    """Tell the attempts of the failures that are not answered yet: of an agent, or of all; of a session, or of those that are idle.
+    """Tell the attempts of the failures that are not answered yet: of an agent, or of
+    all; of a session, or of those that are idle.
 
     Returns how many attempts were told. Repeating it changes nothing.
     """
@@ -168,7 +190,9 @@ def fill(home: Home, agent: str | None = None, session: str | None = None) -> in
     failed, over = dict[int, set[int]](), dict[tuple[str, str], tuple[set[int], int]]()
     with home.views.reading(Failures) as view:
         for row in np.flatnonzero(~view.rows["answered"]).tolist():
-            failed.setdefault(int(view.rows["session"][row]), set()).add(int(view.rows["seq"][row]))
+            failed.setdefault(int(view.rows["session"][row]), set()).add(
+                int(view.rows["seq"][row])
+            )
         traces = failed.pop(-1, set())
         for number, seqs in failed.items():
             who, _, named = view.sessions[number].partition("/")
@@ -176,21 +200,36 @@ def fill(home: Home, agent: str | None = None, session: str | None = None) -> in
             if asked and (session is not None or view.ends["at"][number] <= idle_since):
                 over[who, named] = seqs, int(view.ends["seq"][number])
     switched = home.journal.read(seqs=sorted(traces))
-    made = sum(_tell_trace(home, event) for event in switched if agent in (None, event.agent))
-    for name, (seqs, last) in over.items():  # what may close an attempt: up to the last call, and what followed at once
+    made = sum(
+        _tell_trace(home, event) for event in switched if agent in (None, event.agent)
+    )
+    for (
+        name,
+        (seqs, last),
+    ) in (
+        over.items()
+    ):  # what may close an attempt: up to the last call, and what followed at once
         told = home.journal.tail(min(seqs) - 1, kinds=_READ_KINDS, upto=last + _CALLS)
         events = [event for event in told if (event.agent, event.session) == name]
         for place, event in enumerate(events):
             if event.seq in seqs:
-                made += _tell(home, event, what_was_tried(home, event, events[place + 1 :]))
+                made += _tell(
+                    home, event, what_was_tried(home, event, events[place + 1 :])
+                )
     return made
 
 
 def signals_of(event: Event) -> list[str]:
-    """The signals of a call that failed: that it did, its error, what was called, and the class of the error of a check.
+    """The signals of a call that failed: that it did, its error, what was called, and
+    the class of the error of a check.
 
     >>> from theorex_lab.journal.event import new_event
-    >>> body = {"tool": "Bash", "command": "go test ./...", "response": "Exit code 1\\n--- FAIL: TestSync", "ok": True}
+    >>> body = {
+    ...     "tool": "Bash",
+    ...     "command": "go test ./...",
+    ...     "response": "Exit code 1\\n--- FAIL: TestSync",
+    ...     "ok": True,
+    ... }
     >>> signals_of(new_event("tool_used", body, agent="main", at=0))
     ['log_error', 'errsig:--- FAIL: TestSync', 'tool:bash', 'command:go test', 'class:a failed test']
     """
@@ -200,18 +239,26 @@ def signals_of(event: Event) -> list[str]:
     found = ["log_error", *([ERROR_SIGNAL + error] if error else []), f"tool:{tool}"]
     if command := _program(body.get("command", "")):
         found.append(f"command:{command}")
-    return found + ([f"class:{error_of(response)}"] if family_of(body.get("command", "")) else [])
+    return found + (
+        [f"class:{error_of(response)}"] if family_of(body.get("command", "")) else []
+    )
 
 
 def what_was_tried(home: Home, failed: Event, after: Sequence[Event]) -> WhatWasTried:
-    """What was done after a call that failed until the same kind of call was made again, among the next 40 calls of its session."""
+    """What was done after a call that failed until the same kind of call was made
+    again, among the next 40 calls of its session.
+    """
     acts: list[str] = []
     given: list[str] = []
     for event in after[:_CALLS]:
         if event.kind == "recalled":
-            given += (item for item in event.body["items"] if _says_what_to_do(home, item))
+            given += (
+                item for item in event.body["items"] if _says_what_to_do(home, item)
+            )
         elif event.kind == "outcome":
-            return WhatWasTried(_few(acts), _few(given), event, bool(event.body["success"]))
+            return WhatWasTried(
+                _few(acts), _few(given), event, bool(event.body["success"])
+            )
         elif _call(event) == _call(failed):
             acts += _repeated(failed, event)
             return WhatWasTried(_few(acts), _few(given), event, not has_failed(event))
@@ -225,9 +272,15 @@ def _few(found: Iterable[str]) -> tuple[str, ...]:
 
 
 def _call(event: Event) -> tuple[str, str, str]:
-    """What makes two calls the same kind: the tool, the program that a command runs, the file that is edited."""
+    """What makes two calls the same kind: the tool, the program that a command runs,
+    the file that is edited.
+    """
     body = event.body
-    return tool_key(body["tool"]), _program(body.get("command", "")), next(iter(_edited(event)), "")
+    return (
+        tool_key(body["tool"]),
+        _program(body.get("command", "")),
+        next(iter(_edited(event)), ""),
+    )
 
 
 def _program(command: str) -> str:
@@ -243,7 +296,11 @@ def _program(command: str) -> str:
 def _act(event: Event) -> str:
     """What a call did, in words; '' for one that only looked or failed."""
     body, edited = event.body, _edited(event)
-    if has_failed(event) or ((body.get("paths") or {}).get("read") and not edited) or _only_looks(event):
+    if (
+        has_failed(event)
+        or ((body.get("paths") or {}).get("read") and not edited)
+        or _only_looks(event)
+    ):
         return ""
     command = _BEFORE.sub("", body.get("command", ""))
     done = (
@@ -262,7 +319,11 @@ def _edited(event: Event) -> list[str]:
 
 def _only_looks(event: Event) -> bool:
     command = event.body.get("command", "")
-    return not _edited(event) and not family_of(command) and bool(_LOOKS.match(command or tool_key(event.body["tool"])))
+    return (
+        not _edited(event)
+        and not family_of(command)
+        and bool(_LOOKS.match(command or tool_key(event.body["tool"])))
+    )
 
 
 def _repeated(before: Event, after: Event) -> list[str]:
@@ -272,12 +333,18 @@ def _repeated(before: Event, after: Event) -> list[str]:
         done = one_line(f"run {_BEFORE.sub('', command)}", _ACT_CHARACTERS)
         return [done] if command != before.body.get("command", "") else []
     one, other = (_arguments(event.body.get("input", "")) for event in (before, after))
-    names = [name for name in dict.fromkeys([*one, *other]) if one.get(name) != other.get(name)]
+    names = [
+        name
+        for name in dict.fromkeys([*one, *other])
+        if one.get(name) != other.get(name)
+    ]
     return [f"call {tool} with another {name}" for name in names]
 
 
 def _arguments(text: str) -> dict[str, Any]:
-    """The arguments that the preview of a call's input holds whole, and what is there of the one at which it was cut."""
+    """The arguments that the preview of a call's input holds whole, and what is there
+    of the one at which it was cut.
+    """
     read, found, place = json.JSONDecoder().raw_decode, dict[str, Any](), 1
     while place < len(text) - 1:
         try:
@@ -297,64 +364,168 @@ def _says_what_to_do(home: Home, item: str) -> bool:
         return False
     index = home.views.get(home.item_view)
     kinds = {index.kind_of(row) for row in index.rows_of(item).tolist()}
-    return bool(kinds.intersection(_GIVEN_KINDS)) or any(event.body.get("type") == FIX_TYPE for event in known.events)
+    return bool(kinds.intersection(_GIVEN_KINDS)) or any(
+        event.body.get("type") == FIX_TYPE for event in known.events
+    )
 
 
 def _tell(home: Home, failed: Event, tried: WhatWasTried) -> int:
-    """Append the attempts at a failure and how they were closed, in one transaction; 0 where that was done meanwhile."""
-    signals, genes = signals_of(failed), list[tuple[str, dict[str, Any] | None]]((item, None) for item in tried.given)
+    """Append the attempts at a failure and how they were closed, in one transaction; 0
+    where that was done meanwhile.
+    """
+    signals, genes = (
+        signals_of(failed),
+        list[tuple[str, dict[str, Any] | None]]((item, None) for item in tried.given),
+    )
     if tried.acts or not genes:
         again = tried.closed_by is not None and tried.closed_by.kind == "tool_used"
         acts = tried.acts or (AGAIN if again else WITHOUT,)
-        made: dict[str, Any] = {"type": "Gene", "id": f"gene_seen_{stable_hash('; '.join(acts))}", "category": "repair"}
-        matched = [signal for signal in signals if signal != "log_error" and not signal.startswith(ERROR_SIGNAL)]
-        genes.append((made["id"], {**made, "signals_match": matched, "strategy": list(acts)}))
+        made: dict[str, Any] = {
+            "type": "Gene",
+            "id": f"gene_seen_{stable_hash('; '.join(acts))}",
+            "category": "repair",
+        }
+        matched = [
+            signal
+            for signal in signals
+            if signal != "log_error" and not signal.startswith(ERROR_SIGNAL)
+        ]
+        genes.append(
+            (made["id"], {**made, "signals_match": matched, "strategy": list(acts)})
+        )
     told = _attempts(home, failed, signals, genes, tried.closed_by, tried.success)
     return len(genes) if append_once(home.journal, told) else 0
 
 
-def _attempts(home: Home, failed: Event, signals: Sequence[str], genes: Sequence[tuple[str, dict[str, Any] | None]],
-              closed_by: Event | None, success: bool, used: dict[str, float | None] | None = None) -> list[Event]:  # fmt: skip
-    """The events of the attempts at a failure: each gene, if it is new, its attempt, and how that was closed."""
-    about = {"source": failed.body.get("source", "agent"), "project": failed.body.get("project", "")}
+def _attempts(
+    home: Home,
+    failed: Event,
+    signals: Sequence[str],
+    genes: Sequence[tuple[str, dict[str, Any] | None]],
+    closed_by: Event | None,
+    success: bool,
+    used: dict[str, float | None] | None = None,
+) -> list[Event]:
+    """The events of the attempts at a failure: each gene, if it is new, its attempt,
+    and how that was closed.
+    """
+    about = {
+        "source": failed.body.get("source", "agent"),
+        "project": failed.body.get("project", ""),
+    }
     who: dict[str, Any] = {"agent": failed.agent, "session": failed.session}
     # What was done is in the agent's own words; what failed is told in the tool's.
     own = {**about, "source": "agent" if about["source"] == "tool" else about["source"]}
     events, known = list[Event](), own_assets(home, [gene for gene, _ in genes])
     for gene, asset in genes:
         if asset is not None and gene not in known:
-            events.append(asset_event(asset, **own, **who, at=failed.at, lineage=[failed.id]))
+            events.append(
+                asset_event(asset, **own, **who, at=failed.at, lineage=[failed.id])
+            )
         made = derived_event_id("attempt", failed.id, gene)
         body = {
-            "signal": signal_member(signals), "mutation": None, "personality": None, "gene": {"id": gene, "category": "repair"},
-            "action": {"id": f"act_{made}", "drift": False, "selected_by": "captured", "selector": None}, "capsules": {"used": []},
-            "had_error": True, "observed": None, "hypothesis": None, "cause": failed.id, "told": _told(signals, asset), **about}  # fmt: skip
-        events.append(new_event("attempt", body, **who, lineage=[failed.id], at=failed.at, event_id=made))
+            "signal": signal_member(signals),
+            "mutation": None,
+            "personality": None,
+            "gene": {"id": gene, "category": "repair"},
+            "action": {
+                "id": f"act_{made}",
+                "drift": False,
+                "selected_by": "captured",
+                "selector": None,
+            },
+            "capsules": {"used": []},
+            "had_error": True,
+            "observed": None,
+            "hypothesis": None,
+            "cause": failed.id,
+            "told": _told(signals, asset),
+            **about,
+        }
+        events.append(
+            new_event(
+                "attempt", body, **who, lineage=[failed.id], at=failed.at, event_id=made
+            )
+        )
         if closed_by is not None:
             again = signals_of(closed_by) if closed_by.kind == "tool_used" else signals
             inferred, now = infer_outcome(True, not success), [] if success else again
-            events.append(closing(events[-1], inferred, now, None, used or {}, at=closed_by.at, lineage=[closed_by.id]))
+            events.append(
+                closing(
+                    events[-1],
+                    inferred,
+                    now,
+                    None,
+                    used or {},
+                    at=closed_by.at,
+                    lineage=[closed_by.id],
+                )
+            )
     return events
 
 
 def _told(signals: Sequence[str], asset: dict[str, Any] | None) -> str:
-    """An attempt for who searches: the error, in the words of the tool, and what was done."""
-    error = next((signal.removeprefix(ERROR_SIGNAL) for signal in signals if signal.startswith(ERROR_SIGNAL)), "")
-    where = [signal.partition(":")[2] for signal in signals if signal.startswith(("tool:", "command:", "class:"))]
-    return f"{error or 'an error'} ({', '.join(where)}): {'; '.join(asset['strategy'])}" if asset else ""
+    """An attempt for who searches: the error, in the words of the tool, and what was
+    done.
+    """
+    error = next(
+        (
+            signal.removeprefix(ERROR_SIGNAL)
+            for signal in signals
+            if signal.startswith(ERROR_SIGNAL)
+        ),
+        "",
+    )
+    where = [
+        signal.partition(":")[2]
+        for signal in signals
+        if signal.startswith(("tool:", "command:", "class:"))
+    ]
+    return (
+        f"{error or 'an error'} ({', '.join(where)}): {'; '.join(asset['strategy'])}"
+        if asset
+        else ""
+    )
 
 
 def _models(event: Event) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     """Pairs of a model's failed attempt and the next model's, of a call that went on."""
-    attempts = [attempt for attempt in event.body.get("attempts", ()) if not attempt.get("unavailable")]
-    return ((one, other) for one, other in pairwise(attempts) if not one["success"] and one.get("error"))
+    attempts = [
+        attempt
+        for attempt in event.body.get("attempts", ())
+        if not attempt.get("unavailable")
+    ]
+    return (
+        (one, other)
+        for one, other in pairwise(attempts)
+        if not one["success"] and one.get("error")
+    )
 
 
 def _tell_trace(home: Home, event: Event) -> int:
     """Another model that was asked after one had failed: its gene is `model:NAME`."""
     told: list[Event] = []
     for one, other in _models(event):
-        error, used = one_line(one["error"], _ERROR_CHARACTERS), {name: other.get(name) for name in USED}
-        signals = ["log_error", f"{ERROR_SIGNAL}{error}", f"query_type:{event.body['query_type']}"]
-        told += _attempts(home, event, signals, [(f"model:{other['model']}", None)], event, other["success"], used)
-    return sum(event.kind == "attempt" for event in told) if append_once(home.journal, told) else 0
+        error, used = (
+            one_line(one["error"], _ERROR_CHARACTERS),
+            {name: other.get(name) for name in USED},
+        )
+        signals = [
+            "log_error",
+            f"{ERROR_SIGNAL}{error}",
+            f"query_type:{event.body['query_type']}",
+        ]
+        told += _attempts(
+            home,
+            event,
+            signals,
+            [(f"model:{other['model']}", None)],
+            event,
+            other["success"],
+            used,
+        )
+    return (
+        sum(event.kind == "attempt" for event in told)
+        if append_once(home.journal, told)
+        else 0
+    )

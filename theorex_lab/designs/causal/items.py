@@ -1,4 +1,6 @@
-"""What genes and capsules have in search, the evidence that outcomes yield, and the settings of the design."""
+"""What genes and capsules have in search, the evidence that outcomes yield, and the
+settings of the design.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from theorex_lab.journal.event import Event
 
 def gene_text(asset: Mapping[str, Any]) -> str:
     """What a gene does, or a capsule tells, in words."""
-    strategy = asset.get("strategy") or asset.get("summary") or asset.get("content") or ""
+    strategy = (
+        asset.get("strategy") or asset.get("summary") or asset.get("content") or ""
+    )
     return "; ".join(strategy) if isinstance(strategy, list) else str(strategy)
 
 
@@ -20,10 +24,14 @@ def _of_type(kind: str) -> ItemKind:
     def texts(event: Event) -> Iterable[ItemText]:
         asset = event.body["asset"]
         if asset["type"] == kind and (text := gene_text(asset)):
-            yield ItemText(asset["id"], text, tuple(asset.get("signals_match", ())[:20]))
+            yield ItemText(
+                asset["id"], text, tuple(asset.get("signals_match", ())[:20])
+            )
 
     def replaced(event: Event) -> Iterable[str]:
-        return (event.body["asset"]["id"],) if event.body["asset"]["type"] == kind else ()
+        return (
+            (event.body["asset"]["id"],) if event.body["asset"]["type"] == kind else ()
+        )
 
     return ItemKind(kind.lower(), {"asset": texts}, hides={"asset": replaced})
 
@@ -38,7 +46,9 @@ ATTEMPT = ItemKind("attempt", {"attempt_closed": _worked})
 
 
 def runs_of(event: Event) -> Iterable[EvidenceRun]:
-    """What an outcome tells of its gene, under its signals and whatever they were; what others only say is no evidence."""
+    """What an outcome tells of its gene, under its signals and whatever they were; what
+    others only say is no evidence.
+    """
     body = event.body
     gene, status = (body.get("gene") or {}).get("id"), body["outcome"]["status"]
     if gene and status in (SUCCESS, FAILED) and body["source"] != "import":

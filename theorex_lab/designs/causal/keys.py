@@ -1,4 +1,6 @@
-"""Keys of signals: the same trouble gets the same key, whatever its paths, numbers and addresses."""
+"""Keys of signals: the same trouble gets the same key, whatever its paths, numbers and
+addresses.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -9,12 +11,16 @@ ERROR_SIGNAL, NORMALIZED, NO_SIGNALS = "errsig:", "errsig_norm:", "(none)"
 _OFFSET, _PRIME = 2166136261, 16777619
 _SIGNATURE_UNITS = 220  # of UTF-16
 MOST_SIGNALS, MOST_CHARACTERS = 256, 4_000
-_SPACES = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"  # white space as ECMAScript has it
+# white space as ECMAScript has it
+_SPACES = "\t\n\v\f\r \u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000\ufeff"
 _TRIMMED = re.compile(f"^[{_SPACES}]+|[{_SPACES}]+$")
 _REPLACED = [
-    (re.compile(r"[a-z]:\\[^ \n\r\t]+"), "<path>"), (re.compile(r"/[^ \n\r\t]+"), "<path>"),
-    (re.compile(r"\b0x[0-9a-f]+\b", re.A), "<hex>"), (re.compile(r"\b\d+\b", re.A), "<n>"),
-    (re.compile(f"[{_SPACES}]+"), " ")]  # fmt: skip
+    (re.compile(r"[a-z]:\\[^ \n\r\t]+"), "<path>"),
+    (re.compile(r"/[^ \n\r\t]+"), "<path>"),
+    (re.compile(r"\b0x[0-9a-f]+\b", re.A), "<hex>"),
+    (re.compile(r"\b\d+\b", re.A), "<n>"),
+    (re.compile(f"[{_SPACES}]+"), " "),
+]
 
 
 def stable_hash(text: str) -> str:
@@ -30,7 +36,8 @@ def stable_hash(text: str) -> str:
 
 
 def normalize_error_signature(text: str) -> str | None:
-    """An error without what changes from run to run: lower case, paths, addresses and numbers replaced, 220 characters.
+    """An error without what changes from run to run: lower case, paths, addresses and
+    numbers replaced, 220 characters.
 
     None for one without words. A path is what follows a slash or a drive.
 
@@ -51,7 +58,8 @@ def trimmed(text: str) -> str:
 
 
 def normalized_signals(signals: Iterable[str]) -> list[str]:
-    """Signals as they are compared: trimmed, blank ones dropped, error signatures by the hash of their normal form.
+    """Signals as they are compared: trimmed, blank ones dropped, error signatures by
+    the hash of their normal form.
 
     >>> normalized_signals([" log_error ", "", "errsig:TypeError: undefined"])
     ['log_error', 'errsig_norm:93145a81']
@@ -66,39 +74,72 @@ def normalized_signals(signals: Iterable[str]) -> list[str]:
 
 
 def compute_signal_key(signals: Iterable[str]) -> str:
-    """The key of signals: each once, in the order of their UTF-16 code units, joined by `|`; `(none)` without any.
+    """The key of signals: each once, in the order of their UTF-16 code units, joined by
+    `|`; `(none)` without any.
 
-    >>> compute_signal_key(["perf_bottleneck", "log_error", "log_error"]), compute_signal_key([])
+    >>> (
+    ...     compute_signal_key(["perf_bottleneck", "log_error", "log_error"]),
+    ...     compute_signal_key([]),
+    ... )
     ('log_error|perf_bottleneck', '(none)')
     """
-    distinct = sorted(set(normalized_signals(signals)), key=lambda signal: signal.encode("utf-16-be", "surrogatepass"))
+    distinct = sorted(
+        set(normalized_signals(signals)),
+        key=lambda signal: signal.encode("utf-16-be", "surrogatepass"),
+    )
     return "|".join(distinct) or NO_SIGNALS
 
 
 def checked_signals(signals: Sequence[str]) -> list[str]:
-    """Signals as a list. Raises InvalidInput for what is no sequence of texts, more than 256, or longer than 4,000 characters."""
-    if isinstance(signals, str) or not all(isinstance(signal, str) for signal in signals):
-        raise InvalidInput(f"got the signals {signals!r:.200}; allowed is a list of texts, such as ['log_error']")
+    """Signals as a list. Raises InvalidInput for what is no sequence of texts, more
+    than 256, or longer than 4,000 characters.
+    """
+    if isinstance(signals, str) or not all(
+        isinstance(signal, str) for signal in signals
+    ):
+        raise InvalidInput(
+            f"got the signals {signals!r:.200}; allowed is a list of texts, such as ['log_error']"
+        )
     found = list(signals)
-    if len(found) > MOST_SIGNALS or any(len(signal) > MOST_CHARACTERS for signal in found):
+    if len(found) > MOST_SIGNALS or any(
+        len(signal) > MOST_CHARACTERS for signal in found
+    ):
         longest = max(map(len, found))
         allowed = f"{MOST_SIGNALS} of up to {MOST_CHARACTERS:,} characters"
-        raise InvalidInput(f"got {len(found)} signals, the longest of {longest} characters; allowed are {allowed}")
+        raise InvalidInput(
+            f"got {len(found)} signals, the longest of {longest} characters; allowed are {allowed}"
+        )
     return found
 
 
 def error_signature(signals: Iterable[str]) -> str | None:
     """The normal form of the first error among signals; None without one."""
-    errors = [signal for signal in map(trimmed, signals) if signal.startswith(ERROR_SIGNAL)]
-    return next(filter(None, (normalize_error_signature(error.removeprefix(ERROR_SIGNAL)) for error in errors)), None)
+    errors = [
+        signal for signal in map(trimmed, signals) if signal.startswith(ERROR_SIGNAL)
+    ]
+    return next(
+        filter(
+            None,
+            (
+                normalize_error_signature(error.removeprefix(ERROR_SIGNAL))
+                for error in errors
+            ),
+        ),
+        None,
+    )
 
 
 def has_error(signals: Iterable[str], tokens: Iterable[str]) -> bool:
     """Whether a signal is one of these tokens, or begins with one that ends in a colon.
 
-    >>> has_error(["errsig:no such file"], ["log_error", "errsig:"]), has_error(["log_errors"], ["log_error"])
+    >>> (
+    ...     has_error(["errsig:no such file"], ["log_error", "errsig:"]),
+    ...     has_error(["log_errors"], ["log_error"]),
+    ... )
     (True, False)
     """
     whole = frozenset(tokens)
     begun = tuple(token for token in whole if token.endswith(":"))
-    return any(signal in whole or signal.startswith(begun) for signal in map(trimmed, signals))
+    return any(
+        signal in whole or signal.startswith(begun) for signal in map(trimmed, signals)
+    )

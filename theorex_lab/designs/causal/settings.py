@@ -13,27 +13,56 @@ class CausalSettings(SettingsRecord):
     """The settings of the design of causal memory."""
 
     edge_half_life_days: float | None = setting(
-        30.0, "of (signals, gene); null: it never ages", gt=0, le=_MOST_DAYS, nullable=True
+        30.0,
+        "of (signals, gene); null: it never ages",
+        gt=0,
+        le=_MOST_DAYS,
+        nullable=True,
     )
     gene_half_life_days: float | None = setting(
-        45.0, "of a gene whatever it was tried for; null: it never ages", gt=0, le=_MOST_DAYS, nullable=True
+        45.0,
+        "of a gene whatever it was tried for; null: it never ages",
+        gt=0,
+        le=_MOST_DAYS,
+        nullable=True,
     )
-    similarity: float = setting(0.34, "likeness (Jaccard) of signals from which what they tell counts", gt=0, le=1)
-    prior_weight: float = setting(0.12, "of what a gene did elsewhere, beside what it did here", ge=0, le=1)
-    prior_alone: float = setting(0.4, "of what a gene did elsewhere, where nothing is known here", ge=0, le=1)
-    ban_below: float = setting(0.18, "expected success below which a gene is banned for signals", ge=0, le=1)
+    similarity: float = setting(
+        0.34,
+        "likeness (Jaccard) of signals from which what they tell counts",
+        gt=0,
+        le=1,
+    )
+    prior_weight: float = setting(
+        0.12, "of what a gene did elsewhere, beside what it did here", ge=0, le=1
+    )
+    prior_alone: float = setting(
+        0.4, "of what a gene did elsewhere, where nothing is known here", ge=0, le=1
+    )
+    ban_below: float = setting(
+        0.18, "expected success below which a gene is banned for signals", ge=0, le=1
+    )
     ban_attempts: int = setting(2, "attempts from which it may be", ge=1, le=1_000)
     prior_ban_below: float = setting(
-        0.12, "expected success below which a gene is banned that is unknown here", ge=0, le=1
+        0.12,
+        "expected success below which a gene is banned that is unknown here",
+        ge=0,
+        le=1,
     )
-    prior_ban_attempts: int = setting(3, "attempts from which it may be", ge=1, le=1_000)
+    prior_ban_attempts: int = setting(
+        3, "attempts from which it may be", ge=1, le=1_000
+    )
     error_tokens: tuple[str, ...] = setting(
-        ("log_error", "errsig:"), "signals that are errors; one that ends in a colon is how they begin", each=Rule(str)
+        ("log_error", "errsig:"),
+        "signals that are errors; one that ends in a colon is how they begin",
+        each=Rule(str),
     )
     cheapest: bool = setting(
-        True, "whether the cheapest of genes not told from the best is preferred, where costs are known"
+        True,
+        "whether the cheapest of genes not told from the best is preferred, where costs are known",
     )
-    drift: bool = setting(False, "whether genes are also drawn at random, bans left aside")
+    drift: bool = setting(
+        False, "whether genes are also drawn at random, bans left aside"
+    )
 
 
 def causal_settings(home: Home) -> CausalSettings:

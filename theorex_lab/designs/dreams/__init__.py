@@ -1,9 +1,20 @@
-"""Trajectories, an instruction set and dream cycles, as Evolving Memory has them: what was done becomes strategies."""
+"""Trajectories, an instruction set and dream cycles, as Evolving Memory has them: what
+was done becomes strategies.
+"""
 
 from enum import IntEnum, StrEnum
 
 from theorex_lab.journal.kinds import PROJECT, SOURCE
-from theorex_lab.journal.shapes import COUNT, FILLED, SHARE, TIME, Kind, one_of, one_of_numbers, row
+from theorex_lab.journal.shapes import (
+    COUNT,
+    FILLED,
+    SHARE,
+    TIME,
+    Kind,
+    one_of,
+    one_of_numbers,
+    row,
+)
 
 ISA_VERSION = "1.0"
 DEFAULT_DOMAIN = "default"
@@ -16,11 +27,22 @@ Ended = StrEnum("Ended", "SUCCESS FAILURE PARTIAL ABORTED UNKNOWN")
 # How two nodes of the graph belong together.
 Edge = StrEnum("Edge", "NEXT_STEP PREVIOUS_STEP IS_CHILD_OF CAUSAL CONTEXT_JUMP")
 # Why something failed, as far as that is known.
-Fault = StrEnum("Fault", "PHYSICAL_SLIP MECHANICAL_STALL VLM_HALLUCINATION LIGHTING_GLARE COMMAND_LOST SENSOR_OCCLUSION "
-                "TIMEOUT LOGIC_ERROR UNKNOWN_FAILURE")  # fmt: skip
+Fault = StrEnum(
+    "Fault",
+    "PHYSICAL_SLIP MECHANICAL_STALL VLM_HALLUCINATION LIGHTING_GLARE COMMAND_LOST SENSOR_OCCLUSION "
+    "TIMEOUT LOGIC_ERROR UNKNOWN_FAILURE",
+)
 # How far what was lived there holds in the world, by where a trajectory is from.
-FIDELITY = {"real_world": 1.0, "sim_3d": 0.8, "agent": 0.7, "sim_2d": 0.5, "unknown_source": 0.5, "dream_text": 0.3}
-# Kinds of events that tell what a strategy is as a whole, each in a `state`: that of a `strategies.Strategy`.
+FIDELITY = {
+    "real_world": 1.0,
+    "sim_3d": 0.8,
+    "agent": 0.7,
+    "sim_2d": 0.5,
+    "unknown_source": 0.5,
+    "dream_text": 0.3,
+}
+# Kinds of events that tell what a strategy is as a whole, each in a `state`: that of a
+# `strategies.Strategy`.
 STATED = ("strategy", "strategy_merged", "strategy_compacted", "strategy_migrated")
 _OUTCOME = one_of(*(ended.value for ended in Ended))
 _STEP = {
@@ -97,22 +119,42 @@ KINDS = {
             "project?": PROJECT,
         },
     ),
-    "strategy": Kind(1, "one was made of a trajectory", {**_TOLD, "trajectory": str, "upto": COUNT}),
+    "strategy": Kind(
+        1, "one was made of a trajectory", {**_TOLD, "trajectory": str, "upto": COUNT}
+    ),
     "strategy_merged": Kind(
         1,
         "a trajectory, or another strategy, was taken into one: absorbed; with `undo`, given up",
-        {**_TOLD, "absorbed": str, "undo": bool, "trajectory?": str, "upto?": COUNT, "why?": str},
+        {
+            **_TOLD,
+            "absorbed": str,
+            "undo": bool,
+            "trajectory?": str,
+            "upto?": COUNT,
+            "why?": str,
+        },
     ),
     "constraint": Kind(
         1,
         "what is not to be done again",
-        {**_ABOUT, "constraint_id": FILLED, "text": str, "fault": str, "source": SOURCE, "trajectory": str},
+        {
+            **_ABOUT,
+            "constraint_id": FILLED,
+            "text": str,
+            "fault": str,
+            "source": SOURCE,
+            "trajectory": str,
+        },
     ),
     "strategy_linked": Kind(
-        1, "one leads to another", {**_ABOUT, "from_id": FILLED, "to_id": FILLED, "type": str, "weight": float}
+        1,
+        "one leads to another",
+        {**_ABOUT, "from_id": FILLED, "to_id": FILLED, "type": str, "weight": float},
     ),
     "strategy_compacted": Kind(
-        1, "one was told shorter, or with `pruned` put to sleep", {**_TOLD, "pruned": bool, "undo": bool, "why?": str}
+        1,
+        "one was told shorter, or with `pruned` put to sleep",
+        {**_TOLD, "pruned": bool, "undo": bool, "why?": str},
     ),
     "strategy_migrated": Kind(
         1,

@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 _TITLES = {"avoid": "What failed before", "strategy": "What worked before"}
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
-READ_FROM = {kind: (kind,) for kind in ("strategy_merged", "strategy_compacted", "strategy_migrated")}
+READ_FROM = {
+    kind: (kind,)
+    for kind in ("strategy_merged", "strategy_compacted", "strategy_migrated")
+}
 
 
 def _strategy_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
@@ -42,7 +45,9 @@ def _face(home: Home, searcher: Callable[[], Any]) -> Face:
     return Dreams(home, searcher)
 
 
-def _retrieve_strategies(home: Home, searcher: Any, query: str, now: int, tokens: int) -> Sequence[Item]:
+def _retrieve_strategies(
+    home: Home, searcher: Any, query: str, now: int, tokens: int
+) -> Sequence[Item]:
     from theorex_lab.designs.dreams.sections import retrieve_strategies
 
     return retrieve_strategies(home, searcher, query, now, tokens)
@@ -91,7 +96,18 @@ DESIGN = Design(
     retrieve=_retrieve_strategies,
     steps=(NightStep("dream", _dream_at_night),),
     audit=AuditPart(
-        READ_FROM, audit_telling("strategy_id", "absorbed", "why", "undo", "pruned", "from", "to", "ok", "problem")
+        READ_FROM,
+        audit_telling(
+            "strategy_id",
+            "absorbed",
+            "why",
+            "undo",
+            "pruned",
+            "from",
+            "to",
+            "ok",
+            "problem",
+        ),
     ),
     agents=_agents_of,
     needs=_undreamt,

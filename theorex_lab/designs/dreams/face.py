@@ -1,4 +1,6 @@
-"""What a lab gives as `lab.dreams`: trajectories captured, dreamt, and recalled as strategies."""
+"""What a lab gives as `lab.dreams`: trajectories captured, dreamt, and recalled as
+strategies.
+"""
 
 from functools import cached_property
 from typing import Any
@@ -7,7 +9,11 @@ from theorex_lab.design import Face, on_home
 from theorex_lab.designs.dreams import ISA_VERSION, consolidate, engine
 from theorex_lab.designs.dreams import capture as captured
 from theorex_lab.designs.dreams import strategies as made
-from theorex_lab.designs.dreams.trajectories import Trajectories, trajectories_of, trajectory_by_id
+from theorex_lab.designs.dreams.trajectories import (
+    Trajectories,
+    trajectories_of,
+    trajectory_by_id,
+)
 
 
 class Dreams(Face):
@@ -16,11 +22,17 @@ class Dreams(Face):
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab, lab.dreams.session("deploy the site") as log:
     ...     with log.trace(3, "build it") as trace:
-    ...         _ = trace.action("the bundle is needed", "run(command='make')", "done", ok=True)
-    ...     [(found.goal, len(found.actions), found.outcome.value) for found in lab.dreams.trajectories()]
+    ...         _ = trace.action(
+    ...             "the bundle is needed", "run(command='make')", "done", ok=True
+    ...         )
+    ...     [
+    ...         (found.goal, len(found.actions), found.outcome.value)
+    ...         for found in lab.dreams.trajectories()
+    ...     ]
     [('build it', 1, 'success')]
 
-    What is no method of its own does what the function that it names does, in the face's home.
+    What is no method of its own does what the function that it names does, in the
+    face's home.
     """
 
     session = on_home(captured.SessionLog)
@@ -47,14 +59,31 @@ class Dreams(Face):
 
     def domains(self) -> list[str]:
         """The domains of trajectories and strategies."""
-        found = (self.home.views.get(made.Strategies), self.home.views.get(Trajectories))
+        found = (
+            self.home.views.get(made.Strategies),
+            self.home.views.get(Trajectories),
+        )
         return sorted({name for view in found for name in view.domains})
 
     def stats(self) -> dict[str, Any]:
-        """How much there is: parent_nodes, child_nodes, edges, sessions, traces, dream_cycles, isa_version."""
+        """How much there is: parent_nodes, child_nodes, edges, sessions, traces,
+        dream_cycles, isa_version.
+        """
         active, traces = self.strategies(), self.trajectories()
-        nodes = {"parent_nodes": len(active), "child_nodes": sum(len(one.steps) for one in active)}
+        nodes = {
+            "parent_nodes": len(active),
+            "child_nodes": sum(len(one.steps) for one in active),
+        }
         sessions = {found.session for found in traces}
-        lived = {"traces": len(traces), "sessions": len(sessions), "isa_version": ISA_VERSION}
+        lived = {
+            "traces": len(traces),
+            "sessions": len(sessions),
+            "isa_version": ISA_VERSION,
+        }
         cycles = len(self.home.views.get(made.Strategies).cycles)
-        return {**nodes, **lived, "edges": len(made.all_edges(self.home, active)), "dream_cycles": cycles}
+        return {
+            **nodes,
+            **lived,
+            "edges": len(made.all_edges(self.home, active)),
+            "dream_cycles": cycles,
+        }

@@ -3,12 +3,24 @@
 from theorex_lab.journal.kinds import PROJECT, SOURCE
 from theorex_lab.journal.shapes import COUNT, FILLED, SHARE, TIME, Kind, Rule, one_of
 
-CATEGORIES = ("relationship", "milestone", "status", "preference", "context", "decision", "correction")
+CATEGORIES = (
+    "relationship",
+    "milestone",
+    "status",
+    "preference",
+    "context",
+    "decision",
+    "correction",
+)
 ABSTRACTIONS = ("episode", "pattern", "principle")
 NOTE_CATEGORIES = ("friction", "surprise", "quality")
 STATUSES = ("pending", "promoted", "archived", "resolved")  # what may become of a note
 # The id of a note ends with its number, by which the next one gets its own.
-NOTE_ID = Rule(str, "an id that ends with its number, as obs-0001", lambda text: text.rpartition("-")[2].isdecimal())
+NOTE_ID = Rule(
+    str,
+    "an id that ends with its number, as obs-0001",
+    lambda text: text.rpartition("-")[2].isdecimal(),
+)
 _ABOUT = {"project?": PROJECT}
 KINDS = {
     "fact": Kind(
@@ -38,35 +50,62 @@ KINDS = {
     ),
     "facts_accessed": Kind(1, "facts that were used", {"facts": [str], **_ABOUT}),
     "entity_archived": Kind(
-        1, "an entity's facts moved to archives/: entity, to", {"entity": FILLED, "to": FILLED, **_ABOUT}
+        1,
+        "an entity's facts moved to archives/: entity, to",
+        {"entity": FILLED, "to": FILLED, **_ABOUT},
     ),
     "friction_noted": Kind(
         1,
         "something was noted of how the work goes",
-        {"note_id": NOTE_ID, "category": one_of(*NOTE_CATEGORIES), "text": str, "source": SOURCE, **_ABOUT},
+        {
+            "note_id": NOTE_ID,
+            "category": one_of(*NOTE_CATEGORIES),
+            "text": str,
+            "source": SOURCE,
+            **_ABOUT,
+        },
     ),
     "tension_noted": Kind(
-        1, "facts that may not both hold", {"note_id": NOTE_ID, "text": str, "facts": [str], "source": SOURCE, **_ABOUT}
+        1,
+        "facts that may not both hold",
+        {"note_id": NOTE_ID, "text": str, "facts": [str], "source": SOURCE, **_ABOUT},
     ),
     "note_reviewed": Kind(
         1,
         "what became of a note; with `undo`, it is pending again",
-        {"note_id": NOTE_ID, "status": one_of(*STATUSES), "fact": str, "undo": bool, **_ABOUT},
+        {
+            "note_id": NOTE_ID,
+            "status": one_of(*STATUSES),
+            "fact": str,
+            "undo": bool,
+            **_ABOUT,
+        },
     ),
     "channel_added": Kind(
-        1, "a chat of its own", {"platform": str, "id": str, "channel": PROJECT, "group": bool, **_ABOUT}
+        1,
+        "a chat of its own",
+        {"platform": str, "id": str, "channel": PROJECT, "group": bool, **_ABOUT},
     ),
     "extracted": Kind(
         1,
         "the captures up to this seq were read for facts",
-        {"upto": COUNT, "captures?": COUNT, "facts?": COUNT, "superseded?": COUNT, "tensions?": COUNT, **_ABOUT},
+        {
+            "upto": COUNT,
+            "captures?": COUNT,
+            "facts?": COUNT,
+            "superseded?": COUNT,
+            "tensions?": COUNT,
+            **_ABOUT,
+        },
     ),
     "summarized": Kind(
         1,
         "an entity was summed up in a week",
         {"entity": FILLED, "week": str, "tokens": COUNT, "facts": COUNT, **_ABOUT},
     ),
-    "heartbeat": Kind(1, "how the phases of a heartbeat went", {"phases": [{str: object}], **_ABOUT}),
+    "heartbeat": Kind(
+        1, "how the phases of a heartbeat went", {"phases": [{str: object}], **_ABOUT}
+    ),
     "domain_written": Kind(
         1,
         "a domain was made, or one of its files written: domain, file, text …",

@@ -1,4 +1,6 @@
-"""Channels: chats that keep to themselves. Each is a project of its own whose notes reach no other, only facts do."""
+"""Channels: chats that keep to themselves. Each is a project of its own whose notes
+reach no other, only facts do.
+"""
 
 import re
 from collections.abc import Sequence
@@ -41,30 +43,50 @@ class Channels(View):
         return None if row is None else bool(self.groups["group"][row])
 
 
-def add_channel(home: Home, platform: str, id: str, *, group: bool = False) -> dict[str, Any]:
-    """Make a chat a channel of its own, named `platform-id`: `theorex --project platform-id …` writes and reads in it.
+def add_channel(
+    home: Home, platform: str, id: str, *, group: bool = False
+) -> dict[str, Any]:
+    """Make a chat a channel of its own, named `platform-id`: `theorex --project
+    platform-id …` writes and reads in it.
 
-    Adding it again changes nothing but whether it is a group. Raises InvalidInput for a name outside the rules.
+    Adding it again changes nothing but whether it is a group. Raises InvalidInput for a
+    name outside the rules.
     """
     if not _PLATFORM.fullmatch(platform) or not _ID.fullmatch(id.removeprefix("-")):
         allowed = "a-z 0-9 for a platform, and up to 31 of A-Z a-z 0-9 . _ - for an id"
-        raise InvalidInput(f"got the platform {platform!r} and the id {id!r}; allowed are {allowed}")
+        raise InvalidInput(
+            f"got the platform {platform!r} and the id {id!r}; allowed are {allowed}"
+        )
     channel = f"{platform}-{id.removeprefix('-')}"
     with home.views.reading(Channels) as view:
         known = view.is_group(channel)
-    body = {"platform": platform, "id": id, "channel": channel, "group": group, "project": channel}
+    body = {
+        "platform": platform,
+        "id": id,
+        "channel": channel,
+        "group": group,
+        "project": channel,
+    }
     if known is not group:
         event_id = derived_event_id("channel", channel, group, home.journal.last_seq())
-        event = new_event("channel_added", body, agent=SCANNER, at=home.clock.now(), event_id=event_id)
+        event = new_event(
+            "channel_added", body, agent=SCANNER, at=home.clock.now(), event_id=event_id
+        )
         append_once(home.journal, [event])
     return {**body, "added": known is None}
 
 
 def scope_of(home: Home, entity: str) -> str:
-    """The project of a fact that is written here: a group's stay in it, and what is known of people is known everywhere."""
+    """The project of a fact that is written here: a group's stay in it, and what is
+    known of people is known everywhere.
+    """
     with home.views.reading(Channels) as view:
         group = view.is_group(home.project)
-    return home.project if group or (group is None and not entity.startswith("people/")) else ""
+    return (
+        home.project
+        if group or (group is None and not entity.startswith("people/"))
+        else ""
+    )
 
 
 def silos(home: Home) -> frozenset[str]:

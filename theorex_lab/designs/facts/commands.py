@@ -1,4 +1,6 @@
-"""The commands of facts, their heartbeat, notes of the work, MEMORY.md and SOUL.md, and of folders: `theorex fact …`."""
+"""The commands of facts, their heartbeat, notes of the work, MEMORY.md and SOUL.md, and
+of folders: `theorex fact …`.
+"""
 
 import re
 import signal
@@ -11,9 +13,25 @@ from typing import Any, NoReturn
 
 import click
 
-from theorex_lab.console import Command, command, emit, fail, group, keeps_secrets, one_row, open_lab, reads_project
+from theorex_lab.console import (
+    Command,
+    command,
+    emit,
+    fail,
+    group,
+    keeps_secrets,
+    one_row,
+    open_lab,
+    reads_project,
+)
 from theorex_lab.console.options import OWN_AGENT, own_agent
-from theorex_lab.designs.facts import ABSTRACTIONS, CATEGORIES, NOTE_CATEGORIES, STATUSES, notes
+from theorex_lab.designs.facts import (
+    ABSTRACTIONS,
+    CATEGORIES,
+    NOTE_CATEGORIES,
+    STATUSES,
+    notes,
+)
 from theorex_lab.designs.facts.facts import check_home
 from theorex_lab.designs.facts.files import Document, self_documents, write_documents
 from theorex_lab.designs.facts.note_view import Note
@@ -25,11 +43,21 @@ Told = tuple[dict[str, Any], str]  # the result of a command, and the text for p
 _PATH = click.Path(file_okay=False, path_type=Path)
 _FOLDER = click.argument("folder", metavar="DIR", type=_PATH)
 _TEXT = click.option("--text", required=True, help="What is written.")
-_FROM = click.option("--trust", "source", type=click.Choice([*TRUST]), default="agent", help="Who it is from.")
+_FROM = click.option(
+    "--trust",
+    "source",
+    type=click.Choice([*TRUST]),
+    default="agent",
+    help="Who it is from.",
+)
 
 
-def _made(name: str, run: Callable[..., Told], *options: Callable[..., Any], about: str = "") -> Command:
-    """The command of this name: `run` gets the home and what the options give; its docstring is the help."""
+def _made(
+    name: str, run: Callable[..., Told], *options: Callable[..., Any], about: str = ""
+) -> Command:
+    """The command of this name: `run` gets the home and what the options give; its
+    docstring is the help.
+    """
 
     def body(agent: str | None = None, **given: Any) -> None:
         if OWN_AGENT in options:
@@ -39,16 +67,22 @@ def _made(name: str, run: Callable[..., Told], *options: Callable[..., Any], abo
     body.__doc__ = getattr(run, "func", run).__doc__
     for option in reversed(options):
         body = option(body)
-    return command(name, about)(reads_project(keeps_secrets(body) if OWN_AGENT in options else body))
+    return command(name, about)(
+        reads_project(keeps_secrets(body) if OWN_AGENT in options else body)
+    )
 
 
-def _writing(write: Callable[..., Event], details: str, *keys: str) -> Callable[..., Told]:
+def _writing(
+    write: Callable[..., Event], details: str, *keys: str
+) -> Callable[..., Told]:
     """A command's function that appends an event, and tells these members of its body."""
 
     def run(home: Home, **given: Any) -> Told:
         event = write(home, **given)
         told = {key: event.body[key] for key in keys}
-        shown = "  ".join(key if value is True else str(value) for key, value in told.items() if value)
+        shown = "  ".join(
+            key if value is True else str(value) for key, value in told.items() if value
+        )
         return {**told, "event_id": event.id}, one_row(shown)
 
     run.__doc__ = f"{details}\n\nJSON: {{{', '.join(keys)}, event_id}}"
@@ -62,7 +96,9 @@ def _rendering(documents: Callable[[Home], Iterable[Document]]) -> Callable[...,
         JSON: {files}
         """
         files = write_documents(folder, documents(home)).files
-        return {"files": files}, "\n".join(f"{count:8d}  {name}" for name, count in files.items()) or "nothing yet"
+        return {"files": files}, "\n".join(
+            f"{count:8d}  {name}" for name, count in files.items()
+        ) or "nothing yet"
 
     return run
 
@@ -76,7 +112,9 @@ def _observe(home: Home, **given: Any) -> Told:
     return found._asdict(), found.id or f"not kept: it repeats {found.repeats}"
 
 
-def _tension(home: Home, fact1: str | None, fact2: str | None, text: str, **given: Any) -> Told:
+def _tension(
+    home: Home, fact1: str | None, fact2: str | None, text: str, **given: Any
+) -> Told:
     """Without facts, those that are pending.
 
     JSON: {id, repeats}; without facts {notes, alerts}
@@ -97,22 +135,31 @@ def _notes(home: Home, status: str | None) -> Told:
 
 def _listed(home: Home, found: list[Note]) -> Told:
     alerts = notes.alerts(home)
-    rows = [f"{note.id}  {note.status}  {note.category}: {one_row(note.text)}" for note in found] or ["no notes"]
-    return {"notes": [note.to_dict() for note in found], "alerts": alerts}, "\n".join([*rows, *alerts])
+    rows = [
+        f"{note.id}  {note.status}  {note.category}: {one_row(note.text)}"
+        for note in found
+    ] or ["no notes"]
+    return {"notes": [note.to_dict() for note in found], "alerts": alerts}, "\n".join(
+        [*rows, *alerts]
+    )
 
 
 def _review(home: Home, note_id: str, verdict: str, **given: Any) -> Told:
-    """promote: it becomes a fact of --entity. resolve, archive: it is done with. Of a tension: accept, the newest fact
-    stands in the place of the others; reject, all stay. undo takes the last verdict back.
+    """promote: it becomes a fact of --entity. resolve, archive: it is done with. Of a
+    tension: accept, the newest fact stands in the place of the others; reject, all
+    stay. undo takes the last verdict back.
 
     JSON: {id, status, fact, …}
     """
     found = notes.review(home, note_id, verdict, **given)
-    return found.to_dict(), f"{found.id} {found.status}" + (f": {found.fact}" if found.fact else "")
+    return found.to_dict(), f"{found.id} {found.status}" + (
+        f": {found.fact}" if found.fact else ""
+    )
 
 
 def _validate(home: Home) -> Told:
-    """That the chains of the facts are complete and without a circle. Exit code 1 where something is wrong.
+    """That the chains of the facts are complete and without a circle. Exit code 1 where
+    something is wrong.
 
     JSON: {facts, problems}
     """
@@ -123,27 +170,84 @@ def _validate(home: Home) -> Told:
 
 
 _PATHS = "people/NAME, projects/NAME or archives/NAME."
-_ANY_ENTITY = click.option("--entity", "--kg-entity", "entity", default="", metavar="PATH", help=_PATHS)
+_ANY_ENTITY = click.option(
+    "--entity", "--kg-entity", "entity", default="", metavar="PATH", help=_PATHS
+)
 fact_observe = _made(
-    "observe", _observe, OWN_AGENT, _FROM, _TEXT,
-    click.option("--category", type=click.Choice(NOTE_CATEGORIES), default="friction", help="What kind of note it is."))  # fmt: skip
+    "observe",
+    _observe,
+    OWN_AGENT,
+    _FROM,
+    _TEXT,
+    click.option(
+        "--category",
+        type=click.Choice(NOTE_CATEGORIES),
+        default="friction",
+        help="What kind of note it is.",
+    ),
+)
 fact_tension = _made(
-    "tension", _tension, OWN_AGENT, _FROM, click.option("--fact1", metavar="ID", help="A fact."),
+    "tension",
+    _tension,
+    OWN_AGENT,
+    _FROM,
+    click.option("--fact1", metavar="ID", help="A fact."),
     click.option("--fact2", metavar="ID", help="A fact that may not hold beside it."),
-    click.option("--text", default="", help="What is the matter."))  # fmt: skip
-fact_notes = _made("notes", _notes, click.option("--status", type=click.Choice(STATUSES), help="Only these."))
+    click.option("--text", default="", help="What is the matter."),
+)
+fact_notes = _made(
+    "notes",
+    _notes,
+    click.option("--status", type=click.Choice(STATUSES), help="Only these."),
+)
 fact_review = _made(
-    "review", _review, OWN_AGENT, click.argument("note_id", metavar="NOTE"),
-    click.argument("verdict", metavar="VERDICT", type=click.Choice([*notes.VERDICTS])), _ANY_ENTITY,
-    click.option("--abstraction", type=click.Choice(["pattern", "principle"]), default="pattern", help="Of the fact."))  # fmt: skip
+    "review",
+    _review,
+    OWN_AGENT,
+    click.argument("note_id", metavar="NOTE"),
+    click.argument("verdict", metavar="VERDICT", type=click.Choice([*notes.VERDICTS])),
+    _ANY_ENTITY,
+    click.option(
+        "--abstraction",
+        type=click.Choice(["pattern", "principle"]),
+        default="pattern",
+        help="Of the fact.",
+    ),
+)
 fact_validate = _made("validate", _validate)
 fact_self = group(
-    "self", "",
+    "self",
+    "",
     _made(
-        "add", _writing(notes.add_line, "A line of --text, or of --fact, which this promotes. Content flows from notes to facts to these files, never back.", "file", "text", "undo"), OWN_AGENT, _FROM, click.option("--file", type=click.Choice(notes.FILES), default="MEMORY", help="Which file."),
-        click.option("--text", default="", help="The line."), click.option("--fact", default="", metavar="ID", help="A fact to promote."),
-        click.option("--undo", is_flag=True, help="Take the line out."), about="Add a line to MEMORY.md or SOUL.md."),
-    _made("render", _rendering(self_documents), _FOLDER, about="Write MEMORY.md and SOUL.md."))  # fmt: skip
+        "add",
+        _writing(
+            notes.add_line,
+            "A line of --text, or of --fact, which this promotes. Content flows from"
+            " notes to facts to these files, never back.",
+            "file",
+            "text",
+            "undo",
+        ),
+        OWN_AGENT,
+        _FROM,
+        click.option(
+            "--file",
+            type=click.Choice(notes.FILES),
+            default="MEMORY",
+            help="Which file.",
+        ),
+        click.option("--text", default="", help="The line."),
+        click.option("--fact", default="", metavar="ID", help="A fact to promote."),
+        click.option("--undo", is_flag=True, help="Take the line out."),
+        about="Add a line to MEMORY.md or SOUL.md.",
+    ),
+    _made(
+        "render",
+        _rendering(self_documents),
+        _FOLDER,
+        about="Write MEMORY.md and SOUL.md.",
+    ),
+)
 
 
 waiting = threading.Event()  # nobody sets it: a signal ends the wait
@@ -151,20 +255,37 @@ waiting = threading.Event()  # nobody sets it: a signal ends the wait
 
 @command("heartbeat")
 @click.option("--once", is_flag=True, help="One heartbeat, as for cron; the default.")
-@click.option("--every", is_flag=False, flag_value="", metavar="30m", help="Go on; default heartbeatMinutes.")
-@click.option("--limit-beats", type=click.IntRange(1), metavar="N", help="With --every: stop after so many.")
+@click.option(
+    "--every",
+    is_flag=False,
+    flag_value="",
+    metavar="30m",
+    help="Go on; default heartbeatMinutes.",
+)
+@click.option(
+    "--limit-beats",
+    type=click.IntRange(1),
+    metavar="N",
+    help="With --every: stop after so many.",
+)
 def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> None:
-    """Reads new captures for facts, on Mondays sums up entities, validates, and reports; of all projects. Where
-    a night or a heartbeat is under way, nothing is done. Exit code 1 where a phase of the last one failed.
+    """Reads new captures for facts, on Mondays sums up entities, validates, and
+    reports; of all projects. Where a night or a heartbeat is under way, nothing is
+    done. Exit code 1 where a phase of the last one failed.
 
-    JSON: {ran, ok, phases: [{name, status, summary, stats, alerts, seconds}], heartbeat}, held_by and until where it did not run
+    JSON: {ran, ok, phases: [{name, status, summary, stats, alerts, seconds}],
+    heartbeat}, held_by and until where it did not run
     """
     from theorex_lab.designs.facts.settings import fact_settings
 
     if (every is None and limit_beats) or (once and every is not None):
-        raise click.UsageError("Give --once alone, or --every, which --limit-beats may end.")
+        raise click.UsageError(
+            "Give --once alone, or --every, which --limit-beats may end."
+        )
     facts = open_lab().facts
-    seconds = 60 * (_minutes(every) if every else fact_settings(facts.home).heartbeat_minutes)
+    seconds = 60 * (
+        _minutes(every) if every else fact_settings(facts.home).heartbeat_minutes
+    )
     for sign in (signal.SIGTERM, signal.SIGINT):
         signal.signal(sign, _stop)
     last = 1 if every is None else limit_beats
@@ -177,10 +298,15 @@ def fact_heartbeat(once: bool, every: str | None, limit_beats: int | None) -> No
 
 def _told(done: Any) -> bool:
     mark = {"ok": "ok", "idle": "-", "error": "FAILED"}
-    lines = [f"{mark[phase.status]:<6} {phase.name:<10} {one_row(phase.summary)}" for phase in done.phases]
+    lines = [
+        f"{mark[phase.status]:<6} {phase.name:<10} {one_row(phase.summary)}"
+        for phase in done.phases
+    ]
     lines += [f"ALERT  {one_row(alert)}" for alert in done.alerts]
     if done.holder:
-        lines.append(f"a {done.holder.what} is under way, {done.holder}; nothing was done")
+        lines.append(
+            f"a {done.holder.what} is under way, {done.holder}; nothing was done"
+        )
     emit(done.to_dict(), "\n".join([*lines, done.word]))
     sys.stdout.flush()
     return bool(done.ok)
@@ -197,7 +323,10 @@ def _minutes(every: str) -> int:
     found = re.fullmatch(r"(\d{1,4})([mh]?)", every)
     minutes = int(found[1]) * (60 if found[2] == "h" else 1) if found else 0
     if not 1 <= minutes <= 1_440:
-        raise click.BadParameter(f"got {every!r}; allowed are 1m to 1440m, or 1h to 24h", param_hint="--every")
+        raise click.BadParameter(
+            f"got {every!r}; allowed are 1m to 1440m, or 1h to 24h",
+            param_hint="--every",
+        )
     return minutes
 
 
@@ -207,14 +336,18 @@ _ENTITY = click.option("--entity", required=True, metavar="PATH", help=_PATHS)
 @command("signal")
 @click.option("--text", required=True, help="The message.")
 def fact_signal(text: str) -> None:
-    """high: a preference, decision, correction, milestone, instruction or identity. low: work in progress. none: the rest.
+    """high: a preference, decision, correction, milestone, instruction or identity.
+    low: work in progress. none: the rest.
 
     JSON: {signal, categories, confidence, keywords}
     """
     from theorex_lab.designs.facts.signals import signal_of
 
     found = signal_of(text)
-    emit(found._asdict(), f"{found.signal} {', '.join(found.categories)} ({found.confidence:.2f})")
+    emit(
+        found._asdict(),
+        f"{found.signal} {', '.join(found.categories)} ({found.confidence:.2f})",
+    )
 
 
 @command("write")
@@ -222,24 +355,65 @@ def fact_signal(text: str) -> None:
 @keeps_secrets
 @OWN_AGENT
 @_ENTITY
-@click.option("--fact", "--text", "text", required=True, help="The fact, up to 500 characters.")
-@click.option("--category", type=click.Choice(CATEGORIES), default="context", help="What kind of fact it is.")
+@click.option(
+    "--fact", "--text", "text", required=True, help="The fact, up to 500 characters."
+)
+@click.option(
+    "--category",
+    type=click.Choice(CATEGORIES),
+    default="context",
+    help="What kind of fact it is.",
+)
 @click.option("--confidence", type=float, default=0.8, help="How sure it is, 0 to 1.")
-@click.option("--abstraction", type=click.Choice(ABSTRACTIONS), default="episode", help="How general it is.")
-@click.option("--trust", type=click.Choice([*TRUST]), default="agent", help="Who it is from.")
+@click.option(
+    "--abstraction",
+    type=click.Choice(ABSTRACTIONS),
+    default="episode",
+    help="How general it is.",
+)
+@click.option(
+    "--trust", type=click.Choice([*TRUST]), default="agent", help="Who it is from."
+)
 @click.option("--source", "origin", default="", help="Where it is from, in words.")
-@click.option("--tag", "tags", multiple=True, metavar="TAG", help="A tag; may be given several times.")
-@click.option("--supersedes", multiple=True, metavar="ID", help="A fact in whose place it stands.")
+@click.option(
+    "--tag",
+    "tags",
+    multiple=True,
+    metavar="TAG",
+    help="A tag; may be given several times.",
+)
+@click.option(
+    "--supersedes", multiple=True, metavar="ID", help="A fact in whose place it stands."
+)
 @click.option("--valid-from", metavar="ISO", help="Since when it is true.")
 @click.option("--valid-to", metavar="ISO", help="Until when it is true.")
-@click.option("--semantic-check/--no-semantic-check", default=True, help="Leave out what is nearly the same.")
-def fact_write(agent: str | None, entity: str, text: str, semantic_check: bool, trust: str, **given: Any) -> None:
-    """An exact duplicate within the entity is not written again; what it replaces is superseded, never deleted; a nearly
-    equal fact is left out; what contradicts becomes a tension.
+@click.option(
+    "--semantic-check/--no-semantic-check",
+    default=True,
+    help="Leave out what is nearly the same.",
+)
+def fact_write(
+    agent: str | None,
+    entity: str,
+    text: str,
+    semantic_check: bool,
+    trust: str,
+    **given: Any,
+) -> None:
+    """An exact duplicate within the entity is not written again; what it replaces is
+    superseded, never deleted; a nearly equal fact is left out; what contradicts becomes
+    a tension.
 
     JSON: {id, action, of, tension, likeness, event_id}
     """
-    found = open_lab().facts.write(entity, text, semantic=semantic_check, agent=own_agent(agent), source=trust, **given)
+    found = open_lab().facts.write(
+        entity,
+        text,
+        semantic=semantic_check,
+        agent=own_agent(agent),
+        source=trust,
+        **given,
+    )
     others = f" ({', '.join(found.of)})" if found.of and found.of != (found.id,) else ""
     emit(found._asdict(), f"{found.id}: {found.action}{others}")
 
@@ -250,7 +424,8 @@ def fact_write(agent: str | None, entity: str, text: str, semantic_check: bool, 
 @click.option("--as-of", metavar="ISO", help="What was believed at that time.")
 @click.option("--all", "everything", is_flag=True, help="With what was superseded.")
 def fact_list(entity: str | None, as_of: str | None, everything: bool) -> None:
-    """With --as-of the fold of what was written until then, without what was no longer true by then.
+    """With --as-of the fold of what was written until then, without what was no longer
+    true by then.
 
     JSON: {facts: [{id, entity, fact, category, confidence, status, …}]}
     """
@@ -261,8 +436,15 @@ def fact_list(entity: str | None, as_of: str | None, everything: bool) -> None:
 
 
 def _row(fact: Any) -> str:
-    ended = "" if fact.active else f" [superseded{f' by {fact.superseded_by}' if fact.superseded_by else ''}]"
-    return f"{fact.id:<16} {one_row(fact.text)} ({fact.entity}, {fact.category}, {fact.confidence:.2f}){ended}"
+    ended = (
+        ""
+        if fact.active
+        else f" [superseded{f' by {fact.superseded_by}' if fact.superseded_by else ''}]"
+    )
+    return (
+        f"{fact.id:<16} {one_row(fact.text)} ({fact.entity}, {fact.category},"
+        f" {fact.confidence:.2f}){ended}"
+    )
 
 
 @command("show")
@@ -275,7 +457,10 @@ def fact_show(fact_id: str) -> None:
     facts = open_lab().facts
     fact, chain = facts.show(fact_id), facts.chain(fact_id)
     told = {**fact.to_dict(), "tier": facts.tier(fact)}
-    emit({"fact": told, "chain": [link.to_dict() for link in chain]}, "\n".join(map(_row, chain)))
+    emit(
+        {"fact": told, "chain": [link.to_dict() for link in chain]},
+        "\n".join(map(_row, chain)),
+    )
 
 
 @command("supersede")
@@ -294,11 +479,25 @@ def fact_supersede(old: str, by: str, why: str, undo: bool) -> None:
     else:
         facts.supersede(old, by, why=why)
     fact = facts.show(old)
-    emit({"id": old, "status": fact.to_dict()["status"], "supersededBy": fact.superseded_by or None}, _row(fact))
+    emit(
+        {
+            "id": old,
+            "status": fact.to_dict()["status"],
+            "supersededBy": fact.superseded_by or None,
+        },
+        _row(fact),
+    )
 
 
 @command("access")
-@click.option("--id", "fact_ids", multiple=True, required=True, metavar="ID", help="A fact; may be repeated.")
+@click.option(
+    "--id",
+    "fact_ids",
+    multiple=True,
+    required=True,
+    metavar="ID",
+    help="A fact; may be repeated.",
+)
 def fact_access(fact_ids: tuple[str, ...]) -> None:
     """A fact that is used often stays warm.
 
@@ -322,15 +521,23 @@ def fact_archive(entity: str) -> None:
 @command("contradict")
 @reads_project
 @click.option("--entity", metavar="PATH", help="Only of this entity.")
-@click.option("--cross-entity", is_flag=True, help="Across entities too, people included.")
-@click.option("-k", "limit", type=click.IntRange(1, 1_000), default=20, help="How many at most.")
+@click.option(
+    "--cross-entity", is_flag=True, help="Across entities too, people included."
+)
+@click.option(
+    "-k", "limit", type=click.IntRange(1, 1_000), default=20, help="How many at most."
+)
 def fact_contradict(entity: str | None, cross_entity: bool, limit: int) -> None:
     """Active facts that share words, what speaks most for a contradiction first.
 
     JSON: {candidates: [{facts, texts, shared, jaccard, contradiction}]}
     """
     found = open_lab().facts.contradict(entity, cross_entity=cross_entity, limit=limit)
-    lines = [f"{pair['contradiction']:.2f}  {' | '.join(one_row(text) for text in pair['texts'])}" for pair in found]
+    lines = [
+        f"{pair['contradiction']:.2f} "
+        f" {' | '.join(one_row(text) for text in pair['texts'])}"
+        for pair in found
+    ]
     emit({"candidates": found}, "\n".join(lines) or "nothing contradicts")
 
 
@@ -362,14 +569,23 @@ def fact_summary(entity: str) -> None:
 @command("add", "Make a chat a channel of its own.")
 @click.option("--platform", required=True, help="Such as telegram.")
 @click.option("--id", "id", required=True, help="The chat's id there.")
-@click.option("--group", "is_group", is_flag=True, help="More than two take part: its facts stay in it.")
+@click.option(
+    "--group",
+    "is_group",
+    is_flag=True,
+    help="More than two take part: its facts stay in it.",
+)
 def fact_session_add(platform: str, id: str, is_group: bool) -> None:
-    """What is written with `--project PLATFORM-ID` reaches no other project; facts do, unless it is a group's.
+    """What is written with `--project PLATFORM-ID` reaches no other project; facts do,
+    unless it is a group's.
 
     JSON: {platform, id, channel, group, project, added}
     """
     found = open_lab().facts.add_channel(platform, id, group=is_group)
-    emit(found, f"{found['channel']}: write and read in it with --project {found['channel']}")
+    emit(
+        found,
+        f"{found['channel']}: write and read in it with --project {found['channel']}",
+    )
 
 
 fact_session = group("session", "", fact_session_add)

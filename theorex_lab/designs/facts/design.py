@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, audit_telling
+from theorex_lab.design import (
+    AuditPart,
+    Design,
+    FileLayout,
+    NightStep,
+    Section,
+    audit_telling,
+)
 from theorex_lab.designs.facts import KINDS
 from theorex_lab.designs.facts.items import FACT
 from theorex_lab.designs.facts.settings import FactSettings
@@ -22,7 +29,9 @@ if TYPE_CHECKING:
 
 
 # Kind of an entry of the audit log -> the kinds of events that it is read from.
-READ_FROM = {kind: (kind,) for kind in ("fact_superseded", "tension_noted", "entity_archived")}
+READ_FROM = {
+    kind: (kind,) for kind in ("fact_superseded", "tension_noted", "entity_archived")
+}
 
 
 def _fact_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
@@ -43,7 +52,9 @@ def _face(home: Home, searcher: Callable[[], Any]) -> Face:
     return FactsMemory(home, searcher)
 
 
-def _retrieve_facts(home: Home, searcher: Any, query: str, now: int, tokens: int) -> Sequence[Item]:
+def _retrieve_facts(
+    home: Home, searcher: Any, query: str, now: int, tokens: int
+) -> Sequence[Item]:
     from theorex_lab.designs.facts.summaries import retrieve_facts
 
     return retrieve_facts(home, searcher, query, now, tokens)
@@ -79,7 +90,9 @@ def _silos(home: Home) -> frozenset[str]:
     return silos(home)
 
 
-def _export_tree(home: Home, searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
+def _export_tree(
+    home: Home, searcher: object, folder: Path, *, agent: str | None = None
+) -> Exported:
     from theorex_lab.designs.facts.files import export_tree
 
     return export_tree(home, searcher, folder, agent=agent)
@@ -108,7 +121,9 @@ DESIGN = Design(
     reminders=_fact_reminders,
     flush=_extract_new,
     steps=(NightStep("heartbeat", _night_step),),
-    audit=AuditPart(READ_FROM, audit_telling("facts", "by", "why", "entity", "to", "note_id")),
+    audit=AuditPart(
+        READ_FROM, audit_telling("facts", "by", "why", "entity", "to", "note_id")
+    ),
     status=_status,
     agents=_agents_of,
     silos=_silos,

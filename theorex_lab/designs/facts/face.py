@@ -1,4 +1,6 @@
-"""What a lab gives as `lab.facts`: facts written, replaced, listed, summed up; notes of the work, channels."""
+"""What a lab gives as `lab.facts`: facts written, replaced, listed, summed up; notes of
+the work, channels.
+"""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -20,10 +22,14 @@ class FactsMemory(Face):
     >>> with Lab.temporary() as lab:
     ...     _ = lab.facts.write("people/ann", "Lives in Bath")
     ...     moved = lab.facts.write("people/ann", "Ann moved to York")
-    ...     (moved.action, moved.of), [fact.text for fact in lab.facts.list("people/ann")]
+    ...     (
+    ...         (moved.action, moved.of),
+    ...         [fact.text for fact in lab.facts.list("people/ann")],
+    ...     )
     (('superseded', ('ann-001',)), ['Ann moved to York'])
 
-    What is no method of its own does what the function that it names does, in the face's home.
+    What is no method of its own does what the function that it names does, in the
+    face's home.
 
     >>> with Lab.temporary() as lab:
     ...     noted = lab.facts.observe("The build is slow", "friction")
@@ -51,18 +57,36 @@ class FactsMemory(Face):
     lines = on_home(work.self_lines)
     beat = on_home(heartbeat.beat)
 
-    def write(self, entity: str, text: str, *, semantic: bool = True, **given: Any) -> writing.Wrote:
-        """Write a fact; `given` are the other members of `writing.NewFact`. Raises as `writing.write_fact`."""
-        given.setdefault("project", channels.scope_of(self.home, writing.check_entity(entity)))
+    def write(
+        self, entity: str, text: str, *, semantic: bool = True, **given: Any
+    ) -> writing.Wrote:
+        """Write a fact; `given` are the other members of `writing.NewFact`. Raises as
+        `writing.write_fact`.
+        """
+        given.setdefault(
+            "project", channels.scope_of(self.home, writing.check_entity(entity))
+        )
         for name in {"valid_from", "valid_to"} & given.keys():
             given[name] = moment(given[name], fact_settings(self.home))
-        return writing.write_fact(self.home, writing.NewFact(entity, text, **given), semantic=semantic)
+        return writing.write_fact(
+            self.home, writing.NewFact(entity, text, **given), semantic=semantic
+        )
 
-    def list(self, entity: str | None = None, *, as_of: int | str | None = None,
-             active: bool | None = True) -> list[Fact]:  # fmt: skip
+    def list(
+        self,
+        entity: str | None = None,
+        *,
+        as_of: int | str | None = None,
+        active: bool | None = True,
+    ) -> list[Fact]:
         """Facts, as of a time (µs UTC or ISO) where one is given; see `facts.facts_of`."""
         at = moment(as_of, fact_settings(self.home))
-        return facts_of(self.home, None if entity is None else writing.check_entity(entity), as_of=at, active=active)
+        return facts_of(
+            self.home,
+            None if entity is None else writing.check_entity(entity),
+            as_of=at,
+            active=active,
+        )
 
     def tier(self, fact: Fact) -> str:
         """hot, warm or cold; see `summaries.tier`."""
@@ -71,12 +95,21 @@ class FactsMemory(Face):
     def summary(self, entity: str) -> str:
         """The page of an entity; see `summaries.summary`."""
         path = writing.check_entity(entity)
-        return summary(path, facts_of(self.home, path), self.home.clock.now(), fact_settings(self.home))
+        return summary(
+            path,
+            facts_of(self.home, path),
+            self.home.clock.now(),
+            fact_settings(self.home),
+        )
 
     def render(self, folder: str | Path) -> Sequence[Path]:
-        """Write life/ENTITY/summary.md of every entity below a folder; returns the files. Raises StorageError where it cannot."""
+        """Write life/ENTITY/summary.md of every entity below a folder; returns the
+        files. Raises StorageError where it cannot.
+        """
         files = []
-        for entity in dict.fromkeys(fact.entity for fact in facts_of(self.home, active=None)):
+        for entity in dict.fromkeys(
+            fact.entity for fact in facts_of(self.home, active=None)
+        ):
             file = Path(folder) / "life" / entity / "summary.md"
             write_atomically(file, self.summary(entity).encode())
             files.append(file)

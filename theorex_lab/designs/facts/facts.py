@@ -1,4 +1,6 @@
-"""Facts as columns: what is said about whom, since when, in whose place, and how often it was used."""
+"""Facts as columns: what is said about whom, since when, in whose place, and how often
+it was used.
+"""
 
 import json
 from difflib import get_close_matches
@@ -25,8 +27,9 @@ _NEAREST = 8  # facts that share most words with a new one, which are compared w
 class Fact(NamedTuple):
     """A fact. Times in µs UTC, None where not known.
 
-    at: when it was written.  superseded_by: the id of the fact in its place, '' where it ended.  source: who it is from, a
-    key of `TRUST`.  origin: where it is from, in words.  valid_from, valid_to: when it is true in the world.
+    at: when it was written.  superseded_by: the id of the fact in its place, '' where
+    it ended.  source: who it is from, a key of `TRUST`.  origin: where it is from, in
+    words.  valid_from, valid_to: when it is true in the world.
     """
 
     id: str
@@ -57,17 +60,36 @@ class Fact(NamedTuple):
 
     def holds_at(self, at: int) -> bool:
         """Whether it is true of the world at a time (µs), as far as that was told."""
-        return (self.valid_from is None or self.valid_from <= at) and (self.valid_to is None or at < self.valid_to)
+        return (self.valid_from is None or self.valid_from <= at) and (
+            self.valid_to is None or at < self.valid_to
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """The fact in the members of Engram's schema, with those that it lacks; times as ISO."""
+        """The fact in the members of Engram's schema, with those that it lacks; times
+        as ISO.
+        """
         return {
-            "id": self.id, "entity": self.entity, "fact": self.text, "category": self.category, "confidence": self.confidence,
-            "abstractionLevel": self.abstraction, "tags": list(self.tags), "timestamp": to_iso(self.at),
-            "status": "active" if self.active else "superseded", "source": self.origin, "trust": self.source,
-            "accessCount": self.access_count, "lastAccessed": _iso(self.last_accessed), "supersededBy": self.superseded_by or None,
-            "supersededAt": _iso(self.superseded_at), "supersedes": list(self.supersedes), "validFrom": _iso(self.valid_from),
-            "validTo": _iso(self.valid_to), "project": self.project, "event": self.event_id}  # fmt: skip
+            "id": self.id,
+            "entity": self.entity,
+            "fact": self.text,
+            "category": self.category,
+            "confidence": self.confidence,
+            "abstractionLevel": self.abstraction,
+            "tags": list(self.tags),
+            "timestamp": to_iso(self.at),
+            "status": "active" if self.active else "superseded",
+            "source": self.origin,
+            "trust": self.source,
+            "accessCount": self.access_count,
+            "lastAccessed": _iso(self.last_accessed),
+            "supersededBy": self.superseded_by or None,
+            "supersededAt": _iso(self.superseded_at),
+            "supersedes": list(self.supersedes),
+            "validFrom": _iso(self.valid_from),
+            "validTo": _iso(self.valid_to),
+            "project": self.project,
+            "event": self.event_id,
+        }
 
 
 def _iso(at: int | None) -> str | None:
@@ -81,29 +103,58 @@ def split_id(fact_id: str) -> tuple[str, int]:
     ('ann-lee', 12)
     """
     slug, _, number = fact_id.rpartition("-")
-    return (slug, int(number)) if slug and number.isdecimal() and len(number) < 16 else (fact_id, 0)
+    return (
+        (slug, int(number))
+        if slug and number.isdecimal() and len(number) < 16
+        else (fact_id, 0)
+    )
 
 
 class Facts(View):
     """A row a fact, in the order in which they were written.
 
-    facts: agent, entity, slug, project (numbers of names), trust, accesses, accessed_at (µs), superseded_at (µs, 0 while it is
-    active), superseded_by (row + 1, 0 for none), number (of its id), digest (of its normal form).  details: its other
-    members as JSON.  marks: up to which seq captures were read for facts.
+    facts: agent, entity, slug, project (numbers of names), trust, accesses, accessed_at
+    (µs), superseded_at (µs, 0 while it is active), superseded_by (row + 1, 0 for none),
+    number (of its id), digest (of its normal form).  details: its other members as
+    JSON.  marks: up to which seq captures were read for facts.
     """
 
     name = "facts"
     code = 3
-    kinds = ("fact", "fact_superseded", "facts_accessed", "entity_archived", "extracted")
+    kinds = (
+        "fact",
+        "fact_superseded",
+        "facts_accessed",
+        "entity_archived",
+        "extracted",
+    )
 
     def __init__(self) -> None:
         super().__init__()
-        self.ids, self.entities, self.slugs, self.agents, self.projects = Names(), Names(), Names(), Names(), Names()
+        self.ids, self.entities, self.slugs, self.agents, self.projects = (
+            Names(),
+            Names(),
+            Names(),
+            Names(),
+            Names(),
+        )
         self.texts, self.details, self.marks = Strings(), Strings(), Table(upto="i8")
         self.facts = Table(
-            agent="i4", entity="i4", slug="i4", project="i4", trust="i1", accesses="i8", accessed_at="i8", superseded_at="i8",
-            superseded_by="i4", number="i8", digest="i8")  # fmt: skip
-        self._compared: dict[Scope, tuple[superseding.Superseding, pairs.SharedWords]] = {}  # once it was asked for
+            agent="i4",
+            entity="i4",
+            slug="i4",
+            project="i4",
+            trust="i1",
+            accesses="i8",
+            accessed_at="i8",
+            superseded_at="i8",
+            superseded_by="i4",
+            number="i8",
+            digest="i8",
+        )
+        self._compared: dict[
+            Scope, tuple[superseding.Superseding, pairs.SharedWords]
+        ] = {}  # once it was asked for
 
     def _after_load(self) -> None:
         self._compared = {}
@@ -115,13 +166,23 @@ class Facts(View):
         self.ids.number(body["fact_id"])
         slug, number = split_id(body["fact_id"])
         self.facts.add(
-            agent=self.agents.number(event.agent), entity=self.entities.number(body["entity"]), slug=self.slugs.number(slug),
-            project=self.projects.number(body.get("project", "")), trust=TRUST[body["source"]], number=number,
-            digest=form_number(body["text"]))  # fmt: skip
+            agent=self.agents.number(event.agent),
+            entity=self.entities.number(body["entity"]),
+            slug=self.slugs.number(slug),
+            project=self.projects.number(body.get("project", "")),
+            trust=TRUST[body["source"]],
+            number=number,
+            digest=form_number(body["text"]),
+        )
         self.texts.append(body["text"])
-        details = {name: body[name] for name in _TOLD} | {"at": event.at, "event_id": event.id}
+        details = {name: body[name] for name in _TOLD} | {
+            "at": event.at,
+            "event_id": event.id,
+        }
         self.details.append(json.dumps(details))
-        self._compare((body["entity"], body.get("project", "")), body["fact_id"], body["text"])
+        self._compare(
+            (body["entity"], body.get("project", "")), body["fact_id"], body["text"]
+        )
 
     def _fact_superseded(self, event: Event) -> None:
         body, undo = event.body, event.body["undo"]
@@ -130,17 +191,28 @@ class Facts(View):
             if (row := self.ids.find(fact_id)) is None:
                 continue
             successor = 0 if undo or by is None else by + 1
-            self.facts.put(row, superseded_at=0 if undo else event.at, superseded_by=successor)
-            scope = self.entities[int(self.facts["entity"][row])], self.projects[int(self.facts["project"][row])]
+            self.facts.put(
+                row, superseded_at=0 if undo else event.at, superseded_by=successor
+            )
+            scope = (
+                self.entities[int(self.facts["entity"][row])],
+                self.projects[int(self.facts["project"][row])],
+            )
             if undo:
                 self._compared.pop(scope, None)
             for known in self._compared.get(scope, ()):
                 known.remove(fact_id)
 
     def _facts_accessed(self, event: Event) -> None:
-        for row in [row for fact_id in event.body["facts"] if (row := self.ids.find(fact_id)) is not None]:
+        for row in [
+            row
+            for fact_id in event.body["facts"]
+            if (row := self.ids.find(fact_id)) is not None
+        ]:
             self.facts["accesses"][row] += 1
-            self.facts["accessed_at"][row] = max(event.at, int(self.facts["accessed_at"][row]))
+            self.facts["accessed_at"][row] = max(
+                event.at, int(self.facts["accessed_at"][row])
+            )
 
     def _extracted(self, event: Event) -> None:
         self.marks.add(upto=event.body["upto"])
@@ -156,8 +228,12 @@ class Facts(View):
             judge.hold(fact_id, statements.as_statement(scope[0], text))
             shared.add(fact_id, text)
 
-    def comparing(self, scope: Scope) -> tuple[superseding.Superseding, pairs.SharedWords]:
-        """What the active facts of a scope state, and their words, to judge a new one by."""
+    def comparing(
+        self, scope: Scope
+    ) -> tuple[superseding.Superseding, pairs.SharedWords]:
+        """What the active facts of a scope state, and their words, to judge a new one
+        by.
+        """
         if scope not in self._compared:
             self._compared[scope] = superseding.Superseding(), pairs.SharedWords()
             for row in self.active_in(scope).tolist():
@@ -165,22 +241,40 @@ class Facts(View):
         return self._compared[scope]
 
     def rows(self, entity: str | None = None, *, active: bool | None = None) -> Rows:
-        """The facts of an entity, or of all; those that are active, those that are not, or both."""
+        """The facts of an entity, or of all; those that are active, those that are not,
+        or both.
+        """
         number = None if entity is None else self.entities.find(entity)
         of = self.facts["entity"]
-        rows = np.arange(len(of)) if entity is None else np.flatnonzero(of == (-1 if number is None else number))
-        return rows if active is None else rows[(self.facts["superseded_at"][rows] == 0) == active]
+        rows = (
+            np.arange(len(of))
+            if entity is None
+            else np.flatnonzero(of == (-1 if number is None else number))
+        )
+        return (
+            rows
+            if active is None
+            else rows[(self.facts["superseded_at"][rows] == 0) == active]
+        )
 
     def active_in(self, scope: Scope) -> Rows:
-        """The active facts of an entity in one project alone: what is said in a group means nothing for what others know."""
+        """The active facts of an entity in one project alone: what is said in a group
+        means nothing for what others know.
+        """
         rows, project = self.rows(scope[0], active=True), self.projects.find(scope[1])
-        kept: Rows = rows[self.facts["project"][rows] == (-1 if project is None else project)]
+        kept: Rows = rows[
+            self.facts["project"][rows] == (-1 if project is None else project)
+        ]
         return kept
 
     def near(self, scope: Scope, text: str) -> list[tuple[str, str]]:
-        """Ids and texts of the active facts of a scope that share words with a text, those that share most first."""
+        """Ids and texts of the active facts of a scope that share words with a text,
+        those that share most first.
+        """
         found = self.comparing(scope)[1].near(text, _NEAREST)
-        return [(fact_id, self.texts[self.ids.number(fact_id)]) for fact_id, _, _ in found]
+        return [
+            (fact_id, self.texts[self.ids.number(fact_id)]) for fact_id, _, _ in found
+        ]
 
     def trust_of(self, fact_id: str) -> int:
         """How far a fact is trusted."""
@@ -190,7 +284,9 @@ class Facts(View):
         """The id of the next fact of an entity."""
         slug = entity.partition("/")[2]
         number = self.slugs.find(slug)
-        taken = self.facts["number"][self.facts["slug"] == (-1 if number is None else number)]
+        taken = self.facts["number"][
+            self.facts["slug"] == (-1 if number is None else number)
+        ]
         return f"{slug}-{int(taken.max(initial=0)) + 1:03d}"
 
     def fact(self, row: int) -> Fact:
@@ -200,16 +296,26 @@ class Facts(View):
     def listed(self, rows: Rows) -> list[Fact]:
         """The facts in these rows."""
         columns = (self.facts[name][rows].tolist() for name in _READ)
-        return [self._read(*cells) for cells in zip(rows.tolist(), *columns, strict=True)]
+        return [
+            self._read(*cells) for cells in zip(rows.tolist(), *columns, strict=True)
+        ]
 
     def _read(self, row: int, *cells: int) -> Fact:
         entity, project, agent, ended, by, used, used_at = cells
         told = json.loads(self.details[row])
         told |= {name: tuple(told[name]) for name in ("tags", "supersedes")}
         return Fact(
-            self.ids[row], self.entities[entity], self.texts[row], project=self.projects[project], agent=self.agents[agent],
-            superseded_at=ended or None, superseded_by=self.ids[by - 1] if by else "", access_count=used,
-            last_accessed=used_at or None, **told)  # fmt: skip
+            self.ids[row],
+            self.entities[entity],
+            self.texts[row],
+            project=self.projects[project],
+            agent=self.agents[agent],
+            superseded_at=ended or None,
+            superseded_by=self.ids[by - 1] if by else "",
+            access_count=used,
+            last_accessed=used_at or None,
+            **told,
+        )
 
 
 _TOLD = "category confidence abstraction tags source origin supersedes valid_from valid_to".split()
@@ -222,19 +328,32 @@ def form_number(text: str) -> int:
     return int(pairs.fact_hash(text)[:16], 16) >> 1
 
 
-def facts_of(home: Home, entity: str | None = None, *, as_of: int | None = None,
-             active: bool | None = True) -> list[Fact]:  # fmt: skip
-    """The facts of an entity or of all, of the home's project or of none, in the order in which they were written.
+def facts_of(
+    home: Home,
+    entity: str | None = None,
+    *,
+    as_of: int | None = None,
+    active: bool | None = True,
+) -> list[Fact]:
+    """The facts of an entity or of all, of the home's project or of none, in the order
+    in which they were written.
 
-    active: those that hold, those that something stands in the place of, or with None both.  as_of: as it was believed at
-    that time (µs UTC): the fold of what was written until then, without what was not yet, or no longer, true by then.
+    active: those that hold, those that something stands in the place of, or with None
+    both.  as_of: as it was believed at that time (µs UTC): the fold of what was written
+    until then, without what was not yet, or no longer, true by then.
     """
     if as_of is None:
         with home.views.reading(Facts) as view:
             found = view.listed(view.rows(entity, active=active))
     else:
         view = Facts()
-        view.fold([event for event in home.journal.tail(0, kinds=Facts.kinds) if event.at <= as_of])
+        view.fold(
+            [
+                event
+                for event in home.journal.tail(0, kinds=Facts.kinds)
+                if event.at <= as_of
+            ]
+        )
         found = view.listed(view.rows(entity, active=active))
         found = [fact for fact in found if not active or fact.holds_at(as_of)]
     return [fact for fact in found if is_open_to(home, fact)]
@@ -246,24 +365,36 @@ def is_open_to(home: Home, fact: Fact) -> bool:
 
 
 def fact_by_id(home: Home, fact_id: str) -> Fact:
-    """The fact of this id. Raises InvalidInput where there is none in the home's project, naming the nearest."""
+    """The fact of this id. Raises InvalidInput where there is none in the home's
+    project, naming the nearest.
+    """
     with home.views.reading(Facts) as view:
         row = view.ids.find(fact_id)
         if row is not None and is_open_to(home, found := view.fact(row)):
             return found
-        near = [f": the nearest is {known}" for known in get_close_matches(fact_id, list(view.ids)[-10_000:], 1)]
-    raise InvalidInput(f"got the fact {fact_id!r}; allowed is the id of one{''.join(near)}")
+        near = [
+            f": the nearest is {known}"
+            for known in get_close_matches(fact_id, list(view.ids)[-10_000:], 1)
+        ]
+    raise InvalidInput(
+        f"got the fact {fact_id!r}; allowed is the id of one{''.join(near)}"
+    )
 
 
 def chain_of(home: Home, fact_id: str) -> list[Fact]:
-    """The facts that stood in each other's place, from the first to those that hold: of this one, oldest first. Raises as
-    `fact_by_id`."""
+    """The facts that stood in each other's place, from the first to those that hold: of
+    this one, oldest first. Raises as `fact_by_id`.
+    """
     found: dict[str, Fact] = {}
     waiting = [fact_id]
     while waiting:
         fact = fact_by_id(home, waiting.pop())
         found[fact.id] = fact
-        waiting += {*fact.supersedes, *filter(None, [fact.superseded_by]), *_replaced_by(home, fact.id)} - found.keys()
+        waiting += {
+            *fact.supersedes,
+            *filter(None, [fact.superseded_by]),
+            *_replaced_by(home, fact.id),
+        } - found.keys()
     return sorted(found.values(), key=lambda fact: (fact.at, fact.id))
 
 
@@ -287,13 +418,22 @@ def check_home(home: Home) -> ChainCheck:
     links, found = {fact.id: fact.superseded_by for fact in facts}, []
     for fact_id, successor in links.items():
         if successor and successor not in links:
-            found.append(f"{fact_id}: supersededBy is {successor!r}, which is no fact that is there")
+            found.append(
+                f"{fact_id}: supersededBy is {successor!r}, which is no fact that is there"
+            )
         members, at = [fact_id], successor
         while at and at not in members:
             members.append(at)
             at = links.get(at, "")
         if at == fact_id == min(members):
-            found.append(f"{fact_id}: the chain {' → '.join([*members, fact_id])} is a circle")
-    lost = [(fact.id, old) for fact in facts for old in fact.supersedes if old not in links]
-    found += [f"{fact_id}: it supersedes {old!r}, which is no fact that is there" for fact_id, old in lost]
+            found.append(
+                f"{fact_id}: the chain {' → '.join([*members, fact_id])} is a circle"
+            )
+    lost = [
+        (fact.id, old) for fact in facts for old in fact.supersedes if old not in links
+    ]
+    found += [
+        f"{fact_id}: it supersedes {old!r}, which is no fact that is there"
+        for fact_id, old in lost
+    ]
     return ChainCheck(len(facts), found)

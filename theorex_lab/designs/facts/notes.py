@@ -1,7 +1,9 @@
-"""Notes of the work: what rubbed, surprised or was done well, and facts that may not both hold; reviewed one by one.
+"""Notes of the work: what rubbed, surprised or was done well, and facts that may not
+both hold; reviewed one by one.
 
-Beside them, pairs of active facts that nobody has noted yet and that may not hold side by side.
-MEMORY.md and SOUL.md are lines that were chosen to be known always, a person's or an agent's own, or promoted facts.
+Beside them, pairs of active facts that nobody has noted yet and that may not hold side
+by side. MEMORY.md and SOUL.md are lines that were chosen to be known always, a person's
+or an agent's own, or promoted facts.
 """
 
 from collections import defaultdict
@@ -11,7 +13,13 @@ from typing import Any, NamedTuple
 from theorex_lab.design import Face
 from theorex_lab.designs.facts import NOTE_CATEGORIES, STATUSES, items, writing
 from theorex_lab.designs.facts.facts import Fact, fact_by_id, facts_of
-from theorex_lab.designs.facts.note_view import TENSION, Note, Notes, next_id, tension_event
+from theorex_lab.designs.facts.note_view import (
+    TENSION,
+    Note,
+    Notes,
+    next_id,
+    tension_event,
+)
 from theorex_lab.designs.facts.pairs import SharedWords, contradiction, normal_form
 from theorex_lab.designs.facts.settings import fact_settings
 from theorex_lab.errors import InvalidInput
@@ -19,31 +27,51 @@ from theorex_lab.home import Home
 from theorex_lab.journal.event import Event, new_event
 from theorex_lab.memory.observation import TRUST
 
-# What a verdict makes of a note. `accept` and `reject` are for tensions; `promote` and `resolve` for the others.
+# What a verdict makes of a note. `accept` and `reject` are for tensions; `promote` and
+# `resolve` for the others.
 VERDICTS = {
-    "promote": "promoted", "resolve": "resolved", "accept": "resolved", "reject": "resolved", "archive": "archived",
-    "undo": "pending"}  # fmt: skip
+    "promote": "promoted",
+    "resolve": "resolved",
+    "accept": "resolved",
+    "reject": "resolved",
+    "archive": "archived",
+    "undo": "pending",
+}
 _LOOKED_AT = 20  # open notes that a new one is compared with
 _REPEATS_ABOVE = 0.7  # Jaccard likeness of their words
 
 
 class Noted(NamedTuple):
-    """What became of a note: its id and '', or '' and the id of the open one that it repeats."""
+    """What became of a note: its id and '', or '' and the id of the open one that it
+    repeats.
+    """
 
     id: str
     repeats: str = ""
 
 
-def notes_of(home: Home, status: str | None = None, *, tensions: bool | None = None) -> list[Note]:
-    """Notes of the home's project or of none, in the order in which they were written; of one status, or of all.
+def notes_of(
+    home: Home, status: str | None = None, *, tensions: bool | None = None
+) -> list[Note]:
+    """Notes of the home's project or of none, in the order in which they were written;
+    of one status, or of all.
 
-    tensions: these alone, those that are none, or with None both. Raises InvalidInput for a status that there is not.
+    tensions: these alone, those that are none, or with None both. Raises InvalidInput
+    for a status that there is not.
     """
-    wanted = STATUSES if status is None else (writing.one_of("status", status, STATUSES),)
+    wanted = (
+        STATUSES if status is None else (writing.one_of("status", status, STATUSES),)
+    )
     with home.views.reading(Notes) as view:
         found = [view.note(row) for row in range(len(view.notes))]
-    projects = [note.project for note in found] if home.projects is None else ["", *home.projects]
-    found = [note for note in found if note.status in wanted and note.project in projects]
+    projects = (
+        [note.project for note in found]
+        if home.projects is None
+        else ["", *home.projects]
+    )
+    found = [
+        note for note in found if note.status in wanted and note.project in projects
+    ]
     return [note for note in found if tensions in (None, note.category == TENSION)]
 
 
@@ -53,12 +81,21 @@ def note_by_id(home: Home, note_id: str) -> Note:
     return found[writing.one_of("note", note_id, found)]
 
 
-def observe(home: Home, text: str, category: str = "friction", *, source: str = "agent", agent: str = "main",
-            lineage: Sequence[str] = ()) -> Noted:  # fmt: skip
-    """Note how the work goes, in up to 500 characters. What repeats one of the last twenty open notes is not kept.
+def observe(
+    home: Home,
+    text: str,
+    category: str = "friction",
+    *,
+    source: str = "agent",
+    agent: str = "main",
+    lineage: Sequence[str] = (),
+) -> Noted:
+    """Note how the work goes, in up to 500 characters. What repeats one of the last
+    twenty open notes is not kept.
 
-    It repeats one where the Jaccard likeness of their words is above .7. lineage: ids of the events that it rests on, none
-    of MEMORY.md or SOUL.md. Raises InvalidInput for what is outside the rules.
+    It repeats one where the Jaccard likeness of their words is above .7. lineage: ids
+    of the events that it rests on, none of MEMORY.md or SOUL.md. Raises InvalidInput
+    for what is outside the rules.
     """
     writing.one_of("category", category, NOTE_CATEGORIES)
     writing.check_flow(home, lineage, "ops")
@@ -68,38 +105,83 @@ def observe(home: Home, text: str, category: str = "friction", *, source: str = 
         if repeated := _repeated(home, body["text"]):
             return Noted("", repeated)
         body |= {"note_id": next_id(home, "obs"), "project": home.project}
-        append(new_event("friction_noted", body, agent=agent, at=home.clock.now(), lineage=lineage))
+        append(
+            new_event(
+                "friction_noted",
+                body,
+                agent=agent,
+                at=home.clock.now(),
+                lineage=lineage,
+            )
+        )
     return Noted(body["note_id"])
 
 
-def note_tension(home: Home, first: str, second: str, text: str = "", *, source: str = "agent",
-                 agent: str = "main") -> Noted:  # fmt: skip
-    """Note that two facts, by their ids, may not both hold; not where the same is open of them already.
+def note_tension(
+    home: Home,
+    first: str,
+    second: str,
+    text: str = "",
+    *,
+    source: str = "agent",
+    agent: str = "main",
+) -> Noted:
+    """Note that two facts, by their ids, may not both hold; not where the same is open
+    of them already.
 
     Raises InvalidInput for a fact that is not there, or twice the same.
     """
     facts = [fact_by_id(home, fact_id) for fact_id in (first, second)]
     if first == second:
-        raise InvalidInput(f"got the fact {first} twice; allowed are two facts that may not both hold")
-    text = text and writing.check_line(home, text, source, writing.DESCRIPTION_CHARACTERS)
-    given: dict[str, Any] = {"at": home.clock.now(), "agent": agent, "source": source, "text": text}
+        raise InvalidInput(
+            f"got the fact {first} twice; allowed are two facts that may not both hold"
+        )
+    text = text and writing.check_line(
+        home, text, source, writing.DESCRIPTION_CHARACTERS
+    )
+    given: dict[str, Any] = {
+        "at": home.clock.now(),
+        "agent": agent,
+        "source": source,
+        "text": text,
+    }
     with home.journal.exclusive() as append:
         if repeated := _repeated(home, text, {first, second}):
             return Noted("", repeated)
-        append(event := tension_event(home, [first, second], lineage=[fact.event_id for fact in facts], **given))
+        append(
+            event := tension_event(
+                home,
+                [first, second],
+                lineage=[fact.event_id for fact in facts],
+                **given,
+            )
+        )
     return Noted(event.body["note_id"])
 
 
-def review(home: Home, note_id: str, verdict: str, *, entity: str = "", abstraction: str = "pattern",
-           agent: str = "main") -> Note:  # fmt: skip
-    """Say what becomes of a note: promote, archive or resolve, of a tension accept, reject or archive; then undo.
+def review(
+    home: Home,
+    note_id: str,
+    verdict: str,
+    *,
+    entity: str = "",
+    abstraction: str = "pattern",
+    agent: str = "main",
+) -> Note:
+    """Say what becomes of a note: promote, archive or resolve, of a tension accept,
+    reject or archive; then undo.
 
-    promote: it becomes a fact of the entity, a pattern or a principle, as far trusted as the note.  accept: the newest fact
-    of a tension stands in the place of the others.  reject: all stay.  undo: it is pending again, and what the review did is
+    promote: it becomes a fact of the entity, a pattern or a principle, as far trusted
+    as the note.  accept: the newest fact of a tension stands in the place of the
+    others.  reject: all stay.  undo: it is pending again, and what the review did is
     taken back. Raises InvalidInput for a verdict that it cannot have now.
     """
     note = note_by_id(home, note_id)
-    allowed = ["accept", "reject", "archive"] if note.facts else ["promote", "resolve", "archive"]
+    allowed = (
+        ["accept", "reject", "archive"]
+        if note.facts
+        else ["promote", "resolve", "archive"]
+    )
     allowed = allowed if note.status == "pending" else ["undo"]
     writing.one_of(f"verdict on {note.id}, which is {note.status},", verdict, allowed)
     fact = ""
@@ -109,44 +191,90 @@ def review(home: Home, note_id: str, verdict: str, *, entity: str = "", abstract
         fact = _accepted(home, note)
     elif verdict == "undo":
         _take_back(home, note)
-    body = {"note_id": note.id, "status": VERDICTS[verdict], "fact": fact, "undo": verdict == "undo"}
-    Face(home).append("note_reviewed", {**body, "project": note.project}, agent=agent, lineage=[note.event_id])
+    body = {
+        "note_id": note.id,
+        "status": VERDICTS[verdict],
+        "fact": fact,
+        "undo": verdict == "undo",
+    }
+    Face(home).append(
+        "note_reviewed",
+        {**body, "project": note.project},
+        agent=agent,
+        lineage=[note.event_id],
+    )
     return note_by_id(home, note_id)
 
 
 def alerts(home: Home) -> list[str]:
-    """A sentence where more notes, or more tensions, are pending than the settings allow."""
+    """A sentence where more notes, or more tensions, are pending than the settings
+    allow.
+    """
     settings = fact_settings(home)
-    told = ((False, "observations", settings.observation_alerts), (True, "tensions", settings.tension_alerts))
-    counts = [(len(notes_of(home, "pending", tensions=tensions)), what, most) for tensions, what, most in told]
-    return [f"{n} {what} are pending, more than {most}: review them" for n, what, most in counts if n > most]
+    told = (
+        (False, "observations", settings.observation_alerts),
+        (True, "tensions", settings.tension_alerts),
+    )
+    counts = [
+        (len(notes_of(home, "pending", tensions=tensions)), what, most)
+        for tensions, what, most in told
+    ]
+    return [
+        f"{n} {what} are pending, more than {most}: review them"
+        for n, what, most in counts
+        if n > most
+    ]
 
 
 def _repeated(home: Home, text: str, facts: Set[str] = frozenset()) -> str:
-    """The id of the open note, or with facts the open tension, that a text repeats; '' for none."""
+    """The id of the open note, or with facts the open tension, that a text repeats; ''
+    for none.
+    """
     words = set(normal_form(text).split()) or {text}
     for note in notes_of(home, "pending", tensions=bool(facts))[-_LOOKED_AT:]:
         others = set(normal_form(note.text).split()) or {note.text}
-        if (facts and facts == {*note.facts}) or len(words & others) > _REPEATS_ABOVE * len(words | others):
+        if (facts and facts == {*note.facts}) or len(
+            words & others
+        ) > _REPEATS_ABOVE * len(words | others):
             return note.id
     return ""
 
 
 def _promoted(home: Home, note: Note, entity: str, abstraction: str, agent: str) -> str:
-    """The id of the fact that a note becomes, or of the one that says the same: a crash after it leaves nothing twice."""
+    """The id of the fact that a note becomes, or of the one that says the same: a crash
+    after it leaves nothing twice.
+    """
     writing.one_of("abstraction", abstraction, ("pattern", "principle"))
     new = writing.NewFact(
-        entity, note.text, abstraction=abstraction, source=note.source, origin=note.id, lineage=[note.event_id],
-        agent=agent, project=note.project)  # fmt: skip
+        entity,
+        note.text,
+        abstraction=abstraction,
+        source=note.source,
+        origin=note.id,
+        lineage=[note.event_id],
+        agent=agent,
+        project=note.project,
+    )
     return writing.write_fact(home, new, semantic=False).id
 
 
 def _accepted(home: Home, note: Note) -> str:
-    """Let the newest fact of a tension stand in the place of the others; returns its id."""
-    facts = sorted((fact_by_id(home, fact_id) for fact_id in note.facts), key=lambda fact: (fact.at, fact.id))
+    """Let the newest fact of a tension stand in the place of the others; returns its
+    id.
+    """
+    facts = sorted(
+        (fact_by_id(home, fact_id) for fact_id in note.facts),
+        key=lambda fact: (fact.at, fact.id),
+    )
     for older in facts[:-1]:
         if older.active:
-            writing.supersede(home, older.id, facts[-1].id, why=f"{note.id} was accepted", vouched=True)
+            writing.supersede(
+                home,
+                older.id,
+                facts[-1].id,
+                why=f"{note.id} was accepted",
+                vouched=True,
+            )
     return facts[-1].id
 
 
@@ -161,19 +289,29 @@ def _take_back(home: Home, note: Note) -> None:
 _NEAREST = 20
 
 
-def contradicting(home: Home, entity: str | None = None, *, cross_entity: bool = False,
-                  limit: int = 20) -> list[dict[str, Any]]:  # fmt: skip
-    """Pairs of active facts that share two words and three tenths of their words, what speaks most for a contradiction first.
+def contradicting(
+    home: Home,
+    entity: str | None = None,
+    *,
+    cross_entity: bool = False,
+    limit: int = 20,
+) -> list[dict[str, Any]]:
+    """Pairs of active facts that share two words and three tenths of their words, what
+    speaks most for a contradiction first.
 
-    entity: pairs with a fact of this one, None is of any.  cross_entity: with facts of other entities too, people included.
-    [{facts: ids, texts, shared: words, jaccard, contradiction: 0..1}]
+    entity: pairs with a fact of this one, None is of any.  cross_entity: with facts of
+    other entities too, people included. [{facts: ids, texts, shared: words, jaccard,
+    contradiction: 0..1}]
     """
     entity = None if entity is None else writing.check_entity(entity)
     groups: dict[str, list[Fact]] = defaultdict(list)
     for fact in facts_of(home, None if cross_entity else entity):
         groups["" if cross_entity else fact.entity].append(fact)
     pairs = [pair for group in groups.values() for pair in _pairs(group, entity)]
-    return sorted(pairs, key=lambda pair: (-pair["contradiction"], -pair["jaccard"], pair["facts"]))[:limit]
+    return sorted(
+        pairs,
+        key=lambda pair: (-pair["contradiction"], -pair["jaccard"], pair["facts"]),
+    )[:limit]
 
 
 def _pairs(facts: list[Fact], entity: str | None) -> Iterator[dict[str, Any]]:
@@ -183,37 +321,72 @@ def _pairs(facts: list[Fact], entity: str | None) -> Iterator[dict[str, Any]]:
             other = by_id[other_id]
             if entity in (None, fact.entity, other.entity):
                 yield {
-                    "facts": [other.id, fact.id], "texts": [other.text, fact.text], "shared": shared,
-                    "jaccard": round(jaccard, 3), "contradiction": round(contradiction(other.text, fact.text), 3)}  # fmt: skip
+                    "facts": [other.id, fact.id],
+                    "texts": [other.text, fact.text],
+                    "shared": shared,
+                    "jaccard": round(jaccard, 3),
+                    "contradiction": round(contradiction(other.text, fact.text), 3),
+                }
         earlier.add(fact.id, fact.text)
         by_id[fact.id] = fact
 
 
 FILES = ("MEMORY", "SOUL")
-_MARKDOWN = ("#", "- ", "* ", "+ ", ">", "|", "```", " ", "\t")  # a line that begins so is shown as it is
+_MARKDOWN = (
+    "#",
+    "- ",
+    "* ",
+    "+ ",
+    ">",
+    "|",
+    "```",
+    " ",
+    "\t",
+)  # a line that begins so is shown as it is
 
 
-def add_line(home: Home, file: str, text: str = "", *, fact: str = "", undo: bool = False, source: str = "agent",
-             agent: str = "main") -> Event:  # fmt: skip
-    """Add a line to MEMORY or SOUL: a text, or that of a fact, which this promotes. undo: take it out again.
+def add_line(
+    home: Home,
+    file: str,
+    text: str = "",
+    *,
+    fact: str = "",
+    undo: bool = False,
+    source: str = "agent",
+    agent: str = "main",
+) -> Event:
+    """Add a line to MEMORY or SOUL: a text, or that of a fact, which this promotes.
+    undo: take it out again.
 
-    Raises InvalidInput for another file, for both or neither of text and fact, and where the line is there already, or with
-    `undo` is not.
+    Raises InvalidInput for another file, for both or neither of text and fact, and
+    where the line is there already, or with `undo` is not.
     """
     if bool(text) == bool(fact):
-        raise InvalidInput(f"got {'both' if fact else 'neither'} of a text and a fact; allowed is one of them")
+        raise InvalidInput(
+            f"got {'both' if fact else 'neither'} of a text and a fact; allowed is one of them"
+        )
     promoted = fact_by_id(home, fact) if fact else None
-    text = writing.check_line(home, items.told_of(promoted.entity, promoted.text) if promoted else text, source)
+    text = writing.check_line(
+        home,
+        items.told_of(promoted.entity, promoted.text) if promoted else text,
+        source,
+    )
     if (text in self_lines(home, file)) != undo:
-        raise InvalidInput(f"got {text!r:.80}, which {file}.md {'does not have' if undo else 'has already'}")
+        raise InvalidInput(
+            f"got {text!r:.80}, which {file}.md {'does not have' if undo else 'has already'}"
+        )
     body = {"file": file, "text": text, "undo": undo, "source": source}
     if promoted is not None:
         body["source"] = min(source, promoted.source, key=TRUST.__getitem__)
-    return Face(home).append("self_added", body, agent=agent, lineage=[promoted.event_id] if promoted else [])
+    return Face(home).append(
+        "self_added", body, agent=agent, lineage=[promoted.event_id] if promoted else []
+    )
 
 
 def self_lines(home: Home, file: str, *, agent: str | None = None) -> list[str]:
-    """The lines of MEMORY or SOUL, of all agents or of one, in the order in which they were added."""
+    """The lines of MEMORY or SOUL, of all agents or of one, in the order in which they
+    were added.
+    """
     writing.one_of("file", file, FILES)
     lines: dict[str, None] = {}
     for event in home.journal.tail(0, kinds=["self_added"], projects=home.projects):

@@ -1,8 +1,10 @@
-"""How alike two sentences are, whether they contradict each other, and which of many come into question.
+"""How alike two sentences are, whether they contradict each other, and which of many
+come into question.
 
-Told by the words that one says and the other does not, by negation, and by values of one kind; English and Russian, no
-model. `theorex eval duplicates` and `theorex eval contradictions` measure it on public pairs.
-When two say exactly the same is told by their normal form, its SHA-256, and the tokens whose signs carry meaning.
+Told by the words that one says and the other does not, by negation, and by values of
+one kind; English and Russian, no model. `theorex eval duplicates` and `theorex eval
+contradictions` measure it on public pairs. When two say exactly the same is told by
+their normal form, its SHA-256, and the tokens whose signs carry meaning.
 """
 
 import hashlib
@@ -85,37 +87,61 @@ _NUMBER_WORDS = {
     "11": "eleven eleventh одиннадцать",
     "12": "twelve twelfth двенадцать",
 }
-_NUMBERS = {word: number for number, words in _NUMBER_WORDS.items() for word in words.split()}
-_INDEFINITE, _PRONOUNS, _EMPTY = (frozenset(_SECTIONS[name].split()) for name in ("indefinite", "pronouns", "empty"))
-_ROOT = 4  # letters that words of one root have in common at least, and half of the longer
-# Weights of likeness: least squares on the pairs of stsb whose SHA-256 is even, for judgements from 0 to 1.
+_NUMBERS = {
+    word: number for number, words in _NUMBER_WORDS.items() for word in words.split()
+}
+_INDEFINITE, _PRONOUNS, _EMPTY = (
+    frozenset(_SECTIONS[name].split()) for name in ("indefinite", "pronouns", "empty")
+)
+_ROOT = (
+    4  # letters that words of one root have in common at least, and half of the longer
+)
+# Weights of likeness: least squares on the pairs of stsb whose SHA-256 is even, for
+# judgements from 0 to 1.
 _CONSTANT, _COSINE, _WORDS, _SWAPPED = -0.042, 0.809, 0.219, -0.198
-# A skipped fact is lost: the least likeness from which 9 in 10 of those even pairs say the same (4 or more of 5).
+# A skipped fact is lost: the least likeness from which 9 in 10 of those even pairs say
+# the same (4 or more of 5).
 NEAR_DUPLICATE = 0.92
 NEAR_WARN = 0.71  # a warning costs little: the largest F1 there
-WORDS_SKIP, WORDS_WARN = 0.65, 0.5  # Engram's, of words alone; the rules above would choose 0.82 and 0.54
-CONTRADICTS = 0.42  # the largest F1, as a mean of the even pairs of sick and of fever_symmetric
-_MIDDLING, _BY_COSINE, _SWAP = 0.6, 0.3, 0.9  # chosen on the even pairs of fever_symmetric
+WORDS_SKIP, WORDS_WARN = (
+    0.65,
+    0.5,
+)  # Engram's, of words alone; the rules above would choose 0.82 and 0.54
+CONTRADICTS = (
+    0.42  # the largest F1, as a mean of the even pairs of sick and of fever_symmetric
+)
+_MIDDLING, _BY_COSINE, _SWAP = (
+    0.6,
+    0.3,
+    0.9,
+)  # chosen on the even pairs of fever_symmetric
 _NONE = np.zeros(0, np.int32)
 _LEAST_SHARED, _LEAST_JACCARD = 2, 0.3  # Engram's, of candidates
 
 
 @lru_cache(maxsize=65536)
 def _stem(word: str) -> str:
-    return str(Stemmer.Stemmer("english" if word.isascii() else "russian", 0).stemWord(word))
+    return str(
+        Stemmer.Stemmer("english" if word.isascii() else "russian", 0).stemWord(word)
+    )
 
 
 @cache
 def _kinds() -> dict[str, str]:
     """The kind of each word that has one, by its stem."""
-    return {_stem(word): kind for kind in _SECTIONS["kinds"].splitlines() for word in kind.split()}
+    return {
+        _stem(word): kind
+        for kind in _SECTIONS["kinds"].splitlines()
+        for word in kind.split()
+    }
 
 
 class Words(NamedTuple):
     """What is read of a sentence.
 
-    stems: of the words that say something.  subject: those of the name that it begins with.  values: those that are
-    numbers, months, opposites …, each with its kind.  particular: it speaks of something known before.
+    stems: of the words that say something.  subject: those of the name that it begins
+    with.  values: those that are numbers, months, opposites …, each with its kind.
+    particular: it speaks of something known before.
     """
 
     stems: tuple[str, ...]
@@ -132,33 +158,74 @@ def sentence_words(text: str) -> Words:
     rest, negations = _NEGATION.subn(" ", text)
     said = [_ENDING.sub("", word) for word in _WORD.findall(rest)]
     lower = [_NUMBERS.get(word.lower(), word.lower()) for word in said]
-    stems = {at: _stem(word) for at, word in enumerate(lower) if word not in STOP_WORDS and word not in _EMPTY}
-    names = [at for at in stems if said[at][0].isupper() and (at or lower[at] not in word_kinds())]
-    kinds = ((stem, "number" if stem[-1].isdigit() else _kinds().get(stem)) for stem in stems.values())
-    subject = frozenset(stems[at] for number, at in enumerate(names) if at == names[0] + number and names[0] < 2)
-    values, pronoun = {stem: kind for stem, kind in kinds if kind}, not _PRONOUNS.isdisjoint(lower[:3])
-    particular = bool(lower) and (lower[0] not in _INDEFINITE or max(names, default=0) > 0)
-    return Words(tuple(dict.fromkeys(stems.values())), subject, values, negations > 0, pronoun, particular)
+    stems = {
+        at: _stem(word)
+        for at, word in enumerate(lower)
+        if word not in STOP_WORDS and word not in _EMPTY
+    }
+    names = [
+        at
+        for at in stems
+        if said[at][0].isupper() and (at or lower[at] not in word_kinds())
+    ]
+    kinds = (
+        (stem, "number" if stem[-1].isdigit() else _kinds().get(stem))
+        for stem in stems.values()
+    )
+    subject = frozenset(
+        stems[at]
+        for number, at in enumerate(names)
+        if at == names[0] + number and names[0] < 2
+    )
+    values, pronoun = (
+        {stem: kind for stem, kind in kinds if kind},
+        not _PRONOUNS.isdisjoint(lower[:3]),
+    )
+    particular = bool(lower) and (
+        lower[0] not in _INDEFINITE or max(names, default=0) > 0
+    )
+    return Words(
+        tuple(dict.fromkeys(stems.values())),
+        subject,
+        values,
+        negations > 0,
+        pronoun,
+        particular,
+    )
 
 
 def _left(one: Words, other: Words) -> set[str]:
     """Stems of the one for which the other has none of the same root."""
-    return {stem for stem in one.stems if not any(_akin(stem, root) for root in other.stems)}
+    return {
+        stem for stem in one.stems if not any(_akin(stem, root) for root in other.stems)
+    }
 
 
 def _akin(one: str, other: str) -> bool:
-    """Whether two stems have so many letters in common that they are of one root; digits never are."""
+    """Whether two stems have so many letters in common that they are of one root;
+    digits never are.
+    """
     letters = max(_ROOT, (max(len(one), len(other)) + 1) // 2)
     return one == other or (one[:letters] == other[:letters] and not one[-1].isdigit())
 
 
 def _swapped(one: Words, other: Words) -> bool:
-    """Whether a value of the one is missing from the other, which has another of its kind."""
-    return any(kind in other.values.values() for value, kind in one.values.items() if value not in other.values)
+    """Whether a value of the one is missing from the other, which has another of its
+    kind.
+    """
+    return any(
+        kind in other.values.values()
+        for value, kind in one.values.items()
+        if value not in other.values
+    )
 
 
-def likeness_signs(first: str, second: str, cosine: float) -> tuple[float, float, float]:
-    """What likeness weighs: the cosine, the share of words in common, and the cosine where a value was swapped, else 0."""
+def likeness_signs(
+    first: str, second: str, cosine: float
+) -> tuple[float, float, float]:
+    """What likeness weighs: the cosine, the share of words in common, and the cosine
+    where a value was swapped, else 0.
+    """
     one, other = _ordered(first, second)
     shared = len(one.stems) - len(_left(one, other))
     words = shared / max(1, len(one.stems) + len(_left(other, one)))
@@ -168,29 +235,41 @@ def likeness_signs(first: str, second: str, cosine: float) -> tuple[float, float
 def likeness(first: str, second: str, cosine: float | None = None) -> float:
     """How alike two sentences are, 0..1; `cosine` is that of their vectors.
 
-    With a cosine, NEAR_DUPLICATE and NEAR_WARN are its thresholds. Without one it is the share of words in common, words
-    of one root counting as one; its thresholds are WORDS_SKIP and WORDS_WARN. It does not tell a sentence from
-    its negation: ask `contradiction` first.
+    With a cosine, NEAR_DUPLICATE and NEAR_WARN are its thresholds. Without one it is
+    the share of words in common, words of one root counting as one; its thresholds are
+    WORDS_SKIP and WORDS_WARN. It does not tell a sentence from its negation: ask
+    `contradiction` first.
 
-    >>> likeness("Ann writes the tests", "Tests are written by Ann"), round(likeness("It takes 5 s", "It takes 9 s", 0.9), 2)
+    >>> (
+    ...     likeness("Ann writes the tests", "Tests are written by Ann"),
+    ...     round(likeness("It takes 5 s", "It takes 9 s", 0.9), 2),
+    ... )
     (1.0, 0.58)
     """
     near, words, swapped = likeness_signs(first, second, cosine or 0.0)
     if cosine is None:
         return words
-    return min(1.0, max(0.0, _CONSTANT + _COSINE * near + _WORDS * words + _SWAPPED * swapped))
+    return min(
+        1.0, max(0.0, _CONSTANT + _COSINE * near + _WORDS * words + _SWAPPED * swapped)
+    )
 
 
 def contradiction(first: str, second: str, cosine: float | None = None) -> float:
-    """How far two sentences contradict each other, 0..1, for sentences that share words; from CONTRADICTS on they do.
+    """How far two sentences contradict each other, 0..1, for sentences that share
+    words; from CONTRADICTS on they do.
 
-    The shorter sentence is compared with the longer. Changed is the share of its words, the name it begins with aside,
-    that the longer has not; 0.9 at least where an opposite, or another value of the same kind, stands there instead. Where
-    one of the two is negated, the score is high if little is changed; else if much is, and 0 where one of them speaks of
-    something new ("A dog …"). Sentences that share no word, or begin with different names, score less the less alike their
-    vectors are, and 0 without a cosine.
+    The shorter sentence is compared with the longer. Changed is the share of its words,
+    the name it begins with aside, that the longer has not; 0.9 at least where an
+    opposite, or another value of the same kind, stands there instead. Where one of the
+    two is negated, the score is high if little is changed; else if much is, and 0 where
+    one of them speaks of something new ("A dog …"). Sentences that share no word, or
+    begin with different names, score less the less alike their vectors are, and 0
+    without a cosine.
 
-    >>> round(contradiction("Ann uses tabs", "Ann no longer uses tabs"), 2), contradiction("Ann uses tabs", "Ann uses tabs")
+    >>> (
+    ...     round(contradiction("Ann uses tabs", "Ann no longer uses tabs"), 2),
+    ...     contradiction("Ann uses tabs", "Ann uses tabs"),
+    ... )
     (0.88, 0.0)
     """
     one, other = _ordered(first, second)
@@ -202,13 +281,22 @@ def contradiction(first: str, second: str, cosine: float | None = None) -> float
     if one.negative != other.negative:
         found = (1 - changed) * (1 - _BY_COSINE * (1 - near))
     else:
-        found = changed * (1 - _BY_COSINE * near) * (one.particular and other.particular)
-    return found if pronoun or _related(one, other, left) else found * near**0.5 * (cosine is not None)
+        found = (
+            changed * (1 - _BY_COSINE * near) * (one.particular and other.particular)
+        )
+    return (
+        found
+        if pronoun or _related(one, other, left)
+        else found * near**0.5 * (cosine is not None)
+    )
 
 
 def _ordered(first: str, second: str) -> list[Words]:
     """The one that says less, then the other."""
-    return sorted((sentence_words(first), sentence_words(second)), key=lambda words: len(words.stems))
+    return sorted(
+        (sentence_words(first), sentence_words(second)),
+        key=lambda words: len(words.stems),
+    )
 
 
 def _related(one: Words, other: Words, left: set[str]) -> bool:
@@ -218,15 +306,19 @@ def _related(one: Words, other: Words, left: set[str]) -> bool:
 
 
 def marks_of(text: str) -> frozenset[str]:
-    """What candidates are to share: stems, and the kinds of values, so that one value may stand in another's place."""
+    """What candidates are to share: stems, and the kinds of values, so that one value
+    may stand in another's place.
+    """
     words = sentence_words(text)
     return frozenset(words.stems).union(words.values.values())
 
 
 class SharedWords:
-    """Texts by their ids, and for another text those that share marks with it; inverted lists, in memory.
+    """Texts by their ids, and for another text those that share marks with it; inverted
+    lists, in memory.
 
-    One query counts the entries of the lists of its marks, so that it costs what these hold and no more.
+    One query counts the entries of the lists of its marks, so that it costs what these
+    hold and no more.
 
     >>> facts = SharedWords()
     >>> facts.add("a", "The parser runs on port 8080")
@@ -257,23 +349,37 @@ class SharedWords:
             self._lists[mark].remove(number)
 
     def near(self, text: str, limit: int = 10) -> list[tuple[str, float, int]]:
-        """(id, Jaccard, shared marks) of those that share two marks with it and a Jaccard of .3, the nearest first.
+        """(id, Jaccard, shared marks) of those that share two marks with it and a
+        Jaccard of .3, the nearest first.
 
-        Of equally near texts the one added last comes first. Nothing comes back for a limit below 1.
+        Of equally near texts the one added last comes first. Nothing comes back for a
+        limit below 1.
         """
         own = marks_of(text)
-        lists = [np.frombuffer(self._lists[mark], np.int32) for mark in own if self._lists.get(mark)]
+        lists = [
+            np.frombuffer(self._lists[mark], np.int32)
+            for mark in own
+            if self._lists.get(mark)
+        ]
         counts = np.bincount(np.concatenate([_NONE, *lists]))
         numbers = np.flatnonzero(counts >= _LEAST_SHARED)
         shared = counts[numbers]
-        jaccard = shared / (len(own) + np.frombuffer(self._sizes, np.int32)[numbers] - shared)
+        jaccard = shared / (
+            len(own) + np.frombuffer(self._sizes, np.int32)[numbers] - shared
+        )
         found = np.flatnonzero(jaccard >= _LEAST_JACCARD)
         best = found[np.lexsort((-numbers[found], -jaccard[found]))][: max(limit, 0)]
-        return [(self._ids[numbers[at]], float(jaccard[at]), int(shared[at])) for at in best.tolist()]
+        return [
+            (self._ids[numbers[at]], float(jaccard[at]), int(shared[at]))
+            for at in best.tolist()
+        ]
 
 
-# Tokens with a digit, or with a sign that a name ends in or begins with: "C++", "c#", ".net", "v1.2", "-5", "50%".
-_SIGNED = re.compile(r"(?:(?<!\w)[-+±<>≤≥~$€£.]+)?\w+(?:[.,:/+*_-]+\w+)*(?:[+#%!°]+|\*+)?")
+# Tokens with a digit, or with a sign that a name ends in or begins with: "C++", "c#",
+# ".net", "v1.2", "-5", "50%".
+_SIGNED = re.compile(
+    r"(?:(?<!\w)[-+±<>≤≥~$€£.]+)?\w+(?:[.,:/+*_-]+\w+)*(?:[+#%!°]+|\*+)?"
+)
 _PLAIN_JOIN = re.compile(r"(?<=[^\W\d_])[-.](?=[^\W\d_])")
 
 
@@ -284,7 +390,11 @@ def normal_form(text: str) -> str:
     'prefers bun over nodejs'
     """
     folded = unicodedata.normalize("NFKC", text).lower()
-    kept = (sign for sign in folded if sign.isalnum() or sign.isspace() or unicodedata.combining(sign))
+    kept = (
+        sign
+        for sign in folded
+        if sign.isalnum() or sign.isspace() or unicodedata.combining(sign)
+    )
     return " ".join("".join(kept).split())
 
 
@@ -298,25 +408,37 @@ def fact_hash(text: str) -> str:
 
 
 def signed_tokens(text: str) -> tuple[str, ...]:
-    """Tokens, in order, that lose signs with a meaning in the normal form; dots and hyphens between letters do not.
+    """Tokens, in order, that lose signs with a meaning in the normal form; dots and
+    hyphens between letters do not.
 
     >>> signed_tokens("Node.js and C++ v1.2 at -5, not 5.")
     ('c++', 'v1.2', '-5')
     """
     folded = unicodedata.normalize("NFKC", text).lower().replace("\u2212", "-")
-    tokens = (_PLAIN_JOIN.sub("", token.rstrip("!")) for token in _SIGNED.findall(folded))
+    tokens = (
+        _PLAIN_JOIN.sub("", token.rstrip("!")) for token in _SIGNED.findall(folded)
+    )
     return tuple(token for token in tokens if not token.replace("_", "a").isalnum())
 
 
 def same_fact(first: str, second: str) -> bool:
-    """Whether two texts are exact duplicates: the same normal form, and the same signs where they carry meaning.
+    """Whether two texts are exact duplicates: the same normal form, and the same signs
+    where they carry meaning.
 
     A text without letters or digits is a duplicate of the same text alone.
 
-    >>> same_fact("He likes tea.", "he likes tea"), same_fact("Writes C++", "writes C"), same_fact("at -5", "at 5")
+    >>> (
+    ...     same_fact("He likes tea.", "he likes tea"),
+    ...     same_fact("Writes C++", "writes C"),
+    ...     same_fact("at -5", "at 5"),
+    ... )
     (True, False, False)
     """
     form = normal_form(first)
     if form != normal_form(second):
         return False
-    return signed_tokens(first) == signed_tokens(second) if form else first.strip() == second.strip()
+    return (
+        signed_tokens(first) == signed_tokens(second)
+        if form
+        else first.strip() == second.strip()
+    )

@@ -1,4 +1,6 @@
-"""Research tiers, as EurekaClaw has them: episodes, records by key, a graph of theorems, insights by domain, and skills."""
+"""Research tiers, as EurekaClaw has them: episodes, records by key, a graph of
+theorems, insights by domain, and skills.
+"""
 
 from theorex_lab.journal.kinds import PROJECT, SOURCE
 from theorex_lab.journal.shapes import AMOUNT, COUNT, FILLED, SHARE, TIME, Kind, one_of
@@ -18,7 +20,11 @@ KINDS = {
         "what an agent of a session did, in a line",
         {"agent_role": str, "content": str, "metadata": {str: object}, **_SAID},
     ),
-    "session_begun": Kind(1, "what the session is about; what it leaves stands there", {"domain": str, **_ABOUT}),
+    "session_begun": Kind(
+        1,
+        "what the session is about; what it leaves stands there",
+        {"domain": str, **_ABOUT},
+    ),
     "record": Kind(
         1,
         "what is kept under a key; an imported one says when it was first written",
@@ -32,7 +38,9 @@ KINDS = {
             **_SAID,
         },
     ),
-    "record_deleted": Kind(1, "a key holds nothing any more", {"record_id": str, "key": FILLED, **_ABOUT}),
+    "record_deleted": Kind(
+        1, "a key holds nothing any more", {"record_id": str, "key": FILLED, **_ABOUT}
+    ),
     "theorem": Kind(
         1,
         "a theorem that was proved",
@@ -53,7 +61,8 @@ KINDS = {
     ),
     "insight": Kind(
         1,
-        "an insight; `replaces`: ids of those that it stands for from now on; `like`: ids of those that say much of the same",
+        "an insight; `replaces`: ids of those that it stands for from now on; `like`:"
+        " ids of those that say much of the same",
         {
             "category": one_of(*CATEGORIES),
             "title": str,
@@ -91,7 +100,16 @@ KINDS = {
     "post_run": Kind(
         1,
         "what was learnt of a session: numbers by name",
-        {"session_id": str, "status": str, "domain": str, "upto": COUNT, "learnt": {str: COUNT}, **_SAID},
+        {
+            "session_id": str,
+            "status": str,
+            "domain": str,
+            "upto": COUNT,
+            "learnt": {str: COUNT},
+            **_SAID,
+        },
     ),
-    "model_asked": Kind(1, "what an answer of a model took", {"model": str, "tokens": AMOUNT, **_ABOUT}),
+    "model_asked": Kind(
+        1, "what an answer of a model took", {"model": str, "tokens": AMOUNT, **_ABOUT}
+    ),
 }

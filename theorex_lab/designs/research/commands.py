@@ -20,14 +20,33 @@ _SHOWN_CHARACTERS = 120
 _HERE_YET = "of this project yet; --all-projects shows those of others"
 _PATH = click.Path(path_type=Path)
 _TAGS = click.option("--tag", "tags", multiple=True, help="A tag; may be repeated.")
-_DOMAIN = click.option("--domain", default="", help="What it is about; default: the session's, else general.")
-_OF_DOMAIN = click.option("--domain", default=None, help="Only of this domain; default: of all.")
+_DOMAIN = click.option(
+    "--domain",
+    default="",
+    help="What it is about; default: the session's, else general.",
+)
+_OF_DOMAIN = click.option(
+    "--domain", default=None, help="Only of this domain; default: of all."
+)
 _KEY = click.argument("key", metavar="KEY")
-_AT_MOST = click.option("-k", type=click.IntRange(0, 1_000), default=None, help="How many at most; default: the setting.")  # fmt: skip
+_AT_MOST = click.option(
+    "-k",
+    type=click.IntRange(0, 1_000),
+    default=None,
+    help="How many at most; default: the setting.",
+)
 
 
-def _remember(home: Home, key: str, value: tuple[str, ...], tags: tuple[str, ...], session: str, agent: str) -> Told:
-    """VALUE is JSON, or else a text. What was under the key before is replaced; it stays in the journal.
+def _remember(
+    home: Home,
+    key: str,
+    value: tuple[str, ...],
+    tags: tuple[str, ...],
+    session: str,
+    agent: str,
+) -> Told:
+    """VALUE is JSON, or else a text. What was under the key before is replaced; it
+    stays in the journal.
 
     JSON: {record_id, key}
     """
@@ -45,21 +64,39 @@ def _remember(home: Home, key: str, value: tuple[str, ...], tags: tuple[str, ...
 def _recall(home: Home, key: str | None, tag: str | None, prefix: str | None) -> Told:
     """Exit code 1 where nothing is kept under KEY.
 
-    JSON: {records: [{record_id, key, value, tags, source_session, created_at, updated_at}]}
+    JSON: {records: [{record_id, key, value, tags, source_session, created_at,
+    updated_at}]}
     """
     from theorex_lab.designs.research import records
 
     if sum(given is not None for given in (key, tag, prefix)) != 1:
-        raise InvalidInput("got none or several of KEY, --tag and --prefix; allowed is one of them")
+        raise InvalidInput(
+            "got none or several of KEY, --tag and --prefix; allowed is one of them"
+        )
     if tag is not None:
         found = records.recall_by_tag(home, tag)
     else:
         keys = [str(key)] if prefix is None else records.search_keys(home, prefix)
-        found = [record for name in keys if (record := records.record_of(home, name)) is not None]
+        found = [
+            record
+            for name in keys
+            if (record := records.record_of(home, name)) is not None
+        ]
     if key is not None and not found:
-        fail(f"nothing is kept under {key!r}; `research recall --prefix ''` lists all keys", records=[])
-    rows = [one_row(f"{record.key}: {one_line(json.dumps(record.value, ensure_ascii=False))}") for record in found]
-    return {"records": [record.to_dict() for record in found]}, "\n".join(rows) or "nothing is kept there"
+        fail(
+            f"nothing is kept under {key!r}; `research recall --prefix ''` lists all"
+            " keys",
+            records=[],
+        )
+    rows = [
+        one_row(
+            f"{record.key}: {one_line(json.dumps(record.value, ensure_ascii=False))}"
+        )
+        for record in found
+    ]
+    return {"records": [record.to_dict() for record in found]}, "\n".join(
+        rows
+    ) or "nothing is kept there"
 
 
 def _forget(home: Home, key: str, agent: str) -> Told:
@@ -70,18 +107,32 @@ def _forget(home: Home, key: str, agent: str) -> Told:
     from theorex_lab.designs.research.records import delete
 
     deleted = delete(home, key, agent=agent)
-    return {"key": key, "deleted": deleted}, "deleted" if deleted else "nothing is kept there"
+    return {
+        "key": key,
+        "deleted": deleted,
+    }, ("deleted" if deleted else "nothing is kept there")
 
 
-def _add_theorem(home: Home, name: str, statement: tuple[str, ...], domain: str, session: str, tags: tuple[str, ...],
-                 agent: str) -> Told:  # fmt: skip
-    """A name is told once in a domain; the same statement again changes nothing, another one is refused.
+def _add_theorem(
+    home: Home,
+    name: str,
+    statement: tuple[str, ...],
+    domain: str,
+    session: str,
+    tags: tuple[str, ...],
+    agent: str,
+) -> Told:
+    """A name is told once in a domain; the same statement again changes nothing,
+    another one is refused.
 
-    JSON: {node_id, theorem_name, formal_statement, domain, session_id, tags, created_at, distance}
+    JSON: {node_id, theorem_name, formal_statement, domain, session_id, tags,
+    created_at, distance}
     """
     from theorex_lab.designs.research.theorems import add_theorem
 
-    node = add_theorem(home, name, " ".join(statement), domain, session, tags, agent=agent)
+    node = add_theorem(
+        home, name, " ".join(statement), domain, session, tags, agent=agent
+    )
     return node.to_dict(), f"{node.node_id}: {one_row(node.theorem_name)}"
 
 
@@ -90,30 +141,51 @@ def _link(home: Home, start: str, end: str, relation: str, agent: str) -> Told:
 
     JSON: {from, to, relation, new, circles: [[names]]}
     """
-    from theorex_lab.designs.research.theorems import cycles, link_theorems, theorem_named
+    from theorex_lab.designs.research.theorems import (
+        cycles,
+        link_theorems,
+        theorem_named,
+    )
 
     new = link_theorems(home, start, end, relation, agent=agent)
     name = theorem_named(home, start).theorem_name
     circles = [one for one in cycles(home) if relation == "uses" and name in one]
-    told = "".join(f"\nthese use each other in a circle: {one_line(', '.join(one))}" for one in circles)
-    about = {"from": start, "to": end, "relation": relation, "new": new, "circles": circles}
+    told = "".join(
+        f"\nthese use each other in a circle: {one_line(', '.join(one))}"
+        for one in circles
+    )
+    about = {
+        "from": start,
+        "to": end,
+        "relation": relation,
+        "new": new,
+        "circles": circles,
+    }
     return about, f"{start} {relation} {end}{'' if new else ' (known)'}{told}"
 
 
 def _related(home: Home, name: str, depth: int) -> Told:
     """Along links of any kind and direction, the nearest first.
 
-    JSON: {related: [{node_id, theorem_name, formal_statement, domain, session_id, tags, created_at, distance}]}
+    JSON: {related: [{node_id, theorem_name, formal_statement, domain, session_id, tags,
+    created_at, distance}]}
     """
     from theorex_lab.designs.research.theorems import find_related_theorems
 
     found = find_related_theorems(home, name, depth)
-    rows = [f"{node.distance}  {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}" for node in found]  # fmt: skip
-    return {"related": [node.to_dict() for node in found]}, "\n".join(rows) or "nothing is linked with it"
+    rows = [
+        f"{node.distance} "
+        f" {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}"
+        for node in found
+    ]
+    return {"related": [node.to_dict() for node in found]}, "\n".join(
+        rows
+    ) or "nothing is linked with it"
 
 
 def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Told:
-    """PATH is a LaTeX blueprint, a Metamath file, or a folder of equational theories. Importing twice imports once.
+    """PATH is a LaTeX blueprint, a Metamath file, or a folder of equational theories.
+    Importing twice imports once.
 
     JSON: {theorems, links, known, conflicts, unresolved, problems}
     """
@@ -121,14 +193,24 @@ def _import_theorems(home: Home, path: Path, domain: str, agent: str) -> Told:
     from theorex_lab.designs.research.theorems import import_theorems
 
     read = read_theorems(path)
-    told = import_theorems(home, read.nodes, read.links, domain=domain or read.domain, agent=agent)  # fmt: skip
+    told = import_theorems(
+        home, read.nodes, read.links, domain=domain or read.domain, agent=agent
+    )
     told |= {"problems": read.problems}
-    lines = [f"{told['theorems']} theorems, {told['links']} links", *told["problems"][:20]]
-    return told, "\n".join([*lines, *(f"unknown: {name}" for name in told["unresolved"][:20])])
+    lines = [
+        f"{told['theorems']} theorems, {told['links']} links",
+        *told["problems"][:20],
+    ]
+    return told, "\n".join(
+        [*lines, *(f"unknown: {name}" for name in told["unresolved"][:20])]
+    )
 
 
-def _closure(home: Home, relation: str, domain: str | None, dataset: str | None) -> Told:
-    """The reflexive and transitive pairs of a relation. --dataset reads a folder of $THEOREX_DATA instead of the memory.
+def _closure(
+    home: Home, relation: str, domain: str | None, dataset: str | None
+) -> Told:
+    """The reflexive and transitive pairs of a relation. --dataset reads a folder of
+    $THEOREX_DATA instead of the memory.
 
     JSON: {nodes, edges, pairs, seconds}
     """
@@ -139,51 +221,100 @@ def _closure(home: Home, relation: str, domain: str | None, dataset: str | None)
         found = closure_of(home, relation, domain)
     else:
         found = closure_of_theories(Path(os.environ.get("THEOREX_DATA", "")) / dataset)
-    told = {name: getattr(found, name) for name in ("nodes", "edges", "pairs", "seconds")}
-    return told, "{pairs:,} pairs of {nodes:,} nodes and {edges:,} links, in {seconds:.2f} s".format(**told)
+    told = {
+        name: getattr(found, name) for name in ("nodes", "edges", "pairs", "seconds")
+    }
+    return (
+        told,
+        "{pairs:,} pairs of {nodes:,} nodes and {edges:,} links, in {seconds:.2f} s".format(
+            **told
+        ),
+    )
 
 
-def _premises(home: Home, statement: tuple[str, ...], domain: str | None, k: int | None) -> Told:
+def _premises(
+    home: Home, statement: tuple[str, ...], domain: str | None, k: int | None
+) -> Told:
     """By what statements like it use, by likeness, and by how often each is used.
 
     JSON: {premises: [{node_id, theorem_name, formal_statement, score, …}]}
     """
     from theorex_lab.designs.research.premises import suggest_premises
 
-    found = suggest_premises(home, " ".join(statement), 10 if k is None else k, domain=domain)  # fmt: skip
-    rows = [f"{score:.2f}  {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}" for node, score in found]  # fmt: skip
-    return {"premises": [{**node.to_dict(), "score": score} for node, score in found]}, "\n".join(rows) or "nothing is known"  # fmt: skip
+    found = suggest_premises(
+        home, " ".join(statement), 10 if k is None else k, domain=domain
+    )
+    rows = [
+        f"{score:.2f} "
+        f" {one_line(f'{node.theorem_name}: {node.formal_statement}', _SHOWN_CHARACTERS)}"
+        for node, score in found
+    ]
+    return {
+        "premises": [{**node.to_dict(), "score": score} for node, score in found]
+    }, "\n".join(rows) or "nothing is known"
 
 
-def _add_insight(home: Home, category: str, title: str, content: tuple[str, ...], session: str, **about: Any) -> Told:
-    """What says the same is kept once; what says much of the same is linked with it, or merged by the setting's model.
+def _add_insight(
+    home: Home,
+    category: str,
+    title: str,
+    content: tuple[str, ...],
+    session: str,
+    **about: Any,
+) -> Told:
+    """What says the same is kept once; what says much of the same is linked with it, or
+    merged by the setting's model.
 
     JSON: {insight_id, kept, like}
     """
     from theorex_lab.designs.research.insights import add_insight
 
-    found = add_insight(home, category, title, " ".join(content), session_id=session, **about)  # fmt: skip
-    told: dict[str, Any] = {"insight_id": found and found.insight_id, "kept": found is not None, "like": list(found.like) if found else []}  # fmt: skip
-    return told, told["insight_id"] or "not kept: its confidence is below the setting insightConfidence"
+    found = add_insight(
+        home, category, title, " ".join(content), session_id=session, **about
+    )
+    told: dict[str, Any] = {
+        "insight_id": found and found.insight_id,
+        "kept": found is not None,
+        "like": list(found.like) if found else [],
+    }
+    return (
+        told,
+        told["insight_id"]
+        or "not kept: its confidence is below the setting insightConfidence",
+    )
 
 
 def _insights(home: Home, domain: str | None, category: str | None) -> Told:
     """The oldest first.
 
-    JSON: {insights: [{insight_id, category, title, content, confidence, domain, session_id, source, agent, created_at, …}]}
+    JSON: {insights: [{insight_id, category, title, content, confidence, domain,
+    session_id, source, agent, created_at, …}]}
     """
     from theorex_lab.designs.research.insights import insights_of
     from theorex_lab.designs.research.records import with_iso_times
 
     found = insights_of(home, domain, category)
-    rows = [f"{one.created_at:%Y-%m-%d}  {one.domain}  {one.category}  {one_line(one.text, _SHOWN_CHARACTERS)}" for one in found]  # fmt: skip
-    return {"insights": [with_iso_times(asdict(one)) for one in found]}, "\n".join(rows) or f"no insights {_HERE_YET}"
+    rows = [
+        f"{one.created_at:%Y-%m-%d}  {one.domain}  {one.category} "
+        f" {one_line(one.text, _SHOWN_CHARACTERS)}"
+        for one in found
+    ]
+    return {"insights": [with_iso_times(asdict(one)) for one in found]}, "\n".join(
+        rows
+    ) or f"no insights {_HERE_YET}"
 
 
 def _inject(
-    home: Home, query: tuple[str, ...], domain: str | None, k: int | None, tokens: int, session: str, agent: str
+    home: Home,
+    query: tuple[str, ...],
+    domain: str | None,
+    k: int | None,
+    tokens: int,
+    session: str,
+    agent: str,
 ) -> Told:
-    """Whole insights, in <memories>; with words those that fit them. That they were given is noted.
+    """Whole insights, in <memories>; with words those that fit them. That they were
+    given is noted.
 
     JSON: {text, tokens}
     """
@@ -195,9 +326,11 @@ def _inject(
 
 
 def _skills(home: Home, role: str | None, stage: str | None) -> Told:
-    """Those that did best first: by success rate (the last counts most), shrunk by how often it was tried.
+    """Those that did best first: by success rate (the last counts most), shrunk by how
+    often it was tried.
 
-    JSON: {skills: [{skill_id, name, description, origin, success_rate, usage_count, successes, low, high, rank, …}]}
+    JSON: {skills: [{skill_id, name, description, origin, success_rate, usage_count,
+    successes, low, high, rank, …}]}
     """
     from theorex_lab.designs.research.records import with_iso_times
     from theorex_lab.designs.research.skills import skills_of
@@ -205,29 +338,65 @@ def _skills(home: Home, role: str | None, stage: str | None) -> Told:
     found = skills_of(home, role, stage)
     rows = []
     for one in found:
-        rate = ("untried" if one.success_rate is None else f"{one.success_rate:.2f} ({one.successes} of {one.usage_count})")  # fmt: skip
-        rows.append(one_line(f"{one.name}: {one.description}  {rate}", _SHOWN_CHARACTERS))
-    return {"skills": [with_iso_times(asdict(one)) for one in found]}, "\n".join(rows) or f"no skills {_HERE_YET}"  # fmt: skip
+        rate = (
+            "untried"
+            if one.success_rate is None
+            else f"{one.success_rate:.2f} ({one.successes} of {one.usage_count})"
+        )
+        rows.append(
+            one_line(f"{one.name}: {one.description}  {rate}", _SHOWN_CHARACTERS)
+        )
+    return {"skills": [with_iso_times(asdict(one)) for one in found]}, "\n".join(
+        rows
+    ) or f"no skills {_HERE_YET}"
 
 
-def _skill_stats(home: Home, name: str, success: bool | None, session: str, agent: str) -> Told:
-    """With --success or --failure an outcome is recorded first, once a session where one is named.
+def _skill_stats(
+    home: Home, name: str, success: bool | None, session: str, agent: str
+) -> Told:
+    """With --success or --failure an outcome is recorded first, once a session where
+    one is named.
 
     JSON: {name, success_rate, usage_count, successes, low, high, rank}
     """
     from theorex_lab.designs.research import skills
 
-    one = skills.skill_named(home, name) if success is None else skills.update_stats(
-        home, name, success, session_id=session, agent=agent)  # fmt: skip
-    told = {part: getattr(one, part) for part in "name success_rate usage_count successes low high rank".split()}
-    rate = "untried" if one.success_rate is None else f"success rate {one.success_rate:.3f}"
-    return told, f"{one.name}: {rate}, worked {one.successes} of {one.usage_count} ({one.low:.2f} to {one.high:.2f})"
+    one = (
+        skills.skill_named(home, name)
+        if success is None
+        else skills.update_stats(home, name, success, session_id=session, agent=agent)
+    )
+    told = {
+        part: getattr(one, part)
+        for part in "name success_rate usage_count successes low high rank".split()
+    }
+    rate = (
+        "untried"
+        if one.success_rate is None
+        else f"success rate {one.success_rate:.3f}"
+    )
+    return (
+        told,
+        (
+            f"{one.name}: {rate}, worked {one.successes} of {one.usage_count}"
+            f" ({one.low:.2f} to {one.high:.2f})"
+        ),
+    )
 
 
-def _post_run(home: Home, session: str, domain: str, status: str | None, state: Path | None, agent: str) -> Told:
-    """What went well and what failed becomes insights, skills and statistics, in one step. Doing it twice changes nothing.
+def _post_run(
+    home: Home,
+    session: str,
+    domain: str,
+    status: str | None,
+    state: Path | None,
+    agent: str,
+) -> Told:
+    """What went well and what failed becomes insights, skills and statistics, in one
+    step. Doing it twice changes nothing.
 
-    --state is a theory_state.json; without one it is read from what was captured of the session.
+    --state is a theory_state.json; without one it is read from what was captured of the
+    session.
 
     JSON: {session_id, status, stats, insights, skills, patterns}
     """
@@ -240,7 +409,12 @@ def _post_run(home: Home, session: str, domain: str, status: str | None, state: 
     rows = [one_line(f"{one.category}: {one.text}", _SHOWN_CHARACTERS) for one in found]
     rows += [f"skill: {name}" for name in (*told["skills"], *told["patterns"])]
     rows += [f"outcome counted: {name}" for name in told["stats"]]
-    return told, "\n".join([f"{session}: {told['status'] or 'outcome unknown'}", *(rows or ["nothing new"])])
+    return told, "\n".join(
+        [
+            f"{session}: {told['status'] or 'outcome unknown'}",
+            *(rows or ["nothing new"]),
+        ]
+    )
 
 
 def _export(home: Home, folder: Path, replace: bool) -> Told:
@@ -259,7 +433,8 @@ def _export(home: Home, folder: Path, replace: bool) -> Told:
 
 
 def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) -> Told:
-    """A folder like ~/.eurekaclaw, or one of its files. Importing twice imports once; what is damaged is named.
+    """A folder like ~/.eurekaclaw, or one of its files. Importing twice imports once;
+    what is damaged is named.
 
     Exit code 1 where nothing could be taken in.
 
@@ -267,64 +442,229 @@ def _import(home: Home, paths: tuple[Path, ...], trust_own: bool, agent: str) ->
     """
     from theorex_lab.designs.research.files import import_tiers
 
-    reports = [report for path in paths for report in import_tiers(home, None, path, agent=agent, trust_own=trust_own)]
+    reports = [
+        report
+        for path in paths
+        for report in import_tiers(home, None, path, agent=agent, trust_own=trust_own)
+    ]
     told: dict[str, Any] = {"files": [vars(report) for report in reports]}
-    told |= {name: sum(getattr(report, name) for report in reports) for name in ("imported", "skipped")}
+    told |= {
+        name: sum(getattr(report, name) for report in reports)
+        for name in ("imported", "skipped")
+    }
     problems = [problem for report in reports for problem in report.problems]
     if not told["imported"] + told["skipped"]:
-        fail("; ".join(problems) or "got no file of memory/, memories/, skills/ or runs/ there; name such a folder", **told)  # fmt: skip
-    rows = [f"{report.imported:8d} new, {report.skipped} there already  {report.file}" for report in reports]
+        fail(
+            "; ".join(problems)
+            or "got no file of memory/, memories/, skills/ or runs/ there; name such a folder",
+            **told,
+        )
+    rows = [
+        f"{report.imported:8d} new, {report.skipped} there already  {report.file}"
+        for report in reports
+    ]
     return told, "\n".join([*rows, *problems])
 
 
 REMEMBER = home_command(
-    "remember", "", _remember, OWN_AGENT, _KEY, click.argument("value", nargs=-1, required=True), _TAGS, SESSION
+    "remember",
+    "",
+    _remember,
+    OWN_AGENT,
+    _KEY,
+    click.argument("value", nargs=-1, required=True),
+    _TAGS,
+    SESSION,
 )
 RECALL = home_command(
-    "recall", "", _recall, click.argument("key", metavar="[KEY]", required=False), click.option("--tag", help="All with this tag."),
-    click.option("--prefix", help="All whose keys begin so."))  # fmt: skip
+    "recall",
+    "",
+    _recall,
+    click.argument("key", metavar="[KEY]", required=False),
+    click.option("--tag", help="All with this tag."),
+    click.option("--prefix", help="All whose keys begin so."),
+)
 FORGET = home_command("forget", "", _forget, OWN_AGENT, _KEY)
-_NAME, _STATEMENT = click.argument("name", metavar="NAME"), click.argument("statement", nargs=-1, required=True)
+_NAME, _STATEMENT = (
+    click.argument("name", metavar="NAME"),
+    click.argument("statement", nargs=-1, required=True),
+)
 _RELATION = click.option(
-    "--relation", type=click.Choice(RELATIONS), default="uses", show_default=True, help="What START does to END."
+    "--relation",
+    type=click.Choice(RELATIONS),
+    default="uses",
+    show_default=True,
+    help="What START does to END.",
 )
 _PAIRS = click.option(
-    "--relation", type=click.Choice(RELATIONS), default="generalizes", show_default=True, help="Along which links."
+    "--relation",
+    type=click.Choice(RELATIONS),
+    default="generalizes",
+    show_default=True,
+    help="Along which links.",
 )
 _ENDS = [click.argument(name, metavar=name.upper()) for name in ("start", "end")]
 THEOREM = group(
-    "theorem", "",
-    home_command("add", "Keep a theorem.", _add_theorem, OWN_AGENT, _NAME, _STATEMENT, _DOMAIN, SESSION, _TAGS),
-    home_command("link", "Say how two theorems belong together.", _link, OWN_AGENT, *_ENDS, _RELATION),
-    home_command("related", "Show what is linked with a theorem.", _related, _NAME,
-                 click.option("--depth", type=click.IntRange(0, 100), default=2, show_default=True, help="How many links away.")),
-    home_command("import", "Take in theorems from files.", _import_theorems, OWN_AGENT, click.argument("path", type=_PATH), _DOMAIN),
-    home_command("closure", "Count what follows from what.", _closure, _PAIRS, _OF_DOMAIN,
-                 click.option("--dataset", help="Such as equational_theories.")),
-    home_command("premises", "Show which theorems a new one will probably use.", _premises, _STATEMENT, _OF_DOMAIN, _AT_MOST))  # fmt: skip
+    "theorem",
+    "",
+    home_command(
+        "add",
+        "Keep a theorem.",
+        _add_theorem,
+        OWN_AGENT,
+        _NAME,
+        _STATEMENT,
+        _DOMAIN,
+        SESSION,
+        _TAGS,
+    ),
+    home_command(
+        "link",
+        "Say how two theorems belong together.",
+        _link,
+        OWN_AGENT,
+        *_ENDS,
+        _RELATION,
+    ),
+    home_command(
+        "related",
+        "Show what is linked with a theorem.",
+        _related,
+        _NAME,
+        click.option(
+            "--depth",
+            type=click.IntRange(0, 100),
+            default=2,
+            show_default=True,
+            help="How many links away.",
+        ),
+    ),
+    home_command(
+        "import",
+        "Take in theorems from files.",
+        _import_theorems,
+        OWN_AGENT,
+        click.argument("path", type=_PATH),
+        _DOMAIN,
+    ),
+    home_command(
+        "closure",
+        "Count what follows from what.",
+        _closure,
+        _PAIRS,
+        _OF_DOMAIN,
+        click.option("--dataset", help="Such as equational_theories."),
+    ),
+    home_command(
+        "premises",
+        "Show which theorems a new one will probably use.",
+        _premises,
+        _STATEMENT,
+        _OF_DOMAIN,
+        _AT_MOST,
+    ),
+)
 _CATEGORY = click.Choice(CATEGORIES)
 _WORDS = click.argument("query", metavar="[WORDS]…", nargs=-1)
 INSIGHT = group(
-    "insight", "",
-    home_command("add", "Keep an insight.", _add_insight, OWN_AGENT, click.argument("category", type=_CATEGORY),
-                 click.argument("title", metavar="TITLE"), click.argument("content", nargs=-1, required=True), _DOMAIN, SESSION,
-                 click.option("--confidence", type=float, default=0.8, show_default=True, help="From 0 to 1.")),
-    home_command("list", "Show insights.", _insights, _OF_DOMAIN,
-                 click.option("--category", type=_CATEGORY, help="Only of this category.")),
-    home_command("inject", "Give a session the insights that fit it.", _inject, OWN_AGENT, _WORDS, _OF_DOMAIN, _AT_MOST, SESSION,
-                 click.option("--tokens", type=TOKENS, default=2_000, show_default=True, help="Tokens that it may have.")))  # fmt: skip
+    "insight",
+    "",
+    home_command(
+        "add",
+        "Keep an insight.",
+        _add_insight,
+        OWN_AGENT,
+        click.argument("category", type=_CATEGORY),
+        click.argument("title", metavar="TITLE"),
+        click.argument("content", nargs=-1, required=True),
+        _DOMAIN,
+        SESSION,
+        click.option(
+            "--confidence",
+            type=float,
+            default=0.8,
+            show_default=True,
+            help="From 0 to 1.",
+        ),
+    ),
+    home_command(
+        "list",
+        "Show insights.",
+        _insights,
+        _OF_DOMAIN,
+        click.option("--category", type=_CATEGORY, help="Only of this category."),
+    ),
+    home_command(
+        "inject",
+        "Give a session the insights that fit it.",
+        _inject,
+        OWN_AGENT,
+        _WORDS,
+        _OF_DOMAIN,
+        _AT_MOST,
+        SESSION,
+        click.option(
+            "--tokens",
+            type=TOKENS,
+            default=2_000,
+            show_default=True,
+            help="Tokens that it may have.",
+        ),
+    ),
+)
 SKILL = group(
-    "skill", "",
-    home_command("list", "Show skills, those that did best first.", _skills, click.option("--role", help="For this role."),
-                 click.option("--stage", help="For this stage.")),
-    home_command("stats", "Show how a skill did, or say how it went.", _skill_stats, OWN_AGENT, _NAME, SESSION,
-                 click.option("--success/--failure", default=None, help="How a session with it went.")))  # fmt: skip
+    "skill",
+    "",
+    home_command(
+        "list",
+        "Show skills, those that did best first.",
+        _skills,
+        click.option("--role", help="For this role."),
+        click.option("--stage", help="For this stage."),
+    ),
+    home_command(
+        "stats",
+        "Show how a skill did, or say how it went.",
+        _skill_stats,
+        OWN_AGENT,
+        _NAME,
+        SESSION,
+        click.option(
+            "--success/--failure", default=None, help="How a session with it went."
+        ),
+    ),
+)
 POST_RUN = home_command(
-    "post-run", "", _post_run, OWN_AGENT, click.option("--session", required=True, help="The session that is over."), _DOMAIN,
-    click.option("--status", help="Such as proved; default: as the state or the last check says."),
-    click.option("--state", type=_PATH, help="The session's theory_state.json."))  # fmt: skip
-_FOLDER = click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
-EXPORT = home_command("export", "", _export, _FOLDER, click.option("--replace", is_flag=True, help="Replace files that are there."))  # fmt: skip
+    "post-run",
+    "",
+    _post_run,
+    OWN_AGENT,
+    click.option("--session", required=True, help="The session that is over."),
+    _DOMAIN,
+    click.option(
+        "--status", help="Such as proved; default: as the state or the last check says."
+    ),
+    click.option("--state", type=_PATH, help="The session's theory_state.json."),
+)
+_FOLDER = click.argument(
+    "folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path)
+)
+EXPORT = home_command(
+    "export",
+    "",
+    _export,
+    _FOLDER,
+    click.option("--replace", is_flag=True, help="Replace files that are there."),
+)
 IMPORT = home_command(
-    "import", "", _import, OWN_AGENT, click.argument("paths", metavar="PATHS…", nargs=-1, required=True, type=_PATH),
-    click.option("--trust-own", is_flag=True, help="The files are exports of your own: keep the sources that they name."))  # fmt: skip
+    "import",
+    "",
+    _import,
+    OWN_AGENT,
+    click.argument("paths", metavar="PATHS…", nargs=-1, required=True, type=_PATH),
+    click.option(
+        "--trust-own",
+        is_flag=True,
+        help="The files are exports of your own: keep the sources that they name.",
+    ),
+)

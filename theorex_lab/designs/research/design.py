@@ -1,12 +1,27 @@
-"""What research tiers bring to a home: each part is imported when it is first asked for."""
+"""What research tiers bring to a home: each part is imported when it is first asked
+for.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import AuditPart, Design, FileLayout, NightStep, Section, audit_telling
+from theorex_lab.design import (
+    AuditPart,
+    Design,
+    FileLayout,
+    NightStep,
+    Section,
+    audit_telling,
+)
 from theorex_lab.designs.research import KINDS
-from theorex_lab.designs.research.items import INSIGHT, RECORD, SKILL, THEOREM, skill_runs
+from theorex_lab.designs.research.items import (
+    INSIGHT,
+    RECORD,
+    SKILL,
+    THEOREM,
+    skill_runs,
+)
 from theorex_lab.designs.research.settings import ResearchSettings
 from theorex_lab.search.items import OBSERVATION
 
@@ -86,7 +101,9 @@ def _status(home: Home, agent: str | None) -> Mapping[str, Any]:
     return status(home, agent)
 
 
-def _export_tiers(home: Home, searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
+def _export_tiers(
+    home: Home, searcher: object, folder: Path, *, agent: str | None = None
+) -> Exported:
     from theorex_lab.designs.research.files import export_tiers
 
     return export_tiers(home, searcher, folder, agent=agent)
@@ -99,7 +116,12 @@ def _tier_files(path: Path) -> list[Path]:
 
 
 def _import_tiers(
-    home: Home, searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
+    home: Home,
+    searcher: object,
+    path: Path,
+    *,
+    agent: str = "main",
+    trust_own: bool = False,
 ) -> list[FileReport]:
     from theorex_lab.designs.research.files import import_tiers
 
@@ -138,7 +160,12 @@ DESIGN = Design(
     sections=(Section(_insight_lines, _TITLES, lambda _: 0.6),),
     flush=_learn_of_session,
     steps=(NightStep("learn", _learn_at_night),),
-    audit=AuditPart(READ_FROM, audit_telling("category", "title", "name", "domain", "session_id", "status", "learnt")),
+    audit=AuditPart(
+        READ_FROM,
+        audit_telling(
+            "category", "title", "name", "domain", "session_id", "status", "learnt"
+        ),
+    ),
     agents=_agents_of,
     status=_status,
 )

@@ -12,16 +12,31 @@ class MemoryManager(Face):
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
     ...     _ = lab.research.log_event("theory", "tried Hoeffding", {"tool": "search"})
-    ...     _ = lab.research.remember("theory.failed.bounds", ["Hoeffding"], tags=["bounds"])
-    ...     lemma = lab.research.add_theorem("Bernstein", "P(S > t) <= exp(-t^2 / 2(v + bt/3))", domain="concentration")
-    ...     _ = lab.research.add_insight("pitfalls", "Hoeffding is loose", "It ignores the variance.", domain="concentration")
+    ...     _ = lab.research.remember(
+    ...         "theory.failed.bounds", ["Hoeffding"], tags=["bounds"]
+    ...     )
+    ...     lemma = lab.research.add_theorem(
+    ...         "Bernstein",
+    ...         "P(S > t) <= exp(-t^2 / 2(v + bt/3))",
+    ...         domain="concentration",
+    ...     )
+    ...     _ = lab.research.add_insight(
+    ...         "pitfalls",
+    ...         "Hoeffding is loose",
+    ...         "It ignores the variance.",
+    ...         domain="concentration",
+    ...     )
     ...     told = lab.research.load_for_injection("concentration")
-    ...     lab.research.recall("theory.failed.bounds"), lab.research.recent_events(1)[0].content
+    ...     (
+    ...         lab.research.recall("theory.failed.bounds"),
+    ...         lab.research.recent_events(1)[0].content,
+    ...     )
     (['Hoeffding'], 'tried Hoeffding')
     >>> told.splitlines()[0]
     '<memories>'
 
-    What is no method of its own does what the function that it names does, in the face's home.
+    What is no method of its own does what the function that it names does, in the
+    face's home.
     """
 
     begin_session = on_home(records.begin_session)

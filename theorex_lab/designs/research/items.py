@@ -1,4 +1,6 @@
-"""What the research tiers have in search, the evidence that skills yield, and the settings of the design."""
+"""What the research tiers have in search, the evidence that skills yield, and the
+settings of the design.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,22 @@ _RECORD_CHARACTERS = 2_000  # of a record that are searched
 
 
 def domain_slug(domain: str) -> str:
-    """The name of a domain's folder: lower case, what is no word a `_`, 30 characters; `general` without one.
+    """The name of a domain's folder: lower case, what is no word a `_`, 30 characters;
+    `general` without one.
 
     >>> domain_slug("Concentration bounds!"), domain_slug("")
     ('concentration_bounds', 'general')
     """
-    return re.sub(r"\W+", "_", domain.lower()).strip("_")[:_DOMAIN_CHARACTERS].strip("_") or GENERAL
+    return (
+        re.sub(r"\W+", "_", domain.lower()).strip("_")[:_DOMAIN_CHARACTERS].strip("_")
+        or GENERAL
+    )
 
 
 def record_id_of(project: str, key: str) -> str:
-    """The id of the record with this key in a project: a key has one record, whoever writes it and however often."""
+    """The id of the record with this key in a project: a key has one record, whoever
+    writes it and however often.
+    """
     return f"rec_{sha256(encode([project, key]).encode()).hexdigest()[:24]}"
 
 
@@ -36,13 +44,25 @@ def skill_id_of(name: str) -> str:
 
 def _record(event: Event) -> Iterable[ItemText]:
     body = event.body
-    value = body["value"] if isinstance(body["value"], str) else encode({"": body["value"]})[4:-1]
-    yield ItemText(body["record_id"], f"{body['key']}: {value[:_RECORD_CHARACTERS]}", tuple(body["tags"]))
+    value = (
+        body["value"]
+        if isinstance(body["value"], str)
+        else encode({"": body["value"]})[4:-1]
+    )
+    yield ItemText(
+        body["record_id"],
+        f"{body['key']}: {value[:_RECORD_CHARACTERS]}",
+        tuple(body["tags"]),
+    )
 
 
 def _theorem(event: Event) -> Iterable[ItemText]:
     body = event.body
-    yield ItemText(body["node_id"], f"{body['theorem_name']}: {body['formal_statement']}", tuple(body["tags"]))
+    yield ItemText(
+        body["node_id"],
+        f"{body['theorem_name']}: {body['formal_statement']}",
+        tuple(body["tags"]),
+    )
 
 
 def insight_text(title: str, content: str) -> str:
@@ -56,12 +76,18 @@ def insight_text(title: str, content: str) -> str:
 
 def _insight(event: Event) -> Iterable[ItemText]:
     body = event.body
-    yield ItemText(event.id, insight_text(body["title"], body["content"]), about=body["domain"])
+    yield ItemText(
+        event.id, insight_text(body["title"], body["content"]), about=body["domain"]
+    )
 
 
 def _skill(event: Event) -> Iterable[ItemText]:
     body = event.body
-    yield ItemText(skill_id_of(body["name"]), f"{body['name']}: {body['description']}", tuple(body["tags"]))
+    yield ItemText(
+        skill_id_of(body["name"]),
+        f"{body['name']}: {body['description']}",
+        tuple(body["tags"]),
+    )
 
 
 def _ids(name: str) -> Callable[[Event], Iterable[str]]:
@@ -69,14 +95,27 @@ def _ids(name: str) -> Callable[[Event], Iterable[str]]:
 
 
 RECORD = ItemKind(
-    "record", {"record": _record}, hides={"record": _ids("record_id"), "record_deleted": _ids("record_id")})  # fmt: skip
+    "record",
+    {"record": _record},
+    hides={"record": _ids("record_id"), "record_deleted": _ids("record_id")},
+)
 THEOREM = ItemKind("theorem", {"theorem": _theorem})
-INSIGHT = ItemKind("insight", {"insight": _insight}, hides={"insight": lambda event: event.body.get("replaces", ())})
-SKILL = ItemKind("skill", {"skill": _skill}, hides={"skill": lambda event: (skill_id_of(event.body["name"]),)})
+INSIGHT = ItemKind(
+    "insight",
+    {"insight": _insight},
+    hides={"insight": lambda event: event.body.get("replaces", ())},
+)
+SKILL = ItemKind(
+    "skill",
+    {"skill": _skill},
+    hides={"skill": lambda event: (skill_id_of(event.body["name"]),)},
+)
 
 
 def skill_runs(event: Event) -> Iterable[EvidenceRun]:
-    """What a session's outcome tells of a skill that it was given: in its domain, and wherever it was."""
+    """What a session's outcome tells of a skill that it was given: in its domain, and
+    wherever it was.
+    """
     body = event.body
     if body["source"] != "import":
         for key in (SKILL_KEY + body["domain"], OPTION_KEY):
@@ -84,7 +123,16 @@ def skill_runs(event: Event) -> Iterable[EvidenceRun]:
 
 
 def checked_domain(domain: str) -> str:
-    """A domain as it is kept: one line of up to 200 characters. Raises InvalidInput for anything else."""
-    if not isinstance(domain, str) or len(domain) > 200 or "\n" in domain or "\0" in domain:
-        raise InvalidInput(f"got the domain {domain!r:.100}; allowed is one line of up to 200 characters")
+    """A domain as it is kept: one line of up to 200 characters. Raises InvalidInput for
+    anything else.
+    """
+    if (
+        not isinstance(domain, str)
+        or len(domain) > 200
+        or "\n" in domain
+        or "\0" in domain
+    ):
+        raise InvalidInput(
+            f"got the domain {domain!r:.100}; allowed is one line of up to 200 characters"
+        )
     return domain.strip()

@@ -1,4 +1,6 @@
-"""What comes back of research tiers at a session's start: pitfalls, what worked, what is known and open, and the skills that did well."""
+"""What comes back of research tiers at a session's start: pitfalls, what worked, what
+is known and open, and the skills that did well.
+"""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -18,28 +20,52 @@ _SKILLED_FROM = 0.5  # rank from which a skill is told
 
 
 def insight_lines(home: Home, wanted: Wanted) -> Iterator[Line]:
-    """The insights that fit what is asked, else the newest; then the skills that did well. What says much of the same comes once."""
+    """The insights that fit what is asked, else the newest; then the skills that did
+    well. What says much of the same comes once.
+    """
     found = [*islice(distinct(ranked(home, wanted.query)), _MOST_INSIGHTS)]
     if not wanted.query:  # that something worked says least of what to do
         found.sort(key=lambda pair: pair[0].category == "proof_strategy")
     for insight, likeness in found:
-        yield _line(insight, wanted.now, "the newest" if likeness is None else f"alike {likeness:.2f}")
+        yield _line(
+            insight,
+            wanted.now,
+            "the newest" if likeness is None else f"alike {likeness:.2f}",
+        )
     for skill in skills_of(home, k=research_settings(home).skills_k):
         if skill.rank >= _SKILLED_FROM:
             yield _skill_line(skill)
 
 
 def _line(insight: Insight, now: int, why: str) -> Line:
-    age = age_in_words((now - to_microseconds(insight.created_at)) / MICROSECONDS_PER_DAY)
+    age = age_in_words(
+        (now - to_microseconds(insight.created_at)) / MICROSECONDS_PER_DAY
+    )
     text = one_line(f"{insight.text} ({age})", _LINE_CHARACTERS)
     heard = None if insight.trusted else (insight.agent, TRUST[insight.source])
-    return Line(insight.category, insight.agent, text, heard, (insight.insight_id,), (), why)
+    return Line(
+        insight.category, insight.agent, text, heard, (insight.insight_id,), (), why
+    )
 
 
 def _skill_line(skill: Skill) -> Line:
-    often = f" (worked {skill.successes} of {skill.usage_count} times)" if skill.usage_count else ""
+    often = (
+        f" (worked {skill.successes} of {skill.usage_count} times)"
+        if skill.usage_count
+        else ""
+    )
     told = f"{skill.description}: {skill.body}{often}"
-    heard = None if TRUST[skill.source] >= TRUST["agent"] else (skill.agent, TRUST[skill.source])
+    heard = (
+        None
+        if TRUST[skill.source] >= TRUST["agent"]
+        else (skill.agent, TRUST[skill.source])
+    )
     return Line(
-        "skill", skill.agent, one_line(told, _LINE_CHARACTERS), heard, (skill.skill_id,), (), f"rank {skill.rank:.2f}"
+        "skill",
+        skill.agent,
+        one_line(told, _LINE_CHARACTERS),
+        heard,
+        (skill.skill_id,),
+        (),
+        f"rank {skill.rank:.2f}",
     )

@@ -1,6 +1,8 @@
-"""Sessions: what coding sessions leave behind — the user's rules, files, digests, fixes — read from captures by rules.
+"""Sessions: what coding sessions leave behind — the user's rules, files, digests, fixes
+— read from captures by rules.
 
-Our own design beside the published ones, and the one whose sections the context shows where no other is named.
+Our own design beside the published ones, and the one whose sections the context shows
+where no other is named.
 """
 
 from theorex_lab.journal.kinds import PROJECT, SOURCE
@@ -12,7 +14,8 @@ _SENTENCE = row(str, str)
 KINDS = {
     "digest": Kind(
         1,
-        "a session in short, up to a seq: what was asked, edited and checked, how it ended, what is left open",
+        "a session in short, up to a seq: what was asked, edited and checked, how it"
+        " ended, what is left open",
         {
             "upto": COUNT,
             "asked": [_SENTENCE],

@@ -22,13 +22,18 @@ if TYPE_CHECKING:
 
 
 def _shares(shares: Mapping[int, float]) -> Callable[[int], float]:
-    """The share of a budget: that of the greatest of these budgets which it reaches, 0 below them.
+    """The share of a budget: that of the greatest of these budgets which it reaches, 0
+    below them.
 
     >>> _shares({150: 0.9, 2_000: 0.4})(600)
     0.9
     """
     budgets = sorted(shares)
-    return lambda tokens: shares[budgets[place - 1]] if (place := bisect_left(budgets, tokens + 1)) else 0.0
+    return lambda tokens: (
+        shares[budgets[place - 1]]
+        if (place := bisect_left(budgets, tokens + 1))
+        else 0.0
+    )
 
 
 def _rule_lines(home: Home, wanted: Wanted) -> Iterable[Line]:
@@ -85,7 +90,9 @@ def _keep_digest(home: Home, agent: str, session: str) -> object:
     return keep_digest(home, agent, session)
 
 
-def _retrieve(home: Home, searcher: Any, query: str, now: int, tokens: int) -> Sequence[Item]:
+def _retrieve(
+    home: Home, searcher: Any, query: str, now: int, tokens: int
+) -> Sequence[Item]:
     from theorex_lab.designs.sessions.sections import retrieve
 
     return retrieve(home, searcher, query, now, tokens)
@@ -110,9 +117,21 @@ def _views() -> Sequence[type[View]]:
 
 
 SECTIONS = (
-    Section(_rule_lines, {RULE: "Rules that the user gave"}, _shares({0: 0.0, 400: 0.03, 1_000: 0.08, 4_000: 0.04})),
-    Section(_fix_lines, {FIXED_KIND: "What failed, and what helped"}, _shares({0: 0.0, 1_000: 0.02})),
-    Section(_last_lines, {LAST: "Where the last session stopped"}, _shares({0: 0.0, 1_000: 0.04, 4_000: 0.02})),
+    Section(
+        _rule_lines,
+        {RULE: "Rules that the user gave"},
+        _shares({0: 0.0, 400: 0.03, 1_000: 0.08, 4_000: 0.04}),
+    ),
+    Section(
+        _fix_lines,
+        {FIXED_KIND: "What failed, and what helped"},
+        _shares({0: 0.0, 1_000: 0.02}),
+    ),
+    Section(
+        _last_lines,
+        {LAST: "Where the last session stopped"},
+        _shares({0: 0.0, 1_000: 0.04, 4_000: 0.02}),
+    ),
     Section(
         _spoken_lines,
         {SAID: "Said and decided before"},

@@ -1,6 +1,8 @@
-"""A session in short: asked, edited, failed, committed, ended, left open; each part taken whole from what was captured.
+"""A session in short: asked, edited, failed, committed, ended, left open; each part
+taken whole from what was captured.
 
-Commands that check work (tests, builds, linters) are among it: which failed, and what turned them from red to green.
+Commands that check work (tests, builds, linters) are among it: which failed, and what
+turned them from red to green.
 """
 
 import re
@@ -21,7 +23,8 @@ from theorex_lab.text.paths import quoted_path
 
 
 class Check(NamedTuple):
-    """A check that was run: its event's place among the session's, its command's family, and whether it passed.
+    """A check that was run: its event's place among the session's, its command's
+    family, and whether it passed.
 
     error: its class where it failed, else ''.
     """
@@ -33,7 +36,9 @@ class Check(NamedTuple):
 
 
 class Fixed(NamedTuple):
-    """From red to green: a check's family, the class of its error, the files edited between, and the events of it all."""
+    """From red to green: a check's family, the class of its error, the files edited
+    between, and the events of it all.
+    """
 
     family: str
     error: str
@@ -44,31 +49,53 @@ class Fixed(NamedTuple):
 def checks_in(events: Sequence[Event]) -> Iterator[Check]:
     """The checks of a session, in order: one whose end is not known is left out."""
     for place, event in enumerate(events):
-        if event.kind == "tool_used" and (family := family_of(event.body.get("command", ""))):
+        if event.kind == "tool_used" and (
+            family := family_of(event.body.get("command", ""))
+        ):
             failed = has_failed(event)
             if failed is not None:
-                yield Check(place, family, not failed, error_of(event.body.get("response", "")) if failed else "")
+                yield Check(
+                    place,
+                    family,
+                    not failed,
+                    error_of(event.body.get("response", "")) if failed else "",
+                )
 
 
 def fixed_in(events: Sequence[Event]) -> Iterator[Fixed]:
-    """Each failure of a family of checks that later passed in the session, with edits of files between."""
+    """Each failure of a family of checks that later passed in the session, with edits
+    of files between.
+    """
     red: dict[str, Check] = {}
     for check in checks_in(events):
         if not check.passed:
             red.setdefault(check.family, check)
         elif failed := red.pop(check.family, None):
-            between = [event for event in events[failed.place : check.place] if event.kind == "tool_used"]
+            between = [
+                event
+                for event in events[failed.place : check.place]
+                if event.kind == "tool_used"
+            ]
             edits = [event for event in between if edited(event)]
             if edits:
-                files = tuple(dict.fromkeys(path for event in edits for path in edited(event)))
-                yield Fixed(check.family, failed.error, files, (events[failed.place], *edits, events[check.place]))
+                files = tuple(
+                    dict.fromkeys(path for event in edits for path in edited(event))
+                )
+                yield Fixed(
+                    check.family,
+                    failed.error,
+                    files,
+                    (events[failed.place], *edits, events[check.place]),
+                )
 
 
 MESSAGES = ("turn_ended", "turn_message")
 READ_KINDS = ("prompt", "tool_used", *MESSAGES)
 MOST_FILES = 12
 _ENDED, _OPEN = 3, 3  # sentences of each part
-_COMMIT = re.compile(r"\bgit commit\b.*?-m\s+(?:\"\$\(cat <<'?EOF'?\s*)?[\"']?([^\"'\n]{8,200})", re.S)
+_COMMIT = re.compile(
+    r"\bgit commit\b.*?-m\s+(?:\"\$\(cat <<'?EOF'?\s*)?[\"']?([^\"'\n]{8,200})", re.S
+)
 # Words of a sentence that says what is left to do.
 _LEFT_OPEN = re.compile(
     r"""
@@ -95,20 +122,34 @@ _LEFT_OPEN = re.compile(
     """,
     re.I | re.VERBOSE,
 )
-_ABOUT_FIX = re.compile(r"\b(?:fix\w*|caus\w+|because|issue|problem|bug|wrong|missing|instead|needed)\b", re.I)
-_HEARD, _FILES = 20, 4  # sentences after a fix among which the one about it is sought; files that its text names
+_ABOUT_FIX = re.compile(
+    r"\b(?:fix\w*|caus\w+|because|issue|problem|bug|wrong|missing|instead|needed)\b",
+    re.I,
+)
+_HEARD, _FILES = (
+    20,
+    4,
+    # sentences after a fix among which the one about it is sought; files that its text
+    # names
+)
 _ALL_GONE = "files that are gone"
 _HOUR = 3_600_000_000  # µs
 
 
 def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
-    """The digest of a session's captures, in order; None where nothing was asked or done.
+    """The digest of a session's captures, in order; None where nothing was asked or
+    done.
 
-    {asked, ended, open: [[sentence, event id]], edited: {path: times}, read: files, checks: {family: how it went},
-    commits: [text], events: [ids], first_at, last_at: µs, source: the least trusted that spoke}
+    {asked, ended, open: [[sentence, event id]], edited: {path: times}, read: files,
+    checks: {family: how it went}, commits: [text], events: [ids], first_at, last_at:
+    µs, source: the least trusted that spoke}
     """
     prompts = [event for event in events if event.kind == "prompt"]
-    messages = [event for event in events if event.kind in MESSAGES and not event.body.get("subagent")]
+    messages = [
+        event
+        for event in events
+        if event.kind in MESSAGES and not event.body.get("subagent")
+    ]
     tools = [event for event in events if event.kind == "tool_used"]
     edits = Counter(path for event in tools for path in edited(event))
     asked = _first(prompts[:2], 2) + _first(prompts[-1:] if len(prompts) > 2 else [], 1)
@@ -116,59 +157,115 @@ def digest_of(events: Sequence[Event]) -> dict[str, Any] | None:
     if not (asked or ended or edits):
         return None
     used = [event_id for _, event_id in asked + ended]
-    matches = ((_COMMIT.search(event.body.get("command", "")), event.id) for event in tools)
-    commits = [(found[1].strip(), event_id) for found, event_id in matches if found][-3:]
-    last = [(found.text, event.id) for event in messages[-1:] for found in sentences_in(event)]
-    used += [*(event.id for event in tools if edited(event)), *(made for _, made in commits)]
+    matches = (
+        (_COMMIT.search(event.body.get("command", "")), event.id) for event in tools
+    )
+    commits = [(found[1].strip(), event_id) for found, event_id in matches if found][
+        -3:
+    ]
+    last = [
+        (found.text, event.id)
+        for event in messages[-1:]
+        for found in sentences_in(event)
+    ]
+    used += [
+        *(event.id for event in tools if edited(event)),
+        *(made for _, made in commits),
+    ]
     return {
-        "asked": asked, "ended": ended,
-        "open": [pair for pair in last if _LEFT_OPEN.search(pair[0]) and pair not in ended][:_OPEN],
+        "asked": asked,
+        "ended": ended,
+        "open": [
+            pair for pair in last if _LEFT_OPEN.search(pair[0]) and pair not in ended
+        ][:_OPEN],
         "edited": dict(edits.most_common(MOST_FILES)),
-        "read": len({path for event in tools for path in read(event)} - edits.keys()), "checks": _checks(events),
-        "commits": [text for text, _ in commits], "events": list(dict.fromkeys(used)), "first_at": events[0].at,
-        "last_at": events[-1].at, "source": _least_trusted(events)}  # fmt: skip
+        "read": len({path for event in tools for path in read(event)} - edits.keys()),
+        "checks": _checks(events),
+        "commits": [text for text, _ in commits],
+        "events": list(dict.fromkeys(used)),
+        "first_at": events[0].at,
+        "last_at": events[-1].at,
+        "source": _least_trusted(events),
+    }
 
 
 def _least_trusted(events: Iterable[Event]) -> str:
-    """The source that is trusted least of those who spoke; what tools did counts as their agent's, unless it was imported."""
-    sources = {event.body.get("source", "import") for event in events if not event.body.get("subagent")}
-    return min(["agent" if source == "tool" else source for source in sources], key=TRUST.__getitem__, default="agent")
+    """The source that is trusted least of those who spoke; what tools did counts as
+    their agent's, unless it was imported.
+    """
+    sources = {
+        event.body.get("source", "import")
+        for event in events
+        if not event.body.get("subagent")
+    }
+    return min(
+        ["agent" if source == "tool" else source for source in sources],
+        key=TRUST.__getitem__,
+        default="agent",
+    )
 
 
 def _first(events: Iterable[Event], most: int) -> list[tuple[str, str]]:
     """The first sentences of these events, each with the id of its event."""
-    return [(said.text, event.id) for event in events for said in sentences_in(event) if said.own][:most]
+    return [
+        (said.text, event.id)
+        for event in events
+        for said in sentences_in(event)
+        if said.own
+    ][:most]
 
 
 def _checks(events: Sequence[Event]) -> dict[str, str]:
-    """By family of checks: passed, failed, or failed and then passed, with how often it failed."""
+    """By family of checks: passed, failed, or failed and then passed, with how often it
+    failed.
+    """
     ways: dict[str, list[bool]] = {}
     for check in checks_in(events):
         ways.setdefault(check.family, []).append(check.passed)
-    ends = {family: "then passed" if way[-1] else "at last too" for family, way in ways.items()}
-    told = {family: f"failed {way.count(False)} times, {ends[family]}" for family, way in ways.items()}
-    return {family: "passed" if all(way) else told[family] for family, way in ways.items()}
+    ends = {
+        family: "then passed" if way[-1] else "at last too"
+        for family, way in ways.items()
+    }
+    told = {
+        family: f"failed {way.count(False)} times, {ends[family]}"
+        for family, way in ways.items()
+    }
+    return {
+        family: "passed" if all(way) else told[family] for family, way in ways.items()
+    }
 
 
 def in_words(digest: dict[str, Any]) -> list[str]:
     """A digest as sentences for a reader."""
-    asked, ended, left = ([text for text, _ in digest[part]] for part in ("asked", "ended", "open"))
+    asked, ended, left = (
+        [text for text, _ in digest[part]] for part in ("asked", "ended", "open")
+    )
     checks = "; ".join(f"{family} {how}" for family, how in digest["checks"].items())
     parts = {
-        "Asked": " ".join(asked), "Edited": edited_in_words(digest["edited"]), "Checked": checks,
-        "Committed": "; ".join(digest["commits"]), "Ended with": " ".join(ended), "Left open": " ".join(left)}  # fmt: skip
+        "Asked": " ".join(asked),
+        "Edited": edited_in_words(digest["edited"]),
+        "Checked": checks,
+        "Committed": "; ".join(digest["commits"]),
+        "Ended with": " ".join(ended),
+        "Left open": " ".join(left),
+    }
     return [f"{name}: {text}" for name, text in parts.items() if text]
 
 
 def edited_in_words(edited: Mapping[str, int]) -> str:
     """The files that were edited, by the shortest ends of their paths, with how often."""
     ends = shortest_ends(edited)
-    files = (quoted_path(ends[path]) + (f" ({times} times)" if times > 1 else "") for path, times in edited.items())
+    files = (
+        quoted_path(ends[path]) + (f" ({times} times)" if times > 1 else "")
+        for path, times in edited.items()
+    )
     return ", ".join(files)
 
 
 def text_now(event: Event, names: Mapping[str, str]) -> str:
-    """The text of a session in short or of a fix, with its files as they are called now; names: as `names_now_in` has them."""
+    """The text of a session in short or of a fix, with its files as they are called
+    now; names: as `names_now_in` has them.
+    """
     body = event.body
     text: str = body["text"]
     if event.kind == "digest":
@@ -194,63 +291,129 @@ def captures_of(home: Home, agent: str, session: str) -> list[Event]:
         if row is None:
             return []
         first, last = int(view.ends["first_seq"][row]), int(view.ends["last_seq"][row])
-    found = home.journal.tail(first - 1, kinds=READ_KINDS, projects=home.projects, upto=last)
-    return [event for event in found if event.session == session and event.agent == agent]
+    found = home.journal.tail(
+        first - 1, kinds=READ_KINDS, projects=home.projects, upto=last
+    )
+    return [
+        event for event in found if event.session == session and event.agent == agent
+    ]
 
 
 def keep_digest(home: Home, agent: str, session: str) -> bool:
-    """Append the digest of a session and what it turned from red to green; False where nothing came since the last one.
+    """Append the digest of a session and what it turned from red to green; False where
+    nothing came since the last one.
 
     A session that went from one project to another has one of each.
     """
     parts: dict[str, list[Event]] = {}
     for event in captures_of(home, agent, session):
         parts.setdefault(event.body.get("project", ""), []).append(event)
-    return sum(_keep(home, agent, session, project, events) for project, events in parts.items()) > 0
+    return (
+        sum(
+            _keep(home, agent, session, project, events)
+            for project, events in parts.items()
+        )
+        > 0
+    )
 
 
-def _keep(home: Home, agent: str, session: str, project: str, events: Sequence[Event]) -> bool:
+def _keep(
+    home: Home, agent: str, session: str, project: str, events: Sequence[Event]
+) -> bool:
     body = digest_of(events)
     if body is None:
         return False
     upto, at = events[-1].seq, min(home.clock.now(), events[-1].at)
     lineage = body.pop("events")
     body |= {"text": " ".join(in_words(body)), "upto": upto, "project": project}
-    # The id is made of the seq alone, since a session's id may be a secret that is erased.
+    # The id is made of the seq alone, since a session's id may be a secret that is
+    # erased.
     made = derived_event_id("digest", upto)
-    digest = new_event("digest", body, agent=agent, session=session, lineage=lineage, at=at, event_id=made)
-    found = {derived_event_id("fixed", fixed.events[-1].id): fixed for fixed in fixed_in(events)}
+    digest = new_event(
+        "digest",
+        body,
+        agent=agent,
+        session=session,
+        lineage=lineage,
+        at=at,
+        event_id=made,
+    )
+    found = {
+        derived_event_id("fixed", fixed.events[-1].id): fixed
+        for fixed in fixed_in(events)
+    }
     known = {event.id for event in home.journal.read(ids=list(found))}
-    fixes = [_fix_event(made, found[made], events, project) for made in found if made not in known]
+    fixes = [
+        _fix_event(made, found[made], events, project)
+        for made in found
+        if made not in known
+    ]
     return append_once(home.journal, [digest, *fixes])
 
 
 def digest_idle(home: Home, agent: str | None) -> str:
-    """Keep the digests of sessions without an event for flushIdleHours; a step of the night."""
-    view, idle_since = home.views.get(Said), home.clock.now() - round(home.settings.flush_idle_hours * _HOUR)
+    """Keep the digests of sessions without an event for flushIdleHours; a step of the
+    night.
+    """
+    view, idle_since = (
+        home.views.get(Said),
+        home.clock.now() - round(home.settings.flush_idle_hours * _HOUR),
+    )
     with view.lock:
         ends = view.ends
-        waiting = (ends["last_seq"] > ends["digested"]) & (ends["last_at"] <= idle_since)
+        waiting = (ends["last_seq"] > ends["digested"]) & (
+            ends["last_at"] <= idle_since
+        )
         waiting &= view.of_project(ends["project"], home.projects)
-        names = [view.sessions[row].partition("/") for row in waiting.nonzero()[0].tolist()]
-    done = sum(keep_digest(home, name, session) for name, _, session in names if agent in (None, name))
+        names = [
+            view.sessions[row].partition("/") for row in waiting.nonzero()[0].tolist()
+        ]
+    done = sum(
+        keep_digest(home, name, session)
+        for name, _, session in names
+        if agent in (None, name)
+    )
     return f"{done} sessions in short"
 
 
 def _fix_event(made: str, fixed: Fixed, events: Sequence[Event], project: str) -> Event:
-    """What turned a check from red to green, in the words of its family and class, and of who said something of it."""
+    """What turned a check from red to green, in the words of its family and class, and
+    of who said something of it.
+    """
     green = fixed.events[-1]
-    messages = (event for event in events if event.seq > green.seq and event.kind in MESSAGES)
-    said = [(sentence.worth, sentence.text, event) for event in messages for sentence in sentences_in(event)][:_HEARD]
-    best = max([found for found in said if _ABOUT_FIX.search(found[1])], key=lambda found: found[0], default=None)
-    rests_on, told = [*fixed.events, *([best[2]] if best else [])], f": {best[1]}" if best else "."
+    messages = (
+        event for event in events if event.seq > green.seq and event.kind in MESSAGES
+    )
+    said = [
+        (sentence.worth, sentence.text, event)
+        for event in messages
+        for sentence in sentences_in(event)
+    ][:_HEARD]
+    best = max(
+        [found for found in said if _ABOUT_FIX.search(found[1])],
+        key=lambda found: found[0],
+        default=None,
+    )
+    rests_on, told = (
+        [*fixed.events, *([best[2]] if best else [])],
+        f": {best[1]}" if best else ".",
+    )
     files = _fixed_files(fixed.files)
     body = {
-        "family": fixed.family, "error": fixed.error, "files": list(fixed.files[:MOST_FILES]), "project": project,
+        "family": fixed.family,
+        "error": fixed.error,
+        "files": list(fixed.files[:MOST_FILES]),
+        "project": project,
         "text": f"{fixed.family} failed with {fixed.error} and passed after edits of {files}{told}",
-        "source": _least_trusted(rests_on)}  # fmt: skip
-    whose, lineage = {"agent": green.agent, "session": green.session}, [event.id for event in rests_on]
-    return new_event("fixed", body, **whose, lineage=lineage, at=green.at, event_id=made)
+        "source": _least_trusted(rests_on),
+    }
+    whose, lineage = (
+        {"agent": green.agent, "session": green.session},
+        [event.id for event in rests_on],
+    )
+    return new_event(
+        "fixed", body, **whose, lineage=lineage, at=green.at, event_id=made
+    )
 
 
 def agents_of(home: Home) -> list[str]:

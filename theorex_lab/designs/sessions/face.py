@@ -3,7 +3,12 @@
 from typing import Any
 
 from theorex_lab.design import Face
-from theorex_lab.designs.sessions.digests import captures_of, digest_of, in_words, keep_digest
+from theorex_lab.designs.sessions.digests import (
+    captures_of,
+    digest_of,
+    in_words,
+    keep_digest,
+)
 from theorex_lab.designs.sessions.said import NeededFile, needed_files
 from theorex_lab.designs.sessions.sections import Rule, standing_rules
 
@@ -18,18 +23,26 @@ class Sessions(Face):
     """
 
     def rules(self) -> list[Rule]:
-        """The rules of users that stand, often and lately given first; see `rules.standing_rules`."""
+        """The rules of users that stand, often and lately given first; see
+        `rules.standing_rules`.
+        """
         return standing_rules(self.home, self.home.clock.now())
 
     def files(self, query: str = "") -> list[NeededFile]:
-        """The files that will probably be needed, for a query where one is given; see `said.needed_files`."""
+        """The files that will probably be needed, for a query where one is given; see
+        `said.needed_files`.
+        """
         return needed_files(self.home, self.home.clock.now(), query)
 
     def digest(self, session: str, *, agent: str = "main") -> dict[str, Any] | None:
-        """A session in short, `words` for a reader beside its parts; None where nothing was asked or done; see `digests.digest_of`."""
+        """A session in short, `words` for a reader beside its parts; None where nothing
+        was asked or done; see `digests.digest_of`.
+        """
         found = digest_of(captures_of(self.home, agent, session))
         return None if found is None else {**found, "words": in_words(found)}
 
     def keep_digest(self, session: str, *, agent: str = "main") -> bool:
-        """Append a session's digest and fixes; False where nothing came since the last; see `digests.keep_digest`."""
+        """Append a session's digest and fixes; False where nothing came since the last;
+        see `digests.keep_digest`.
+        """
         return keep_digest(self.home, agent, session)

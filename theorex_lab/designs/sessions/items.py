@@ -10,16 +10,28 @@ from theorex_lab.journal.event import Event
 
 
 def _sentences(event: Event) -> Iterator[ItemText]:
-    yield from (ItemText(item_id(event.id, found.number), found.text) for found in sentences_in(event))
+    yield from (
+        ItemText(item_id(event.id, found.number), found.text)
+        for found in sentences_in(event)
+    )
 
 
 def digest_id(event: Event) -> str:
-    """The id under which search knows a session in short: the same when it is kept again."""
+    """The id under which search knows a session in short: the same when it is kept
+    again.
+    """
     return f"digest.{event.lineage[0] if event.lineage else event.id}"
 
 
-SENTENCE = ItemKind("sentence", {"prompt": _sentences, "turn_ended": _sentences, "turn_message": _sentences})
+SENTENCE = ItemKind(
+    "sentence",
+    {"prompt": _sentences, "turn_ended": _sentences, "turn_message": _sentences},
+)
 DIGEST = ItemKind(
-    "session", {"digest": lambda event: (ItemText(digest_id(event), event.body["text"]),)},
-    hides={"digest": lambda event: (digest_id(event),)})  # fmt: skip
-FIX = ItemKind("fix", {"fixed": lambda event: (ItemText(event.id, event.body["text"]),)})
+    "session",
+    {"digest": lambda event: (ItemText(digest_id(event), event.body["text"]),)},
+    hides={"digest": lambda event: (digest_id(event),)},
+)
+FIX = ItemKind(
+    "fix", {"fixed": lambda event: (ItemText(event.id, event.body["text"]),)}
+)

@@ -1,7 +1,9 @@
-"""Which name each file has now: touches and moves in the order of time, chains of names folded onto the last one.
+"""Which name each file has now: touches and moves in the order of time, chains of names
+folded onto the last one.
 
-Only what sessions did is known of the files: a folder that no session touched may be there all the same. Where a move
-can be read in two ways, its files count as gone until they are touched again.
+Only what sessions did is known of the files: a folder that no session touched may be
+there all the same. Where a move can be read in two ways, its files count as gone until
+they are touched again.
 """
 
 import heapq
@@ -12,14 +14,26 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from theorex_lab.journal.event import Event
-from theorex_lab.text.file_moves import ELSEWHERE, FOLDER, MOVE, PATTERN, REMOVE, RESTORE, Step, joined, steps_of
+from theorex_lab.text.file_moves import (
+    ELSEWHERE,
+    FOLDER,
+    MOVE,
+    PATTERN,
+    REMOVE,
+    RESTORE,
+    Step,
+    joined,
+    steps_of,
+)
 
 GONE = ""
 _MOST_STARS = 4  # of a pattern that is tried on names
 
 
 class Touched(NamedTuple):
-    """A file that was surely there: when (µs), in which event (its seq), and under which name."""
+    """A file that was surely there: when (µs), in which event (its seq), and under
+    which name.
+    """
 
     at: int
     seq: int
@@ -35,7 +49,9 @@ class Moves(NamedTuple):
 
 
 def moves_of(event: Event) -> list[Step]:
-    """The steps of a tool call that did not fail: those that it states, then those of its command."""
+    """The steps of a tool call that did not fail: those that it states, then those of
+    its command.
+    """
     body = event.body
     if body.get("ok") is False:
         return []
@@ -47,7 +63,11 @@ def moves_of(event: Event) -> list[Step]:
 
 
 def _stated(pair: Any) -> Iterator[Step]:
-    if not (isinstance(pair, list | tuple) and len(pair) == 2 and all(isinstance(path, str) for path in pair)):
+    if not (
+        isinstance(pair, list | tuple)
+        and len(pair) == 2
+        and all(isinstance(path, str) for path in pair)
+    ):
         return
     old, new = pair
     if old and new:
@@ -57,16 +77,29 @@ def _stated(pair: Any) -> Iterator[Step]:
 
 
 def names_now(touched: Sequence[Touched], moves: Iterable[Moves]) -> list[str]:
-    """The name that each file of `touched` has after all moves, GONE for one that is gone.
+    """The name that each file of `touched` has after all moves, GONE for one that is
+    gone.
 
-    >>> moves = [Moves(2, 2, steps_of("git mv lib src")), Moves(4, 4, steps_of("rm src/b.py"))]
-    >>> names_now([Touched(1, 1, "lib/a.py"), Touched(1, 1, "lib/b.py"), Touched(3, 3, "lib/a.py")], moves)
+    >>> moves = [
+    ...     Moves(2, 2, steps_of("git mv lib src")),
+    ...     Moves(4, 4, steps_of("rm src/b.py")),
+    ... ]
+    >>> names_now(
+    ...     [
+    ...         Touched(1, 1, "lib/a.py"),
+    ...         Touched(1, 1, "lib/b.py"),
+    ...         Touched(3, 3, "lib/a.py"),
+    ...     ],
+    ...     moves,
+    ... )
     ['src/a.py', '', 'lib/a.py']
     """
     tree = _Tree()
     first = [((each.at, each.seq, 0), row, None) for row, each in enumerate(touched)]
     second = [((each.at, each.seq, 1), -1, each.steps) for each in moves]
-    ordered = heapq.merge(sorted(first, key=_time_of), sorted(second, key=_time_of), key=_time_of)
+    ordered = heapq.merge(
+        sorted(first, key=_time_of), sorted(second, key=_time_of), key=_time_of
+    )
     for _, row, steps in ordered:
         if steps is None:
             tree.touch(row, touched[row].path)
@@ -80,14 +113,18 @@ def names_now(touched: Sequence[Touched], moves: Iterable[Moves]) -> list[str]:
     return names
 
 
-def _time_of(entry: tuple[tuple[int, int, int], int, Sequence[Step] | None]) -> tuple[int, int, int]:
+def _time_of(
+    entry: tuple[tuple[int, int, int], int, Sequence[Step] | None],
+) -> tuple[int, int, int]:
     return entry[0]
 
 
 class _Tree:
-    """The names of files that are there, each with its rows, and what is known of folders.
+    """The names of files that are there, each with its rows, and what is known of
+    folders.
 
-    folders: how many of the files each holds.  made: folders that were made.  left: those whose last file went.
+    folders: how many of the files each holds.  made: folders that were made.  left:
+    those whose last file went.
     """
 
     def __init__(self) -> None:
@@ -135,7 +172,11 @@ class _Tree:
     def _names_in(self, source: str) -> list[str]:
         if source in self.rows:
             return [source]
-        return [name for name in self.rows if name.startswith(f"{source}/")] if source in self.folders else []
+        return (
+            [name for name in self.rows if name.startswith(f"{source}/")]
+            if source in self.folders
+            else []
+        )
 
     def _sources(self, step: Step) -> list[str]:
         """What a step's operands stand for: files and folders that are there."""
@@ -171,13 +212,18 @@ class _Tree:
                 if place is None:
                     continue
                 start = f"{place}/" if place else ""
-                names = [name for name in self.removed if name == place or name.startswith(start)]
+                names = [
+                    name
+                    for name in self.removed
+                    if name == place or name.startswith(start)
+                ]
                 for name in names:
                     self._put(name, self.removed.pop(name))
 
     def _move(self, step: Step) -> None:
         sources = self._sources(step)
-        # Names are read before any of them changes, since a folder may move into another of the step.
+        # Names are read before any of them changes, since a folder may move into
+        # another of the step.
         names = {source: self._names_in(source) for source in sources}
         for source in sources:
             target = self._target(step, source)
@@ -194,11 +240,16 @@ class _Tree:
                 self.made.add(target)
 
     def _target(self, step: Step, source: str) -> str | None:
-        """The new name of a file or folder; None where it leads elsewhere, or can be read in two ways."""
+        """The new name of a file or folder; None where it leads elsewhere, or can be
+        read in two ways.
+        """
         if step.target == ELSEWHERE or step.target.startswith(PATTERN):
             return None
         places = [joined(folder, step.target) for folder in step.folders]
-        place = next((place for place in places if place is not None and self._is_folder(place)), places[0])
+        place = next(
+            (place for place in places if place is not None and self._is_folder(place)),
+            places[0],
+        )
         if place is None:
             return None
         into = step.into
@@ -208,20 +259,30 @@ class _Tree:
                 into = self._guess(step.target, place, source)
         if into is None:
             return None
-        return posixpath.normpath(posixpath.join(place, posixpath.basename(source))) if into else place
+        return (
+            posixpath.normpath(posixpath.join(place, posixpath.basename(source)))
+            if into
+            else place
+        )
 
     def _is_folder(self, place: str) -> bool:
         return place == "" or place in self.folders or place in self.made
 
     def _guess(self, target: str, place: str, source: str) -> bool | None:
-        """Whether a name that nothing is known of is a folder; None where it may be or not."""
+        """Whether a name that nothing is known of is a folder; None where it may be or
+        not.
+        """
         is_file = source in self.rows
         if target.endswith("/"):
             return True if is_file else (None if place in self.left else False)
         if place in self.left:
             return None
         has_ending = "." in posixpath.basename(place)
-        return None if is_file and "." in posixpath.basename(source)[1:] and not has_ending else False
+        return (
+            None
+            if is_file and "." in posixpath.basename(source)[1:] and not has_ending
+            else False
+        )
 
 
 def _folders_of(path: str) -> list[str]:
@@ -230,7 +291,9 @@ def _folders_of(path: str) -> list[str]:
 
 
 def _compiled(place: str) -> re.Pattern[str]:
-    """The names that a pattern stands for: * and ? never stand for a slash, nor for a dot at the start of a name."""
+    """The names that a pattern stands for: * and ? never stand for a slash, nor for a
+    dot at the start of a name.
+    """
     text = ""
     for sign in re.split(r"(\*+|\?)", place):
         if sign and sign[0] in "*?" and (not text or text.endswith("/")):
@@ -245,7 +308,9 @@ def _compiled(place: str) -> re.Pattern[str]:
 
 
 def followed(counts: Mapping[str, int], names: Mapping[str, str]) -> dict[str, int]:
-    """Files with how often each was edited, under the names that they have now; without those that are gone."""
+    """Files with how often each was edited, under the names that they have now; without
+    those that are gone.
+    """
     found = Counter[str]()
     for path, times in counts.items():
         name = names.get(path, path)

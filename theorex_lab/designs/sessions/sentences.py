@@ -9,14 +9,20 @@ from theorex_lab.memory.observation import AVOID_TYPE, FIX_TYPE
 from theorex_lab.text.directives import directive_of
 from theorex_lab.text.spoken import Span, Speaker, sentences_of, worth
 
-TEXT_OF = {"prompt": "text", "turn_ended": "message", "turn_message": "text", "observation": "text"}
+TEXT_OF = {
+    "prompt": "text",
+    "turn_ended": "message",
+    "turn_message": "text",
+    "observation": "text",
+}
 _WORD = re.compile(r"[^\W\d_]\w{3,}")
 _LONGEST_WORD = 40
 
 
 class Saying(NamedTuple):
-    """A sentence: its number within its event, its text, how far it stands as a rule (0..1), its worth (0..1), and
-    whether it is surely its speaker's own word."""
+    """A sentence: its number within its event, its text, how far it stands as a rule
+    (0..1), its worth (0..1), and whether it is surely its speaker's own word.
+    """
 
     number: int
     text: str
@@ -41,14 +47,25 @@ def speaker(body: Body) -> Speaker:
 
 @lru_cache(256)  # the index and the view read the same events one after the other
 def sentences(text: str, by: Speaker) -> tuple[Saying, ...]:
-    """The sentences of a text that are its speaker's own, each once; only a user's can be rules."""
+    """The sentences of a text that are its speaker's own, each once; only a user's can
+    be rules.
+    """
     once: dict[str, Span] = {}
     for span in sentences_of(text, by, doubtful=True):
         once.setdefault(span.text, span)
-    told = enumerate((span, directive_of(span) if by == "user" else None) for span in once.values())
+    told = enumerate(
+        (span, directive_of(span) if by == "user" else None) for span in once.values()
+    )
     return tuple(
-        Saying(number, span.text, rule.standing if rule else 0.0, worth(span.text, by), span.own)
-        for number, (span, rule) in told)  # fmt: skip
+        Saying(
+            number,
+            span.text,
+            rule.standing if rule else 0.0,
+            worth(span.text, by),
+            span.own,
+        )
+        for number, (span, rule) in told
+    )
 
 
 def said_in(event: Event) -> str:
@@ -57,8 +74,9 @@ def said_in(event: Event) -> str:
 
 
 def sentences_in(event: Event) -> tuple[Saying, ...]:
-    """The sentences that an event holds: of a helper's message none, nor of a fix or of what to avoid, which fade and
-    are confirmed in a section of their own."""
+    """The sentences that an event holds: of a helper's message none, nor of a fix or of
+    what to avoid, which fade and are confirmed in a section of their own.
+    """
     if event.body.get("subagent") or event.body.get("type") in (FIX_TYPE, AVOID_TYPE):
         return ()
     return sentences(said_in(event), speaker(event.body))

@@ -10,5 +10,8 @@ class SessionSettings(SettingsRecord):
     """The settings of the design of sessions."""
 
     age_power: float = setting(
-        0.75, "how fast a file is forgotten: the sum over days of (age in days + .1)^-agePower", ge=0.1, le=1
+        0.75,
+        "how fast a file is forgotten: the sum over days of (age in days + .1)^-agePower",
+        ge=0.1,
+        le=1,
     )

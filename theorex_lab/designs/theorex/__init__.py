@@ -1,14 +1,29 @@
-"""Theorex: concepts with counts that fade, a life cycle from flash to the shared web, and what watches it."""
+"""Theorex: concepts with counts that fade, a life cycle from flash to the shared web,
+and what watches it.
+"""
 
 from theorex_lab.journal.event import register_kinds, without_project
 from theorex_lab.journal.kinds import CONCEPT, PROJECT, SOURCE
-from theorex_lab.journal.shapes import AMOUNT, COUNT, TIME, Kind, Rule, one_of, one_of_numbers, row
+from theorex_lab.journal.shapes import (
+    AMOUNT,
+    COUNT,
+    TIME,
+    Kind,
+    Rule,
+    one_of,
+    one_of_numbers,
+    row,
+)
 
 # The names of `memory.decay.Tier`.
 _TIER_NAMES = ("NEUTRAL", "LESS", "MILD", "ACTIVE", "SLEEPING")
 _TIER = one_of(*_TIER_NAMES)
 # By tier, the ids of concepts.
-_TIERS = Rule({str: [int]}, f"by {', '.join(_TIER_NAMES)} lists of ids", lambda tiers: tiers.keys() <= set(_TIER_NAMES))
+_TIERS = Rule(
+    {str: [int]},
+    f"by {', '.join(_TIER_NAMES)} lists of ids",
+    lambda tiers: tiers.keys() <= set(_TIER_NAMES),
+)
 _POLICY = {str: object}
 _FIRST_LAST = {"first_seen": int, "last_seen": int}
 # An agent's concept, with the numbers that it gives to the shared web.
@@ -22,7 +37,9 @@ _CONTRIBUTION = {
 }
 # Of a link: its ends, how many texts have both, and when the last one was.
 _LINK = row(int, int, COUNT, int)
-_ONE_CONCEPT = Rule([CONCEPT], "a list of one concept", lambda concepts: len(concepts) == 1)
+_ONE_CONCEPT = Rule(
+    [CONCEPT], "a list of one concept", lambda concepts: len(concepts) == 1
+)
 # Counts that fade, one for each half-life of `memory.decay`.
 _DECAYED = Rule([float], "a list of 6 numbers", lambda counts: len(counts) == 6)
 _LEVEL = (SOURCE, None)
@@ -41,13 +58,26 @@ KINDS = {
     "scan": Kind(
         1,
         "tier changes and dropped links, as decided by one scan",
-        {"tiers": {str: _TIERS}, "dropped_links": {str: [row(int, int)]}, "policy?": _POLICY},
+        {
+            "tiers": {str: _TIERS},
+            "dropped_links": {str: [row(int, int)]},
+            "policy?": _POLICY,
+        },
     ),
     "prune": Kind(
         1,
         "concepts taken out of the axon, with what they were",
         {
-            "concepts": {str: [{"concept_id": int, "count?": COUNT, "first_seen?": int, "last_seen?": int}]},
+            "concepts": {
+                str: [
+                    {
+                        "concept_id": int,
+                        "count?": COUNT,
+                        "first_seen?": int,
+                        "last_seen?": int,
+                    }
+                ]
+            },
             "policy?": _POLICY,
         },
     ),
@@ -63,7 +93,11 @@ KINDS = {
             "refused?": [int],
         },
     ),
-    "flushed": Kind(1, "a session's events up to a seq were flushed", {"upto": int, "kept?": COUNT, "let_go?": COUNT}),
+    "flushed": Kind(
+        1,
+        "a session's events up to a seq were flushed",
+        {"upto": int, "kept?": COUNT, "let_go?": COUNT},
+    ),
     "graduated": Kind(
         2,
         "a concept that was kept on enough days enters the axon",
@@ -98,7 +132,11 @@ KINDS = {
             "source_weight": AMOUNT,
             "sentiment_sum": float,
             "decayed": _DECAYED,
-            "said?": (_SAID_APART, {"affirmed": None, "refused": _LEVEL, "heard": _LEVEL}, None),
+            "said?": (
+                _SAID_APART,
+                {"affirmed": None, "refused": _LEVEL, "heard": _LEVEL},
+                None,
+            ),
             **_FIRST_LAST,
         },
     ),
@@ -108,13 +146,24 @@ KINDS = {
         {"links": [_LINK], "graduated": [row(int, int)]},
     ),
     "imported_shared": Kind(
-        1, "what an agent gave to the shared web, as a file stated it", {"concepts": [_CONTRIBUTION], "links": [_LINK]}
+        1,
+        "what an agent gave to the shared web, as a file stated it",
+        {"concepts": [_CONTRIBUTION], "links": [_LINK]},
     ),
-    "confirmed": Kind(1, "a person vouches for a fix that was only heard", {"observation_id": str}),
+    "confirmed": Kind(
+        1, "a person vouches for a fix that was only heard", {"observation_id": str}
+    ),
     "refined": Kind(
         1,
         "what a look at many outcomes reinforced, and what it wrote to avoid",
-        {"agent?": str, "since": int, "until": int, "won": [_TAG_RATE], "lost": [_TAG_RATE], "observations": [str]},
+        {
+            "agent?": str,
+            "since": int,
+            "until": int,
+            "won": [_TAG_RATE],
+            "lost": [_TAG_RATE],
+            "observations": [str],
+        },
     ),
     "context_checked": Kind(
         2,
@@ -131,5 +180,8 @@ KINDS = {
         },
     ),
 }
-UPCASTERS = {(kind, 1): without_project for kind in ("short_term", "graduated", "context_checked")}
+UPCASTERS = {
+    (kind, 1): without_project
+    for kind in ("short_term", "graduated", "context_checked")
+}
 register_kinds(KINDS, UPCASTERS)

@@ -5,8 +5,26 @@ from dataclasses import asdict
 
 import click
 
-from theorex_lab.console import command, emit, keeps_secrets, one_row, open_lab, options, reads_project, tends_project
-from theorex_lab.console.options import ANY_AGENT, CONCEPT_ID, LIMIT, OWN_AGENT, SESSION, nearest, note, own_agent
+from theorex_lab.console import (
+    command,
+    emit,
+    keeps_secrets,
+    one_row,
+    open_lab,
+    options,
+    reads_project,
+    tends_project,
+)
+from theorex_lab.console.options import (
+    ANY_AGENT,
+    CONCEPT_ID,
+    LIMIT,
+    OWN_AGENT,
+    SESSION,
+    nearest,
+    note,
+    own_agent,
+)
 from theorex_lab.home import Home
 from theorex_lab.ids import check_session
 from theorex_lab.search.items import MOMENT_TYPE
@@ -24,8 +42,14 @@ def scan(agent: str | None) -> None:
     JSON: {tiers, changed, slept, links_dropped}
     """
     found = open_lab().theorex.scan(agents=None if agent is None else [agent])
-    tiers = "  ".join(f"{tier} {count}" for tier, count in found.tiers.items() if count) or "nothing to scan"
-    text = f"{tiers}\n{found.changed} changed tier, {found.slept} fell asleep, {found.links_dropped} links dropped"
+    tiers = (
+        "  ".join(f"{tier} {count}" for tier, count in found.tiers.items() if count)
+        or "nothing to scan"
+    )
+    text = (
+        f"{tiers}\n{found.changed} changed tier, {found.slept} fell asleep,"
+        f" {found.links_dropped} links dropped"
+    )
     emit(found._asdict(), text)
 
 
@@ -33,7 +57,8 @@ def scan(agent: str | None) -> None:
 @tends_project
 @ANY_AGENT
 def prune(agent: str | None) -> None:
-    """Takes LESS concepts unseen for longer than pruneThresholdDays; what they were stays in the journal.
+    """Takes LESS concepts unseen for longer than pruneThresholdDays; what they were
+    stays in the journal.
 
     JSON: {pruned}
     """
@@ -46,11 +71,13 @@ def prune(agent: str | None) -> None:
 @OWN_AGENT
 @click.option("--session", help="The session; default: all of the agent's.")
 def flush(agent: str | None, session: str | None) -> None:
-    """What scored below flushThreshold is let go; it stays in the journal. Repeating changes nothing. Then what the next
-    sessions and prompts are given is brought up to date.
+    """What scored below flushThreshold is let go; it stays in the journal. Repeating
+    changes nothing. Then what the next sessions and prompts are given is brought up to
+    date.
 
-    With --session, where the hook has noted the size of the session's transcript, the session is first checked as
-    `context-monitor` does it. Then texts that wait for a vector get one, newest first, for two seconds at most.
+    With --session, where the hook has noted the size of the session's transcript, the
+    session is first checked as `context-monitor` does it. Then texts that wait for a
+    vector get one, newest first, for two seconds at most.
 
     JSON: {sessions, kept, let_go}
     """
@@ -59,14 +86,21 @@ def flush(agent: str | None, session: str | None) -> None:
     theorex, name = open_lab().theorex, own_agent(agent)
     if session is not None:
         theorex.check_turns(check_session(session), agent=name)
-    sessions = theorex.sessions(agent=name) if session is None else [check_session(session)]
+    sessions = (
+        theorex.sessions(agent=name) if session is None else [check_session(session)]
+    )
     done = [theorex.flush(session_id, agent=name) for session_id in sessions]
-    for own in (design.flush for design in theorex.home.designs if design.flush is not None):
+    for own in (
+        design.flush for design in theorex.home.designs if design.flush is not None
+    ):
         for session_id in sessions:
             own(theorex.home, name, session_id)
     if problem := theorex.searcher.vectors.embed_some(_EMBEDDING_SECONDS):
         note(f"texts wait for their vectors: {problem}")
-    kept, let_go = sum(flushed.kept for flushed in done), sum(flushed.discarded for flushed in done)
+    kept, let_go = (
+        sum(flushed.kept for flushed in done),
+        sum(flushed.discarded for flushed in done),
+    )
     refresh(theorex.home, _MOST_PROJECTS)
     result = {"sessions": len(done), "kept": kept, "let_go": let_go}
     emit(result, f"{kept} events kept, {let_go} let go, in {len(done)} sessions")
@@ -76,7 +110,8 @@ def flush(agent: str | None, session: str | None) -> None:
 @tends_project
 @OWN_AGENT
 def graduate(agent: str | None) -> None:
-    """graduationDays different UTC days within graduationWindowDays with a best score of at least graduationThreshold.
+    """graduationDays different UTC days within graduationWindowDays with a best score
+    of at least graduationThreshold.
 
     JSON: {graduated: [label]}
     """
@@ -87,27 +122,43 @@ def graduate(agent: str | None) -> None:
 @command("promote")
 @tends_project
 @OWN_AGENT
-@click.option("--force", type=CONCEPT_ID, multiple=True, metavar="ID", help="Promote this concept_id in any case.")
+@click.option(
+    "--force",
+    type=CONCEPT_ID,
+    multiple=True,
+    metavar="ID",
+    help="Promote this concept_id in any case.",
+)
 def promote(agent: str | None, force: tuple[int, ...]) -> None:
     """Concepts above promotionThreshold; doing it twice changes nothing.
 
     JSON: {concepts, links}
     """
     done = open_lab().theorex.promote(agent=own_agent(agent), force=force)
-    emit(done._asdict(), f"{done.concepts} concepts and {done.links} links promoted or brought up to date")
+    emit(
+        done._asdict(),
+        f"{done.concepts} concepts and {done.links} links promoted or brought up to"
+        " date",
+    )
 
 
 @command("query-shared")
 @LIMIT
 @click.argument("query", nargs=-1)
 def query_shared(query: tuple[str, ...], limit: int) -> None:
-    """Counts are the sum of what the agents counted themselves. Without a query the best of all are listed.
+    """Counts are the sum of what the agents counted themselves. Without a query the
+    best of all are listed.
 
     JSON: {hits: [{text, count, agent, tier}]}
     """
     found = open_lab().theorex.query_shared(" ".join(query), limit=limit)
-    hits = [{"text": hit.text, "count": hit.count, "agent": hit.agent, "tier": hit.tier} for hit in found]
-    lines = [f"{hit.tier:<8} x{hit.count:<4} {hit.text}  ({hit.agent})" for hit in found]
+    hits = [
+        {"text": hit.text, "count": hit.count, "agent": hit.agent, "tier": hit.tier}
+        for hit in found
+    ]
+    lines = [
+        f"{hit.tier:<8} x{hit.count:<4} {hit.text}  ({hit.agent})" for hit in found
+    ]
     emit({"hits": hits}, "\n".join(lines) or "nothing found")
 
 
@@ -122,14 +173,18 @@ def flash_inject(agent: str | None, session: str) -> None:
     """
     theorex, name = open_lab().theorex, own_agent(agent)
     context = theorex.flash_context(check_session(session), agent=name)
-    _note_given(theorex.home, "flash_inject", context.items, context.tokens, name, session)
+    _note_given(
+        theorex.home, "flash_inject", context.items, context.tokens, name, session
+    )
     emit({"text": context.text}, context.text.rstrip("\n"))
 
 
 @command("boot-aware")
 @reads_project
 @OWN_AGENT
-@click.option("--model", default="default", help="Such as claude-sonnet, qwen3-32b, ministral-3b.")
+@click.option(
+    "--model", default="default", help="Such as claude-sonnet, qwen3-32b, ministral-3b."
+)
 def boot_aware(agent: str | None, model: str) -> None:
     """A model without a budget of its own gets the default's.
 
@@ -142,14 +197,18 @@ def boot_aware(agent: str | None, model: str) -> None:
     _note_given(theorex.home, "boot_aware", context.items, context.tokens, name)
     known = [*BUDGETS, *theorex.home.settings.models]
     if model not in known:
-        note(f"no model {model!r} is known, so it gets the default's budget; the nearest is {nearest(model, known)!r}")
+        note(
+            f"no model {model!r} is known, so it gets the default's budget; the nearest"
+            f" is {nearest(model, known)!r}"
+        )
     emit({**asdict(context), "model": model}, context.text.rstrip("\n"))
 
 
 @command("confirm")
 @click.argument("observation_id", metavar="ID")
 def confirm(observation_id: str) -> None:
-    """ID is what the context shows of it, or whole. From the next context on it stands among the known fixes.
+    """ID is what the context shows of it, or whole. From the next context on it stands
+    among the known fixes.
 
     JSON: {observation_id, text}
     """
@@ -167,43 +226,84 @@ def moment(agent: str | None, session: str, story: tuple[str, ...]) -> None:
 
     JSON: {event_id, concepts}
     """
-    done = open_lab().agent(own_agent(agent)).write(" ".join(story), observation_type=MOMENT_TYPE, session=session)
+    done = (
+        open_lab()
+        .agent(own_agent(agent))
+        .write(" ".join(story), observation_type=MOMENT_TYPE, session=session)
+    )
     concepts = ", ".join(done.concepts) or "none"
-    emit({"event_id": done.event_id, "concepts": done.concepts}, f"{done.event_id}\nconcepts: {concepts}")
+    emit(
+        {"event_id": done.event_id, "concepts": done.concepts},
+        f"{done.event_id}\nconcepts: {concepts}",
+    )
 
 
 @command("drift")
 @OWN_AGENT
 def drift(agent: str | None) -> None:
-    """Coverage is the share of the concepts of the agent's moments that are still ACTIVE.
+    """Coverage is the share of the concepts of the agent's moments that are still
+    ACTIVE.
 
     JSON: {agent, coverage, state, anchors, active, left}
     """
     name = own_agent(agent)
     found = open_lab().theorex.drift(agent=name)
-    text = f"{name}: {found.state}, {found.active} of {found.anchors} anchors are ACTIVE"
-    emit(found.to_dict(), text + (f"; left: {one_row(', '.join(found.left))}" if found.left else ""))
+    text = (
+        f"{name}: {found.state}, {found.active} of {found.anchors} anchors are ACTIVE"
+    )
+    emit(
+        found.to_dict(),
+        text + (f"; left: {one_row(', '.join(found.left))}" if found.left else ""),
+    )
 
 
 @command("context-monitor")
 @OWN_AGENT
 @click.option("--session", required=True, help="The session whose context it is.")
 @click.option(
-    "--context", "context_pct", type=options.PERCENT, metavar="N",
-    help="Percent of the context in use; default: estimated from what was captured of the session.")  # fmt: skip
+    "--context",
+    "context_pct",
+    type=options.PERCENT,
+    metavar="N",
+    help=(
+        "Percent of the context in use; default: estimated from what was captured of"
+        " the session."
+    ),
+)
 def context_monitor(agent: str | None, session: str, context_pct: float | None) -> None:
-    """From contextAlertPct on the session is summed up: at once, and again each time contextCooldownCalls have passed.
+    """From contextAlertPct on the session is summed up: at once, and again each time
+    contextCooldownCalls have passed.
 
     JSON: {fired, context_pct, calls, written, …}
     """
-    found = open_lab().theorex.check_context(session, context_pct, agent=own_agent(agent))
-    done = f"summed up in {found.written}" if found.written else "nothing to sum up" if found.fired else "not due"
+    found = open_lab().theorex.check_context(
+        session, context_pct, agent=own_agent(agent)
+    )
+    done = (
+        f"summed up in {found.written}"
+        if found.written
+        else "nothing to sum up"
+        if found.fired
+        else "not due"
+    )
     about = "about " if found.estimated else ""
-    emit(found.to_dict(), f"{about}{found.context_pct:g} % of the context, {found.calls} calls: {done}")
+    emit(
+        found.to_dict(),
+        f"{about}{found.context_pct:g} % of the context, {found.calls} calls: {done}",
+    )
 
 
-def _note_given(home: Home, how: str, items: Sequence[str], tokens: int, agent: str, session: str = "") -> None:
+def _note_given(
+    home: Home,
+    how: str,
+    items: Sequence[str],
+    tokens: int,
+    agent: str,
+    session: str = "",
+) -> None:
     from theorex_lab.memory.giving import note_recalled
 
-    if problem := note_recalled(home, how, items=items, tokens=tokens, agent=agent, session=session):
+    if problem := note_recalled(
+        home, how, items=items, tokens=tokens, agent=agent, session=session
+    ):
         note(problem)

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from theorex_lab.design import AuditPart, Design, EventsPart, FileLayout, NightStep, PolicyPart, SearchPart, Section
+from theorex_lab.design import (
+    AuditPart,
+    Design,
+    EventsPart,
+    FileLayout,
+    NightStep,
+    PolicyPart,
+    SearchPart,
+    Section,
+)
 from theorex_lab.designs.theorex import KINDS, UPCASTERS
 from theorex_lab.designs.theorex.items import CONCEPT, MOMENT, TITLES
 from theorex_lab.search.items import OBSERVATION
@@ -96,7 +105,9 @@ def _promote_all(home: Home, agent: str | None) -> str:
     return promote_all(home, agent)
 
 
-def _export_files(home: Home, searcher: object, folder: Path, *, agent: str | None = None) -> Exported:
+def _export_files(
+    home: Home, searcher: object, folder: Path, *, agent: str | None = None
+) -> Exported:
     from theorex_lab.designs.theorex.files import export_files
 
     return export_files(home, searcher, folder, agent=agent)
@@ -109,7 +120,12 @@ def _files_of(path: Path) -> list[Path]:
 
 
 def _import_files(
-    home: Home, searcher: object, path: Path, *, agent: str = "main", trust_own: bool = False
+    home: Home,
+    searcher: object,
+    path: Path,
+    *,
+    agent: str = "main",
+    trust_own: bool = False,
 ) -> list[FileReport]:
     from theorex_lab.designs.theorex.files import import_files
 
@@ -164,7 +180,9 @@ def _shared_documents(home: Home, index: ItemIndex, own: Mask) -> Mask:
     return shared_documents(home, index, own)
 
 
-def _related(home: Home, index: ItemIndex, found: Ints, allowed: Mask, now: int) -> tuple[Ints, Floats]:
+def _related(
+    home: Home, index: ItemIndex, found: Ints, allowed: Mask, now: int
+) -> tuple[Ints, Floats]:
     from theorex_lab.designs.theorex.answers import related
 
     return related(home, index, found, allowed, now)
@@ -194,7 +212,9 @@ def _reading() -> Callable[[Event], Iterable[Told]]:
     return reading()
 
 
-def _audit_entries(home: Home, asked: Asked, take: Callable[[Event], Iterable[Told]]) -> list[SearchFound]:
+def _audit_entries(
+    home: Home, asked: Asked, take: Callable[[Event], Iterable[Told]]
+) -> list[SearchFound]:
     from theorex_lab.designs.theorex.answers import audit_entries
 
     return audit_entries(home, asked, take)
@@ -227,7 +247,8 @@ def _views() -> Sequence[type[View]]:
 
 
 FILES = FileLayout(
-    "axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl, moments/*.json, short-term/*.jsonl, stm.jsonl",
+    "axon.json, agents/*/axon.json, shared-axon.json, observations.jsonl,"
+    " moments/*.json, short-term/*.jsonl, stm.jsonl",
     export=_export_files,
     files_of=_files_of,
     take=_import_files,
@@ -267,6 +288,10 @@ DESIGN = Design(
         NightStep("promote", _promote_all),
     ),
     audit=AuditPart(READ_FROM, reading=_reading, entries=_audit_entries),
-    policies={"memory": PolicyPart(MEMORY_SETTINGS, propose=_propose, score=_score, evidence=_evidence)},
+    policies={
+        "memory": PolicyPart(
+            MEMORY_SETTINGS, propose=_propose, score=_score, evidence=_evidence
+        )
+    },
     consolidated=_consolidated,
 )

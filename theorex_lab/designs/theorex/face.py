@@ -1,4 +1,6 @@
-"""What a lab gives as `lab.theorex`: the steps of the life cycle, and what an agent knows now."""
+"""What a lab gives as `lab.theorex`: the steps of the life cycle, and what an agent
+knows now.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +13,8 @@ from theorex_lab.ids import check_agent
 
 
 class Theorex(Face):
-    """Theorex in one home. Raises InvalidInput wherever an agent's or a session's name is outside the rule.
+    """Theorex in one home. Raises InvalidInput wherever an agent's or a session's name
+    is outside the rule.
 
     >>> from theorex_lab import Lab
     >>> with Lab.temporary() as lab:
@@ -19,7 +22,8 @@ class Theorex(Face):
     ...     sum(lab.theorex.scan().tiers.values())
     2
 
-    What is no method of its own does what the function that it names does, in the face's home.
+    What is no method of its own does what the function that it names does, in the
+    face's home.
     """
 
     flush = on_home(lifecycle.flush)
@@ -44,13 +48,24 @@ class Theorex(Face):
         return answers.AxonView(self.home, agents)
 
     def sessions(self, *, agent: str = "main") -> list[str]:
-        """The agent's sessions that have events which were not flushed; in a project those with events of it."""
-        return [name for name, _ in self.home.views.get(Flash).waiting(self.home, check_agent(agent))]
+        """The agent's sessions that have events which were not flushed; in a project
+        those with events of it.
+        """
+        return [
+            name
+            for name, _ in self.home.views.get(Flash).waiting(
+                self.home, check_agent(agent)
+            )
+        ]
 
     def query_shared(self, query: str = "", *, limit: int = 10) -> Any:
-        """The concepts of the shared web that answer the query best; without one the best of all."""
+        """The concepts of the shared web that answer the query best; without one the
+        best of all.
+        """
         return answers.query_shared(self.searcher, query, limit=limit)
 
     def flash_inject(self, session: str, *, agent: str = "main") -> str:
-        """What a running session knows now: the agent's hottest concepts, and what was lately kept."""
+        """What a running session knows now: the agent's hottest concepts, and what was
+        lately kept.
+        """
         return str(self.flash_context(session, agent=agent).text)

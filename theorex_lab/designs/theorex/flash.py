@@ -1,4 +1,6 @@
-"""Flash: what a running session has done and heard, told apart by who said it, and scored against what the agent knows."""
+"""Flash: what a running session has done and heard, told apart by who said it, and
+scored against what the agent knows.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 MAX_EVENTS, MAX_TOKENS = 50, 4_000
 _CHARACTERS_PER_TOKEN = 4
 _NEW_SHARE_WEIGHT = 0.5
-# Members of a tool's input in which an agent says what it does; the others may hold anything it has read.
+# Members of a tool's input in which an agent says what it does; the others may hold
+# anything it has read.
 _MEMBER = re.compile(r'"(command|file_path|path|notebook_path)":"((?:\\.|[^"\\])*)"?')
 # Names of members, escapes and signs of JSON, whole or cut: no word of what is said.
 _FORM = re.compile(r'"[^"\\\n]{1,64}"\s*:|\\(?:u[0-9a-fA-F]{4}|[nrtbf/\\"])|[{}\[\]"]')
@@ -45,14 +48,23 @@ class Flash(View):
         self.events = Table(seq="i8", agent="i4", session="i4")
 
     def fold(self, events: Sequence[Event]) -> None:
-        """Take in tool events and prompts; a flush takes out those of its session up to its seq."""
+        """Take in tool events and prompts; a flush takes out those of its session up to
+        its seq.
+        """
         table, new = self.events, list[tuple[int, int, int]]()
         for event in events:
-            agent, session = self.agents.number(event.agent), self.sessions.number(event.session)
+            agent, session = (
+                self.agents.number(event.agent),
+                self.sessions.number(event.session),
+            )
             if event.kind == "flushed":
                 table.extend(("seq", "agent", "session"), new)
                 new.clear()
-                gone = (table["agent"] == agent) & (table["session"] == session) & (table["seq"] <= event.body["upto"])
+                gone = (
+                    (table["agent"] == agent)
+                    & (table["session"] == session)
+                    & (table["seq"] <= event.body["upto"])
+                )
                 table.keep(~gone)
             else:
                 new.append((event.seq, agent, session))
@@ -61,24 +73,38 @@ class Flash(View):
     def pending(self, agent: str, session: str) -> list[int]:
         """Seqs of the agent's events in the session that were not flushed, in order."""
         mask = self.events["agent"] == self.agents.find(agent)
-        found: list[int] = self.events["seq"][mask & (self.events["session"] == self.sessions.find(session))].tolist()
+        found: list[int] = self.events["seq"][
+            mask & (self.events["session"] == self.sessions.find(session))
+        ].tolist()
         return found
 
     def waiting(self, home: Home, agent: str) -> list[tuple[str, int]]:
-        """The sessions that wait for a flush, each with the time (µs) of its latest event; in a project those with events of it."""
+        """The sessions that wait for a flush, each with the time (µs) of its latest
+        event; in a project those with events of it.
+        """
         with self.lock:
-            open_here = np.unique(self.events["session"][self.events["agent"] == self.agents.find(agent)]).tolist()
-            pending = {self.sessions[number]: self.pending(agent, self.sessions[number]) for number in open_here}
+            open_here = np.unique(
+                self.events["session"][self.events["agent"] == self.agents.find(agent)]
+            ).tolist()
+            pending = {
+                self.sessions[number]: self.pending(agent, self.sessions[number])
+                for number in open_here
+            }
         found = []
         for name, seqs in pending.items():
             events = home.journal.read(seqs=seqs)
-            if events and home.project in ("", *(event.body.get("project") for event in events)):
+            if events and home.project in (
+                "",
+                *(event.body.get("project") for event in events),
+            ):
                 found.append((name, max(event.at for event in events)))
         return found
 
 
 class Scored(NamedTuple):
-    """An event with the concepts found in it, its flash score, 0..1, and the concepts by who said them."""
+    """An event with the concepts found in it, its flash score, 0..1, and the concepts
+    by who said them.
+    """
 
     event: Event
     concepts: tuple[Mention, ...]
@@ -92,42 +118,76 @@ class Scored(NamedTuple):
 
 
 def text_of(body: Body) -> str:
-    """What an event says: the prompt, or what was done with a tool and what it answered."""
+    """What an event says: the prompt, or what was done with a tool and what it
+    answered.
+    """
     return "\n".join(part.text for part in said(body))
 
 
-def score(event: Event, importance: Mapping[int, float], source_weight: float) -> Scored:
-    """min(1, source weight × best importance among its known concepts + .5 × share of its concepts that are new).
+def score(
+    event: Event, importance: Mapping[int, float], source_weight: float
+) -> Scored:
+    """min(1, source weight × best importance among its known concepts + .5 × share of
+    its concepts that are new).
 
-    `importance`: concept_id -> importance of the agent's concepts. An event without concepts scores 0.
+    `importance`: concept_id -> importance of the agent's concepts. An event without
+    concepts scores 0.
     """
-    from theorex_lab.text.extract import extract  # a search, which asks for the design, extracts nothing
+    from theorex_lab.text.extract import (
+        extract,
+    )  # a search, which asks for the design, extracts nothing
 
-    parts = tuple((part.source, tuple(extract(part.text.replace("\0", " ")))) for part in said(event.body))
-    concepts = tuple({concept.concept_id: concept for _, found in reversed(parts) for concept in found}.values())
+    parts = tuple(
+        (part.source, tuple(extract(part.text.replace("\0", " "))))
+        for part in said(event.body)
+    )
+    concepts = tuple(
+        {
+            concept.concept_id: concept
+            for _, found in reversed(parts)
+            for concept in found
+        }.values()
+    )
     if not concepts:
         return Scored(event, (), 0.0)
-    known = [importance[mention.concept_id] for mention in concepts if mention.concept_id in importance]
-    best = source_weight * max(known, default=0.0) + _NEW_SHARE_WEIGHT * ((len(concepts) - len(known)) / len(concepts))
+    known = [
+        importance[mention.concept_id]
+        for mention in concepts
+        if mention.concept_id in importance
+    ]
+    best = source_weight * max(known, default=0.0) + _NEW_SHARE_WEIGHT * (
+        (len(concepts) - len(known)) / len(concepts)
+    )
     return Scored(event, concepts, min(1.0, best), parts)
 
 
 def echoed(scored: Sequence[Scored], weight: float) -> list[Scored]:
-    """The scores of a session's events, each with weight × the share of its concepts that other events name too, up to 1.
+    """The scores of a session's events, each with weight × the share of its concepts
+    that other events name too, up to 1.
 
     Where nothing is known yet, it is this that tells one event from another.
     """
     ids = [[concept.concept_id for concept in one.concepts] for one in scored]
     named = Counter(chain.from_iterable(ids))
-    shares = (sum(named[number] > 1 for number in own) / max(1, len(own)) for own in ids)
-    return [one._replace(score=min(1.0, one.score + weight * share)) for one, share in zip(scored, shares, strict=True)]
+    shares = (
+        sum(named[number] > 1 for number in own) / max(1, len(own)) for own in ids
+    )
+    return [
+        one._replace(score=min(1.0, one.score + weight * share))
+        for one, share in zip(scored, shares, strict=True)
+    ]
 
 
-def keep_best(scored: Iterable[Scored], *, max_events: int = MAX_EVENTS, max_tokens: int = MAX_TOKENS) -> list[Scored]:
+def keep_best(
+    scored: Iterable[Scored],
+    *,
+    max_events: int = MAX_EVENTS,
+    max_tokens: int = MAX_TOKENS,
+) -> list[Scored]:
     """What a session's flash holds after these events came one by one, in their order.
 
-    When it is full the lowest score leaves first, of equal ones the oldest; so an incoming lower score does not
-    enter. At least one stays, however long it is.
+    When it is full the lowest score leaves first, of equal ones the oldest; so an
+    incoming lower score does not enter. At least one stays, however long it is.
     """
     held, tokens = list[Scored](), 0.0
     for incoming in scored:
@@ -140,13 +200,19 @@ def keep_best(scored: Iterable[Scored], *, max_events: int = MAX_EVENTS, max_tok
 
 
 def held_by_day(scored: Iterable[Scored]) -> list[Scored]:
-    """What is held of a session: each UTC day has a flash of its own, so that no day crowds out another."""
-    days = groupby(scored, key=lambda one_scored: one_scored.event.at // MICROSECONDS_PER_DAY)
+    """What is held of a session: each UTC day has a flash of its own, so that no day
+    crowds out another.
+    """
+    days = groupby(
+        scored, key=lambda one_scored: one_scored.event.at // MICROSECONDS_PER_DAY
+    )
     return [one_scored for _, day in days for one_scored in keep_best(day)]
 
 
 def flushed_upto(journal: Journal) -> dict[tuple[str, str], int]:
-    """(agent, session) → the seq up to which its events were flushed, of the sessions that ever were."""
+    """(agent, session) → the seq up to which its events were flushed, of the sessions
+    that ever were.
+    """
     upto: dict[tuple[str, str], int] = {}
     for event in journal.tail(0, kinds=["flushed"]):
         key = event.agent, event.session
@@ -162,32 +228,56 @@ class SaidText(NamedTuple):
 
 
 def said(body: Body) -> list[SaidText]:
-    """What an event says, by who said it: a prompt alone; of a tool call what the agent did, then all else.
+    """What an event says, by who said it: a prompt alone; of a tool call what the agent
+    did, then all else.
 
-    >>> said({"input": '{"command":"make test","note":"x"}', "response": "ok", "source": "tool"})
+    >>> said(
+    ...     {
+    ...         "input": '{"command":"make test","note":"x"}',
+    ...         "response": "ok",
+    ...         "source": "tool",
+    ...     }
+    ... )
     [SaidText(source='agent', text='make test'), SaidText(source='tool', text='x\\nok')]
     """
-    source, given, answer = str(body["source"]), str(body.get("input", "")), str(body.get("response", ""))
+    source, given, answer = (
+        str(body["source"]),
+        str(body.get("input", "")),
+        str(body.get("response", "")),
+    )
     if "text" in body:
         return [SaidText(source, str(body["text"]))]
     done, rest = (given, "") if not given.startswith(("{", "[")) else _own_words(given)
     uses = body.get("paths")
-    paths = [path for found in uses.values() for path in found] if isinstance(uses, dict) else []
+    paths = (
+        [path for found in uses.values() for path in found]
+        if isinstance(uses, dict)
+        else []
+    )
     own = [*filter(None, map(shown_path, paths)), without_far_paths(done)]
     heard = without_far_paths(f"{_values(rest)}\n{_values(answer)}")
     if source != "tool":  # a whole event that came from elsewhere
         return [SaidText(source, "\n".join([*own, heard]).strip())]
-    parts = SaidText("agent", "\n".join(filter(None, own)).strip()), SaidText("tool", heard.strip())
+    parts = (
+        SaidText("agent", "\n".join(filter(None, own)).strip()),
+        SaidText("tool", heard.strip()),
+    )
     return [part for part in parts if part.text]
 
 
 def _values(given: str) -> str:
     """What the values of a text in JSON say; any other text as it is."""
-    return " ".join(_FORM.sub(" ", given).split()).strip(" ,") if given.startswith(("{", "[", ",")) else given
+    return (
+        " ".join(_FORM.sub(" ", given).split()).strip(" ,")
+        if given.startswith(("{", "[", ","))
+        else given
+    )
 
 
 def _own_words(given: str) -> tuple[str, str]:
-    """The command and the project's paths of an input in JSON, which may be cut; and what is left of it."""
+    """The command and the project's paths of an input in JSON, which may be cut; and
+    what is left of it.
+    """
     words = []
     for name, value in _MEMBER.findall(given):
         text = _unescaped(value)

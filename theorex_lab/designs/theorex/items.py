@@ -1,4 +1,6 @@
-"""What Theorex has in search: each observation, each moment, and each concept of an agent once."""
+"""What Theorex has in search: each observation, each moment, and each concept of an
+agent once.
+"""
 
 import re
 from bisect import bisect_right
@@ -15,7 +17,9 @@ TITLES = {FIX_TYPE: "Known fixes", AVOID_TYPE: "To avoid"}
 
 
 def _labels(event: Event) -> Iterator[ItemText]:
-    """The concepts that an event names: ids, canonical forms, and the sentence that names it."""
+    """The concepts that an event names: ids, canonical forms, and the sentence that
+    names it.
+    """
     body = event.body
     if "concepts" not in body:
         yield ItemText(str(body["concept_id"]), body["label"])
@@ -24,10 +28,25 @@ def _labels(event: Event) -> Iterator[ItemText]:
     starts = [0, *(end.end() for end in _SENTENCE_END.finditer(text)), len(text)]
     for concept_id, label, surface, *_ in body["concepts"]:
         first = bisect_right(starts, max(text.find(surface), 0), hi=len(starts) - 1) - 1
-        yield ItemText(str(concept_id), label, about=text[starts[first] : starts[first + 1]].strip())
+        yield ItemText(
+            str(concept_id),
+            label,
+            about=text[starts[first] : starts[first + 1]].strip(),
+        )
 
 
 # A moment never sleeps.
 MOMENT = ItemKind(
-    "moment", {"observation": lambda event: observed_text(event) if event.body["type"] == MOMENT_TYPE else ()})  # fmt: skip
-CONCEPT = ItemKind("concept", dict.fromkeys(("observation", "graduated", "imported"), _labels), once=True, label=True)
+    "moment",
+    {
+        "observation": lambda event: (
+            observed_text(event) if event.body["type"] == MOMENT_TYPE else ()
+        )
+    },
+)
+CONCEPT = ItemKind(
+    "concept",
+    dict.fromkeys(("observation", "graduated", "imported"), _labels),
+    once=True,
+    label=True,
+)

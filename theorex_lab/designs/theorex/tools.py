@@ -20,7 +20,9 @@ class PromotedConcepts(BaseModel):
 
 def promote(theorex: Theorex, agent_id: str | None = None) -> PromotedConcepts:
     """Give the agent's concepts to the shared web."""
-    everywhere = theorex.home.in_project("")  # an agent gives what it knows, wherever it is asked to
+    everywhere = theorex.home.in_project(
+        ""
+    )  # an agent gives what it knows, wherever it is asked to
     done = lifecycle.promote(everywhere, agent=check_agent(agent_id or "main"))
     return PromotedConcepts(**done._asdict())
 

@@ -1,1 +1,3 @@
-"""What the toolkit's paths cost beside peers that do the same work in the same run: the rows of `python -m theorex_lab.experiments.bench`."""
+"""What the toolkit's paths cost beside peers that do the same work in the same run: the
+rows of `python -m theorex_lab.experiments.bench`.
+"""

@@ -11,19 +11,37 @@ import click
 from theorex_lab.cli import run_command
 from theorex_lab.console import command, emit, given_options
 
-# Before numpy is imported: idle threads that wait for work would count as processor time.
-_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+# Before numpy is imported: idle threads that wait for work would count as processor
+# time.
+_THREADS = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMBA_NUM_THREADS",
+)
 
 
 @command("bench", "Measure the toolkit beside its peers.")
 @click.argument("names", nargs=-1, metavar="[ROW]...")
-@click.option("--rounds", type=click.IntRange(1, 1_000), default=5, help="How often each is measured.")
-@click.option("--scale", type=click.Choice(["1k", "10k", "100k"]), default="10k", help="Rows of data.")
+@click.option(
+    "--rounds",
+    type=click.IntRange(1, 1_000),
+    default=5,
+    help="How often each is measured.",
+)
+@click.option(
+    "--scale",
+    type=click.Choice(["1k", "10k", "100k"]),
+    default="10k",
+    help="Rows of data.",
+)
 def bench(names: tuple[str, ...], rounds: int, scale: str) -> None:
-    """Without a ROW all of them. Processor time of ours and of a peer, turn by turn in one run, as a ratio; below 1 ours takes less.
+    """Without a ROW all of them. Processor time of ours and of a peer, turn by turn in
+    one run, as a ratio; below 1 ours takes less.
 
-    Each line is printed as it is measured, so that an interrupted run keeps what it has. A row whose
-    peer is not installed is skipped and says what to install. 100k takes many minutes.
+    Each line is printed as it is measured, so that an interrupted run keeps what it
+    has. A row whose peer is not installed is skipped and says what to install. 100k
+    takes many minutes.
 
     JSON: {machine, lines}
     """

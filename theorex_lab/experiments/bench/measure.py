@@ -1,4 +1,6 @@
-"""How a row is measured, turn by turn with its peer in one run, and on what: made-up memories, the same for the same seed."""
+"""How a row is measured, turn by turn with its peer in one run, and on what: made-up
+memories, the same for the same seed.
+"""
 
 import time
 import zlib
@@ -25,7 +27,9 @@ from theorex_lab.search.embed import Embedder, EmbedderKind, bundled_embedder
 NOW_TEXT = "2026-03-01T09:00:00Z"
 NOW = FixedClock.at(NOW_TEXT).now()
 DIMENSIONS = 384
-_COMMONEST = 50  # ranks of words left out at the top of Zipf's law: those of the stop words
+_COMMONEST = (
+    50  # ranks of words left out at the top of Zipf's law: those of the stop words
+)
 Matrix = NDArray[np.float32]
 PYTHON = python_program()
 Timed = Callable[[], object]
@@ -36,22 +40,36 @@ Meter = Callable[[Timed], float]
 def words() -> list[str]:
     """Distinct made-up words, from the most frequent to the rarest."""
     syllables = [first + second for first in "bdfgklmnprstvz" for second in "aeiou"]
-    made = [one + two + three for one in syllables for two in syllables for three in syllables[::7]]
-    return [made[position] for position in np.random.default_rng(1).permutation(len(made)).tolist()]
+    made = [
+        one + two + three
+        for one in syllables
+        for two in syllables
+        for three in syllables[::7]
+    ]
+    return [
+        made[position]
+        for position in np.random.default_rng(1).permutation(len(made)).tolist()
+    ]
 
 
 def texts(count: int, *, length: int = 12, seed: int = 0) -> list[str]:
     """Texts of `length` words each, drawn as in Zipf's law."""
     vocabulary = words()
     weights = 1.0 / (np.arange(len(vocabulary)) + _COMMONEST)
-    chosen = np.random.default_rng(seed).choice(len(vocabulary), (count, length), p=weights / weights.sum())
+    chosen = np.random.default_rng(seed).choice(
+        len(vocabulary), (count, length), p=weights / weights.sum()
+    )
     return [" ".join(vocabulary[word] for word in row) for row in chosen.tolist()]
 
 
 def unit_rows(count: int, *, seed: int = 0) -> Matrix:
-    """Vectors of length one around a thousand centres, as sentence vectors lie around their subjects."""
+    """Vectors of length one around a thousand centres, as sentence vectors lie around
+    their subjects.
+    """
     generator = np.random.default_rng(seed)
-    centres = np.random.default_rng(7).standard_normal((1_000, DIMENSIONS), dtype=np.float32)
+    centres = np.random.default_rng(7).standard_normal(
+        (1_000, DIMENSIONS), dtype=np.float32
+    )
     rows = centres[generator.integers(0, 1_000, count)]
     rows += 0.8 * generator.standard_normal((count, DIMENSIONS), dtype=np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
@@ -59,7 +77,9 @@ def unit_rows(count: int, *, seed: int = 0) -> Matrix:
 
 
 class GivenVectors:
-    """An embedder whose vectors are given in `known`; those of other texts are drawn by their checksum."""
+    """An embedder whose vectors are given in `known`; those of other texts are drawn by
+    their checksum.
+    """
 
     kind: EmbedderKind = "semantic"
     dimensions = DIMENSIONS
@@ -71,23 +91,41 @@ class GivenVectors:
     def embed(self, texts: Sequence[str]) -> Matrix:
         """The vectors of these texts, shape (n, 384)."""
         drawn = self._drawn
-        rows = [self.known.get(text, drawn[zlib.crc32(text.encode()) % len(drawn)]) for text in texts]
+        rows = [
+            self.known.get(text, drawn[zlib.crc32(text.encode()) % len(drawn)])
+            for text in texts
+        ]
         return np.array(rows, np.float32).reshape(-1, DIMENSIONS)
 
 
 def observations(count: int) -> Iterator[Event]:
-    """Observations of the year before NOW, each with three of its words as concepts, by three agents."""
-    times = np.sort(NOW - np.random.default_rng(0).integers(0, 365 * MICROSECONDS_PER_DAY, count)).tolist()
+    """Observations of the year before NOW, each with three of its words as concepts, by
+    three agents.
+    """
+    times = np.sort(
+        NOW - np.random.default_rng(0).integers(0, 365 * MICROSECONDS_PER_DAY, count)
+    ).tolist()
     for number, (text, at) in enumerate(zip(texts(count), times, strict=True)):
         labels = sorted(set(text.split()[:3]))
         body = {
-            "text": text, "type": "discovery", "source": "agent", "tags": [], "extractor": 1, "sentiment": 0.0,
-            "concepts": [[concept_id(label), label, label, 1] for label in labels], "weight": 0.7}  # fmt: skip
-        yield new_event("observation", body, agent=("main", "sage", "scout")[number % 3], at=at)
+            "text": text,
+            "type": "discovery",
+            "source": "agent",
+            "tags": [],
+            "extractor": 1,
+            "sentiment": 0.0,
+            "concepts": [[concept_id(label), label, label, 1] for label in labels],
+            "weight": 0.7,
+        }
+        yield new_event(
+            "observation", body, agent=("main", "sage", "scout")[number % 3], at=at
+        )
 
 
 def lay_home(folder: Path, count: int, embedder: Embedder | None = None) -> Path:
-    """A home of so many observations, scanned, with their vectors and snapshots, as a night leaves one."""
+    """A home of so many observations, scanned, with their vectors and snapshots, as a
+    night leaves one.
+    """
     home = folder / f"home-{count}"
     with Lab(home, clock=FixedClock(NOW), embedder=embedder or GivenVectors()) as lab:
         lab.journal.append(list(observations(count)))
@@ -100,7 +138,9 @@ def lay_home(folder: Path, count: int, embedder: Embedder | None = None) -> Path
 
 
 def as_installed() -> GivenVectors:
-    """Given vectors under the name of the default embedder, so that a search with that one finds them made."""
+    """Given vectors under the name of the default embedder, so that a search with that
+    one finds them made.
+    """
     default = bundled_embedder()
     return GivenVectors(default.id if default is not None else "given")
 
@@ -124,10 +164,12 @@ class Ground(NamedTuple):
 
 @dataclass(frozen=True)
 class BenchRow:
-    """A row of the table. `prepare` lays its data and gives the function that measures one round.
+    """A row of the table. `prepare` lays its data and gives the function that measures
+    one round.
 
-    at_most: the target for ours ÷ peer, from so many rows of data as `target_from` says.  needs: modules of the peer that may
-    not be installed; the extra `bench` brings them.
+    at_most: the target for ours ÷ peer, from so many rows of data as `target_from`
+    says.  needs: modules of the peer that may not be installed; the extra `bench`
+    brings them.
     """
 
     name: str
@@ -142,8 +184,12 @@ class BenchRow:
 ROWS: dict[str, BenchRow] = {}  # by name, as the module `peers` is imported
 
 
-def row(name: str, about: str, peer: str, **more: Any) -> Callable[[Callable[[Ground], Iterator[Round]]], None]:
-    """Enter the function below, which lays the data, yields the round and cleans up, as a row; the rest as in `BenchRow`."""
+def row(
+    name: str, about: str, peer: str, **more: Any
+) -> Callable[[Callable[[Ground], Iterator[Round]]], None]:
+    """Enter the function below, which lays the data, yields the round and cleans up, as
+    a row; the rest as in `BenchRow`.
+    """
 
     def enter(prepare: Callable[[Ground], Iterator[Round]]) -> None:
         ROWS[name] = BenchRow(name, about, peer, contextmanager(prepare), **more)
@@ -168,7 +214,9 @@ def child_seconds(call: Timed) -> float:
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def alternately(ours: Timed, peer: Timed, *, calls: int = 1, meter: Meter = processor_seconds) -> Round:
+def alternately(
+    ours: Timed, peer: Timed, *, calls: int = 1, meter: Meter = processor_seconds
+) -> Round:
     """A round of `calls` calls of the peer, then as many of ours."""
 
     def measured(call: Timed) -> float:
@@ -195,18 +243,28 @@ def in_turn(call: Callable[[Any], object], things: Sequence[Any]) -> Timed:
 
 
 def run(*command: str | Path, given: bytes = b"", cwd: Path | None = None) -> bytes:
-    """What a process prints, run as a user's is: its modules compiled, offline. Raises TheorexError where it fails."""
+    """What a process prints, run as a user's is: its modules compiled, offline. Raises
+    TheorexError where it fails.
+    """
     program, *arguments = command
-    done = run_program(str(program), arguments, variables=environment(), folder=cwd, given=given)
+    done = run_program(
+        str(program), arguments, variables=environment(), folder=cwd, given=given
+    )
     if done.code:
         said = done.errors.decode(errors="replace").strip()[-500:]
-        raise TheorexError(f"{' '.join(map(str, command))[:200]} ended with code {done.code}: {said}")
+        raise TheorexError(
+            f"{' '.join(map(str, command))[:200]} ended with code {done.code}: {said}"
+        )
     return done.output
 
 
 def environment() -> dict[str, str]:
-    """The variables of a process that is measured; none of its imports asks the network for a model."""
-    variables = python_variables(HF_HUB_OFFLINE="1", PYTHONPATH=str(Path(__file__).parents[3]))
+    """The variables of a process that is measured; none of its imports asks the network
+    for a model.
+    """
+    variables = python_variables(
+        HF_HUB_OFFLINE="1", PYTHONPATH=str(Path(__file__).parents[3])
+    )
     variables.pop("PYTHONDONTWRITEBYTECODE", None)
     return variables
 

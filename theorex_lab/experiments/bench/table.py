@@ -18,7 +18,9 @@ from theorex_lab.experiments.data import datasets
 
 SCALES = {"1k": 1_000, "10k": 10_000, "100k": 100_000}
 HEAD = "| row | measured | beside | ours ÷ peer, median [min–max] | target |\n|---|---|---|---|---|"
-_PACKAGES = "theorex-lab numpy pandas networkx rank-bm25 bm25s numba mcp onnxruntime".split()
+_PACKAGES = (
+    "theorex-lab numpy pandas networkx rank-bm25 bm25s numba mcp onnxruntime".split()
+)
 
 
 class BenchLine(NamedTuple):
@@ -31,17 +33,34 @@ class BenchLine(NamedTuple):
     def result(self) -> dict[str, Any]:
         """The line as JSON holds it."""
         row = self.row
-        told = {"row": row.name, "about": row.about, "peer": row.peer, "at_most": row.at_most}
+        told = {
+            "row": row.name,
+            "about": row.about,
+            "peer": row.peer,
+            "at_most": row.at_most,
+        }
         if self.skipped:
             return {**told, "skipped": self.skipped}
-        return {**told, "ratios": list(self.ratios), "median": statistics.median(self.ratios)}
+        return {
+            **told,
+            "ratios": list(self.ratios),
+            "median": statistics.median(self.ratios),
+        }
 
     def __str__(self) -> str:
         row, measured, missed = self.row, f"skipped: {self.skipped}", ""
         if not self.skipped:
-            low, middle, high = min(self.ratios), statistics.median(self.ratios), max(self.ratios)
+            low, middle, high = (
+                min(self.ratios),
+                statistics.median(self.ratios),
+                max(self.ratios),
+            )
             measured = f"{number(middle)} [{number(low)}–{number(high)}]"
-            missed = " **missed**" if row.at_most is not None and middle > row.at_most else ""
+            missed = (
+                " **missed**"
+                if row.at_most is not None and middle > row.at_most
+                else ""
+            )
         target = "" if row.at_most is None else f"≤ {row.at_most:g}{missed}"
         return f"| {row.name} | {row.about} | {row.peer} | {measured} | {target} |"
 
@@ -63,24 +82,33 @@ def rows() -> dict[str, BenchRow]:
 
 
 def chosen(names: Sequence[str]) -> list[BenchRow]:
-    """The rows of these names, all where none is given. Raises InvalidInput for an unknown name."""
+    """The rows of these names, all where none is given. Raises InvalidInput for an
+    unknown name.
+    """
     known = rows()
     if unknown := [name for name in names if name not in known]:
-        raise InvalidInput(f"got the row {unknown[0]!r}; allowed are {', '.join(known)}")
+        raise InvalidInput(
+            f"got the row {unknown[0]!r}; allowed are {', '.join(known)}"
+        )
     return [known[name] for name in names or known]
 
 
 def measure(row: BenchRow, *, scale: int, rounds: int) -> BenchLine:
-    """The line of one row, from a folder of its own that is gone afterwards; skipped where its peer is not installed."""
+    """The line of one row, from a folder of its own that is gone afterwards; skipped
+    where its peer is not installed.
+    """
     if scale < row.target_from:
         row = replace(row, at_most=None)
     if any(find_spec(module) is None for module in row.needs):
         return BenchLine(row, skipped="pip install 'theorex-lab[bench]'")
-    scratch = tempfile.TemporaryDirectory(prefix="theorex-bench-", ignore_cleanup_errors=True)
+    scratch = tempfile.TemporaryDirectory(
+        prefix="theorex-bench-", ignore_cleanup_errors=True
+    )
     with scratch as folder, row.prepare(Ground(Path(folder), scale)) as one_round:
         one_round()
         gc.collect()
-        gc.freeze()  # what was laid is no business of the collector while either side is measured
+        # what was laid is no business of the collector while either side is measured
+        gc.freeze()
         ratios = [ours / peer for ours, peer in (one_round() for _ in range(rounds))]
         gc.unfreeze()
     return BenchLine(row, ratios)
@@ -88,8 +116,15 @@ def measure(row: BenchRow, *, scale: int, rounds: int) -> BenchLine:
 
 def machine(scale: int, rounds: int) -> str:
     """One line: what was measured with, and on what."""
-    here, load = datasets.machine(_PACKAGES), os.getloadavg()[0] if hasattr(os, "getloadavg") else None
-    packages = ", ".join(f"{name} {version}" for name, version in here["packages"].items())
+    here, load = (
+        datasets.machine(_PACKAGES),
+        os.getloadavg()[0] if hasattr(os, "getloadavg") else None,
+    )
+    packages = ", ".join(
+        f"{name} {version}" for name, version in here["packages"].items()
+    )
     software = f"Python {here['python']}, SQLite {sqlite3.sqlite_version}, {packages}"
-    machine = f"{here['system']}, {here['cores']} processors" + ("" if load is None else f", load {load:.1f}")
+    machine = f"{here['system']}, {here['cores']} processors" + (
+        "" if load is None else f", load {load:.1f}"
+    )
     return f"{scale:,} rows, {rounds} rounds; {software}; {machine}"

@@ -1,4 +1,6 @@
-"""The table of the public data sets: their repositories, files and licences, and what a complete set holds."""
+"""The table of the public data sets: their repositories, files and licences, and what a
+complete set holds.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -11,11 +13,12 @@ RAW_ADDRESS = "https://raw.githubusercontent.com"
 class DataFile(NamedTuple):
     """One file of a data set.
 
-    name: in the set's folder, where it may also carry a further .gz.  path: in the repository, a folder if there are
-    members; "-" where it has no public address.
-    sha256: of the uncompressed bytes.
-    members: paths below `path` of what a .tar holds; its sha256 is that of the list of its members in the order of their
-    names, a line each, as the program sha256sum writes them, so that the way of packing does not matter.
+    name: in the set's folder, where it may also carry a further .gz.  path: in the
+    repository, a folder if there are members; "-" where it has no public address.
+    sha256: of the uncompressed bytes. members: paths below `path` of what a .tar holds;
+    its sha256 is that of the list of its members in the order of their names, a line
+    each, as the program sha256sum writes them, so that the way of packing does not
+    matter.
     """
 
     name: str
@@ -28,8 +31,9 @@ class DataFile(NamedTuple):
 class DatasetInfo:
     """What is known of a public data set before it is there.
 
-    name: also of its folder.  repository: owner/name.  commit: 40 hexadecimal digits.  licence: in words.
-    counts: what a complete set holds.  base_url: the host of the raw files.
+    name: also of its folder.  repository: owner/name.  commit: 40 hexadecimal digits.
+    licence: in words. counts: what a complete set holds.  base_url: the host of the raw
+    files.
     """
 
     name: str
@@ -109,7 +113,13 @@ LLMROUTER = DatasetInfo(
             sha256="278f790564efd758ab28a9b6ce141d3fa057219de9bad40b31562c4286549552",
         ),
     ),
-    counts={"models": 9, "train_queries": 5608, "train_tasks": 14, "test_queries": 500, "test_tasks": 10},
+    counts={
+        "models": 9,
+        "train_queries": 5608,
+        "train_tasks": 14,
+        "test_queries": 500,
+        "test_tasks": 10,
+    },
 )
 
 ROUTELLM = DatasetInfo(
@@ -260,10 +270,14 @@ FACT_UPDATES = DatasetInfo(
     licence="MIT; made by a program, all names invented",
     files=(
         DataFile(
-            name="facts-1k.jsonl", path="-", sha256="e5bcbb9e809d2a80f93f8ec7e45d460664914b218fbb595749356ef95371793d"
+            name="facts-1k.jsonl",
+            path="-",
+            sha256="e5bcbb9e809d2a80f93f8ec7e45d460664914b218fbb595749356ef95371793d",
         ),
         DataFile(
-            name="facts-8k.jsonl", path="-", sha256="e0e56b94891ea428c3e49175f17c481b2b5e3cf80ff8222df0dcd530fe456998"
+            name="facts-8k.jsonl",
+            path="-",
+            sha256="e0e56b94891ea428c3e49175f17c481b2b5e3cf80ff8222df0dcd530fe456998",
         ),
     ),
     counts={"logs": 2, "statements": 9000, "questions": 1350},
@@ -342,7 +356,8 @@ ALL = (
 
 DATASETS: dict[str, DatasetInfo] = {info.name: info for info in ALL}
 
-# Figures that others had on the sets on which routing is scored; of llmrouter a quick trial, its settings not validated,
+# Figures that others had on the sets on which routing is scored; of llmrouter a quick
+# trial, its settings not validated,
 # whose training holds 119 of the 500 test queries.
 PUBLISHED: dict[str, dict[str, float]] = {
     "llmrouter": {

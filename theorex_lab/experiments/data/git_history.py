@@ -1,9 +1,10 @@
 """The history of a git repository: its commits, and its files followed through renames.
 
-A file's name is by default the one that it has at HEAD, in every commit, also in those before it was renamed. Who scores a
-past moment by such commits compares like with like: what is known and what is then touched have the same names. With
-`names="then"` each commit has the names of its own moment. Where a file is deleted, and one of its name is created later,
-that one is another file of the same name.
+A file's name is by default the one that it has at HEAD, in every commit, also in those
+before it was renamed. Who scores a past moment by such commits compares like with like:
+what is known and what is then touched have the same names. With `names="then"` each
+commit has the names of its own moment. Where a file is deleted, and one of its name is
+created later, that one is another file of the same name.
 """
 
 from __future__ import annotations
@@ -26,10 +27,11 @@ __all__ = ["Commit", "NoRepository", "git_commits"]
 
 
 class Commit(NamedTuple):
-    """A commit: its sha, its committer time in microseconds UTC, its subject, its (status, path) pairs.
+    """A commit: its sha, its committer time in microseconds UTC, its subject, its
+    (status, path) pairs.
 
-    moves: what was renamed in it, as (old path, new path) of that moment.  gone: of the paths in `files`, those whose
-    file is not there any more at HEAD.
+    moves: what was renamed in it, as (old path, new path) of that moment.  gone: of the
+    paths in `files`, those whose file is not there any more at HEAD.
     """
 
     sha: str
@@ -40,41 +42,55 @@ class Commit(NamedTuple):
     gone: frozenset[str] = frozenset()
 
 
-def git_commits(path: str | Path, limit: int | None = None, *, names: Literal["head", "then"] = "head") -> list[Commit]:
-    """The commits of the repository's current branch, oldest first, merges left out; the last `limit` of them.
+def git_commits(
+    path: str | Path,
+    limit: int | None = None,
+    *,
+    names: Literal["head", "then"] = "head",
+) -> list[Commit]:
+    """The commits of the repository's current branch, oldest first, merges left out;
+    the last `limit` of them.
 
-    Statuses are git's letters: A added, M modified, D deleted, R renamed, T another type. A path whose bytes are no UTF-8
-    is in the form in which events keep it. A time that is none, or outside of the years 1 to 9999, is that of the commits before. Of the oldest
-    commits of a shallow clone it is not known what they touched; they have no files.
+    Statuses are git's letters: A added, M modified, D deleted, R renamed, T another
+    type. A path whose bytes are no UTF-8 is in the form in which events keep it. A time
+    that is none, or outside of the years 1 to 9999, is that of the commits before. Of
+    the oldest commits of a shallow clone it is not known what they touched; they have
+    no files.
 
     Args:
-        path: A folder in the repository, of any depth.
-        limit: How many commits, the newest; all by default.
-        names: Files are named as at HEAD, or as they were called in the commit ("then").
+        path: A folder in the repository, of any depth. limit: How many commits, the
+        newest; all by default. names: Files are named as at HEAD, or as they were
+        called in the commit ("then").
 
     Raises:
-        NoRepository: The folder lies in no repository.
-        InvalidInput: git is not installed, or cannot read the repository; or that has no commit.
+        NoRepository: The folder lies in no repository. InvalidInput: git is not
+        installed, or cannot read the repository; or that has no commit.
     """
     repository = GitRepository.at(path)
     newest_first = repository.read_commits(limit)
     read_changes(repository, newest_first)
     lives = _Lives(newest_first)
-    commits = [_commit(commit, lives, names) for commit in newest_first if not commit.is_merge]
+    commits = [
+        _commit(commit, lives, names) for commit in newest_first if not commit.is_merge
+    ]
     if limit is not None:
         commits = commits[:limit]
     return commits[::-1]
 
 
 class _File(NamedTuple):
-    """A file through all its names: the last of them, and the commit that deleted it ('' where HEAD has it)."""
+    """A file through all its names: the last of them, and the commit that deleted it
+    ('' where HEAD has it).
+    """
 
     path: bytes
     deleted_in: str = ""
 
 
 class _Use(NamedTuple):
-    """A path that a commit changed; deleted: what is meant is the file that is gone, not one that took its place."""
+    """A path that a commit changed; deleted: what is meant is the file that is gone,
+    not one that took its place.
+    """
 
     commit: str
     path: bytes
@@ -82,12 +98,15 @@ class _Use(NamedTuple):
 
 
 class _Lives:
-    """Every file followed back from HEAD, through the commits that renamed, replaced or deleted it."""
+    """Every file followed back from HEAD, through the commits that renamed, replaced or
+    deleted it.
+    """
 
     def __init__(self, commits: Sequence[StoredCommit]) -> None:
         self._files: dict[_Use, _File] = {}
         self._same: dict[_File, _File] = {}
-        # By commit, of its tree: which file a path is, where that is not the file that has the path at HEAD.
+        # By commit, of its tree: which file a path is, where that is not the file that
+        # has the path at HEAD.
         self._files_of: dict[str, dict[bytes, _File]] = {}
         self._order: list[StoredCommit] = list(children_first(commits))
         self._listed = {commit.id for commit in commits}
@@ -108,12 +127,16 @@ class _Lives:
 
     def _step_back(self, commit: StoredCommit) -> None:
         files = self._files_of.pop(commit.id, {})
-        for parent, changes in zip(commit.parents or [""], commit.changes, strict=False):
+        for parent, changes in zip(
+            commit.parents or [""], commit.changes, strict=False
+        ):
             before = self._before(commit, changes, files)
             if parent in self._listed:
                 self._join(parent, before)
 
-    def _before(self, commit: StoredCommit, changes: Sequence[Change], files: dict[bytes, _File]) -> dict[bytes, _File]:
+    def _before(
+        self, commit: StoredCommit, changes: Sequence[Change], files: dict[bytes, _File]
+    ) -> dict[bytes, _File]:
         """The files of the tree before some changes, by those of the commit's own tree."""
         before = files if len(commit.parents) == 1 else dict(files)
         left: dict[bytes, _File] = {}
@@ -158,8 +181,12 @@ class _Lives:
             self._same[other] = kept
 
     def _make_labels(self) -> dict[_File, str]:
-        """A file's last path; where another file has it while this one lived, it is told when this one ended."""
-        position = {commit.id: number for number, commit in enumerate(reversed(self._order))}
+        """A file's last path; where another file has it while this one lived, it is
+        told when this one ended.
+        """
+        position = {
+            commit.id: number for number, commit in enumerate(reversed(self._order))
+        }
         first: dict[_File, int] = {}
         last: dict[_File, int] = {}
         for use in self._files:
@@ -175,7 +202,10 @@ class _Lives:
             plain: list[_File] = []  # the one at HEAD is the first of them
             for file in files:
                 labels[file] = _text(path)
-                if all(last[file] < first[other] or last[other] < first[file] for other in plain):
+                if all(
+                    last[file] < first[other] or last[other] < first[file]
+                    for other in plain
+                ):
                     plain.append(file)
                 elif file.deleted_in:
                     labels[file] = f"{_text(path)} (until {file.deleted_in[:12]})"

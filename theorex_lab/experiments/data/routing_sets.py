@@ -1,4 +1,6 @@
-"""Public sets on which routing is scored, in one form: training and test queries, models, costs."""
+"""Public sets on which routing is scored, in one form: training and test queries,
+models, costs.
+"""
 
 from __future__ import annotations
 
@@ -23,8 +25,8 @@ TEST_SHARE = 0.5
 class Queries:
     """What a policy may know of queries before they are answered.
 
-    texts    one a query
-    tasks    one a query: the kind of work, any text; the key under which evidence is pooled
+    texts    one a query tasks    one a query: the kind of work, any text; the key under
+    which evidence is pooled
     """
 
     texts: Sequence[str]
@@ -32,14 +34,18 @@ class Queries:
 
     def __post_init__(self) -> None:
         if len(self.texts) != len(self.tasks):
-            raise InvalidInput(f"got {len(self.texts)} texts and {len(self.tasks)} tasks; allowed is one of each")
+            raise InvalidInput(
+                f"got {len(self.texts)} texts and {len(self.tasks)} tasks; allowed is one of each"
+            )
 
     def __len__(self) -> int:
         return len(self.texts)
 
     def take(self, rows: Ints) -> Queries:
         """The queries of these rows, in their order."""
-        return Queries([self.texts[row] for row in rows], [self.tasks[row] for row in rows])
+        return Queries(
+            [self.texts[row] for row in rows], [self.tasks[row] for row in rows]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +59,17 @@ class Training:
         shape = self.scores.shape
         if len(shape) != 2 or shape[0] != len(self.queries) or not min(shape):
             got = f"got scores {shape} of {len(self.queries)} queries"
-            raise InvalidInput(f"{got}; allowed is (queries, models), one or more of each")
-        if not (np.isfinite(self.scores).all() and self.scores.min() >= 0.0 and self.scores.max() <= 1.0):
-            raise InvalidInput("got a score that is not a number from 0 to 1; scale scores into that range")
+            raise InvalidInput(
+                f"{got}; allowed is (queries, models), one or more of each"
+            )
+        if not (
+            np.isfinite(self.scores).all()
+            and self.scores.min() >= 0.0
+            and self.scores.max() <= 1.0
+        ):
+            raise InvalidInput(
+                "got a score that is not a number from 0 to 1; scale scores into that range"
+            )
 
     def take(self, rows: Ints) -> Training:
         """The training queries of these rows, in their order."""
@@ -92,16 +106,21 @@ class RoutingSet:
     @property
     def train_without_repeats(self) -> Training:
         """The training without the queries that are also in the test."""
-        return self.train.take(np.setdiff1d(np.arange(len(self.train.scores)), self.repeated))
+        return self.train.take(
+            np.setdiff1d(np.arange(len(self.train.scores)), self.repeated)
+        )
 
 
 def load_routing_set(name: str, *, seed: int = 0) -> RoutingSet:
     """A set by its name, one of ROUTING_SETS; `routellm` is both of its benchmarks.
 
-    `seed` splits routellm in halves. Raises InvalidInput for another name, and as the set's `fetch_*` does.
+    `seed` splits routellm in halves. Raises InvalidInput for another name, and as the
+    set's `fetch_*` does.
     """
     if name not in ROUTING_SETS:
-        raise InvalidInput(f"got the set {name!r}; allowed are {', '.join(ROUTING_SETS)}")
+        raise InvalidInput(
+            f"got the set {name!r}; allowed are {', '.join(ROUTING_SETS)}"
+        )
     return _llmrouter(name) if name == "llmrouter" else _routellm(name, seed)
 
 
@@ -117,12 +136,27 @@ def same_text(text: str) -> str:
 def _llmrouter(name: str) -> RoutingSet:
     found = datasets.fetch_llmrouter()
     prices = found.prices
-    costs = (prices.input_usd_per_million_tokens + prices.output_usd_per_million_tokens).to_numpy() / 2
+    costs = (
+        prices.input_usd_per_million_tokens + prices.output_usd_per_million_tokens
+    ).to_numpy() / 2
     parameters = np.array([float(size.rstrip("Bb")) for size in prices["size"]])
-    train, test = (_training(part.queries, "query", "task", part.scores) for part in (found.train, found.test))
+    train, test = (
+        _training(part.queries, "query", "task", part.scores)
+        for part in (found.train, found.test)
+    )
     unit = "USD per million tokens (mean list price of input and output)"
     sizes = np.lexsort((parameters, costs)).argsort().astype(np.float64)
-    return RoutingSet(name, found.models, costs, unit, sizes, train, test, PUBLISHED[name], found.licence)
+    return RoutingSet(
+        name,
+        found.models,
+        costs,
+        unit,
+        sizes,
+        train,
+        test,
+        PUBLISHED[name],
+        found.licence,
+    )
 
 
 def _routellm(name: str, seed: int) -> RoutingSet:
@@ -132,11 +166,19 @@ def _routellm(name: str, seed: int) -> RoutingSet:
     order = np.random.default_rng(seed).permutation(len(table))
     cut = round(len(table) * TEST_SHARE)
     test, train = (
-        _training(part, "prompt", "subject", part[["weak_correct", "strong_correct"]].to_numpy(dtype=np.float64))
-        for part in (table.iloc[order[:cut]], table.iloc[order[cut:]]))  # fmt: skip
+        _training(
+            part,
+            "prompt",
+            "subject",
+            part[["weak_correct", "strong_correct"]].to_numpy(dtype=np.float64),
+        )
+        for part in (table.iloc[order[:cut]], table.iloc[order[cut:]])
+    )
     costs, licence = np.array([0.0, 1.0]), str(table.attrs.get("licence", ""))
     unit, published = "share sent to the strong model", PUBLISHED.get(name, {})
-    return RoutingSet(name, ("weak", "strong"), costs, unit, costs, train, test, published, licence)
+    return RoutingSet(
+        name, ("weak", "strong"), costs, unit, costs, train, test, published, licence
+    )
 
 
 def _training(queries: Any, text: str, task: str, scores: Floats) -> Training:

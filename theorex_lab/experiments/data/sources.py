@@ -1,4 +1,6 @@
-"""Recorded files: gzipped JSON Lines, a header and then records of one type; a simulation's; and where data is found."""
+"""Recorded files: gzipped JSON Lines, a header and then records of one type; a
+simulation's; and where data is found.
+"""
 
 import gzip
 import json
@@ -30,10 +32,12 @@ _Text = Annotated[str, Field(min_length=1)]
 class Activity:
     """One thing that an agent did.
 
-    at: microseconds UTC.  agent, session: who, and in which sitting.  kind: one of KINDS.  text: what was done or noted.
-    files: (status A, M or D; path) of a commit, 1 to 20, a rename being a D and an A; empty for the other kinds.
-    success: of a tool call (also a failed one), a failure (False) or a fix (False: it did not hold); else None.
-    topic: what the work was on.  tags: `trace_fix` on a fix; `cause:<name>` shared by a failure and its fixes.
+    at: microseconds UTC.  agent, session: who, and in which sitting.  kind: one of
+    KINDS.  text: what was done or noted. files: (status A, M or D; path) of a commit, 1
+    to 20, a rename being a D and an A; empty for the other kinds. success: of a tool
+    call (also a failed one), a failure (False) or a fix (False: it did not hold); else
+    None. topic: what the work was on.  tags: `trace_fix` on a fix; `cause:<name>`
+    shared by a failure and its fixes.
     """
 
     __pydantic_config__ = ConfigDict(extra="forbid")
@@ -52,32 +56,50 @@ class Activity:
 def load(path: str | Path) -> list[Activity]:
     """The activities of a simulation's file, in the order of time.
 
-    Raises InvalidInput for a file that cannot be read or is no simulation, and for the damaged lines, each with its
-    number and the reason; NewerVersion for a file of a newer release.
+    Raises InvalidInput for a file that cannot be read or is no simulation, and for the
+    damaged lines, each with its number and the reason; NewerVersion for a file of a
+    newer release.
     """
     _, activities = read_lines(path, Activity, _MARK, _FILE_VERSION)
-    early = [number for number, (before, after) in enumerate(pairwise(activities), start=3) if after.at < before.at]
+    early = [
+        number
+        for number, (before, after) in enumerate(pairwise(activities), start=3)
+        if after.at < before.at
+    ]
     if early:
-        raise damaged(path, [f"line {number}: earlier than the line before" for number in early])
+        raise damaged(
+            path, [f"line {number}: earlier than the line before" for number in early]
+        )
     return activities
 
 
 def read_header(path: str | Path, **mark: str) -> dict[str, Any]:
-    """The header of a simulation's file: simulation (True), seed, days, version, and `mark`. Raises as `load` does."""
+    """The header of a simulation's file: simulation (True), seed, days, version, and
+    `mark`. Raises as `load` does.
+    """
     return _header(path, _read(path)[0], _MARK | mark, _FILE_VERSION)
 
 
 def packaged(name: str) -> Path:
-    """The path of a recorded file that comes with the project: in the repository's datasets/, or in the package.
+    """The path of a recorded file that comes with the project: in the repository's
+    datasets/, or in the package.
 
-    Raises InvalidInput for a name that is a path, and for a file that is in neither place.
+    Raises InvalidInput for a name that is a path, and for a file that is in neither
+    place.
 
     >>> packaged("simulated_team.jsonl.gz").name
     'simulated_team.jsonl.gz'
     """
     got = f"got the packaged file {name!r}"
-    if not isinstance(name, str) or not name or name in (".", "..") or set(name) & set("/\\:\0"):
-        raise InvalidInput(f"{got}; allowed is a plain file name such as simulated_team.jsonl.gz")
+    if (
+        not isinstance(name, str)
+        or not name
+        or name in (".", "..")
+        or set(name) & set("/\\:\0")
+    ):
+        raise InvalidInput(
+            f"{got}; allowed is a plain file name such as simulated_team.jsonl.gz"
+        )
     for folder in _FOLDERS:
         if (folder / name).is_file():
             return folder / name
@@ -85,7 +107,8 @@ def packaged(name: str) -> Path:
 
 
 def data_folder() -> Path | None:
-    """The user's own data folder, named by the environment variable THEOREX_DATA; None where that is not set.
+    """The user's own data folder, named by the environment variable THEOREX_DATA; None
+    where that is not set.
 
     Raises InvalidInput where it is set to something that is no folder.
     """
@@ -93,12 +116,16 @@ def data_folder() -> Path | None:
         return None
     folder = Path(given).expanduser()
     if not folder.is_dir():
-        raise InvalidInput(f"{DATA_VARIABLE} is {given!r}, which does not exist as a folder; create, mend or unset it")
+        raise InvalidInput(
+            f"{DATA_VARIABLE} is {given!r}, which does not exist as a folder; create,"
+            " mend or unset it"
+        )
     return folder
 
 
 def describe_source(path: str | Path) -> str:
-    """One sentence that names the data at `path`: a simulation (so its header says), packaged, or the user's own.
+    """One sentence that names the data at `path`: a simulation (so its header says),
+    packaged, or the user's own.
 
     Raises InvalidInput where there is nothing at `path`.
 
@@ -107,10 +134,16 @@ def describe_source(path: str | Path) -> str:
     """
     source = Path(path)
     if not source.exists():
-        raise InvalidInput(f"got the data {source}, which does not exist; give a file or a folder that does")
+        raise InvalidInput(
+            f"got the data {source}, which does not exist; give a file or a folder that"
+            " does"
+        )
     if header := _simulation_header(source):
         which = f"{source.name}, seed {header.get('seed')}, {header.get('days')} days"
-        return f"Data: a simulation of {header.get('of', 'a small team of agents')} ({which}), not recorded work."
+        return (
+            f"Data: a simulation of {header.get('of', 'a small team of agents')}"
+            f" ({which}), not recorded work."
+        )
     if source.resolve().parent in _FOLDERS:
         return f"Data: {source.name}, recorded and packaged by the project."
     folder = data_folder()
@@ -129,11 +162,14 @@ def _simulation_header(path: Path) -> dict[str, Any] | None:
         return None
 
 
-def read_lines(path: str | Path, record: type[T], mark: dict[str, Any], version: int) -> tuple[dict[str, Any], list[T]]:
+def read_lines(
+    path: str | Path, record: type[T], mark: dict[str, Any], version: int
+) -> tuple[dict[str, Any], list[T]]:
     """The header, which holds `mark`, and the records of such a file.
 
-    Raises InvalidInput for a file that cannot be read or has another header, and for the damaged lines, each with its
-    number and the reason; NewerVersion for a file of a newer release than `version`.
+    Raises InvalidInput for a file that cannot be read or has another header, and for
+    the damaged lines, each with its number and the reason; NewerVersion for a file of a
+    newer release than `version`.
     """
     lines = _read(path)
     header, adapter = _header(path, lines[0], mark, version), TypeAdapter(record)
@@ -150,27 +186,54 @@ def read_lines(path: str | Path, record: type[T], mark: dict[str, Any], version:
 
 def damaged(path: str | Path, wrong: list[str]) -> InvalidInput:
     """The error that names the first few damaged lines; the caller raises it."""
-    more = f"; and {len(wrong) - _SHOWN_DAMAGES} more" if len(wrong) > _SHOWN_DAMAGES else ""
+    more = (
+        f"; and {len(wrong) - _SHOWN_DAMAGES} more"
+        if len(wrong) > _SHOWN_DAMAGES
+        else ""
+    )
     shown = "; ".join(wrong[:_SHOWN_DAMAGES])
-    return InvalidInput(f"{path} has {len(wrong)} damaged lines; restore it or make it again: {shown}{more}")
+    return InvalidInput(
+        f"{path} has {len(wrong)} damaged lines; restore it or make it again:"
+        f" {shown}{more}"
+    )
 
 
 def _read(path: str | Path) -> list[str]:
     try:
-        return gzip.decompress(Path(path).read_bytes()).decode("utf-8").removesuffix("\n").split("\n")
+        return (
+            gzip.decompress(Path(path).read_bytes())
+            .decode("utf-8")
+            .removesuffix("\n")
+            .split("\n")
+        )
     except (OSError, EOFError, zlib.error, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{path} cannot be read as recorded lines: {error}; restore it or make it again") from error
+        raise InvalidInput(
+            f"{path} cannot be read as recorded lines: {error}; restore it or make it"
+            " again"
+        ) from error
 
 
-def _header(path: str | Path, line: str, mark: dict[str, Any], version: int) -> dict[str, Any]:
+def _header(
+    path: str | Path, line: str, mark: dict[str, Any], version: int
+) -> dict[str, Any]:
     try:
         header = json.loads(line)
     except (ValueError, RecursionError):
         header = None
-    if not isinstance(header, dict) or type(header.get("version")) is not int or not mark.items() <= header.items():
-        raise InvalidInput(f"{path}: got line 1 {line:.60}; allowed is a header with {mark} and a version")
+    if (
+        not isinstance(header, dict)
+        or type(header.get("version")) is not int
+        or not mark.items() <= header.items()
+    ):
+        raise InvalidInput(
+            f"{path}: got line 1 {line:.60}; allowed is a header with {mark} and a"
+            " version"
+        )
     if header["version"] > version:
-        raise NewerVersion(f"{path} has version {header['version']}; this release reads up to {version}: upgrade it")
+        raise NewerVersion(
+            f"{path} has version {header['version']}; this release reads up to"
+            f" {version}: upgrade it"
+        )
     return header
 
 

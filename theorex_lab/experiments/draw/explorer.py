@@ -1,4 +1,6 @@
-"""What every explorer of sources stands on: a choice of sources, a line of status, and the picture under it."""
+"""What every explorer of sources stands on: a choice of sources, a line of status, and
+the picture under it.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
@@ -16,20 +18,25 @@ Redraw = Callable[..., None]
 
 
 class Explorer(Generic[T]):
-    """Sources by name, each read once when it is chosen, and what is shown of the chosen one.
+    """Sources by name, each read once when it is chosen, and what is shown of the
+    chosen one.
 
     `gives` names what a source returns. Raises InvalidInput for no source.
     """
 
     def __init__(self, sources: Mapping[str, Callable[[], T]], gives: str) -> None:
         if not sources:
-            raise InvalidInput(f"got no source; give at least one name with a function that returns {gives}")
+            raise InvalidInput(
+                f"got no source; give at least one name with a function that returns {gives}"
+            )
         self._read = cache(lambda name: sources[name]())
         self.source = control("Dropdown", "Source", options=list(sources))
         self.status, self.picture = widgets.HTML(), widgets.Image(format="png")
 
     def show(self, drawn: Callable[[T], tuple[str, Figure]]) -> None:
-        """The line and the picture of the chosen source; the reason where it cannot be drawn."""
+        """The line and the picture of the chosen source; the reason where it cannot be
+        drawn.
+        """
         try:
             line, figure = drawn(self._read(self.source.value))
         except TheorexError as error:
@@ -37,8 +44,12 @@ class Explorer(Generic[T]):
             return
         self.status.value, self.picture.value = line, to_png(figure)
 
-    def box(self, controls: Sequence[Any], redraw: Redraw, begin: Redraw | None = None) -> Any:
-        """The VBox of all: controls call `redraw` with their change; `begin` (or else `redraw`) is for a new source."""
+    def box(
+        self, controls: Sequence[Any], redraw: Redraw, begin: Redraw | None = None
+    ) -> Any:
+        """The VBox of all: controls call `redraw` with their change; `begin` (or else
+        `redraw`) is for a new source.
+        """
         first = begin or redraw
         self.source.observe(first, names="value")
         for control in controls:
@@ -48,10 +59,15 @@ class Explorer(Generic[T]):
 
 
 def control(kind: str, description: str, **settings: Any) -> Any:
-    """A control of ipywidgets by the name of its class, with its description before it; it acts when it is let go."""
+    """A control of ipywidgets by the name of its class, with its description before it;
+    it acts when it is let go.
+    """
     if kind.endswith("Slider"):
         settings["continuous_update"] = False
-    look = {"style": {"description_width": "13em"}, "layout": widgets.Layout(width="38em")}
+    look = {
+        "style": {"description_width": "13em"},
+        "layout": widgets.Layout(width="38em"),
+    }
     return getattr(widgets, kind)(description=description, **look, **settings)
 
 
@@ -73,5 +89,7 @@ def drawn(draw: Callable[..., Any], dpi: int = 110) -> bytes:
 
     figure, file = Figure(figsize=(8, 4.8), layout="constrained"), BytesIO()
     draw(ax=figure.add_subplot())
-    Image.open(BytesIO(to_png(figure, dpi))).convert("RGB").quantize(64).save(file, "PNG", optimize=True)
+    Image.open(BytesIO(to_png(figure, dpi))).convert("RGB").quantize(64).save(
+        file, "PNG", optimize=True
+    )
     return file.getvalue()

@@ -1,17 +1,24 @@
-"""What a context would have been worth to the next coding session: files, edits, terms, repeats and waste, no judge.
+"""What a context would have been worth to the next coding session: files, edits, terms,
+repeats and waste, no judge.
 
-A session is scored from the sixth on, against what was recorded before its first line, in any session. A context is a
-text; what stands beyond its budget of bytes is not read.
+A session is scored from the sixth on, against what was recorded before its first line,
+in any session. A context is a text; what stands beyond its budget of bytes is not read.
 
-file    share of the files that the session reads or edits, of those known before, that the context names: by the whole
-        path, or by an end of it (at a /) that no other known file has; one that is not plain in quotes, or alone on a line. Case and Markdown's backslashes do not count.
-edit    the same of the files that it edits.
-term    share, weighted by idf, of the session's informative terms that the context holds. A term is a word of at least
-        four characters in its prompts or in the last messages of its turns, seen before in at most a fifth of the sessions.
-        After the first prompt the terms of that prompt do not count.
-repeat  of the session's directives (sentences of later prompts that say always, never, don't, instead, …) that share
-        three informative terms and half of their idf with a directive given before, the share whose common terms the
-        context holds to 70 %: what the user had to say again.
+file    share of the files that the session reads or edits, of those known before, that
+the context names: by the whole
+        path, or by an end of it (at a /) that no other known file has; one that is not
+        plain in quotes, or alone on a line. Case and Markdown's backslashes do not
+        count.
+edit    the same of the files that it edits. term    share, weighted by idf, of the
+session's informative terms that the context holds. A term is a word of at least
+        four characters in its prompts or in the last messages of its turns, seen before
+        in at most a fifth of the sessions. After the first prompt the terms of that
+        prompt do not count.
+repeat  of the session's directives (sentences of later prompts that say always, never,
+don't, instead, …) that share
+        three informative terms and half of their idf with a directive given before, the
+        share whose common terms the context holds to 70 %: what the user had to say
+        again.
 waste   share of the context's words, by length, that the session never uses.
 mean    the mean of file, edit and term.
 """
@@ -39,8 +46,10 @@ _ESCAPED, _ESCAPED_WORD = re.compile(r"\\([\\`*_\[\]<>#|~!])"), re.compile(r"\\(
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n+")
 _SENTENCE_CHARACTERS = range(15, 401)
 _DIRECTIVE = re.compile(
-    r"(?i)\b(always|never|don'?t|do not|instead|must|should|shouldn'?t|make sure|ensure|remember|prefer|stop|only"
-    r"|rather than|not supposed)\b")  # fmt: skip
+    r"(?i)\b(always|never|don'?t|do not|instead|must|should|shouldn'?t|make"
+    r" sure|ensure|remember|prefer|stop|only"
+    r"|rather than|not supposed)\b"
+)
 
 
 @lru_cache(1 << 18)
@@ -56,7 +65,11 @@ def words(text: str) -> frozenset[str]:
 @lru_cache(1 << 17)
 def sentences(text: str) -> tuple[str, ...]:
     """Sentences and lines of 15 to 400 characters."""
-    return tuple(part.strip() for part in _SENTENCE.split(text) if len(part.strip()) in _SENTENCE_CHARACTERS)
+    return tuple(
+        part.strip()
+        for part in _SENTENCE.split(text)
+        if len(part.strip()) in _SENTENCE_CHARACTERS
+    )
 
 
 def ends_of(path: str) -> list[str]:
@@ -66,17 +79,25 @@ def ends_of(path: str) -> list[str]:
 
 
 class Ends:
-    """Which file an end of a path (from a /, whatever its case) stands for, at any time while files became known.
+    """Which file an end of a path (from a /, whatever its case) stands for, at any time
+    while files became known.
 
     >>> ends = Ends(["a/x.py", "b/x.py"])
-    >>> ends.file("x.py"), ends.file("B/x.py"), ends.file("y.py"), ends.file("x.py", known=1)
+    >>> (
+    ...     ends.file("x.py"),
+    ...     ends.file("B/x.py"),
+    ...     ends.file("y.py"),
+    ...     ends.file("x.py", known=1),
+    ... )
     ('', 'b/x.py', None, 'a/x.py')
     """
 
     def __init__(self, paths: Iterable[str] = ()) -> None:
         # By end: (number of the file, what it stands for then).
         self._meant: dict[str, list[tuple[int, str]]] = defaultdict(list)
-        self.known: dict[str, None] = {}  # in the order in which they were first touched
+        self.known: dict[
+            str, None
+        ] = {}  # in the order in which they were first touched
         for path in paths:
             self.add(path)
 
@@ -91,7 +112,9 @@ class Ends:
         self.known[path] = None
 
     def file(self, end: str, known: int | None = None) -> str | None:
-        """The file that it stood for among the first `known`; '' where it stood for several, None for none."""
+        """The file that it stood for among the first `known`; '' where it stood for
+        several, None for none.
+        """
         found = None
         for number, path in self._meant.get(end.lower(), ()):
             if known is not None and number >= known:
@@ -106,16 +129,20 @@ def shortest_end(path: str, ends: Ends) -> str:
     >>> shortest_end("a/x.py", Ends(["a/x.py", "b/x.py", "b/y.py"]))
     'a/x.py'
     """
-    return next((end for end in reversed(ends_of(path)) if ends.file(end) == path), path)
+    return next(
+        (end for end in reversed(ends_of(path)) if ends.file(end) == path), path
+    )
 
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A session to be scored: when it starts (µs UTC), its first prompt, and what it will need.
+    """A session to be scored: when it starts (µs UTC), its first prompt, and what it
+    will need.
 
-    ends: of files, the first `known` of them known before.  files, edits: of those, the ones that it will touch.  terms:
-    its informative terms with their idf.  repeats: of each repeated directive, the common terms with their idf.  used:
-    the words that it uses in prompts, last messages and inputs of tools.
+    ends: of files, the first `known` of them known before.  files, edits: of those, the
+    ones that it will touch.  terms: its informative terms with their idf.  repeats: of
+    each repeated directive, the common terms with their idf.  used: the words that it
+    uses in prompts, last messages and inputs of tools.
     """
 
     session: str
@@ -130,9 +157,13 @@ class Scene:
     used: frozenset[str]
 
     def terms_wanted(self, *, asked: bool) -> dict[str, float]:
-        """The terms that count: after the first prompt (`asked`), without those that it holds."""
+        """The terms that count: after the first prompt (`asked`), without those that it
+        holds.
+        """
         given = words(self.prompt) if asked else frozenset()
-        return {word: weight for word, weight in self.terms.items() if word not in given}
+        return {
+            word: weight for word, weight in self.terms.items() if word not in given
+        }
 
     def named(self, text: str) -> set[str]:
         """The known files that a text names."""
@@ -140,7 +171,11 @@ class Scene:
         lines = {line.strip() for line in text.splitlines()}
         text = _ESCAPED.sub(r"\1", text).lower()
         plain = {self._file(token) for token in set(_TOKEN.findall(text))}
-        odd = {self.ends.file(end, self.known) for end in quoted | lines if end and not _TOKEN.fullmatch(end)}
+        odd = {
+            self.ends.file(end, self.known)
+            for end in quoted | lines
+            if end and not _TOKEN.fullmatch(end)
+        }
         spaced = {path for path in self.files if " " in path and path.lower() in text}
         return {path for path in plain | odd if path} | spaced
 
@@ -154,7 +189,8 @@ class Scene:
         return found
 
     def score(self, text: str, tokens: int, *, asked: bool = False) -> dict[str, float]:
-        """The scores of a context of at most `tokens`; NaN where the session asks for nothing of the kind.
+        """The scores of a context of at most `tokens`; NaN where the session asks for
+        nothing of the kind.
 
         asked: the context is given after the first prompt, not at the start.
         """
@@ -162,14 +198,20 @@ class Scene:
         named, held = self.named(text), words(_ESCAPED_WORD.sub(r"\1", text))
         shown = [word.lower() for word in _WORD.findall(text)]
         wanted = {"file": self.files, "edit": self.edits}
-        three = {name: share(len(named & paths), len(paths)) for name, paths in wanted.items()}
+        three = {
+            name: share(len(named & paths), len(paths))
+            for name, paths in wanted.items()
+        }
         three["term"] = _held(self.terms_wanted(asked=asked), held)
         again = [_held(common, held) >= _HELD_IDF for common in self.repeats]
         useful = sum(len(word) for word in shown if word in self.used)
         return {
-            **three, "mean": _mean([value for value in three.values() if not math.isnan(value)]),
-            "repeat": _mean([float(said) for said in again]), "waste": 1 - share(useful, sum(map(len, shown))),
-            "tokens": float(math.ceil(len(text.encode()) / _BYTES_PER_TOKEN))}  # fmt: skip
+            **three,
+            "mean": _mean([value for value in three.values() if not math.isnan(value)]),
+            "repeat": _mean([float(said) for said in again]),
+            "waste": 1 - share(useful, sum(map(len, shown))),
+            "tokens": float(math.ceil(len(text.encode()) / _BYTES_PER_TOKEN)),
+        }
 
 
 def share(part: float, whole: float) -> float:
@@ -182,14 +224,22 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def _held(weights: Mapping[str, float], held: frozenset[str]) -> float:
-    # Exact sums: words stand in the order of their hashes, which differs from process to process.
-    return share(math.fsum(weight for word, weight in weights.items() if word in held), math.fsum(weights.values()))
+    # Exact sums: words stand in the order of their hashes, which differs from process
+    # to process.
+    return share(
+        math.fsum(weight for word, weight in weights.items() if word in held),
+        math.fsum(weights.values()),
+    )
 
 
 @lru_cache(2)
 def scenes(log: Log) -> Sequence[Scene]:
-    """The sessions of a log that are scored, in the order of their starts; none where it has five or fewer."""
-    lines = sorted(log.lines, key=lambda line: line.at)  # stable: the log's order among lines of one time
+    """The sessions of a log that are scored, in the order of their starts; none where
+    it has five or fewer.
+    """
+    lines = sorted(
+        log.lines, key=lambda line: line.at
+    )  # stable: the log's order among lines of one time
     by_session: dict[str, list[SessionLine]] = defaultdict(list)
     for line in lines:
         by_session[line.session].append(line)
@@ -223,26 +273,56 @@ class _Past:
 
     def scene(self, name: str, own: Sequence[SessionLine]) -> Scene:
         most = max(1.0, _RARE_SHARE * len(self.said))
-        idf = {w: math.log(len(self.said) / n) for w, n in self.sessions_with.items() if n <= most}
+        idf = {
+            w: math.log(len(self.said) / n)
+            for w, n in self.sessions_with.items()
+            if n <= most
+        }
         prompts = [line.prompt for line in own if line.prompt]
-        said = frozenset().union(*map(words, [*prompts, *(line.message for line in own if line.message)]))
+        said = frozenset().union(
+            *map(words, [*prompts, *(line.message for line in own if line.message)])
+        )
         edits = {path for line in own for path in line.edits}
         touched = {path for line in own for path in line.reads} | edits
         known, used = self.ends.known, said.union(*(words(line.inputs) for line in own))
         files, edited = (frozenset(paths & known.keys()) for paths in (touched, edits))
-        terms, repeats = {word: idf[word] for word in said if word in idf}, tuple(self._repeats(prompts[1:], idf))
+        terms, repeats = (
+            {word: idf[word] for word in said if word in idf},
+            tuple(self._repeats(prompts[1:], idf)),
+        )
         prompt = prompts[0] if prompts else ""
-        return Scene(name, own[0].at, prompt, self.ends, len(known), files, edited, terms, repeats, used)
+        return Scene(
+            name,
+            own[0].at,
+            prompt,
+            self.ends,
+            len(known),
+            files,
+            edited,
+            terms,
+            repeats,
+            used,
+        )
 
-    def _repeats(self, prompts: Sequence[str], idf: Mapping[str, float]) -> Iterator[dict[str, float]]:
+    def _repeats(
+        self, prompts: Sequence[str], idf: Mapping[str, float]
+    ) -> Iterator[dict[str, float]]:
         for sentence in (found for prompt in prompts for found in _directives(prompt)):
             own = {word for word in words(sentence) if word in idf}
-            earlier = ({word: idf[word] for word in own & before} for before in self.directives)
-            best = max(earlier, key=lambda common: math.fsum(common.values()), default={})
+            earlier = (
+                {word: idf[word] for word in own & before} for before in self.directives
+            )
+            best = max(
+                earlier, key=lambda common: math.fsum(common.values()), default={}
+            )
             enough = _SHARED_IDF * math.fsum(idf[word] for word in own)
             if len(best) >= _SHARED_TERMS and math.fsum(best.values()) >= enough:
                 yield best
 
 
 def _directives(prompt: str) -> list[str]:
-    return [sentence for sentence in sentences(prompt) if _DIRECTIVE.search(sentence)] if prompt else []
+    return (
+        [sentence for sentence in sentences(prompt) if _DIRECTIVE.search(sentence)]
+        if prompt
+        else []
+    )

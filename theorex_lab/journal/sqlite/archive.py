@@ -1,4 +1,6 @@
-"""Archiving: raw events that are consolidated leave the journal's file for segments, which reading takes them from."""
+"""Archiving: raw events that are consolidated leave the journal's file for segments,
+which reading takes them from.
+"""
 
 import json
 import sqlite3
@@ -8,7 +10,12 @@ from typing import NamedTuple
 
 from theorex_lab.journal.event import RAW_KINDS, Event, encode, new_event, segment_of
 from theorex_lab.journal.files import told
-from theorex_lab.journal.segments import ARCHIVE_FOLDER, read_segment, stub, write_segment
+from theorex_lab.journal.segments import (
+    ARCHIVE_FOLDER,
+    read_segment,
+    stub,
+    write_segment,
+)
 from theorex_lab.journal.sqlite.connection import COLUMNS, checksum, damaged
 from theorex_lab.journal.sqlite.erase import compact
 from theorex_lab.journal.sqlite.store import SqliteJournal, insert
@@ -24,21 +31,33 @@ class Archiving(NamedTuple):
     segments: list[str]
 
 
-def archive(journal: SqliteJournal, before: int, *, consolidated: Mapping[tuple[str, str], int], agent: str, at: int,
-            project: str | None = None) -> Archiving:  # fmt: skip
-    """Move the bodies of raw events dated before `before` (µs) into segments, and note it as an event.
+def archive(
+    journal: SqliteJournal,
+    before: int,
+    *,
+    consolidated: Mapping[tuple[str, str], int],
+    agent: str,
+    at: int,
+    project: str | None = None,
+) -> Archiving:
+    """Move the bodies of raw events dated before `before` (µs) into segments, and note
+    it as an event.
 
-    Moved are events of RAW_KINDS, as tool events, prompts and ends of turns: those of sessions that are over, and of others up to
-    the seq that `consolidated` names for an agent and session, whose events no design waits for any more. With a
-    project only its own.
-    Segments are on disk before the journal, in one transaction, refers to them; after a crash in between, repeating
-    ends in the same state. Reading gives the events back whole. Raises StorageError on a full disk.
+    Moved are events of RAW_KINDS, as tool events, prompts and ends of turns: those of
+    sessions that are over, and of others up to the seq that `consolidated` names for an
+    agent and session, whose events no design waits for any more. With a project only
+    its own. Segments are on disk before the journal, in one transaction, refers to
+    them; after a crash in between, repeating ends in the same state. Reading gives the
+    events back whole. Raises StorageError on a full disk.
     """
     folder = journal.path.parent / ARCHIVE_FOLDER
     with journal.writing() as connection:
         projects = None if project is None else journal.places().names_of(project)
         due = _due(connection, before, consolidated, projects)
-        parts = (due[start : start + SEGMENT_EVENTS] for start in range(0, len(due), SEGMENT_EVENTS))
+        parts = (
+            due[start : start + SEGMENT_EVENTS]
+            for start in range(0, len(due), SEGMENT_EVENTS)
+        )
         notes = [_move(connection, folder, part) for part in parts]
         if due:
             body = {"before": before, "events": len(due), "segments": notes}
@@ -49,16 +68,19 @@ def archive(journal: SqliteJournal, before: int, *, consolidated: Mapping[tuple[
 
 
 def erase_from_segments(journal: SqliteJournal) -> list[str]:
-    """Rewrite every segment without the events that the journal no longer refers to; returns their ids.
+    """Rewrite every segment without the events that the journal no longer refers to;
+    returns their ids.
 
-    To be called once their bodies are erased in the journal. Safe to repeat. Raises StorageError where a segment
-    cannot be written, CorruptJournal where one cannot be read.
+    To be called once their bodies are erased in the journal. Safe to repeat. Raises
+    StorageError where a segment cannot be written, CorruptJournal where one cannot be
+    read.
     """
     folder = journal.path.parent / ARCHIVE_FOLDER
     gone: list[str] = []
     if not any(folder.glob("*")) and not any(folder.glob(".*")):
         return gone
-    # The transaction writes nothing: it keeps out another process that archives or erases.
+    # The transaction writes nothing: it keeps out another process that archives or
+    # erases.
     with journal.writing() as connection:
         wanted = _referred(connection)
         _remove_unused(wanted, folder)
@@ -67,38 +89,79 @@ def erase_from_segments(journal: SqliteJournal) -> list[str]:
             kept = [event for event in events if event.id in wanted[path.name]]
             if len(kept) < len(events):
                 write_segment(path, kept)
-                gone += [event.id for event in events if event.id not in wanted[path.name]]
+                gone += [
+                    event.id for event in events if event.id not in wanted[path.name]
+                ]
     return gone
 
 
-def _due(connection: sqlite3.Connection, before: int, upto: Mapping[tuple[str, str], int],
-         projects: Sequence[str] | None) -> list[int]:  # fmt: skip
+def _due(
+    connection: sqlite3.Connection,
+    before: int,
+    upto: Mapping[tuple[str, str], int],
+    projects: Sequence[str] | None,
+) -> list[int]:
     """Seqs of the events to archive."""
-    # What was erased has no session any more; that of other events without one is not over.
+    # What was erased has no session any more; that of other events without one is not
+    # over.
     here = "json_extract(body, '$.erased') IS NULL"
-    ended = set(connection.execute(f"SELECT agent, session FROM events WHERE kind = 'session_ended' AND {here}"))
-    due = f"kind IN ({_RAW}) AND at < ?1 AND {here} AND json_extract(body, '$.archived') IS NULL"
-    project_is = "(?2 IS NULL OR json_extract(body, '$.project') IN (SELECT value FROM json_each(?2)))"
-    query = f"SELECT seq, agent, session FROM events WHERE {due} AND {project_is} ORDER BY seq"
-    raw = connection.execute(query, [before, None if projects is None else json.dumps(projects)])
-    return [seq for seq, agent, session in raw if (agent, session) in ended or seq <= upto.get((agent, session), 0)]
+    ended = set(
+        connection.execute(
+            f"SELECT agent, session FROM events WHERE kind = 'session_ended' AND {here}"
+        )
+    )
+    due = (
+        f"kind IN ({_RAW}) AND at < ?1 AND {here} AND json_extract(body, '$.archived')"
+        " IS NULL"
+    )
+    project_is = (
+        "(?2 IS NULL OR json_extract(body, '$.project') IN (SELECT value FROM"
+        " json_each(?2)))"
+    )
+    query = (
+        f"SELECT seq, agent, session FROM events WHERE {due} AND {project_is} ORDER"
+        " BY seq"
+    )
+    raw = connection.execute(
+        query, [before, None if projects is None else json.dumps(projects)]
+    )
+    return [
+        seq
+        for seq, agent, session in raw
+        if (agent, session) in ended or seq <= upto.get((agent, session), 0)
+    ]
 
 
-def _move(connection: sqlite3.Connection, folder: Path, seqs: Sequence[int]) -> dict[str, object]:
-    """Write one segment and put stubs into the journal; returns the segment's name and size.
+def _move(
+    connection: sqlite3.Connection, folder: Path, seqs: Sequence[int]
+) -> dict[str, object]:
+    """Write one segment and put stubs into the journal; returns the segment's name and
+    size.
 
-    Not its hash, by which an erased body could be guessed: each stub has one of its own, which is erased with it.
+    Not its hash, by which an erased body could be guessed: each stub has one of its
+    own, which is erased with it.
     """
     name = f"{seqs[0]:012d}-{seqs[-1]:012d}.jsonl.gz"
-    rows = [connection.execute(f"SELECT {COLUMNS}, crc FROM events WHERE seq = ?", [seq]).fetchone() for seq in seqs]
+    rows = [
+        connection.execute(
+            f"SELECT {COLUMNS}, crc FROM events WHERE seq = ?", [seq]
+        ).fetchone()
+        for seq in seqs
+    ]
     if changed := [row[0] for row in rows if checksum(*row[1:8]) != row[8]]:
-        raise damaged(str(folder.parent), f"event {changed[0]} does not have its checksum")
-    events = [Event._make([*row[:6], json.loads(row[6]), json.loads(row[7])]) for row in rows]
+        raise damaged(
+            str(folder.parent), f"event {changed[0]} does not have its checksum"
+        )
+    events = [
+        Event._make([*row[:6], json.loads(row[6]), json.loads(row[7])]) for row in rows
+    ]
     write_segment(folder / name, events)
     for row, event in zip(rows, events, strict=True):
         body = encode(stub(event.body, name))
         crc = checksum(*row[1:7], body)
-        connection.execute("UPDATE events SET body = ?, crc = ? WHERE seq = ?", [body, crc, event.seq])
+        connection.execute(
+            "UPDATE events SET body = ?, crc = ? WHERE seq = ?", [body, crc, event.seq]
+        )
     return {"name": name, "events": len(events)}
 
 
@@ -106,14 +169,18 @@ def _referred(connection: sqlite3.Connection) -> dict[str, set[str]]:
     """segment -> ids of the events that the journal takes from it."""
     found: dict[str, set[str]] = {}
     moved = f"kind IN ({_RAW}) AND json_extract(body, '$.archived') IS NOT NULL"
-    for event_id, body in connection.execute(f"SELECT id, body FROM events WHERE {moved}"):
+    for event_id, body in connection.execute(
+        f"SELECT id, body FROM events WHERE {moved}"
+    ):
         if segment := segment_of(json.loads(body)):
             found.setdefault(segment, set()).add(event_id)
     return found
 
 
 def _remove_unused(wanted: Container[str], folder: Path) -> None:
-    """Remove the segments that nothing refers to: left by a crash, or all of whose events were erased."""
+    """Remove the segments that nothing refers to: left by a crash, or all of whose
+    events were erased.
+    """
     unused = [path for path in folder.glob("*.jsonl.gz") if path.name not in wanted]
     for path in [*unused, *folder.glob(".*.jsonl.gz.*")]:
         with told(f"cannot remove {path}"):

@@ -1,4 +1,6 @@
-"""Backups: the whole journal in one file, taken while others write; and putting one back."""
+"""Backups: the whole journal in one file, taken while others write; and putting one
+back.
+"""
 
 import os
 import re
@@ -12,21 +14,39 @@ from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from theorex_lab.errors import CorruptJournal, InvalidInput
-from theorex_lab.journal.files import FOLDER_MODE, drafted, make_file, write_atomically, writing
+from theorex_lab.journal.files import (
+    FOLDER_MODE,
+    drafted,
+    make_file,
+    write_atomically,
+    writing,
+)
 from theorex_lab.journal.segments import ARCHIVE_FOLDER
 from theorex_lab.journal.sqlite.check import check_rows, checked_rows
-from theorex_lab.journal.sqlite.connection import connect_as_allowed, connect_to_read, explained
+from theorex_lab.journal.sqlite.connection import (
+    connect_as_allowed,
+    connect_to_read,
+    explained,
+)
 from theorex_lab.journal.sqlite.opening import DATABASE_FILE
 from theorex_lab.journal.sqlite.replace import make_database, put_in_place, replacing
-from theorex_lab.journal.sqlite.store import APPLICATION_ID, SCHEMA_VERSION, SqliteJournal
+from theorex_lab.journal.sqlite.store import (
+    APPLICATION_ID,
+    SCHEMA_VERSION,
+    SqliteJournal,
+)
 
 CONFIG_FILE = "config.json"
 _SEGMENT = re.compile(r"[0-9]{12}-[0-9]{12}\.jsonl\.gz")
-_FILES_TABLE = "CREATE TABLE backup_files (name TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT"
+_FILES_TABLE = (
+    "CREATE TABLE backup_files (name TEXT PRIMARY KEY, content BLOB NOT NULL) STRICT"
+)
 
 
 class Backup(NamedTuple):
-    """A backup that was written: its file, how many events and segments it holds, and its size."""
+    """A backup that was written: its file, how many events and segments it holds, and
+    its size.
+    """
 
     file: str
     events: int
@@ -35,7 +55,9 @@ class Backup(NamedTuple):
 
 
 class Restored(NamedTuple):
-    """What a home holds after a restore, and where what was there before lies ('' where nothing was)."""
+    """What a home holds after a restore, and where what was there before lies ('' where
+    nothing was).
+    """
 
     file: str
     events: int
@@ -43,13 +65,18 @@ class Restored(NamedTuple):
 
 
 def backup(journal: SqliteJournal, file: Path, *, replace: bool = False) -> Backup:
-    """Copy the journal, its segments and the settings into one SQLite file, which is read again before it counts.
+    """Copy the journal, its segments and the settings into one SQLite file, which is
+    read again before it counts.
 
-    Consistent while other processes write: it holds what was written when it began. Raises InvalidInput where the file
-    is there and `replace` is off, CorruptJournal where the journal is damaged, StorageError on a full disk.
+    Consistent while other processes write: it holds what was written when it began.
+    Raises InvalidInput where the file is there and `replace` is off, CorruptJournal
+    where the journal is damaged, StorageError on a full disk.
     """
     if file.exists() and (not replace or not file.is_file()):
-        raise InvalidInput(f"{file} is there already; choose another name, or replace a backup with --replace")
+        raise InvalidInput(
+            f"{file} is there already; choose another name, or replace a backup with"
+            " --replace"
+        )
     with writing(file, "make room, or choose another"):
         file.parent.mkdir(parents=True, exist_ok=True)
         with drafted(file) as draft:
@@ -62,25 +89,32 @@ def backup(journal: SqliteJournal, file: Path, *, replace: bool = False) -> Back
 
 @contextmanager
 def _pinned(journal: SqliteJournal) -> Iterator[tuple[sqlite3.Connection, list[Path]]]:
-    """A connection that sees the journal as it is now, and links to the segments that belong to this state."""
+    """A connection that sees the journal as it is now, and links to the segments that
+    belong to this state.
+    """
     links = journal.path.parent / f".backup-{secrets.token_hex(4)}"
     with journal.explained():
         source, _ = connect_as_allowed(journal.path)
     with closing(source), journal.explained():
         segments: list[Path] = []
         try:
-            # Who archives or erases waits for a moment, so that file and segments are of one state.
+            # Who archives or erases waits for a moment, so that file and segments are
+            # of one state.
             with nullcontext() if journal.read_only else journal.writing():
                 source.execute("BEGIN")
                 source.execute("SELECT max(seq) FROM events").fetchone()
-                segments = _linked(journal.path.parent / ARCHIVE_FOLDER, links, copy=journal.read_only)
+                segments = _linked(
+                    journal.path.parent / ARCHIVE_FOLDER, links, copy=journal.read_only
+                )
             yield source, segments
         finally:
             shutil.rmtree(links, ignore_errors=True)
 
 
 def _linked(folder: Path, links: Path, *, copy: bool) -> list[Path]:
-    """Second names of the segments, which stay when the segments are rewritten; in a home to read, the files themselves."""
+    """Second names of the segments, which stay when the segments are rewritten; in a
+    home to read, the files themselves.
+    """
     segments = sorted(folder.glob("*.jsonl.gz"))
     if copy or not segments:
         return segments
@@ -95,7 +129,10 @@ def _linked(folder: Path, links: Path, *, copy: bool) -> list[Path]:
 
 def _copy(source: sqlite3.Connection, draft: Path, files: list[Path]) -> None:
     """The journal's pages as they are, and each of the files that is there as a row."""
-    with explained(str(draft)), closing(sqlite3.connect(draft, isolation_level=None)) as target:
+    with (
+        explained(str(draft)),
+        closing(sqlite3.connect(draft, isolation_level=None)) as target,
+    ):
         source.backup(target)
         # One file, without a log beside it, whose size is the whole of it.
         target.execute("PRAGMA journal_mode = DELETE").fetchall()
@@ -104,30 +141,44 @@ def _copy(source: sqlite3.Connection, draft: Path, files: list[Path]) -> None:
         target.execute(_FILES_TABLE)
         for path in files:
             if path.is_file():
-                target.execute("INSERT INTO backup_files VALUES (?, ?)", [path.name, path.read_bytes()])
+                target.execute(
+                    "INSERT INTO backup_files VALUES (?, ?)",
+                    [path.name, path.read_bytes()],
+                )
         target.execute("COMMIT")
 
 
 def _read_again(draft: Path) -> int:
-    """How many events a backup holds. Raises CorruptJournal where it, and so the journal, is not sound."""
+    """How many events a backup holds. Raises CorruptJournal where it, and so the
+    journal, is not sound.
+    """
     with TemporaryDirectory(dir=draft.parent, prefix=f"{draft.name}-") as folder:
         with closing(connect_to_read(draft)) as connection:
             _unpack(connection, draft, Path(folder))
         problems, counts = check_rows(draft, Path(folder))
     if problems:
         damage = f"the journal is damaged: {'; '.join(problems[:3])}"
-        raise CorruptJournal(f"no backup was made, since {damage}. Keep what is sound with `theorex home salvage`")
+        raise CorruptJournal(
+            f"no backup was made, since {damage}. Keep what is sound with `theorex home"
+            " salvage`"
+        )
     return sum(counts.values())
 
 
 def _unpack(connection: sqlite3.Connection, file: Path, folder: Path) -> None:
-    """Write the segments that a backup holds, or that lie beside another home's file, into `folder`."""
+    """Write the segments that a backup holds, or that lie beside another home's file,
+    into `folder`.
+    """
     if not _has_files(connection):
         for path in (file.parent / ARCHIVE_FOLDER).glob("*.jsonl.gz"):
             shutil.copy2(path, folder / path.name)
         return
     for name, content in connection.execute("SELECT name, content FROM backup_files"):
-        if isinstance(name, str) and isinstance(content, bytes) and _SEGMENT.fullmatch(name):
+        if (
+            isinstance(name, str)
+            and isinstance(content, bytes)
+            and _SEGMENT.fullmatch(name)
+        ):
             write_atomically(folder / name, content, mode=0o400)
 
 
@@ -139,12 +190,16 @@ def _has_files(connection: sqlite3.Connection) -> bool:
 def restore(home: Path, file: Path, *, aside: str) -> Restored:
     """Put a backup, or another home's theorex.db, in the place of a home's journal.
 
-    Every row of it is read and checked first. The old journal, its log, snapshots, vectors and segments are moved into
-    the folder `aside` of the home. A config.json that is there stays. Raises InvalidInput for a file that is no backup,
-    CorruptJournal for a damaged one: then nothing was changed; StorageError on a full disk.
+    Every row of it is read and checked first. The old journal, its log, snapshots,
+    vectors and segments are moved into the folder `aside` of the home. A config.json
+    that is there stays. Raises InvalidInput for a file that is no backup,
+    CorruptJournal for a damaged one: then nothing was changed; StorageError on a full
+    disk.
     """
     if not file.is_file():
-        raise InvalidInput(f"{file} is no file; give one that `theorex backup FILE` has written")
+        raise InvalidInput(
+            f"{file} is no file; give one that `theorex backup FILE` has written"
+        )
     with replacing(home) as drafts:
         folder = drafts / ARCHIVE_FOLDER
         folder.mkdir(mode=FOLDER_MODE)
@@ -153,29 +208,47 @@ def restore(home: Path, file: Path, *, aside: str) -> Restored:
             connection.execute("PRAGMA trusted_schema = OFF")
             _refuse_foreign(connection, file)
             _unpack(connection, file, folder)
-            make_database(drafts / DATABASE_FILE, checked_rows(connection, file, problems))
+            make_database(
+                drafts / DATABASE_FILE, checked_rows(connection, file, problems)
+            )
             _restore_config(connection, home, drafts)
         more, counts = check_rows(drafts / DATABASE_FILE, folder)
         if problems := [*problems, *more]:
-            raise CorruptJournal(f"{file} is damaged, and nothing was changed: {'; '.join(problems[:3])}")
+            raise CorruptJournal(
+                f"{file} is damaged, and nothing was changed: {'; '.join(problems[:3])}"
+            )
         had_one = (home / DATABASE_FILE).exists()
         kept = put_in_place(home, drafts, aside)
-    return Restored(str(home / DATABASE_FILE), sum(counts.values()), str(kept) if had_one else "")
+    return Restored(
+        str(home / DATABASE_FILE), sum(counts.values()), str(kept) if had_one else ""
+    )
 
 
 def _refuse_foreign(connection: sqlite3.Connection, file: Path) -> None:
-    marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
-    table = connection.execute("SELECT type FROM sqlite_schema WHERE name = 'events'").fetchone()
+    marks = [
+        connection.execute(f"PRAGMA {name}").fetchone()[0]
+        for name in ("application_id", "user_version")
+    ]
+    table = connection.execute(
+        "SELECT type FROM sqlite_schema WHERE name = 'events'"
+    ).fetchone()
     if marks[0] != APPLICATION_ID or table != ("table",):
-        raise InvalidInput(f"{file} is no backup; give one that `theorex backup FILE` has written")
+        raise InvalidInput(
+            f"{file} is no backup; give one that `theorex backup FILE` has written"
+        )
     if marks[1] > SCHEMA_VERSION:
-        raise InvalidInput(f"{file} has the layout {marks[1]}, here is read {SCHEMA_VERSION}; install a later release")
+        raise InvalidInput(
+            f"{file} has the layout {marks[1]}, here is read {SCHEMA_VERSION}; install"
+            " a later release"
+        )
 
 
 def _restore_config(connection: sqlite3.Connection, home: Path, drafts: Path) -> None:
     """The settings of the backup, for a home that has none of its own."""
     if (home / CONFIG_FILE).exists() or not _has_files(connection):
         return
-    row = connection.execute("SELECT content FROM backup_files WHERE name = ?", [CONFIG_FILE]).fetchone()
+    row = connection.execute(
+        "SELECT content FROM backup_files WHERE name = ?", [CONFIG_FILE]
+    ).fetchone()
     if row is not None and isinstance(row[0], bytes):
         write_atomically(drafts / CONFIG_FILE, row[0], mode=0o600)

@@ -1,4 +1,6 @@
-"""Reading a whole journal to find what is wrong with it: SQLite's own check, every row's checksum, the segments."""
+"""Reading a whole journal to find what is wrong with it: SQLite's own check, every
+row's checksum, the segments.
+"""
 
 import json
 import sqlite3
@@ -10,26 +12,45 @@ from typing import Any
 
 from theorex_lab.journal.event import RAW_KINDS, segment_of
 from theorex_lab.journal.segments import ARCHIVE_FOLDER, check_segment
-from theorex_lab.journal.sqlite.connection import COLUMNS, WAYS_OUT, checksum, connect_as_allowed
+from theorex_lab.journal.sqlite.connection import (
+    COLUMNS,
+    WAYS_OUT,
+    checksum,
+    connect_as_allowed,
+)
 
 _MOST_PROBLEMS = 20
 
 
-def check_rows(path: Path, archive: Path | None = None) -> tuple[list[str], dict[str, int]]:
-    """Problems in the journal's file and in its segments below `archive`, and the number of events by kind.
+def check_rows(
+    path: Path, archive: Path | None = None
+) -> tuple[list[str], dict[str, int]]:
+    """Problems in the journal's file and in its segments below `archive`, and the
+    number of events by kind.
 
     Never raises for damage. Twenty problems of the file at most are listed.
     """
     problems: list[str] = []
-    archived: dict[str, dict[str, str]] = {}  # segment -> event id -> sha256 of its body
+    archived: dict[
+        str, dict[str, str]
+    ] = {}  # segment -> event id -> sha256 of its body
     counts: Counter[str] = Counter()
     try:
         with closing(connect_as_allowed(path)[0]) as connection:
-            found = [row[0] for row in connection.execute(f"PRAGMA integrity_check({_MOST_PROBLEMS})")]
+            found = [
+                row[0]
+                for row in connection.execute(
+                    f"PRAGMA integrity_check({_MOST_PROBLEMS})"
+                )
+            ]
             problems += [f"{path}: {text}" for text in found if text != "ok"]
             for row in checked_rows(connection, path, problems):
                 counts[str(row[5])] += 1
-                stub = json.loads(row[7]) if row[5] in RAW_KINDS and '"archived":' in row[7] else {}
+                stub = (
+                    json.loads(row[7])
+                    if row[5] in RAW_KINDS and '"archived":' in row[7]
+                    else {}
+                )
                 if segment := segment_of(stub):
                     archived.setdefault(segment, {})[row[1]] = stub["sha256"]
     except (sqlite3.DatabaseError, UnicodeDecodeError, json.JSONDecodeError) as error:
@@ -40,8 +61,12 @@ def check_rows(path: Path, archive: Path | None = None) -> tuple[list[str], dict
     return problems, dict(counts)
 
 
-def checked_rows(connection: sqlite3.Connection, path: Path, problems: list[str]) -> Iterator[tuple[Any, ...]]:
-    """Every row of the journal, `seq` to `crc`; what is wrong with them is added to `problems`."""
+def checked_rows(
+    connection: sqlite3.Connection, path: Path, problems: list[str]
+) -> Iterator[tuple[Any, ...]]:
+    """Every row of the journal, `seq` to `crc`; what is wrong with them is added to
+    `problems`.
+    """
     expected = 1
     for row in connection.execute(f"SELECT {COLUMNS}, crc FROM events ORDER BY seq"):
         seq, crc = row[0], row[-1]

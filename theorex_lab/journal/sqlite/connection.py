@@ -1,4 +1,5 @@
-"""Connections to the journal's file: opened alike everywhere, private to their owner, with errors that say what to do.
+"""Connections to the journal's file: opened alike everywhere, private to their owner,
+with errors that say what to do.
 
 Standard library only, and paths are texts: agents start a process for every event.
 """
@@ -19,13 +20,19 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 BUSY_TIMEOUT_SECONDS = 60.0
-COLUMNS = "seq, id, at, agent, session, kind, lineage, body"  # of an event, as it is stored; `crc` comes after them
+# of an event, as it is stored; `crc` comes after them
+COLUMNS = "seq, id, at, agent, session, kind, lineage, body"
 LOG_HEADER_BYTES = 32  # of a write-ahead log, before its first frame
-WAYS_OUT = "put a backup back with `theorex restore FILE`, or keep what is sound with `theorex home salvage`"
+WAYS_OUT = (
+    "put a backup back with `theorex restore FILE`, or keep what is sound with `theorex"
+    " home salvage`"
+)
 _SWITCH_WAIT_SECONDS = 0.005
 _UNKNOWN_OUTCOME = "the commit failed"
 _ROLLED_BACK = "the transaction was rolled back"
-_PLAIN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-~:")  # of a file URI
+_PLAIN = frozenset(
+    b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._-~:"
+)  # of a file URI
 
 
 def checksum(*fields: object) -> int:
@@ -37,10 +44,16 @@ def checksum(*fields: object) -> int:
 
 
 def connect(path: str | Path) -> sqlite3.Connection:
-    """A connection as every writer of the file must have it: WAL, synced at each commit, erased bytes overwritten."""
+    """A connection as every writer of the file must have it: WAL, synced at each
+    commit, erased bytes overwritten.
+    """
     with _opened(f"{_uri(path)}?mode=rw") as connection:
         _switch_to_wal(connection)
-        for pragma in ("synchronous = FULL", "secure_delete = ON", "cell_size_check = ON"):
+        for pragma in (
+            "synchronous = FULL",
+            "secure_delete = ON",
+            "cell_size_check = ON",
+        ):
             connection.execute(f"PRAGMA {pragma}").fetchall()
     return connection
 
@@ -48,23 +61,30 @@ def connect(path: str | Path) -> sqlite3.Connection:
 def connect_to_read(path: str | Path) -> sqlite3.Connection:
     """A connection to a file that may not be written, or whose folder may not.
 
-    Where nothing of a write-ahead log lies beside it, the file is read as it stands, without any lock.
+    Where nothing of a write-ahead log lies beside it, the file is read as it stands,
+    without any lock.
     """
     alone = log_size(path) == 0
-    with _opened(f"{_uri(path)}?mode=ro{'&immutable=1' if alone else ''}") as connection:
+    with _opened(
+        f"{_uri(path)}?mode=ro{'&immutable=1' if alone else ''}"
+    ) as connection:
         connection.execute("PRAGMA cell_size_check = ON").fetchall()
         connection.execute("SELECT 1 FROM sqlite_schema").fetchone()
     return connection
 
 
 def connect_as_allowed(path: str | Path) -> tuple[sqlite3.Connection, bool]:
-    """A connection to write or, where the folder may not be written, one to read; and whether it only reads."""
+    """A connection to write or, where the folder may not be written, one to read; and
+    whether it only reads.
+    """
     try:
         return connect(path), False
     except sqlite3.OperationalError as error:
         names = ("SQLITE_CANTOPEN", "SQLITE_READONLY", "SQLITE_PERM")
         refused = str(getattr(error, "sqlite_errorname", "")).startswith(names)
-        if not refused or os.access(os.path.dirname(os.path.abspath(path)), os.W_OK | os.X_OK):
+        if not refused or os.access(
+            os.path.dirname(os.path.abspath(path)), os.W_OK | os.X_OK
+        ):
             raise
     return connect_to_read(path), True
 
@@ -73,7 +93,9 @@ def connect_as_allowed(path: str | Path) -> tuple[sqlite3.Connection, bool]:
 def _opened(uri: str) -> Iterator[sqlite3.Connection]:
     """A connection that is closed only where what is done with it at first fails."""
     wait = BUSY_TIMEOUT_SECONDS
-    connection = sqlite3.connect(uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        uri, uri=True, timeout=wait, isolation_level=None, check_same_thread=False
+    )
     try:
         yield connection
     except BaseException:
@@ -82,7 +104,8 @@ def _opened(uri: str) -> Iterator[sqlite3.Connection]:
 
 
 def _switch_to_wal(connection: sqlite3.Connection) -> None:
-    """Make sure that the file is in WAL mode. New journals are; a copy made by other tools may not be.
+    """Make sure that the file is in WAL mode. New journals are; a copy made by other
+    tools may not be.
 
     SQLite does not wait for the lock that the switch needs, so that the wait is here.
     """
@@ -106,7 +129,9 @@ def log_size(path: str | Path) -> int:
 
 
 def log_holds(path: str, text: str) -> bool:
-    """Whether a text stands in the write-ahead log; also where that cannot be read, so that it may."""
+    """Whether a text stands in the write-ahead log; also where that cannot be read, so
+    that it may.
+    """
     try:
         with open(f"{path}-wal", "rb") as file:
             return text.encode() in file.read()
@@ -115,16 +140,22 @@ def log_holds(path: str, text: str) -> bool:
 
 
 @contextmanager
-def transaction(connection: sqlite3.Connection, reached_log: Callable[[], bool] | None = None) -> Iterator[None]:
-    """All that is written inside, or nothing; other processes wait to write until it is done.
+def transaction(
+    connection: sqlite3.Connection, reached_log: Callable[[], bool] | None = None
+) -> Iterator[None]:
+    """All that is written inside, or nothing; other processes wait to write until it is
+    done.
 
-    An error of SQLite carries a note that says whether nothing was written, or whether that cannot be told: a commit
-    may fail after its last byte was on the disk. `reached_log` says whether any of it got there.
+    An error of SQLite carries a note that says whether nothing was written, or whether
+    that cannot be told: a commit may fail after its last byte was on the disk.
+    `reached_log` says whether any of it got there.
     """
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield
-    except BaseException as error:  # an interruption too must leave neither half of it nor the lock
+    except (
+        BaseException
+    ) as error:  # an interruption too must leave neither half of it nor the lock
         _roll_back(connection)
         error.add_note(_ROLLED_BACK)
         raise
@@ -132,7 +163,9 @@ def transaction(connection: sqlite3.Connection, reached_log: Callable[[], bool] 
         connection.execute("COMMIT")
     except BaseException as error:
         _roll_back(connection)
-        error.add_note(_UNKNOWN_OUTCOME if reached_log is None or reached_log() else _ROLLED_BACK)
+        error.add_note(
+            _UNKNOWN_OUTCOME if reached_log is None or reached_log() else _ROLLED_BACK
+        )
         raise
 
 
@@ -148,36 +181,58 @@ def explained(path: str) -> Iterator[None]:
     try:
         yield
     except sqlite3.IntegrityError as error:
-        raise AlreadyThere(f"the event was not appended: {error}; every event needs an id of its own") from error
+        raise AlreadyThere(
+            f"the event was not appended: {error}; every event needs an id of its own"
+        ) from error
     except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
         raise _explanation(path, error, time.monotonic() - start) from error
 
 
 def damaged(path: str, what: object) -> CorruptJournal:
     """The error for a damaged journal, with both ways out of it."""
-    return CorruptJournal(f"{path} is damaged ({what}), and nothing was changed; {WAYS_OUT}")
+    return CorruptJournal(
+        f"{path} is damaged ({what}), and nothing was changed; {WAYS_OUT}"
+    )
 
 
-def _explanation(path: str, error: sqlite3.DatabaseError | UnicodeDecodeError, seconds: float) -> StorageError:
+def _explanation(
+    path: str, error: sqlite3.DatabaseError | UnicodeDecodeError, seconds: float
+) -> StorageError:
     name = getattr(error, "sqlite_errorname", None) or ""
     notes = getattr(error, "__notes__", ())
-    # Statements are ours, and do not change: one that is refused, or a text that is none, means a damaged file.
+    # Statements are ours, and do not change: one that is refused, or a text that is
+    # none, means a damaged file.
     broken = ("SQLITE_CORRUPT", "SQLITE_NOTADB", "SQLITE_FORMAT", "SQLITE_ERROR")
-    if name.startswith(broken) or (not name and not isinstance(error, sqlite3.ProgrammingError)):
+    if name.startswith(broken) or (
+        not name and not isinstance(error, sqlite3.ProgrammingError)
+    ):
         return damaged(path, error)
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")):
-        return StorageError(f"{path}: another process kept it locked for {seconds:.1f} s; try again")
+        return StorageError(
+            f"{path}: another process kept it locked for {seconds:.1f} s; try again"
+        )
     if name == "SQLITE_FULL" or name.startswith("SQLITE_IOERR"):
-        return StorageError(f"{path}: the disk is full or failing ({error}); {_advice(notes)}")
+        return StorageError(
+            f"{path}: the disk is full or failing ({error}); {_advice(notes)}"
+        )
     if name == "SQLITE_NOMEM":
-        return StorageError(f"{path}: there is too little memory ({error}); free some, and {_advice(notes)}")
-    advice = "choose a home that can be written, with --home or THEOREX_HOME, or make this one so"
+        return StorageError(
+            f"{path}: there is too little memory ({error}); free some, and"
+            f" {_advice(notes)}"
+        )
+    advice = (
+        "choose a home that can be written, with --home or THEOREX_HOME, or make this"
+        " one so"
+    )
     return StorageError(f"{path}: {error} ({name}); {advice}")
 
 
 def _advice(notes: object) -> str:
     if _UNKNOWN_OUTCOME in (notes or ()):  # type: ignore[operator]
-        look = "look with `theorex audit --limit 5` or a search, and repeat it if it is missing"
+        look = (
+            "look with `theorex audit --limit 5` or a search, and repeat it if it is"
+            " missing"
+        )
         return f"whether this write is kept is not known: make room, {look}"
     if _ROLLED_BACK in (notes or ()):  # type: ignore[operator]
         return "nothing was written: make room, try again"

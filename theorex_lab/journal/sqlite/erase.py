@@ -1,4 +1,6 @@
-"""Erasure: the one exception to append-only. A body is replaced by a hash without a key, and so are those derived from it."""
+"""Erasure: the one exception to append-only. A body is replaced by a hash without a
+key, and so are those derived from it.
+"""
 
 import hashlib
 import hmac
@@ -17,24 +19,32 @@ from theorex_lab.journal.sqlite.connection import checksum
 from theorex_lab.journal.sqlite.store import SqliteJournal, insert
 
 _RETRY_SECONDS = 0.01
-_BUSY = "another process is reading, or writing, for longer than this one could wait; close it"
+_BUSY = (
+    "another process is reading, or writing, for longer than this one could wait;"
+    " close it"
+)
 
 
 def compact(journal: SqliteJournal, *, done: str) -> None:
     """Empty the write-ahead log, rewrite the file, and empty the log again.
 
-    `done` says what has been done already, for the error: StorageError where another process reads or writes for so
-    long that a log could not be emptied or the file not be rewritten, or where the disk is full. Safe to repeat.
+    `done` says what has been done already, for the error: StorageError where another
+    process reads or writes for so long that a log could not be emptied or the file not
+    be rewritten, or where the disk is full. Safe to repeat.
     """
     try:
         with journal.explained():
             connection = journal.connection()
-            # A log that cannot be emptied now cannot be afterwards either, and the rewriting would double it.
+            # A log that cannot be emptied now cannot be afterwards either, and the
+            # rewriting would double it.
             if emptied := _checkpoint(connection):
                 connection.execute("VACUUM")
                 emptied = _checkpoint(connection)
     except StorageError as error:
-        raise StorageError(f"{done}, but old bytes are left in {journal.path}: {error}; repeat the command") from error
+        raise StorageError(
+            f"{done}, but old bytes are left in {journal.path}: {error}; repeat the"
+            " command"
+        ) from error
     if not emptied:
         left = f"old bytes are left in the write-ahead log of {journal.path}"
         raise StorageError(f"{done}, but {left}: {_BUSY} and repeat the command")
@@ -43,7 +53,8 @@ def compact(journal: SqliteJournal, *, done: str) -> None:
 def _checkpoint(connection: sqlite3.Connection) -> bool:
     """Whether the whole log was moved into the file and cut to nothing.
 
-    SQLite waits for those who read or write, but not for one who moves the log himself, as every writer does at times.
+    SQLite waits for those who read or write, but not for one who moves the log himself,
+    as every writer does at times.
     """
     deadline = time.monotonic() + connections.BUSY_TIMEOUT_SECONDS
     while connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]:
@@ -60,9 +71,11 @@ _ERASED, _ARCHIVED = '{"erased":1', '"archived":'
 
 
 class EraseSelection(NamedTuple):
-    """What to erase by: event ids, an agent, and a text that stands in the body or in the session's id.
+    """What to erase by: event ids, an agent, and a text that stands in the body or in
+    the session's id.
 
-    project: then what is of it alone, and only where all else holds too that is chosen by.
+    project: then what is of it alone, and only where all else holds too that is chosen
+    by.
     """
 
     ids: Sequence[str] = ()
@@ -71,24 +84,39 @@ class EraseSelection(NamedTuple):
     project: str | None = None
 
 
-def select(journal: SqliteJournal, *, ids: Sequence[str] = (), agent: str | None = None, match: str | None = None,
-           project: str | None = None) -> list[str]:  # fmt: skip
-    """Ids of the events that an erasure would reach, in journal order: the chosen ones and all derived from them.
+def select(
+    journal: SqliteJournal,
+    *,
+    ids: Sequence[str] = (),
+    agent: str | None = None,
+    match: str | None = None,
+    project: str | None = None,
+) -> list[str]:
+    """Ids of the events that an erasure would reach, in journal order: the chosen ones
+    and all derived from them.
 
-    Chosen by id, by agent, or by a text that stands somewhere in the body or the session's id (exactly, upper and lower
-    case told apart). With a project, those of its events to which each of these applies that is given. Events that are
-    erased already are left out. Raises InvalidInput for an unknown id or when nothing was chosen by.
+    Chosen by id, by agent, or by a text that stands somewhere in the body or the
+    session's id (exactly, upper and lower case told apart). With a project, those of
+    its events to which each of these applies that is given. Events that are erased
+    already are left out. Raises InvalidInput for an unknown id or when nothing was
+    chosen by.
     """
     with journal.explained():
-        return _reached(journal, journal.connection(), EraseSelection(ids, agent, match, project))
+        return _reached(
+            journal, journal.connection(), EraseSelection(ids, agent, match, project)
+        )
 
 
-def erase_chosen(journal: SqliteJournal, chosen: EraseSelection, *, agent: str, at: int) -> list[str]:
-    """Replace the bodies of what `select` would give by {erased, hmac_sha256}, and note it as an event; returns their ids.
+def erase_chosen(
+    journal: SqliteJournal, chosen: EraseSelection, *, agent: str, at: int
+) -> list[str]:
+    """Replace the bodies of what `select` would give by {erased, hmac_sha256}, and note
+    it as an event; returns their ids.
 
-    Their sessions become ''. All in one transaction, so that nothing is derived from them in between. The key of the hash
-    is thrown away: nobody can try out what the body was. The old bytes are there until `wipe`. Safe to repeat: what was
-    erased before is left alone. Raises as `select`, and StorageError.
+    Their sessions become ''. All in one transaction, so that nothing is derived from
+    them in between. The key of the hash is thrown away: nobody can try out what the
+    body was. The old bytes are there until `wipe`. Safe to repeat: what was erased
+    before is left alone. Raises as `select`, and StorageError.
     """
     with journal.writing() as connection:
         reached = _reached(journal, connection, chosen)
@@ -97,61 +125,109 @@ def erase_chosen(journal: SqliteJournal, chosen: EraseSelection, *, agent: str, 
 
 
 def wipe(journal: SqliteJournal) -> None:
-    """Wipe the bytes of erased bodies from the journal's file and its write-ahead log. Raises as `compact`."""
+    """Wipe the bytes of erased bodies from the journal's file and its write-ahead log.
+    Raises as `compact`.
+    """
     compact(journal, done=DONE)
 
 
-def _reached(journal: SqliteJournal, connection: sqlite3.Connection, chosen: EraseSelection) -> list[str]:
+def _reached(
+    journal: SqliteJournal, connection: sqlite3.Connection, chosen: EraseSelection
+) -> list[str]:
     """As `select`, within the transaction of the caller where it has one."""
-    if not chosen.ids and chosen.agent is None and not chosen.match and not chosen.project:
-        raise InvalidInput("got nothing to erase by; give event ids, an agent, a text to match, or a project")
-    known = "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM events) ORDER BY value LIMIT 1"
+    if (
+        not chosen.ids
+        and chosen.agent is None
+        and not chosen.match
+        and not chosen.project
+    ):
+        raise InvalidInput(
+            "got nothing to erase by; give event ids, an agent, a text to match, or a"
+            " project"
+        )
+    known = (
+        "SELECT value FROM json_each(?) WHERE value NOT IN (SELECT id FROM events)"
+        " ORDER BY value LIMIT 1"
+    )
     for (missing,) in connection.execute(known, [json.dumps(list(chosen.ids))]):
-        raise InvalidInput(f"got the event id {missing!r}, which is not in the journal; nothing was erased")
+        raise InvalidInput(
+            f"got the event id {missing!r}, which is not in the journal; nothing was"
+            " erased"
+        )
     projects = journal.places().names_of(chosen.project) if chosen.project else []
-    is_chosen = _chooser(chosen, Segments(journal.path.parent / ARCHIVE_FOLDER), projects)
+    is_chosen = _chooser(
+        chosen, Segments(journal.path.parent / ARCHIVE_FOLDER), projects
+    )
     reached: list[str] = []
     seen: set[str] = set()
-    for row in connection.execute("SELECT id, agent, session, kind, lineage, body FROM events ORDER BY seq"):
+    for row in connection.execute(
+        "SELECT id, agent, session, kind, lineage, body FROM events ORDER BY seq"
+    ):
         event_id, _, session, _, lineage, body = row
         # Parents stand before their children, so that one pass reaches the whole tree.
-        if is_chosen(*row) or (lineage != "[]" and seen and not seen.isdisjoint(json.loads(lineage))):
+        if is_chosen(*row) or (
+            lineage != "[]" and seen and not seen.isdisjoint(json.loads(lineage))
+        ):
             seen.add(event_id)
-            # A release that left the session of an erased event alone may have erased it.
+            # A release that left the session of an erased event alone may have erased
+            # it.
             if session or not body.startswith(_ERASED):
                 reached.append(event_id)
     return reached
 
 
-def _chooser(chosen: EraseSelection, segments: Segments, projects: Sequence[str]) -> Callable[..., bool]:
-    """Tells whether a row, `id` to `body`, is chosen itself. projects: the chosen one, and those merged into it."""
-    ids, needle = frozenset(chosen.ids), encode(chosen.match)[1:-1] if chosen.match else None
+def _chooser(
+    chosen: EraseSelection, segments: Segments, projects: Sequence[str]
+) -> Callable[..., bool]:
+    """Tells whether a row, `id` to `body`, is chosen itself. projects: the chosen one,
+    and those merged into it.
+    """
+    ids, needle = (
+        frozenset(chosen.ids),
+        encode(chosen.match)[1:-1] if chosen.match else None,
+    )
 
     def said(event_id: str, kind: str, body: str) -> str:
-        """What the event says, as JSON; a text of hexadecimal digits must not be found in a hash."""
+        """What the event says, as JSON; a text of hexadecimal digits must not be found
+        in a hash.
+        """
         if body.startswith(_ERASED):
             return "{}"
         is_stub = kind in RAW_KINDS and _ARCHIVED in body[:24]
         segment = segment_of(json.loads(body)) if is_stub else None
-        return body if segment is None else encode(segments.body(segment, event_id) or {})
+        return (
+            body if segment is None else encode(segments.body(segment, event_id) or {})
+        )
 
-    def is_chosen(event_id: str, agent: str, session: str, kind: str, _lineage: str, body: str) -> bool:
-        named = [event_id in ids] * bool(ids) + [agent == chosen.agent] * (chosen.agent is not None)
+    def is_chosen(
+        event_id: str, agent: str, session: str, kind: str, _lineage: str, body: str
+    ) -> bool:
+        named = [event_id in ids] * bool(ids) + [agent == chosen.agent] * (
+            chosen.agent is not None
+        )
         if not chosen.project and any(named):
             return True
         if chosen.project and not all(named):
             return False
-        text = said(event_id, kind, body) if needle is not None or chosen.project else ""
+        text = (
+            said(event_id, kind, body) if needle is not None or chosen.project else ""
+        )
         has_match = needle is not None and (needle in text or needle in session)
         if chosen.project:
-            return (has_match or needle is None) and json.loads(text).get("project") in projects
+            return (has_match or needle is None) and json.loads(text).get(
+                "project"
+            ) in projects
         return has_match
 
     return is_chosen
 
 
-def _erase(connection: sqlite3.Connection, ids: Sequence[str], *, agent: str, at: int) -> None:
-    """Erase these events, and note in one more which they were and from where on each kind was reached."""
+def _erase(
+    connection: sqlite3.Connection, ids: Sequence[str], *, agent: str, at: int
+) -> None:
+    """Erase these events, and note in one more which they were and from where on each
+    kind was reached.
+    """
     key = os.urandom(_KEY_BYTES)
     erased: list[str] = []
     first_seqs: dict[str, int] = {}
@@ -161,16 +237,34 @@ def _erase(connection: sqlite3.Connection, ids: Sequence[str], *, agent: str, at
             erased.append(event_id)
             first_seqs[kind] = min(seq, first_seqs.get(kind, seq))
     if erased:
-        insert(connection, new_event(ERASURE, {"ids": erased, "first_seqs": first_seqs}, agent=agent, at=at))
+        insert(
+            connection,
+            new_event(
+                ERASURE, {"ids": erased, "first_seqs": first_seqs}, agent=agent, at=at
+            ),
+        )
 
 
-def _erase_one(connection: sqlite3.Connection, event_id: str, key: bytes) -> tuple[str, int] | None:
+def _erase_one(
+    connection: sqlite3.Connection, event_id: str, key: bytes
+) -> tuple[str, int] | None:
     """Kind and seq of the event, erased now; None where it is not there or was erased."""
-    one = "SELECT id, at, agent, session, kind, lineage, body, seq FROM events WHERE id = ?"
+    one = (
+        "SELECT id, at, agent, session, kind, lineage, body, seq FROM events WHERE"
+        " id = ?"
+    )
     row = connection.execute(one, [event_id]).fetchone()
     if row is None or row[6].startswith(_ERASED):
         return None
-    body = encode({"erased": 1, "hmac_sha256": hmac.new(key, row[6].encode(), hashlib.sha256).hexdigest()})
+    body = encode(
+        {
+            "erased": 1,
+            "hmac_sha256": hmac.new(key, row[6].encode(), hashlib.sha256).hexdigest(),
+        }
+    )
     crc = checksum(*row[:3], "", *row[4:6], body)
-    connection.execute("UPDATE events SET session = '', body = ?, crc = ? WHERE id = ?", [body, crc, event_id])
+    connection.execute(
+        "UPDATE events SET session = '', body = ?, crc = ? WHERE id = ?",
+        [body, crc, event_id],
+    )
     return row[4], row[7]

@@ -1,4 +1,5 @@
-"""What is looked at before a journal's file is opened, and how a new one is made: no damage passes for an empty memory.
+"""What is looked at before a journal's file is opened, and how a new one is made: no
+damage passes for an empty memory.
 
 Standard library only, and paths are texts: agents start a process for every event.
 """
@@ -10,7 +11,13 @@ from contextlib import suppress
 
 from theorex_lab.errors import CorruptJournal, StorageError
 from theorex_lab.journal.files import make_file, make_folder, sync_folder
-from theorex_lab.journal.sqlite.connection import LOG_HEADER_BYTES, WAYS_OUT, damaged, explained, log_size
+from theorex_lab.journal.sqlite.connection import (
+    LOG_HEADER_BYTES,
+    WAYS_OUT,
+    damaged,
+    explained,
+    log_size,
+)
 
 DATABASE_FILE = "theorex.db"
 VIEWS_FOLDER = "views"
@@ -21,27 +28,36 @@ _LOOKS = 3
 
 
 def refuse_unfinished(folder: str) -> None:
-    """Raise StorageError where a process died while it put another database into the home."""
+    """Raise StorageError where a process died while it put another database into the
+    home.
+    """
     if os.path.exists(os.path.join(folder, UNFINISHED_FILE)):
         what = "a restore or salvage is under way, or was interrupted"
-        raise StorageError(f"{folder}: {what}; wait for it, or finish it with `theorex home salvage`")
+        raise StorageError(
+            f"{folder}: {what}; wait for it, or finish it with `theorex home salvage`"
+        )
 
 
 def check_file(path: str) -> None:
-    """Refuse a file that was cut, or whose write-ahead log lost a commit, before SQLite opens it.
+    """Refuse a file that was cut, or whose write-ahead log lost a commit, before SQLite
+    opens it.
 
-    Not to be called in a process that has the file open: to close a file gives back the locks that it holds there.
-    Raises CorruptJournal, and nothing was written.
+    Not to be called in a process that has the file open: to close a file gives back the
+    locks that it holds there. Raises CorruptJournal, and nothing was written.
     """
     if log_size(path) > LOG_HEADER_BYTES:
-        from theorex_lab.journal.sqlite.wal import lost_commits  # a home at rest has no log
+        from theorex_lab.journal.sqlite.wal import (
+            lost_commits,
+        )  # a home at rest has no log
 
         problem = lost_commits(path)
     else:
         problem = _cut(path)
         # Between two looks of ours, another process may shrink the file.
         for _ in range(_LOOKS):
-            if problem and (log_size(path) > LOG_HEADER_BYTES or problem != (problem := _cut(path))):
+            if problem and (
+                log_size(path) > LOG_HEADER_BYTES or problem != (problem := _cut(path))
+            ):
                 return
     if problem:
         raise damaged(path, problem)
@@ -61,14 +77,22 @@ def _cut(path: str) -> str:
         return "it is no SQLite file"
     page = int.from_bytes(header[16:18], "big")
     page = 65_536 if page == 1 else page
-    stated = int.from_bytes(header[28:32], "big") if header[24:28] == header[92:96] else 0
+    stated = (
+        int.from_bytes(header[28:32], "big") if header[24:28] == header[92:96] else 0
+    )
     if page < 512 or size % page:
         return f"it was cut: its {size} bytes are no multiple of a page"
-    return f"it was cut: it has {size // page} of {stated} pages" if size // page < stated else ""
+    return (
+        f"it was cut: it has {size // page} of {stated} pages"
+        if size // page < stated
+        else ""
+    )
 
 
 def newest_snapshot(folder: str) -> int:
-    """The seq of the newest snapshot in a home, 0 where there is none; a snapshot's folder is named `code-seq`."""
+    """The seq of the newest snapshot in a home, 0 where there is none; a snapshot's
+    folder is named `code-seq`.
+    """
     newest = 0
     with suppress(FileNotFoundError, NotADirectoryError, PermissionError):
         for view in os.listdir(os.path.join(folder, VIEWS_FOLDER)):
@@ -81,13 +105,15 @@ def newest_snapshot(folder: str) -> int:
 
 
 def create(path: str) -> None:
-    """Make the file complete, in WAL mode, under another name, then link it: it is never seen half made.
+    """Make the file complete, in WAL mode, under another name, then link it: it is
+    never seen half made.
 
-    Raises CorruptJournal where there are snapshots of a file that is gone or a log beside it, StorageError where the
-    home cannot be written.
+    Raises CorruptJournal where there are snapshots of a file that is gone or a log
+    beside it, StorageError where the home cannot be written.
     """
     folder = os.path.dirname(path)
-    # The file is looked for again: another process may have made it, and its log, since it was missed.
+    # The file is looked for again: another process may have made it, and its log, since
+    # it was missed.
     if (newest_snapshot(folder) or log_size(path)) and not os.path.exists(path):
         left = f"snapshots of it in {os.path.join(folder, VIEWS_FOLDER)} or its log"
         raise CorruptJournal(f"{path} is gone, yet there are {left}; {WAYS_OUT}")
@@ -103,7 +129,9 @@ def create(path: str) -> None:
         pass  # another process was first
     except OSError as error:
         advice = "choose a home that can be written, with --home or THEOREX_HOME"
-        raise StorageError(f"cannot make the journal {path}: {error.strerror}; {advice}") from error
+        raise StorageError(
+            f"cannot make the journal {path}: {error.strerror}; {advice}"
+        ) from error
     finally:
         for name in (draft, f"{draft}-wal", f"{draft}-shm"):
             with suppress(FileNotFoundError):
@@ -111,12 +139,17 @@ def create(path: str) -> None:
 
 
 def fill(draft: str) -> None:
-    """Make an empty file a database in WAL mode with the schema of a journal, all of it on the disk."""
-    with open(os.path.join(os.path.dirname(__file__), "schema.sql"), encoding="utf-8") as file:
+    """Make an empty file a database in WAL mode with the schema of a journal, all of it
+    on the disk.
+    """
+    with open(
+        os.path.join(os.path.dirname(__file__), "schema.sql"), encoding="utf-8"
+    ) as file:
         schema = file.read()
     connection = sqlite3.connect(draft, isolation_level=None)
     try:
-        # In WAL mode from the start: who opens it first must not have to switch it, which SQLite does not wait for.
+        # In WAL mode from the start: who opens it first must not have to switch it,
+        # which SQLite does not wait for.
         connection.execute("PRAGMA journal_mode = WAL").fetchall()
         connection.execute("PRAGMA synchronous = FULL")
         connection.executescript(f"BEGIN; {schema} COMMIT;")

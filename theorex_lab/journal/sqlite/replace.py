@@ -1,4 +1,6 @@
-"""Putting another database into a home: made complete beside it, then swapped in; what was there is set aside, not lost."""
+"""Putting another database into a home: made complete beside it, then swapped in; what
+was there is set aside, not lost.
+"""
 
 import json
 import os
@@ -11,20 +13,44 @@ from pathlib import Path
 from typing import Any
 
 from theorex_lab.errors import StorageError
-from theorex_lab.journal.files import FOLDER_MODE, exclusive, make_file, sync_folder, write_atomically
+from theorex_lab.journal.files import (
+    FOLDER_MODE,
+    exclusive,
+    make_file,
+    sync_folder,
+    write_atomically,
+)
 from theorex_lab.journal.sqlite.connection import explained
-from theorex_lab.journal.sqlite.opening import DATABASE_FILE, UNFINISHED_FILE, VIEWS_FOLDER, fill
+from theorex_lab.journal.sqlite.opening import (
+    DATABASE_FILE,
+    UNFINISHED_FILE,
+    VIEWS_FOLDER,
+    fill,
+)
 from theorex_lab.journal.sqlite.store import INSERT
 
 LOCK_FILE = "replacing.lock"
-# What rests on the journal's file, and may not lie beside another one: its log, what was folded and computed from it.
-_DATABASES = [f"{name}{end}" for name in (DATABASE_FILE, "recall.db") for end in ("", "-wal", "-shm")]
-_DEPENDENT = (*_DATABASES, VIEWS_FOLDER, "vectors", "SHARED_CONTEXT.md", "contexts", "projects.json")
+# What rests on the journal's file, and may not lie beside another one: its log, what
+# was folded and computed from it.
+_DATABASES = [
+    f"{name}{end}"
+    for name in (DATABASE_FILE, "recall.db")
+    for end in ("", "-wal", "-shm")
+]
+_DEPENDENT = (
+    *_DATABASES,
+    VIEWS_FOLDER,
+    "vectors",
+    "SHARED_CONTEXT.md",
+    "contexts",
+    "projects.json",
+)
 
 
 @contextmanager
 def replacing(home: Path) -> Iterator[Path]:
-    """A folder in the home for the drafts of what will replace its database; nobody else replaces it meanwhile.
+    """A folder in the home for the drafts of what will replace its database; nobody
+    else replaces it meanwhile.
 
     What a process that died had begun to swap in is first brought to its end.
     """
@@ -39,12 +65,18 @@ def replacing(home: Path) -> Iterator[Path]:
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
-        advice = "make room or permit it, and repeat: what was there is untouched or set aside in the home"
-        raise StorageError(f"{error.filename or home}: {error.strerror}; {advice}") from error
+        advice = (
+            "make room or permit it, and repeat: what was there is untouched or set"
+            " aside in the home"
+        )
+        raise StorageError(
+            f"{error.filename or home}: {error.strerror}; {advice}"
+        ) from error
 
 
 def make_database(path: Path, rows: Iterable[tuple[Any, ...]]) -> None:
-    """Write a journal's file with these rows, `seq` to `crc`, in one transaction; it is on disk when this returns.
+    """Write a journal's file with these rows, `seq` to `crc`, in one transaction; it is
+    on disk when this returns.
 
     Of two rows with one seq or id the first stays.
     """
@@ -61,12 +93,18 @@ def make_database(path: Path, rows: Iterable[tuple[Any, ...]]) -> None:
 
 
 def put_in_place(home: Path, drafts: Path, aside: str) -> Path:
-    """Swap in what lies in `drafts` (the database, perhaps the archive and config.json); returns where the old lies.
+    """Swap in what lies in `drafts` (the database, perhaps the archive and
+    config.json); returns where the old lies.
 
-    Killed at any point, the home refuses to be opened until `finish_replacement` has run: it never mixes old and new.
+    Killed at any point, the home refuses to be opened until `finish_replacement` has
+    run: it never mixes old and new.
     """
     sync_folder(drafts)
-    unfinished = {"drafts": drafts.name, "aside": aside, "names": sorted(path.name for path in drafts.iterdir())}
+    unfinished = {
+        "drafts": drafts.name,
+        "aside": aside,
+        "names": sorted(path.name for path in drafts.iterdir()),
+    }
     write_atomically(home / UNFINISHED_FILE, json.dumps(unfinished).encode())
     finish_replacement(home)
     return home / aside
@@ -81,11 +119,15 @@ def finish_replacement(home: Path) -> bool:
         return False
     except (ValueError, KeyError, TypeError) as error:
         advice = "look which files of the home are whole, and remove it"
-        raise StorageError(f"{home / UNFINISHED_FILE} cannot be read ({error}); {advice}") from error
+        raise StorageError(
+            f"{home / UNFINISHED_FILE} cannot be read ({error}); {advice}"
+        ) from error
     aside.mkdir(mode=FOLDER_MODE, exist_ok=True)
     for name in {*_DEPENDENT, *unfinished["names"]}:
         # A draft that is there no more was put into its place already.
-        if (name not in unfinished["names"] or (drafts / name).exists()) and os.path.lexists(home / name):
+        if (
+            name not in unfinished["names"] or (drafts / name).exists()
+        ) and os.path.lexists(home / name):
             (home / name).replace(aside / name)
     for name in unfinished["names"]:
         if (drafts / name).exists():

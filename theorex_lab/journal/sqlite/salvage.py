@@ -1,4 +1,6 @@
-"""The way out of a damaged home without a backup: what is sound is kept, what is lost is written down."""
+"""The way out of a damaged home without a backup: what is sound is kept, what is lost
+is written down.
+"""
 
 import json
 import shutil
@@ -26,7 +28,8 @@ _KEEPER = "theorex"  # the agent of the events that a salvage writes
 
 
 class Salvaged(NamedTuple):
-    """What a salvage kept and lost: the number of events, the ranges of lost seqs, and where the old files lie.
+    """What a salvage kept and lost: the number of events, the ranges of lost seqs, and
+    where the old files lie.
 
     Where the home was sound nothing was changed, and `set_aside` is ''.
     """
@@ -38,13 +41,17 @@ class Salvaged(NamedTuple):
 
 
 def salvage(home: Path, *, aside: str, at: int) -> Salvaged:
-    """Make a home usable again whose journal is damaged, cut, or behind its snapshots, or whose restore was interrupted.
+    """Make a home usable again whose journal is damaged, cut, or behind its snapshots,
+    or whose restore was interrupted.
 
-    Every event that has its checksum and that SQLite still finds stays, with its seq; each one that is lost leaves an
-    event of the kind `lost` in its place, and one event `salvaged` lists them. SQLite finds nothing where the first page
-    of the file is damaged, nor what hangs on a damaged page of the tree, nor what stands behind a damaged frame of the
-    write-ahead log: of that there are only the files set aside. The damaged files, snapshots and vectors are moved into the folder
-    `aside` of the home. Raises InvalidInput where there is no memory, StorageError where files cannot be read or written.
+    Every event that has its checksum and that SQLite still finds stays, with its seq;
+    each one that is lost leaves an event of the kind `lost` in its place, and one event
+    `salvaged` lists them. SQLite finds nothing where the first page of the file is
+    damaged, nor what hangs on a damaged page of the tree, nor what stands behind a
+    damaged frame of the write-ahead log: of that there are only the files set aside.
+    The damaged files, snapshots and vectors are moved into the folder `aside` of the
+    home. Raises InvalidInput where there is no memory, StorageError where files cannot
+    be read or written.
     """
     if not home.is_dir():
         raise InvalidInput(f"{home} is no folder; there is nothing to salvage")
@@ -56,9 +63,13 @@ def salvage(home: Path, *, aside: str, at: int) -> Salvaged:
         archive.mkdir(mode=FOLDER_MODE)
         with TemporaryDirectory(dir=drafts) as copies:
             found = _Found(home / DATABASE_FILE, Path(copies))
-            make_database(database, _without_lost(found.rows(), home / ARCHIVE_FOLDER, archive))
+            make_database(
+                database, _without_lost(found.rows(), home / ARCHIVE_FOLDER, archive)
+            )
         last = max(found.last_seq, newest_snapshot(str(home)))
-        kept, lost = _note_losses(database, last, at, {"set_aside": aside, "problems": problems})
+        kept, lost = _note_losses(
+            database, last, at, {"set_aside": aside, "problems": problems}
+        )
         return Salvaged(kept, lost, str(put_in_place(home, drafts, aside)), problems)
 
 
@@ -66,7 +77,9 @@ def _problems(home: Path) -> tuple[list[str], int]:
     """What is wrong with a home's journal, and how many events it holds."""
     path = home / DATABASE_FILE
     if not path.exists() and not newest_snapshot(str(home)) and not log_size(path):
-        raise InvalidInput(f"{path} is not there, and nothing that belongs to it; there is nothing to salvage")
+        raise InvalidInput(
+            f"{path} is not there, and nothing that belongs to it; there is nothing to salvage"
+        )
     try:
         SqliteJournal(path).close()
     except CorruptJournal as error:
@@ -76,37 +89,53 @@ def _problems(home: Path) -> tuple[list[str], int]:
 
 
 class _Found:
-    """What SQLite finds in a copy of a damaged file and of the log beside it, which stay as they are."""
+    """What SQLite finds in a copy of a damaged file and of the log beside it, which
+    stay as they are.
+    """
 
     def __init__(self, path: Path, folder: Path) -> None:
         for name in (path.name, f"{path.name}-wal"):
             if path.with_name(name).is_file():
                 shutil.copyfile(path.with_name(name), folder / name)
         self._path = folder / path.name
-        self._most = sum(copy.stat().st_size for copy in folder.iterdir()) // _LEAST_ROW_BYTES
-        self.last_seq = 0  # by the number of ids, else by the table's end; 0 where neither can be read
+        self._most = (
+            sum(copy.stat().st_size for copy in folder.iterdir()) // _LEAST_ROW_BYTES
+        )
+        # by the number of ids, else by the table's end; 0 where neither can be read
+        self.last_seq = 0
 
     def rows(self) -> Iterator[Row]:
         """The rows of the table of events that have their checksum."""
         told: list[int] = []
-        with suppress(sqlite3.DatabaseError), closing(sqlite3.connect(self._path)) as connection:
-            connection.execute("PRAGMA writable_schema = ON")  # else SQLite reads nothing of a file that was cut
+        with (
+            suppress(sqlite3.DatabaseError),
+            closing(sqlite3.connect(self._path)) as connection,
+        ):
+            connection.execute(
+                "PRAGMA writable_schema = ON"
+            )  # else SQLite reads nothing of a file that was cut
             for query in ("SELECT count(*) FROM events", "SELECT max(seq) FROM events"):
                 with suppress(sqlite3.DatabaseError):
-                    told.append(min(connection.execute(query).fetchone()[0] or 0, self._most))
+                    told.append(
+                        min(connection.execute(query).fetchone()[0] or 0, self._most)
+                    )
             self.last_seq = told[0] if told else 0
             yield from _sound_rows(connection, max(told, default=self._most))
 
 
 def _sound_rows(connection: sqlite3.Connection, last: int) -> Iterator[Row]:
-    """The rows in order, from behind each one that cannot be read; a seq that breaks the order is looked up by its id."""
+    """The rows in order, from behind each one that cannot be read; a seq that breaks
+    the order is looked up by its id.
+    """
     seq, query = 0, f"SELECT {COLUMNS}, crc FROM events WHERE seq > ? ORDER BY seq"
     while seq <= last:
         try:
             for row in connection.execute(query, [seq]):
                 at = row[0]
                 if at != seq + 1:
-                    (at,) = connection.execute("SELECT seq FROM events WHERE id = ?", row[1:2]).fetchone() or [at]
+                    (at,) = connection.execute(
+                        "SELECT seq FROM events WHERE id = ?", row[1:2]
+                    ).fetchone() or [at]
                 seq = at if seq < at <= last else seq + 1
                 if 0 < at <= last and checksum(*row[1:-1]) == row[-1]:
                     yield (at, *row[1:])
@@ -116,10 +145,16 @@ def _sound_rows(connection: sqlite3.Connection, last: int) -> Iterator[Row]:
 
 
 def _without_lost(rows: Iterable[Row], segments: Path, archive: Path) -> Iterator[Row]:
-    """The rows, without those that stand for a body which cannot be read; segments that can be are put into `archive`."""
+    """The rows, without those that stand for a body which cannot be read; segments that
+    can be are put into `archive`.
+    """
     known: dict[str, dict[str, str]] = {}
     for row in rows:
-        stub = json.loads(row[7]) if row[5] in RAW_KINDS and '"archived":' in row[7] else {}
+        stub = (
+            json.loads(row[7])
+            if row[5] in RAW_KINDS and '"archived":' in row[7]
+            else {}
+        )
         segment = segment_of(stub)
         if segment is not None and segment not in known:
             known[segment], path = {}, segments / Path(segment).name
@@ -130,9 +165,16 @@ def _without_lost(rows: Iterable[Row], segments: Path, archive: Path) -> Iterato
             yield row
 
 
-def _note_losses(database: Path, last: int, at: int, details: Mapping[str, object]) -> tuple[int, list[Gap]]:
-    """Fill the gaps up to the seq `last`, and write one event that lists them; how many events are kept, and the gaps."""
-    with explained(str(database)), closing(sqlite3.connect(database, isolation_level=None)) as connection:
+def _note_losses(
+    database: Path, last: int, at: int, details: Mapping[str, object]
+) -> tuple[int, list[Gap]]:
+    """Fill the gaps up to the seq `last`, and write one event that lists them; how many
+    events are kept, and the gaps.
+    """
+    with (
+        explained(str(database)),
+        closing(sqlite3.connect(database, isolation_level=None)) as connection,
+    ):
         connection.execute("PRAGMA synchronous = FULL")
         kept = int(connection.execute("SELECT count(*) FROM events").fetchone()[0])
         gaps, expected = [], 1
@@ -147,6 +189,10 @@ def _note_losses(database: Path, last: int, at: int, details: Mapping[str, objec
             for seq in range(first, end + 1):
                 insert(connection, new_event("lost", {}, agent=_KEEPER, at=at), seq)
         body = {"events": kept, "lost": [list(gap) for gap in gaps], **details}
-        insert(connection, new_event("salvaged", body, agent=_KEEPER, at=at), max(expected - 1, last) + 1)
+        insert(
+            connection,
+            new_event("salvaged", body, agent=_KEEPER, at=at),
+            max(expected - 1, last) + 1,
+        )
         connection.execute("COMMIT")
     return kept, gaps

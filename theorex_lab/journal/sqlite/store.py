@@ -1,7 +1,7 @@
 """The journal: one SQLite file that only ever grows.
 
-Standard library only, since agents start a process for every event; and paths are texts here, since importing pathlib
-would cost every start 6 ms.
+Standard library only, since agents start a process for every event; and paths are texts
+here, since importing pathlib would cost every start 6 ms.
 """
 
 from __future__ import annotations
@@ -10,16 +10,39 @@ import json
 import os
 import sqlite3
 from _thread import RLock, allocate_lock
-from _thread import _local as local  # `threading` has them from here, and would cost every hook 1 ms
+from _thread import (
+    _local as local,
+)  # `threading` has them from here, and would cost every hook 1 ms
 from contextlib import contextmanager, suppress
 
 from theorex_lab.clock import LATEST, Clock, SystemClock
 from theorex_lab.errors import CorruptJournal, InvalidInput, StorageError
 from theorex_lab.journal.base import Journal, check_time, is_wanted
-from theorex_lab.journal.event import RAW_KINDS, VERSIONS, Body, Event, check_event, encode, readable, segment_of
+from theorex_lab.journal.event import (
+    RAW_KINDS,
+    VERSIONS,
+    Body,
+    Event,
+    check_event,
+    encode,
+    readable,
+    segment_of,
+)
 from theorex_lab.journal.sqlite import connection as connections
-from theorex_lab.journal.sqlite.connection import COLUMNS, checksum, damaged, explained, transaction
-from theorex_lab.journal.sqlite.opening import DATABASE_FILE, check_file, create, newest_snapshot, refuse_unfinished
+from theorex_lab.journal.sqlite.connection import (
+    COLUMNS,
+    checksum,
+    damaged,
+    explained,
+    transaction,
+)
+from theorex_lab.journal.sqlite.opening import (
+    DATABASE_FILE,
+    check_file,
+    create,
+    newest_snapshot,
+    refuse_unfinished,
+)
 
 TYPE_CHECKING = False  # what type checkers take for true
 if TYPE_CHECKING:
@@ -32,7 +55,8 @@ if TYPE_CHECKING:
     from theorex_lab.journal.segments import Segments
 
 # These two and the table are made by `schema.sql`.
-APPLICATION_ID = 0x7E0_4E3  # marks the file as ours, so that a foreign database is never taken for an empty memory
+# marks the file as ours, so that a foreign database is never taken for an empty memory
+APPLICATION_ID = 0x7E0_4E3
 SCHEMA_VERSION = 1
 _PAGE_ROWS = 5_000
 _PLACES_AFTER = 1_000  # events, after which what they say of projects is kept again
@@ -41,14 +65,17 @@ INSERT = f"INSERT INTO events ({COLUMNS}, crc) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?
 
 
 class SqliteJournal(Journal):
-    """The append-only journal in one SQLite file; many threads and processes may use it at once.
+    """The append-only journal in one SQLite file; many threads and processes may use it
+    at once.
 
     >>> import tempfile
     >>> from theorex_lab.clock import FixedClock
     >>> from theorex_lab.journal.event import new_event
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     journal = SqliteJournal(f"{folder}/theorex.db", clock=FixedClock(0))
-    ...     seqs = journal.append([new_event("erasure", {"ids": []}, agent="main", at=0)])
+    ...     seqs = journal.append(
+    ...         [new_event("erasure", {"ids": []}, agent="main", at=0)]
+    ...     )
     ...     kinds = [event.kind for event in journal.tail(0)]
     ...     journal.close()
     >>> seqs, kinds
@@ -56,10 +83,12 @@ class SqliteJournal(Journal):
     """
 
     def __init__(self, path: str | Path, *, clock: Clock | None = None) -> None:
-        """Open the journal at `path`, or create it; one that may only be read is opened for reading.
+        """Open the journal at `path`, or create it; one that may only be read is opened
+        for reading.
 
-        Raises StorageError where the folder cannot be written, CorruptJournal where
-        the file is damaged or cut, is not a journal, is gone although snapshots of it are there, or ends before them.
+        Raises StorageError where the folder cannot be written, CorruptJournal where the
+        file is damaged or cut, is not a journal, is gone although snapshots of it are
+        there, or ends before them.
         """
         self._file = os.path.abspath(path)
         self._folder = os.path.dirname(self._file)
@@ -88,7 +117,9 @@ class SqliteJournal(Journal):
 
         return Path(self._file)
 
-    def append(self, events: Sequence[Event], *, allow_future: bool = False) -> list[int]:
+    def append(
+        self, events: Sequence[Event], *, allow_future: bool = False
+    ) -> list[int]:
         """See `Journal`: they are on disk when this returns."""
         now = LATEST if allow_future else self.clock.now()
         for event in events:
@@ -106,51 +137,89 @@ class SqliteJournal(Journal):
 
     @contextmanager
     def writing(self, last_id: str = "") -> Iterator[sqlite3.Connection]:
-        """One transaction, for the journal's own package; refused where the file at the path is another by now.
+        """One transaction, for the journal's own package; refused where the file at the
+        path is another by now.
 
-        By `last_id`, the id of its last event, it is known after a failure whether any of it may have been kept.
+        By `last_id`, the id of its last event, it is known after a failure whether any
+        of it may have been kept.
         """
         try:
             with self.explained():
                 connection = self.connection()
-                with transaction(connection, lambda: connections.log_holds(self._file, last_id)):
+                with transaction(
+                    connection, lambda: connections.log_holds(self._file, last_id)
+                ):
                     yield connection
                     self._refuse_replaced()
         except BaseException:
             self._places = None  # it may hold what was taken back
             raise
 
-    def read(self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False) -> list[Event]:
+    def read(
+        self, *, seqs: Sequence[int] = (), ids: Sequence[str] = (), erased: bool = False
+    ) -> list[Event]:
         """See `Journal`."""
         found: list[Event] = []
         for column, keys in (("seq", seqs), ("id", ids)):
             for start in range(0, len(keys), 500):
-                part = [key if isinstance(key, str) else int(key) for key in keys[start : start + 500]]
+                part = [
+                    key if isinstance(key, str) else int(key)
+                    for key in keys[start : start + 500]
+                ]
                 marks = ",".join("?" * len(part))
                 found += self._select(f"WHERE {column} IN ({marks}) ORDER BY seq", part)
         if seqs and len(found) < len(seqs):
             here, last = {event.seq for event in found}, self.last_seq()
-            if lost := [seq for seq in seqs if 1 <= seq <= last and int(seq) not in here]:
+            if lost := [
+                seq for seq in seqs if 1 <= seq <= last and int(seq) not in here
+            ]:
                 raise damaged(self._file, f"event {lost[0]} of {last} is not found")
         return sorted(event for event in found if erased or not event.erased)
 
-    def tail(self, after: int, *, kinds: Sequence[str] | None = None, upto: int | None = None,
-             projects: Sequence[str] | None = None, lacking: tuple[str, str] | None = None,
-             erased: bool = False) -> Iterator[Event]:  # fmt: skip
-        """See `Journal`. Read in pages: no read transaction stays open between them, so that a slow reader holds nobody up."""
-        # An event whose kind was damaged is of no known kind, and must be looked at like those that were asked for.
-        unwanted = [kind for kind in VERSIONS if kind not in kinds] if kinds is not None else []
-        condition = f"AND (kind IN ({','.join('?' * len(unwanted))})) IS NOT 1" if unwanted else ""
-        condition += " AND (instr(body, ?) = 0 OR instr(body, ?) > 0)" if lacking else ""
+    def tail(
+        self,
+        after: int,
+        *,
+        kinds: Sequence[str] | None = None,
+        upto: int | None = None,
+        projects: Sequence[str] | None = None,
+        lacking: tuple[str, str] | None = None,
+        erased: bool = False,
+    ) -> Iterator[Event]:
+        """See `Journal`. Read in pages: no read transaction stays open between them, so
+        that a slow reader holds nobody up.
+        """
+        # An event whose kind was damaged is of no known kind, and must be looked at
+        # like those that were asked for.
+        unwanted = (
+            [kind for kind in VERSIONS if kind not in kinds]
+            if kinds is not None
+            else []
+        )
+        condition = (
+            f"AND (kind IN ({','.join('?' * len(unwanted))})) IS NOT 1"
+            if unwanted
+            else ""
+        )
+        condition += (
+            " AND (instr(body, ?) = 0 OR instr(body, ?) > 0)" if lacking else ""
+        )
         last = self.last_seq() if upto is None else upto
         if projects is not None:
             known = self.places()
             projects = [known.current(project) for project in projects]
         self._expect_all(after, last)
         while after < last:
-            where = f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT {_PAGE_ROWS}"
+            where = (
+                f"WHERE seq > ? AND seq <= ? {condition} ORDER BY seq LIMIT"
+                f" {_PAGE_ROWS}"
+            )
             page = self._select(where, [after, last, *unwanted, *(lacking or ())])
-            yield from (event for event in page if is_wanted(event, kinds, projects, erased=erased))
+            yield from (
+                event
+                for event in page
+                if is_wanted(event, kinds, projects, erased=erased)
+            )
             if len(page) < _PAGE_ROWS:
                 return
             after = page[-1].seq
@@ -159,10 +228,21 @@ class SqliteJournal(Journal):
         """Raise CorruptJournal where the file does not hold each seq in between once."""
         if after >= last:
             return
-        row = self._row("SELECT count(*), sum(seq - ?) FROM events WHERE seq > ? AND seq <= ?", after, after, last)
+        row = self._row(
+            "SELECT count(*), sum(seq - ?) FROM events WHERE seq > ? AND seq <= ?",
+            after,
+            after,
+            last,
+        )
         expected = last - after
-        if row != (expected, expected * (expected + 1) // 2) and self.last_seq() >= last:
-            raise damaged(self._file, f"{row[0]} events stand where events {after + 1} to {last} should")
+        if (
+            row != (expected, expected * (expected + 1) // 2)
+            and self.last_seq() >= last
+        ):
+            raise damaged(
+                self._file,
+                f"{row[0]} events stand where events {after + 1} to {last} should",
+            )
 
     def last_seq(self) -> int:
         """See `Journal`."""
@@ -179,14 +259,20 @@ class SqliteJournal(Journal):
         from theorex_lab.journal.identity import KINDS
 
         known, scanned = self._places or self._kept_places(), 0
-        last, event_id = self._row("SELECT seq, id FROM events ORDER BY seq DESC LIMIT 1") or (0, "")
+        last, event_id = self._row(
+            "SELECT seq, id FROM events ORDER BY seq DESC LIMIT 1"
+        ) or (0, "")
         if last > known.seq:
             scanned = last - known.seq
             where = "WHERE seq > ? AND seq <= ? AND kind IN (?, ?, ?) ORDER BY seq"
             rows = self._rows(where, [known.seq, last, *KINDS])
             known = known.after((self._as_written(row) for row in rows), last, event_id)
         self._places = known
-        if scanned > _PLACES_AFTER and not self.read_only and not self.connection().in_transaction:
+        if (
+            scanned > _PLACES_AFTER
+            and not self.read_only
+            and not self.connection().in_transaction
+        ):
             self.keep_places()
         return known
 
@@ -197,7 +283,9 @@ class SqliteJournal(Journal):
         write_cache(self._folder, self.places())
 
     def forget_places(self) -> None:
-        """Remove what is kept of them: an event that said it was erased. Raises OSError."""
+        """Remove what is kept of them: an event that said it was erased. Raises
+        OSError.
+        """
         from theorex_lab.journal.identity import CACHE_FILE
 
         self._places = None
@@ -210,7 +298,10 @@ class SqliteJournal(Journal):
 
     def has_project(self, project: str) -> bool:
         """See `Journal`."""
-        known = "SELECT 1 FROM events WHERE instr(body, ?) > 0 AND json_extract(body, '$.project') = ? LIMIT 1"
+        known = (
+            "SELECT 1 FROM events WHERE instr(body, ?) > 0 AND json_extract(body,"
+            " '$.project') = ? LIMIT 1"
+        )
         return self._row(known, project, project) is not None
 
     def _kept_places(self) -> Places:
@@ -243,16 +334,24 @@ class SqliteJournal(Journal):
 
     def _rows(self, where: str, parameters: Sequence[object]) -> list[Any]:
         with self.explained():
-            return self.connection().execute(f"SELECT {COLUMNS}, crc FROM events {where}", parameters).fetchall()
+            return (
+                self.connection()
+                .execute(f"SELECT {COLUMNS}, crc FROM events {where}", parameters)
+                .fetchall()
+            )
 
     def _select(self, where: str, parameters: Sequence[object]) -> list[Event]:
         """The events, those of a project that was merged into another as that one's."""
         rows = self._rows(where, parameters)
         merged = self.places().merged if rows else {}
         events = [self._as_written(row) for row in rows]
-        return [_of_project_now(event, merged) for event in events] if merged else events
+        return (
+            [_of_project_now(event, merged) for event in events] if merged else events
+        )
 
-    def _as_written(self, row: tuple[int, str, int, str, str, str, str, str, int]) -> Event:
+    def _as_written(
+        self, row: tuple[int, str, int, str, str, str, str, str, int]
+    ) -> Event:
         seq, event_id, at, agent, session, kind, lineage, body, crc = row
         if checksum(event_id, at, agent, session, kind, lineage, body) != crc:
             raise damaged(self._file, f"event {seq} does not have its checksum")
@@ -263,7 +362,9 @@ class SqliteJournal(Journal):
             raise damaged(self._file, f"event {seq} is not JSON: {error}") from error
         if kind in RAW_KINDS and isinstance(content, dict) and segment_of(content):
             content = self._archived(event_id, content)
-        return readable(Event(seq, event_id, at, agent, session, kind, parents, content))
+        return readable(
+            Event(seq, event_id, at, agent, session, kind, parents, content)
+        )
 
     def _archived(self, event_id: str, stub: Body) -> Body:
         """The body that a stub stands for."""
@@ -273,10 +374,14 @@ class SqliteJournal(Journal):
             self._segments = Segments(self.path.parent / ARCHIVE_FOLDER)
         if (found := self._segments.body(stub["archived"], event_id)) is not None:
             return found
-        now: Body = json.loads(self._row("SELECT body FROM events WHERE id = ?", event_id)[0])
+        now: Body = json.loads(
+            self._row("SELECT body FROM events WHERE id = ?", event_id)[0]
+        )
         if now == stub:
             segment = self._segments.folder / stub["archived"]
-            raise CorruptJournal(f"{segment} lacks the event {event_id}; {connections.WAYS_OUT}")
+            raise CorruptJournal(
+                f"{segment} lacks the event {event_id}; {connections.WAYS_OUT}"
+            )
         return now  # it was erased meanwhile
 
     def connection(self) -> sqlite3.Connection:
@@ -294,26 +399,44 @@ class SqliteJournal(Journal):
         return connection
 
     def _check(self) -> None:
-        """Refuse a file that is not a journal, or not all of one, before anything takes it for an empty one."""
+        """Refuse a file that is not a journal, or not all of one, before anything takes
+        it for an empty one.
+        """
         newest = newest_snapshot(self._folder)
         with _opening, self.explained():
             if not _open_here.get(self._identity):
                 check_file(self._file)
             connection = self.connection()
-            marks = [connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version")]
+            marks = [
+                connection.execute(f"PRAGMA {name}").fetchone()[0]
+                for name in ("application_id", "user_version")
+            ]
         if marks[0] != APPLICATION_ID:
             raise damaged(self._file, "it is an SQLite file, but not a journal")
         if marks[1] > SCHEMA_VERSION:
-            has = f"{self._file} has the layout {marks[1]}, this release reads {SCHEMA_VERSION}"
+            has = (
+                f"{self._file} has the layout {marks[1]}, this release reads"
+                f" {SCHEMA_VERSION}"
+            )
             raise StorageError(f"{has}; install a later release")
         if (last := self.last_seq()) < newest:
-            raise damaged(self._file, f"it ends at event {last}, yet there are snapshots up to event {newest}")
+            raise damaged(
+                self._file,
+                f"it ends at event {last}, yet there are snapshots up to event"
+                f" {newest}",
+            )
 
     def _refuse_replaced(self, *, log: bool = True) -> None:
-        """Raise StorageError where the file at the path, or with `log` the log beside it, is not what is open here."""
-        if _identity(self._file) != self._identity or (log and not os.path.exists(f"{self._file}-wal")):
+        """Raise StorageError where the file at the path, or with `log` the log beside
+        it, is not what is open here.
+        """
+        if _identity(self._file) != self._identity or (
+            log and not os.path.exists(f"{self._file}-wal")
+        ):
             what = f"{self._file} was removed or replaced while it was open here"
-            raise StorageError(f"{what}; nothing more is kept in it. Open the home again")
+            raise StorageError(
+                f"{what}; nothing more is kept in it. Open the home again"
+            )
 
     def explained(self) -> AbstractContextManager[None]:
         """Turn SQLite's errors into ones that say what to do."""
@@ -323,11 +446,13 @@ class SqliteJournal(Journal):
 def _content(body: str) -> Any:
     """What a stored body holds. Raises JSONDecodeError for what is no JSON.
 
-    What no release writes, a body that cannot be written again, is read as None, which is no body.
+    What no release writes, a body that cannot be written again, is read as None, which
+    is no body.
     """
     try:
         content = json.loads(body)
-        # Signs stand in the file as they are; only what has an escape may be half of one.
+        # Signs stand in the file as they are; only what has an escape may be half of
+        # one.
         if "\\ud" in body:
             encode(content)
     except (RecursionError, InvalidInput):
@@ -341,18 +466,28 @@ def open_journal(home: str | Path, *, clock: Clock | None = None) -> SqliteJourn
 
 
 def in_file(journal: Journal) -> SqliteJournal:
-    """The journal where it lies in a file of this machine. Raises StorageError for another, which has no bytes to wipe here."""
+    """The journal where it lies in a file of this machine. Raises StorageError for
+    another, which has no bytes to wipe here.
+    """
     if isinstance(journal, SqliteJournal):
         return journal
-    raise StorageError(f"this home's journal is a {type(journal).__name__}; allowed here is one in an SQLite file")
+    raise StorageError(
+        f"this home's journal is a {type(journal).__name__}; allowed here is one in an"
+        " SQLite file"
+    )
 
 
-# How many connections this process has to a file, by device and inode: while it has any, it must not open and close the
+# How many connections this process has to a file, by device and inode: while it has
+# any, it must not open and close the
 # file otherwise, since that would give back the locks that SQLite holds on it.
 _open_here: dict[tuple[int, int], int] = {}
 _opening = RLock()
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_opening.acquire, after_in_parent=_opening.release, after_in_child=_opening.release)
+    os.register_at_fork(
+        before=_opening.acquire,
+        after_in_parent=_opening.release,
+        after_in_child=_opening.release,
+    )
 
 
 def _identity(path: str) -> tuple[int, int]:
@@ -370,10 +505,13 @@ def _of_project_now(event: Event, merged: dict[str, str]) -> Event:
 
 
 def insert(connection: sqlite3.Connection, event: Event, seq: int | None = None) -> int:
-    """Insert one event inside the caller's transaction, as the next or at `seq`; returns its seq.
+    """Insert one event inside the caller's transaction, as the next or at `seq`;
+    returns its seq.
 
     Raises InvalidInput for a bad body.
     """
     check_event(event)
     fields = (*event[1:6], encode(list(event.lineage)), encode(event.body))
-    return int(connection.execute(INSERT, (seq, *fields, checksum(*fields))).lastrowid or 0)
+    return int(
+        connection.execute(INSERT, (seq, *fields, checksum(*fields))).lastrowid or 0
+    )

@@ -1,1 +1,3 @@
-"""Logs out of data sets: each module reads some sets, and gives the name of each part with a function that makes its log."""
+"""Logs out of data sets: each module reads some sets, and gives the name of each part
+with a function that makes its log.
+"""
